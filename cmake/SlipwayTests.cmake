@@ -1,0 +1,47 @@
+# Helpers for tests. Each test program is GoogleTest; every test runs in its own process with a time limit.
+
+find_package(GTest REQUIRED)
+find_path(RAPIDCHECK_INCLUDE_DIR rapidcheck.h REQUIRED)
+find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
+add_library(slipway_rapidcheck INTERFACE)
+target_include_directories(slipway_rapidcheck SYSTEM INTERFACE ${RAPIDCHECK_INCLUDE_DIR})
+target_link_libraries(slipway_rapidcheck INTERFACE ${RAPIDCHECK_LIBRARY})
+include(GoogleTest)
+
+# slipway_test(<program> SOURCES a_test.cpp ... LIBRARIES slipway_core ... [LABELS core ...] [TIMEOUT seconds])
+function(slipway_test program)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${program} ${ARG_SOURCES})
+  target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gmock
+                                           GTest::gtest_main)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
+                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# slipway_mpi_test(<program> RANKS 1 2 4 SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT seconds])
+# The program has its own main (tests/support/mpi_main.cpp) and is started by mpirun once for each count of ranks.
+function(slipway_mpi_test program)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${program} ${ARG_SOURCES})
+  target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gtest
+                                           MPI::MPI_C)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
+                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  foreach(ranks IN LISTS ARG_RANKS)
+    add_test(NAME ${program}.${ranks}
+             COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                     $<TARGET_FILE:${program}>)
+    set_tests_properties(${program}.${ranks} PROPERTIES LABELS "mpi;${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+                                                        PROCESSORS 2)
+  endforeach()
+endfunction()

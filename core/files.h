@@ -1,0 +1,99 @@
+/// Files that survive a crash, and the small file operations every room needs.
+///
+/// Modes: files are created 0640, directories 0750, both reduced by the umask.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/unique_handle.h"
+#include "core/units.h"
+
+namespace slipway {
+
+inline constexpr mode_t kFileMode = 0640;
+inline constexpr mode_t kDirectoryMode = 0750;
+
+/// open(2) with O_CLOEXEC; throws SystemError naming the path.
+UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = kFileMode);
+
+/// The whole file. Errors: SystemError.
+std::string ReadFile(const std::filesystem::path& path);
+/// The whole file, or nothing when it does not exist.
+std::optional<std::string> ReadFileIfPresent(const std::filesystem::path& path);
+
+/// Writes all of `data`, however often the kernel takes only a part of it.
+void WriteAll(int fd, std::string_view data, const std::filesystem::path& name);
+
+/// Replaces `path` by `content` in place, without promising durability.
+void WriteFile(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
+
+/// A file that appears under its final name only when it is complete and on the disk:
+/// temporary name in the same directory, fsync, rename, fsync of the directory.
+/// Without Commit() nothing remains.
+class DurableFile {
+ public:
+  explicit DurableFile(std::filesystem::path path, mode_t mode = kFileMode);
+  DurableFile(const DurableFile&) = delete;
+  DurableFile& operator=(const DurableFile&) = delete;
+  ~DurableFile();
+
+  int fd() const { return fd_.get(); }
+  void Write(std::string_view data);
+  void Commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  UniqueFd fd_;
+};
+
+/// DurableFile in one call.
+void WriteFileDurably(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
+/// Atomic (temporary name and rename) but without fsync: for readers who must never see half a file.
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
+
+/// Creates `path` and its parents with mode 0750; an existing directory is fine.
+void MakeDirectories(const std::filesystem::path& path);
+/// fsync of a directory: makes the names in it durable.
+void SyncDirectory(const std::filesystem::path& path);
+/// Removes a tree; a missing one is fine. Never follows links.
+void RemoveTree(const std::filesystem::path& path);
+
+/// True when `path`, after resolving `..` and links, lies in `tree` or is it.
+bool LiesWithin(const std::filesystem::path& path, const std::filesystem::path& tree);
+
+struct FileSystemSpace {
+  Bytes capacity;
+  Bytes available;               ///< for an ordinary user
+  std::uint64_t free_inodes = 0; ///< 0 with total_inodes 0 means: no such limit
+  std::uint64_t total_inodes = 0;
+};
+FileSystemSpace SpaceOf(const std::filesystem::path& path);
+
+enum class LockMode { kShared, kExclusive };
+
+/// flock(2) on a lock file, held while this object lives; the kernel drops it on kill -9.
+class FileLock {
+ public:
+  /// Nothing when another process holds it. Creates the file.
+  static std::optional<FileLock> TryAcquire(const std::filesystem::path& path, LockMode mode);
+  /// Waits.
+  static FileLock Acquire(const std::filesystem::path& path, LockMode mode);
+
+  /// Replaces the text in the lock file (who holds it); only with kExclusive.
+  void Describe(std::string_view holder);
+  int fd() const { return fd_.get(); }
+
+ private:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+}  // namespace slipway

@@ -1,0 +1,131 @@
+/// Child processes: spawn, process groups, signals, time limits, output capture.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/unique_handle.h"
+
+namespace slipway {
+
+/// How a process ended.
+struct ExitStatus {
+  int code = 0;    ///< exit code; 0 when a signal ended it
+  int signal = 0;  ///< the signal that ended it, or 0
+
+  static ExitStatus FromWait(int wait_status);
+  bool Success() const { return code == 0 && signal == 0; }
+  /// "exit status 3", "signal 9 (SIGKILL)".
+  std::string Describe() const;
+  /// What a shell would return: the code, or 128 + signal.
+  int ShellCode() const { return signal != 0 ? 128 + signal : code; }
+  bool operator==(const ExitStatus&) const = default;
+};
+
+/// Tells a process from a later one with the same number.
+/// Stored in the trial book and in run folders.
+struct ProcessIdentity {
+  std::int64_t pid = 0;
+  std::uint64_t start_time = 0;  ///< clock ticks since boot, field 22 of /proc/PID/stat
+  std::string boot_id;           ///< /proc/sys/kernel/random/boot_id
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+/// The identity of a live process; start_time is 0 when it is gone.
+ProcessIdentity IdentityOf(pid_t pid);
+/// True while exactly this process runs on this machine (a zombie counts as ended).
+bool IsAlive(const ProcessIdentity& identity);
+Json ToJson(const ProcessIdentity& identity);
+ProcessIdentity ProcessIdentityFromJson(const Json& json);
+std::string HostName();
+
+/// Environment of a child as NAME=value pairs, later ones winning.
+class Environment {
+ public:
+  static Environment Inherited();
+  Environment& Set(std::string_view name, std::string_view value);
+  Environment& Unset(std::string_view name);
+  std::optional<std::string> Get(std::string_view name) const;
+  const std::vector<std::string>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::string> entries_;
+};
+
+enum class ProcessGroup { kOwn, kInherited };
+
+struct SpawnOptions {
+  std::vector<std::string> argv;                 ///< argv[0] is looked up on PATH unless it holds a '/'
+  std::optional<Environment> environment;        ///< default: inherited
+  std::filesystem::path working_directory;       ///< default: inherited
+  int stdin_fd = -1;                             ///< -1: /dev/null
+  int stdout_fd = -1;                            ///< -1: inherited
+  int stderr_fd = -1;                            ///< -1: inherited
+  std::vector<std::pair<int, int>> inherited;    ///< (our descriptor, its number in the child)
+  ProcessGroup group = ProcessGroup::kOwn;
+};
+
+/// A running child. The destructor ends what still runs (SIGKILL to its group) and reaps it.
+class ChildProcess {
+ public:
+  /// posix_spawn; signal masks and handlers are reset in the child.
+  /// Errors: kEnvironment, naming the program, when it cannot be executed.
+  static ChildProcess Spawn(const SpawnOptions& options);
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+  ~ChildProcess();
+
+  pid_t pid() const { return pid_; }
+  /// Becomes readable when the child ends.
+  int pidfd() const { return pidfd_.get(); }
+  /// To the child's group when it has its own, else to the child. A child that is gone is fine.
+  void Signal(int signal) const;
+  /// The status if it has ended, without waiting. The process is then reaped.
+  std::optional<ExitStatus> TryWait();
+  ExitStatus Wait();
+  /// Waits at most `limit`.
+  std::optional<ExitStatus> WaitFor(std::chrono::nanoseconds limit);
+  /// SIGTERM, after `grace` SIGKILL, both to the group.
+  ExitStatus End(std::chrono::nanoseconds grace);
+  /// Leaves the child running for good; it is no longer ours.
+  void Release();
+
+ private:
+  ChildProcess(pid_t pid, UniqueFd pidfd, ProcessGroup group);
+  void Abandon() noexcept;
+
+  pid_t pid_ = -1;
+  UniqueFd pidfd_;
+  ProcessGroup group_ = ProcessGroup::kOwn;
+  std::optional<ExitStatus> status_;
+};
+
+struct Captured {
+  ExitStatus status;
+  std::string output;
+  std::string errors;
+  bool timed_out = false;
+};
+
+/// Runs a program to its end and returns what it printed; both pipes are drained together, so it cannot block.
+/// After `limit` the group is killed and `timed_out` set.
+Captured RunAndCapture(SpawnOptions options, std::chrono::nanoseconds limit = std::chrono::minutes(5));
+
+/// The full path of a program as execvp would find it; nothing when there is none or it is not executable.
+std::optional<std::filesystem::path> FindProgram(std::string_view name);
+
+/// `words` as a line that a POSIX shell reads back as the same words.
+std::string QuoteForShell(const std::vector<std::string>& words);
+
+}  // namespace slipway

@@ -1,0 +1,73 @@
+/// The port through which the ensemble starts trials; the launcher implements it, tests fake it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/json.h"
+#include "core/process.h"
+
+namespace slipway::ensemble {
+
+/// Number of a trial in its study, from 0. Folder: trials/00007.
+using TrialNumber = std::int64_t;
+
+struct TrialStart {
+  TrialNumber trial = 0;
+  int attempt = 1;
+  const Json& parameters;  ///< object: parameter name -> value
+};
+
+/// Why the manager ended a trial. Stored in the book as words.
+enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled };
+
+std::string_view StopReasonName(StopReason reason);
+
+struct TrialEnded {
+  TrialNumber trial = 0;
+  int attempt = 1;
+  ExitStatus status;
+  std::string detail;  ///< for a failure: which rank, why, the last lines of its log
+};
+
+struct TrialMetric {
+  TrialNumber trial = 0;
+  int attempt = 1;
+  std::int64_t step = 0;
+  std::optional<double> epoch;
+  std::string name;
+  double value = 0;  ///< may be NaN or infinite
+};
+
+/// The user asked to end everything (Ctrl-C, SIGTERM, `slipway cancel`).
+struct StopAsked {};
+
+using TrialEvent = std::variant<TrialEnded, TrialMetric, StopAsked>;
+
+class TrialRunner {
+ public:
+  virtual ~TrialRunner() = default;
+
+  /// Starts the attempt held at its gate: nothing of the user's program runs before Release.
+  /// The caller stores the identity durably in between; if the manager dies first, the gate closes for good.
+  /// Errors: Error when it cannot be started.
+  virtual ProcessIdentity Prepare(const TrialStart& start) = 0;
+  virtual void Release(TrialNumber trial) = 0;
+
+  /// Asks a running trial to end: stop file and, for foreign programs, a signal; after the grace time it is killed.
+  /// TrialEnded follows. Unknown trials are ignored.
+  virtual void Stop(TrialNumber trial, StopReason reason) = 0;
+
+  /// Ends what is left of an attempt of an earlier manager, if exactly that process still runs; returns when it is gone.
+  virtual void EndOrphan(const ProcessIdentity& identity) = 0;
+
+  /// Waits for events, at most `limit`; returns all that are there, metrics of a trial before its end.
+  virtual std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) = 0;
+};
+
+}  // namespace slipway::ensemble

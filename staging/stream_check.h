@@ -1,0 +1,39 @@
+/// Checks the bytes of one file while they stream past, whatever the format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace slipway::staging {
+
+/// The values stand in manifests as words: "tfrecord", "hdf5", "raw".
+enum class DataFormat { kTfrecord, kHdf5, kRaw };
+
+std::string_view DataFormatName(DataFormat format);
+std::optional<DataFormat> ParseDataFormat(std::string_view name);
+
+struct StreamSummary {
+  std::optional<std::uint64_t> records;        ///< nothing where the format has no cheap count
+  std::vector<std::uint64_t> record_offsets;   ///< byte offset of every record's header (TFRecord), else empty
+};
+
+/// Feed it all bytes of a file in order, in pieces of any size; then Finish().
+/// Errors: Error(kEnvironment) naming the file, the record number, the byte offset and what was expected there.
+class StreamCheck {
+ public:
+  virtual ~StreamCheck() = default;
+  virtual void Update(std::span<const std::byte> bytes) = 0;
+  /// The file is complete: a torn end is an error.
+  virtual StreamSummary Finish() = 0;
+};
+
+/// `name` is what messages call the file.
+std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name);
+
+}  // namespace slipway::staging
