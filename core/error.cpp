@@ -35,8 +35,7 @@ void Error::Compose() {
 }
 
 SystemError::SystemError(int code, std::string_view what, std::string next_step)
-    : Error(ErrorKind::kEnvironment, std::string(what) + ": " + std::strerror(code),
-            std::move(next_step)),
+    : Error(ErrorKind::kEnvironment, std::string(what) + ": " + std::strerror(code), std::move(next_step)),
       code_(code) {}
 
 void ThrowErrno(std::string_view what, std::string next_step) {

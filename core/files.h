@@ -71,8 +71,8 @@ bool LiesWithin(const std::filesystem::path& path, const std::filesystem::path& 
 
 struct FileSystemSpace {
   Bytes capacity;
-  Bytes available;               ///< for an ordinary user
-  std::uint64_t free_inodes = 0; ///< 0 with total_inodes 0 means: no such limit
+  Bytes available;                ///< for an ordinary user
+  std::uint64_t free_inodes = 0;  ///< 0 with total_inodes 0 means: no such limit
   std::uint64_t total_inodes = 0;
 };
 FileSystemSpace SpaceOf(const std::filesystem::path& path);

@@ -17,9 +17,9 @@ enum class OutputMode { kHuman, kJson, kQuiet };
 
 /// What a command answers, in its three forms.
 struct Result {
-  const Json& document;     ///< carries "schema": "slipway.<thing>/1"
-  std::string_view text;    ///< for people; a final newline is added when missing
-  std::string_view brief;   ///< for --quiet; empty prints nothing
+  const Json& document;    ///< carries "schema": "slipway.<thing>/1"
+  std::string_view text;   ///< for people; a final newline is added when missing
+  std::string_view brief;  ///< for --quiet; empty prints nothing
 };
 
 class Output {

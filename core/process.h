@@ -65,13 +65,13 @@ class Environment {
 enum class ProcessGroup { kOwn, kInherited };
 
 struct SpawnOptions {
-  std::vector<std::string> argv;                 ///< argv[0] is looked up on PATH unless it holds a '/'
-  std::optional<Environment> environment;        ///< default: inherited
-  std::filesystem::path working_directory;       ///< default: inherited
-  int stdin_fd = -1;                             ///< -1: /dev/null
-  int stdout_fd = -1;                            ///< -1: inherited
-  int stderr_fd = -1;                            ///< -1: inherited
-  std::vector<std::pair<int, int>> inherited;    ///< (our descriptor, its number in the child)
+  std::vector<std::string> argv;               ///< argv[0] is looked up on PATH unless it holds a '/'
+  std::optional<Environment> environment;      ///< default: inherited
+  std::filesystem::path working_directory;     ///< default: inherited
+  int stdin_fd = -1;                           ///< -1: /dev/null
+  int stdout_fd = -1;                          ///< -1: inherited
+  int stderr_fd = -1;                          ///< -1: inherited
+  std::vector<std::pair<int, int>> inherited;  ///< (our descriptor, its number in the child)
   ProcessGroup group = ProcessGroup::kOwn;
 };
 

@@ -1,0 +1,199 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "core/error.h"
+
+namespace slipway {
+namespace fs = std::filesystem;
+
+void FdTraits::Release(int fd) noexcept {
+  const int saved = errno;
+  ::close(fd);
+  errno = saved;
+}
+
+UniqueFd OpenFile(const fs::path& path, int flags, mode_t mode) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0) {
+    const bool writing = (flags & O_ACCMODE) != O_RDONLY;
+    ThrowErrno(fmt::format("cannot open '{}' for {}", path.string(), writing ? "writing" : "reading"));
+  }
+  return UniqueFd(fd);
+}
+
+namespace {
+
+std::string ReadToEnd(int fd, const fs::path& path) {
+  std::string content;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(static_cast<std::size_t>(info.st_size) + 1);
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(fd, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    if (count == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+/// A name in the directory of `path` that no other thread or process uses.
+fs::path TemporaryNameFor(const fs::path& path) {
+  static std::atomic<unsigned> counter{0};
+  const auto name = fmt::format(".{}.tmp-{}-{}", path.filename().string(), ::getpid(), counter++);
+  return path.parent_path() / name;
+}
+
+void SyncFd(int fd, const fs::path& path) {
+  if (::fsync(fd) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
+}
+
+void Rename(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    ThrowErrno(fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
+  }
+}
+
+fs::path DirectoryOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+}  // namespace
+
+std::string ReadFile(const fs::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY);
+  return ReadToEnd(fd.get(), path);
+}
+
+std::optional<std::string> ReadFileIfPresent(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
+  }
+  return ReadToEnd(fd.get(), path);
+}
+
+void WriteAll(int fd, std::string_view data, const fs::path& name) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(fd, data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", name.string()));
+    data.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void WriteFile(const fs::path& path, std::string_view content, mode_t mode) {
+  const auto fd = OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+  WriteAll(fd.get(), content, path);
+}
+
+DurableFile::DurableFile(fs::path path, mode_t mode)
+    : path_(std::move(path)),
+      temporary_(TemporaryNameFor(path_)),
+      fd_(OpenFile(temporary_, O_WRONLY | O_CREAT | O_EXCL, mode)) {}
+
+DurableFile::~DurableFile() {
+  if (fd_) ::unlink(temporary_.c_str());
+}
+
+void DurableFile::Write(std::string_view data) { WriteAll(fd_.get(), data, path_); }
+
+void DurableFile::Commit() {
+  SyncFd(fd_.get(), temporary_);
+  Rename(temporary_, path_);
+  fd_.Reset();
+  SyncDirectory(DirectoryOf(path_));
+}
+
+void WriteFileDurably(const fs::path& path, std::string_view content, mode_t mode) {
+  DurableFile file(path, mode);
+  file.Write(content);
+  file.Commit();
+}
+
+void WriteFileAtomically(const fs::path& path, std::string_view content, mode_t mode) {
+  const auto temporary = TemporaryNameFor(path);
+  try {
+    WriteFile(temporary, content, mode);
+    Rename(temporary, path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void MakeDirectories(const fs::path& path) {
+  if (path.empty() || ::mkdir(path.c_str(), kDirectoryMode) == 0) return;
+  if (errno == ENOENT && path.has_parent_path() && path.parent_path() != path) {
+    MakeDirectories(path.parent_path());
+    if (::mkdir(path.c_str(), kDirectoryMode) == 0) return;
+  }
+  const int code = errno;
+  struct stat info {};
+  if (code == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
+  throw SystemError(code == EEXIST ? ENOTDIR : code, fmt::format("cannot create directory '{}'", path.string()));
+}
+
+void SyncDirectory(const fs::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY | O_DIRECTORY);
+  SyncFd(fd.get(), path);
+}
+
+void RemoveTree(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw SystemError(error.value(), fmt::format("cannot remove '{}'", path.string()));
+}
+
+bool LiesWithin(const fs::path& path, const fs::path& tree) {
+  const auto inner = fs::weakly_canonical(path);
+  const auto outer = fs::weakly_canonical(tree);
+  const auto [end, unused] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return end == outer.end();
+}
+
+FileSystemSpace SpaceOf(const fs::path& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0) ThrowErrno(fmt::format("cannot ask for the space of '{}'", path.string()));
+  return {Bytes{info.f_blocks * info.f_frsize}, Bytes{info.f_bavail * info.f_frsize}, info.f_favail, info.f_files};
+}
+
+namespace {
+
+std::optional<UniqueFd> OpenLocked(const fs::path& path, LockMode mode, bool wait) {
+  auto fd = OpenFile(path, O_RDWR | O_CREAT);
+  const int operation = (mode == LockMode::kShared ? LOCK_SH : LOCK_EX) | (wait ? 0 : LOCK_NB);
+  while (::flock(fd.get(), operation) != 0) {
+    if (errno == EWOULDBLOCK) return {};
+    if (errno != EINTR) ThrowErrno(fmt::format("cannot lock '{}'", path.string()));
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::optional<FileLock> FileLock::TryAcquire(const fs::path& path, LockMode mode) {
+  auto fd = OpenLocked(path, mode, false);
+  if (!fd) return {};
+  return FileLock(std::move(*fd));
+}
+
+FileLock FileLock::Acquire(const fs::path& path, LockMode mode) {
+  return FileLock(std::move(*OpenLocked(path, mode, true)));
+}
+
+void FileLock::Describe(std::string_view holder) {
+  if (::ftruncate(fd_.get(), 0) != 0 || ::lseek(fd_.get(), 0, SEEK_SET) != 0) ThrowErrno("cannot rewrite a lock file");
+  WriteAll(fd_.get(), holder, "lock file");
+}
+
+}  // namespace slipway

@@ -1,0 +1,36 @@
+#include "core/install.h"
+
+#include <string>
+
+#include "core/error.h"
+
+namespace slipway {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The nearest ancestor of the running program that holds libexec/slipway.
+fs::path FindPrefix() {
+  const auto program = fs::read_symlink("/proc/self/exe");
+  for (auto directory = program.parent_path(); directory.has_relative_path(); directory = directory.parent_path()) {
+    std::error_code error;
+    if (fs::is_directory(directory / "libexec" / "slipway", error)) return directory;
+  }
+  return program.parent_path().parent_path();
+}
+
+}  // namespace
+
+fs::path InstallPrefix() {
+  static const fs::path prefix = FindPrefix();
+  return prefix;
+}
+
+fs::path HelperProgram(std::string_view name) { return InstallPrefix() / "libexec" / "slipway" / name; }
+fs::path LibraryDirectory() { return InstallPrefix() / "lib"; }
+fs::path SharedDirectory() { return InstallPrefix() / "share" / "slipway"; }
+
+std::string_view Version() { return SLIPWAY_VERSION; }
+std::string_view SourceRevision() { return SLIPWAY_REVISION; }
+
+}  // namespace slipway

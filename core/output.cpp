@@ -1,0 +1,123 @@
+#include "core/output.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+namespace slipway {
+
+Json ErrorDocument(const Error& error) {
+  return Json{{"schema", "slipway.error/1"}, {"kind", ErrorKindName(error.kind())}, {"exit_code", error.exit_code()},
+              {"message", error.message()},  {"context", error.context()},          {"next_step", error.next_step()}};
+}
+
+namespace {
+
+/// JSON text that is valid whatever bytes a path or a log line holds.
+std::string Dump(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
+
+bool WantsColour(int fd) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return IsTerminal(fd) && (no_colour == nullptr || *no_colour == '\0') &&
+         !(term != nullptr && std::string_view(term) == "dumb");
+}
+
+class ConsoleOutput final : public Output {
+ public:
+  ConsoleOutput(OutputMode mode, Clock& clock)
+      : mode_(mode),
+        clock_(clock),
+        terminal_(IsTerminal(STDERR_FILENO)),
+        colour_(WantsColour(STDERR_FILENO)),
+        said_progress_(clock.Steady() - kQuietInterval) {}
+
+  OutputMode mode() const override { return mode_; }
+
+  void Print(const Result& result) override {
+    ClearProgress();
+    if (mode_ == OutputMode::kJson) {
+      WriteLine(stdout, Dump(result.document, 2));
+    } else {
+      const auto text = mode_ == OutputMode::kQuiet ? result.brief : result.text;
+      if (!text.empty()) WriteLine(stdout, text);
+    }
+  }
+
+  void Stream(const Json& document, std::string_view text) override {
+    if (mode_ == OutputMode::kQuiet) return;
+    ClearProgress();
+    WriteLine(stdout, mode_ == OutputMode::kJson ? Dump(document, -1) : std::string(text));
+  }
+
+  void Say(std::string_view line) override {
+    if (mode_ == OutputMode::kQuiet) return;
+    ClearProgress();
+    WriteLine(stderr, line);
+  }
+
+  void Warn(std::string_view line) override {
+    ClearProgress();
+    WriteLine(stderr, Coloured("\033[33m", "warning:") + " " + std::string(line));
+  }
+
+  void Fail(const Error& error) override {
+    ClearProgress();
+    if (mode_ == OutputMode::kJson) WriteLine(stdout, Dump(ErrorDocument(error), 2));
+    WriteLine(stderr, Coloured("\033[1;31m", "error:") + " " + error.what());
+  }
+
+  void Progress(std::string_view line) override {
+    if (mode_ != OutputMode::kHuman) return;
+    if (terminal_) {
+      DrawProgress(line);
+    } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
+      said_progress_ = clock_.Steady();
+      WriteLine(stderr, line);
+    }
+  }
+
+ private:
+  static constexpr auto kQuietInterval = std::chrono::seconds(5);
+
+  static void WriteLine(std::FILE* file, std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), file);
+    if (text.empty() || text.back() != '\n') std::fputc('\n', file);
+    std::fflush(file);
+  }
+
+  std::string Coloured(std::string_view colour, std::string_view text) const {
+    return colour_ ? std::string(colour) + std::string(text) + "\033[0m" : std::string(text);
+  }
+
+  void DrawProgress(std::string_view line) {
+    if (line.empty() && !drawn_) return;
+    const auto text = "\r\033[K" + std::string(line);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+    drawn_ = !line.empty();
+  }
+
+  void ClearProgress() { DrawProgress(""); }
+
+  OutputMode mode_;
+  Clock& clock_;
+  bool terminal_;
+  bool colour_;
+  bool drawn_ = false;
+  SteadyTime said_progress_;
+};
+
+}  // namespace
+
+std::unique_ptr<Output> MakeConsoleOutput(OutputMode mode, Clock& clock) {
+  return std::make_unique<ConsoleOutput>(mode, clock);
+}
+
+}  // namespace slipway
