@@ -1,0 +1,257 @@
+#include "launcher/cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+namespace {
+
+CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
+  auto* command = parent.add_subcommand(name, what);
+  command->fallthrough();
+  command->footer("Examples:\n" + examples);
+  return command;
+}
+
+void AddRunSelector(CLI::App* command, std::string& run) {
+  command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
+      ->capture_default_str();
+}
+
+void AddSpecOptions(CLI::App* command, Arguments& arguments) {
+  command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
+  command
+      ->add_option("--set", arguments.selection.overrides,
+                   "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
+      ->check(CLI::IsMember({"local", "slurm", "auto"}));
+}
+
+/// `--engine X` is short for `--set launch.engine=X`.
+SpecSelection SelectionOf(const Arguments& arguments) {
+  auto selection = arguments.selection;
+  if (!arguments.engine.empty()) selection.overrides.push_back("launch.engine=" + arguments.engine);
+  return selection;
+}
+
+void AddPrefixOption(CLI::App* command, LinePrefix& prefix) {
+  command->add_flag_callback(
+      "--no-prefix", [&prefix] { prefix = LinePrefix::kNone; }, "Leave out the [rank] in front of each line");
+}
+
+void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
+  auto* run = AddCommand(app, "run", "Carry an experiment out, to the end, in the foreground",
+                         "  slipway run configs/fashion.yaml\n"
+                         "  slipway run exp.yaml --set train.args.epochs=1 --set launch.ranks_per_node=4");
+  AddSpecOptions(run, arguments);
+  AddPrefixOption(run, arguments.run.prefix);
+  run->callback([&] {
+    arguments.run.selection = SelectionOf(arguments);
+    arguments.command = [&](Session& session) { return Run(arguments.run, session); };
+  });
+
+  auto* submit = AddCommand(app, "submit", "Start an experiment that outlives this terminal; prints the run's id",
+                            "  slipway submit exp.yaml\n  slipway wait \"$(slipway submit -q exp.yaml)\"");
+  AddSpecOptions(submit, arguments);
+  submit->callback([&] {
+    arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), session); };
+  });
+
+  auto* plan = AddCommand(app, "plan", "Show what a run would stage, start and store; starts nothing",
+                          "  slipway plan exp.yaml\n  slipway plan exp.yaml --json");
+  AddSpecOptions(plan, arguments);
+  plan->callback([&] {
+    arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), session); };
+  });
+
+  auto* validate = AddCommand(app, "validate", "Check an experiment: every error of the file in one go",
+                              "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
+  AddSpecOptions(validate, arguments);
+  validate->callback([&] {
+    const auto selection = SelectionOf(arguments);
+    arguments.validate = {selection.spec, selection.overrides};
+    arguments.command = [&](Session& session) { return Validate(arguments.validate, session.output); };
+  });
+}
+
+void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
+  auto* ls = AddCommand(app, "ls", "List the runs, the newest last", "  slipway ls\n  slipway ls --json | jq .runs");
+  ls->add_option("-n,--limit", arguments.ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  ls->callback([&] { arguments.command = [&](Session& session) { return Ls(arguments.ls, session); }; });
+
+  auto* status = AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");
+  AddRunSelector(status, arguments.status.run);
+  status->callback([&] { arguments.command = [&](Session& session) { return Status(arguments.status, session); }; });
+
+  auto* wait = AddCommand(app, "wait", "Wait for the end of a run; exits with its outcome",
+                          "  slipway wait last --timeout 2h   # exit status 75 when it takes longer");
+  AddRunSelector(wait, arguments.wait.run);
+  wait->add_option("--timeout", arguments.wait_timeout, "Give up after this time, e.g. 30s, 2h");
+  wait->callback([&] {
+    arguments.command = [&](Session& session) {
+      if (!arguments.wait_timeout.empty()) {
+        arguments.wait.timeout = ParseDuration(arguments.wait_timeout);
+        if (!arguments.wait.timeout) {
+          throw Error(ErrorKind::kUsage, "--timeout '" + arguments.wait_timeout + "' is not a duration",
+                      "write it like 90s, 20m or 1h30m");
+        }
+      }
+      return Wait(arguments.wait, session);
+    };
+  });
+
+  auto* logs = AddCommand(app, "logs", "Print what the ranks of a run wrote",
+                          "  slipway logs -f\n  slipway logs last --rank 1 --no-prefix\n  slipway logs last --trial 3");
+  AddRunSelector(logs, arguments.logs.run);
+  logs->add_flag_callback(
+      "-f,--follow", [&] { arguments.logs.follow = Follow::kYes; }, "Go on until the run ends");
+  logs->add_option("--rank", arguments.logs.rank, "Only this rank")->check(CLI::NonNegativeNumber);
+  logs->add_option("--trial", arguments.logs.trial, "Of this trial of an ensemble")->check(CLI::NonNegativeNumber);
+  logs->add_option("--attempt", arguments.logs.attempt, "Of this attempt (default: the last)")
+      ->check(CLI::PositiveNumber);
+  AddPrefixOption(logs, arguments.logs.prefix);
+  logs->callback([&] { arguments.command = [&](Session& session) { return Logs(arguments.logs, session); }; });
+
+  auto* cancel = AddCommand(app, "cancel", "End a run", "  slipway cancel last");
+  AddRunSelector(cancel, arguments.cancel.run);
+  cancel->callback([&] { arguments.command = [&](Session& session) { return Cancel(arguments.cancel, session); }; });
+
+  auto* resume = AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost",
+                            "  slipway resume last");
+  AddRunSelector(resume, arguments.resume.run);
+  AddPrefixOption(resume, arguments.resume.prefix);
+  resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
+
+  auto* manage = app.add_subcommand("manage", "Carry out a prepared run (started by submit)")->group("");
+  manage->fallthrough();
+  manage->add_option("folder", arguments.manage.folder)->required();
+  manage->callback([&] { arguments.command = [&](Session& session) { return Manage(arguments.manage, session); }; });
+}
+
+/// The trial commands work on the folder of one run.
+template <class Options, class Function>
+void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
+  AddRunSelector(command, arguments.trials_run);
+  command->callback([&arguments, &options, function] {
+    arguments.command = [&arguments, &options, function](Session& session) {
+      options.run_folder = FindRun(session.runs_directory, arguments.trials_run).path();
+      return function(options, session.output);
+    };
+  });
+}
+
+void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
+  auto* trials = AddCommand(app, "trials", "Look at the trials of an ensemble",
+                            "  slipway trials best\n  slipway trials ls last --state failed\n  slipway trials show 7");
+  trials->require_subcommand(1);
+
+  auto* ls = AddCommand(*trials, "ls", "List the trials, ranked", "  slipway trials ls last");
+  ls->add_option("--state", arguments.trials_ls.state, "Only those in this state, e.g. complete, failed");
+  ls->add_option("-n,--limit", arguments.trials_ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  AddTrialsCommand(ls, arguments, arguments.trials_ls, TrialsLs);
+
+  auto* best = AddCommand(*trials, "best", "The leaderboard", "  slipway trials best last -n 3");
+  best->add_option("-n,--limit", arguments.trials_best.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  AddTrialsCommand(best, arguments, arguments.trials_best, TrialsBest);
+
+  auto* show = AddCommand(*trials, "show", "Everything of one trial", "  slipway trials show 7 last");
+  show->add_option("trial", arguments.trials_show.trial, "Number of the trial")->required();
+  AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
+}
+
+void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
+  auto* data = AddCommand(app, "data", "Look at, check and convert training data",
+                          "  slipway data info data/fashion\n  slipway data verify data/fashion/*.tfrecord");
+  data->require_subcommand(1);
+
+  auto* info = AddCommand(*data, "info", "Format, size, records and features", "  slipway data info data/fashion");
+  info->add_option("path", arguments.data_info.paths, "Files or folders")->required();
+  info->callback(
+      [&] { arguments.command = [&](Session& session) { return DataInfo(arguments.data_info, session.output); }; });
+
+  auto* verify = AddCommand(*data, "verify", "Check every record; exit status 1 when one is damaged",
+                            "  slipway data verify data/fashion");
+  verify->add_option("path", arguments.data_verify.paths, "Files or folders")->required();
+  verify->callback(
+      [&] { arguments.command = [&](Session& session) { return DataVerify(arguments.data_verify, session.output); }; });
+
+  auto* convert = AddCommand(*data, "convert", "Make TFRecord shards or an HDF5 file from idx images and labels",
+                             "  slipway data convert --images train-images-idx3-ubyte.gz \\\n"
+                             "    --labels train-labels-idx1-ubyte.gz --to tfrecord --shards 4 data/fashion/train");
+  convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed")->required();
+  convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed")->required();
+  convert->add_option("--to", arguments.data_convert.to, "tfrecord or hdf5")
+      ->required()
+      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
+  convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
+      ->required();
+  convert->callback([&] {
+    arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
+  });
+}
+
+std::vector<CompletionCommand> CommandsOf(const CLI::App& app, const std::string& parent = {}) {
+  std::vector<CompletionCommand> commands;
+  for (const auto* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    CompletionCommand entry;
+    entry.name = parent.empty() ? command->get_name() : parent + " " + command->get_name();
+    for (const auto* option : command->get_options()) {
+      for (const auto& name : option->get_lnames()) entry.options.push_back("--" + name);
+    }
+    const auto inner = CommandsOf(*command, entry.name);
+    commands.push_back(std::move(entry));
+    commands.insert(commands.end(), inner.begin(), inner.end());
+  }
+  return commands;
+}
+
+void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
+  auto* schema = AddCommand(app, "schema", "Print the JSON Schema of the spec, for editors",
+                            "  slipway schema > slipway.schema.json\n  slipway schema --markdown");
+  schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
+  schema->callback(
+      [&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session.output); }; });
+
+  auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",
+                                "  source <(slipway completion bash)\n  slipway completion zsh > _slipway");
+  completion->add_option("shell", arguments.completion.shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  completion->callback([&] {
+    arguments.completion.commands = CommandsOf(app);
+    arguments.command = [&](Session& session) { return Completion(arguments.completion, session.output); };
+  });
+
+  auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "  slipway bench launch --json");
+  bench->add_option("name", arguments.bench.name, "Which benchmark: launch")->required();
+  bench->prefix_command();
+  bench->callback([&arguments, bench] {
+    arguments.bench.arguments = bench->remaining();
+    arguments.command = [&](Session& session) { return Bench(arguments.bench, session); };
+  });
+}
+
+}  // namespace
+
+void DescribeCommands(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  app.add_flag_callback(
+      "--json", [&] { arguments.mode = OutputMode::kJson; }, "Print one JSON document (JSON lines while following)");
+  app.add_flag_callback(
+      "-q,--quiet", [&] { arguments.mode = OutputMode::kQuiet; }, "Print only the essential word or id");
+  app.add_option("--runs-dir", arguments.runs_directory, "Where run folders are (default: $SLIPWAY_RUNS, else ./runs)");
+  DescribeSpecCommands(app, arguments);
+  DescribeRunCommands(app, arguments);
+  DescribeTrialsCommands(app, arguments);
+  DescribeDataCommands(app, arguments);
+  DescribeOtherCommands(app, arguments);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,60 @@
+/// What the command line may say, and what it said.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/output.h"
+#include "launcher/commands/bench.h"
+#include "launcher/commands/completion.h"
+#include "launcher/commands/data.h"
+#include "launcher/commands/logs.h"
+#include "launcher/commands/plan.h"
+#include "launcher/commands/run.h"
+#include "launcher/commands/runs.h"
+#include "launcher/commands/schema.h"
+#include "launcher/commands/session.h"
+#include "launcher/commands/trials.h"
+#include "launcher/commands/validate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace slipway::launcher {
+
+/// The options of every command; the parser fills those of the command that was called.
+struct Arguments {
+  OutputMode mode = OutputMode::kHuman;
+  std::filesystem::path runs_directory;
+  std::function<int(Session&)> command;
+
+  LsOptions ls;
+  StatusOptions status;
+  WaitOptions wait;
+  std::string wait_timeout;
+  CancelOptions cancel;
+  LogsOptions logs;
+  SpecSelection selection;
+  std::string engine;
+  RunOptions run;
+  ResumeOptions resume;
+  ManageOptions manage;
+  ValidateOptions validate;
+  SchemaOptions schema;
+  CompletionOptions completion;
+  DataInfoOptions data_info;
+  DataVerifyOptions data_verify;
+  DataConvertOptions data_convert;
+  std::string trials_run = "last";
+  TrialsLsOptions trials_ls;
+  TrialsBestOptions trials_best;
+  TrialsShowOptions trials_show;
+  BenchOptions bench;
+};
+
+/// Describes all commands to `app`; parsing then fills `arguments`.
+void DescribeCommands(CLI::App& app, Arguments& arguments);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,77 @@
+#include "launcher/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "core/install.h"
+#include "launcher/cli/arguments.h"
+#include "launcher/spec/load.h"
+
+namespace slipway::launcher {
+namespace {
+
+std::filesystem::path RunsDirectory(const Arguments& arguments) {
+  if (!arguments.runs_directory.empty()) return std::filesystem::absolute(arguments.runs_directory);
+  const char* variable = std::getenv("SLIPWAY_RUNS");
+  return std::filesystem::absolute(variable != nullptr && *variable != '\0' ? variable : "runs");
+}
+
+/// A JSON mode that the parser has not reached yet still decides how its error is printed.
+OutputMode ModeAskedFor(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--json") return OutputMode::kJson;
+  }
+  return OutputMode::kHuman;
+}
+
+Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  std::string path = app.get_name();
+  const auto* command = &app;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  return {ErrorKind::kUsage, error.what(), path + " --help"};
+}
+
+int Perform(const Arguments& arguments) {
+  const auto output = MakeConsoleOutput(arguments.mode);
+  Session session{*output, RunsDirectory(arguments)};
+  try {
+    return arguments.command(session);
+  } catch (const SpecError& error) {
+    output->Fail(error.Document(), error.what());
+    return error.exit_code();
+  } catch (const Error& error) {
+    output->Fail(error);
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    output->Fail(Error(ErrorKind::kInternal, std::string("internal error: ") + error.what(),
+                       "please report it with the command you gave"));
+    return static_cast<int>(ErrorKind::kInternal);
+  }
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  CLI::App app("Launch distributed training, stage its data, run and rank ensembles of it.", "slipway");
+  app.set_version_flag("--version", "slipway " + std::string(Version()) + " (" + std::string(SourceRevision()) + ")");
+  app.footer("First steps:  slipway validate SPEC, slipway plan SPEC, slipway run SPEC\n"
+             "Help for one command:  slipway run --help");
+  Arguments arguments;
+  DescribeCommands(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    MakeConsoleOutput(ModeAskedFor(argc, argv))->Fail(UsageError(app, error));
+    return static_cast<int>(ErrorKind::kUsage);
+  }
+  return Perform(arguments);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,9 @@
+/// The command line: parses it, calls the command, returns the exit code of the program.
+#pragma once
+
+namespace slipway::launcher {
+
+/// Errors are printed here, the one place where they are caught: the kind gives the exit code.
+int RunCommandLine(int argc, char** argv);
+
+}  // namespace slipway::launcher

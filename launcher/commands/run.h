@@ -1,0 +1,35 @@
+/// Commands that carry a run out: `run`, `submit`, `resume`, and `manage`, which is what `submit` starts.
+#pragma once
+
+#include <string>
+
+#include "launcher/commands/logs.h"
+#include "launcher/commands/plan.h"
+
+namespace slipway::launcher {
+
+struct RunOptions {
+  SpecSelection selection;
+  LinePrefix prefix = LinePrefix::kRank;
+};
+/// To the end, in the foreground. Ctrl-C cancels it.
+int Run(const RunOptions& options, Session& session);
+
+/// Starts a manager that outlives the terminal and prints the run's id.
+int Submit(const SpecSelection& selection, Session& session);
+
+struct ResumeOptions {
+  std::string run = "last";
+  LinePrefix prefix = LinePrefix::kRank;
+};
+/// Continues a run that was cancelled, failed or lost: from its newest valid checkpoint, or, for an ensemble, from
+/// its trial book. A run that succeeded is left alone.
+int Resume(const ResumeOptions& options, Session& session);
+
+struct ManageOptions {
+  std::string folder;
+};
+/// Carries out the run prepared in `folder`, without a terminal.
+int Manage(const ManageOptions& options, Session& session);
+
+}  // namespace slipway::launcher

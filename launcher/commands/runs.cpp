@@ -1,0 +1,92 @@
+#include "launcher/commands/runs.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/text_table.h"
+#include "launcher/run/manager_process.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+namespace {
+
+Json StatusDocument(const RunFolder& run, const RunState& state) {
+  auto document = ToJson(state);
+  document["schema"] = "slipway.status/1";
+  document["folder"] = run.path().string();
+  document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
+  return document;
+}
+
+std::string StatusText(const RunFolder& run, const RunState& state) {
+  auto text = fmt::format("{}  {}", run.id(), PhaseName(state.phase));
+  if (state.attempt > 1) text += fmt::format(" (attempt {})", state.attempt);
+  if (!state.reason.empty()) text += "\n  " + state.reason;
+  text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
+  if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
+  text += fmt::format("\n  folder  {}", run.path().string());
+  if (!state.detail.empty()) text += "\n\n" + state.detail;
+  return text;
+}
+
+int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
+  session.output.Print({StatusDocument(run, state), StatusText(run, state), PhaseName(state.phase)});
+  return OutcomeExitCode(state.phase);
+}
+
+}  // namespace
+
+int Ls(const LsOptions& options, Session& session) {
+  auto runs = ListRuns(session.runs_directory);
+  if (static_cast<int>(runs.size()) > options.limit) runs.erase(runs.begin(), runs.end() - options.limit);
+  Json list = Json::array();
+  TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
+  std::string brief;
+  for (const auto& run : runs) {
+    const auto state = run.ReadState();
+    list.push_back(StatusDocument(run, state));
+    table.AddRow({run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started,
+                  state.ended, state.reason});
+    brief += run.id() + "\n";
+  }
+  const Json document{{"schema", "slipway.runs/1"}, {"runs_directory", session.runs_directory.string()}, {"runs", list}};
+  const auto text =
+      runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
+  session.output.Print({document, text, brief});
+  return 0;
+}
+
+int Status(const StatusOptions& options, Session& session) {
+  const auto run = FindRun(session.runs_directory, options.run);
+  return PrintStatus(run, run.ReadState(), session);
+}
+
+int Wait(const WaitOptions& options, Session& session) {
+  const auto run = FindRun(session.runs_directory, options.run);
+  const auto state = WaitForEnd(run, options.timeout);
+  if (!state) {
+    throw Error(ErrorKind::kTryAgain,
+                fmt::format("run {} has not ended within {}", run.id(), FormatDuration(*options.timeout)),
+                fmt::format("see what it does: slipway logs -f {}", run.id()));
+  }
+  return PrintStatus(run, *state, session);
+}
+
+int Cancel(const CancelOptions& options, Session& session) {
+  const auto run = FindRun(session.runs_directory, options.run);
+  auto state = run.ReadState();
+  if (HasEnded(state.phase)) {
+    const auto text = fmt::format("{} has ended already: {}", run.id(), PhaseName(state.phase));
+    session.output.Print({StatusDocument(run, state), text, PhaseName(state.phase)});
+    return 0;
+  }
+  AskToStop(state);
+  state = *WaitForEnd(run, {});
+  session.output.Print(
+      {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});
+  return 0;
+}
+
+}  // namespace slipway::launcher

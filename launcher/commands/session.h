@@ -1,0 +1,15 @@
+/// What every command gets: where to print, and where the runs are.
+#pragma once
+
+#include <filesystem>
+
+#include "core/output.h"
+
+namespace slipway::launcher {
+
+struct Session {
+  Output& output;
+  std::filesystem::path runs_directory;
+};
+
+}  // namespace slipway::launcher

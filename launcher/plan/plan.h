@@ -1,0 +1,42 @@
+/// Everything that is decided before anything starts. Nothing in it is left to a default; it can be printed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "launcher/plan/training_command.h"
+#include "launcher/spec/load.h"
+#include "staging/plan.h"
+
+namespace slipway::launcher {
+
+struct Plan {
+  SpecDocument document;
+  std::string engine;                       ///< "local"
+  std::filesystem::path runs_directory;     ///< absolute
+  std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
+  std::vector<staging::StagingPlan> data;
+
+  const Spec& spec() const { return document.spec; }
+};
+
+/// Looks at the sources and the tiers, chooses, writes nothing.
+/// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier.
+Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
+
+/// The place of the first attempt as the plan shows it, before the run folder has a name.
+AttemptPlace PlannedPlace(const Plan& plan);
+StagedDirectories PlannedDirectories(const Plan& plan);
+/// The command that starts all ranks, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs 3`.
+std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
+/// An example point of the search space (the first choice, the lower end), for showing a trial's command.
+Json ExamplePoint(const EnsembleSpec& ensemble);
+
+/// For `slipway plan`: what is staged, started and stored, and why.
+std::string DescribePlan(const Plan& plan);
+/// `slipway.plan/1`; also plan.json of the run folder.
+Json ToJson(const Plan& plan);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,104 @@
+#include "launcher/plan/training_command.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/install.h"
+
+namespace slipway::launcher {
+namespace {
+
+Json ToJsonValue(const Scalar& scalar) {
+  return std::visit([](const auto& value) { return Json(value); }, scalar);
+}
+
+std::string TextOf(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+/// Replaces each `{name}` that names a parameter; other braces stay as they are.
+std::string FillPlaceholders(const std::string& word, const Json& parameters, bool& used) {
+  std::string filled;
+  std::size_t at = 0;
+  while (at < word.size()) {
+    const auto end = word[at] == '{' ? word.find('}', at) : std::string::npos;
+    const auto name = end == std::string::npos ? std::string() : word.substr(at + 1, end - at - 1);
+    if (!name.empty() && parameters.contains(name)) {
+      filled += TextOf(parameters[name]);
+      used = true;
+      at = end + 1;
+    } else {
+      filled += word[at++];
+    }
+  }
+  return filled;
+}
+
+void AppendOptions(const Json& parameters, std::vector<std::string>& words) {
+  for (const auto& [name, value] : parameters.items()) {
+    words.push_back("--" + name);
+    words.push_back(TextOf(value));
+  }
+}
+
+std::string UpperCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
+  });
+  return text;
+}
+
+/// What `slipway_init(NULL)` and bundled trainers read.
+Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
+  Json config{{"spec_hash", spec_hash},
+              {"gradients", {{"mode", spec.gradients.mode == GradientMode::kSync ? "sync" : "delayed"}}},
+              {"resilience", {{"stall_after_s", spec.resilience.stall_after.count()}}},
+              {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
+  if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();
+  if (const auto& validation = spec.train.validation) {
+    config["validation"] = {
+        {"from", validation->from}, {"fraction", validation->fraction}, {"seed", validation->seed}};
+  }
+  return config;
+}
+
+}  // namespace
+
+Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
+  Json effective = Json::object();
+  for (const auto& [name, value] : train.args) effective[name] = ToJsonValue(value);
+  effective.update(parameters);
+  return effective;
+}
+
+std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters) {
+  const auto effective = EffectiveParameters(train, parameters);
+  if (!train.program.empty()) {
+    std::vector<std::string> words{HelperProgram("trainers") / train.program};
+    AppendOptions(effective, words);
+    return words;
+  }
+  std::vector<std::string> words;
+  bool used_placeholder = false;
+  for (const auto& word : train.command) words.push_back(FillPlaceholders(word, effective, used_placeholder));
+  if (!used_placeholder) AppendOptions(effective, words);
+  return words;
+}
+
+Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
+                            const AttemptPlace& place, const Json& parameters) {
+  Variables variables{{"SLIPWAY_RUN_DIR", place.run},
+                      {"SLIPWAY_ATTEMPT", std::to_string(place.attempt)},
+                      {"SLIPWAY_PARAMS", EffectiveParameters(spec.train, parameters).dump()},
+                      {"SLIPWAY_CHECKPOINT_DIR", place.checkpoints},
+                      {"SLIPWAY_RESUME_FROM", place.resume_from},
+                      {"SLIPWAY_METRICS", place.metrics()},
+                      {"SLIPWAY_STOP_FILE", place.stop_file()},
+                      {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
+                      {"MASTER_ADDR", "127.0.0.1"},
+                      {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
+                      {"PYTHONUNBUFFERED", "1"}};
+  for (const auto& [name, directory] : data) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(name), directory);
+  for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);
+  return variables;
+}
+
+}  // namespace slipway::launcher

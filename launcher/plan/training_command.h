@@ -1,0 +1,44 @@
+/// How the training program is called: its words, and what CONTRACTS calls its environment. Pure functions.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "launcher/spec/spec.h"
+
+namespace slipway::launcher {
+
+/// The words of one rank's command: a bundled trainer by its full path, or the user's command.
+///
+/// `parameters` (a trial's point; an object, may be empty) override `train.args`. A command that uses a `{name}`
+/// placeholder gets its values there and nowhere else; any other program gets `--name value` for each.
+std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters);
+
+/// `train.args` overridden by `parameters`, as a JSON object: SLIPWAY_PARAMS.
+Json EffectiveParameters(const TrainSpec& train, const Json& parameters);
+
+/// Where one attempt reads and writes.
+struct AttemptPlace {
+  std::filesystem::path run;          ///< run folder (of a trial: the trial's)
+  int attempt = 1;
+  std::filesystem::path directory;    ///< run/attempt-N
+  std::filesystem::path checkpoints;  ///< run/checkpoints
+  std::filesystem::path resume_from;  ///< a valid checkpoint; empty starts fresh
+
+  std::filesystem::path metrics() const { return directory / "metrics.jsonl"; }
+  std::filesystem::path stop_file() const { return directory / "stop.json"; }
+};
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// (dataset name, staged directory).
+using StagedDirectories = std::vector<std::pair<std::string, std::filesystem::path>>;
+
+/// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
+Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
+                            const AttemptPlace& place, const Json& parameters);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,72 @@
+/// One attempt of one run or trial: its folder, its ranks, what they print and report, and how it is stopped.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/event_loop.h"
+#include "core/json.h"
+#include "core/process.h"
+#include "launcher/engines/local/rank_group.h"
+#include "launcher/monitor/metrics_line.h"
+#include "launcher/plan/plan.h"
+
+namespace slipway::launcher {
+
+/// Hears what happens in a job. Called from the event loop.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void OnLine(int rank, std::string_view line) = 0;
+  virtual void OnMetrics(const MetricsLine& line) = 0;
+  /// The last call; all lines and metrics came before it.
+  virtual void OnEnd(const GroupOutcome& outcome) = 0;
+};
+
+/// Whether the lines of the ranks' logs are wanted while the job runs.
+enum class LogLines { kFollow, kLeave };
+
+struct JobRequest {
+  const Plan& plan;
+  AttemptPlace place;
+  StagedDirectories data;
+  Json parameters;
+  LogLines lines = LogLines::kFollow;
+};
+
+class Job {
+ public:
+  /// Creates the attempt's folder and starts the ranks, held at their gate.
+  Job(EventLoop& loop, JobRequest request, JobObserver& observer);
+  ~Job();
+
+  ProcessIdentity identity() const;
+  /// Opens the gate: the program starts.
+  void Release();
+  /// Publishes the stop file with `reason`, gives a program that can see it time to end, then ends the ranks by
+  /// signals. May be called again; the first reason counts.
+  void Stop(std::string_view reason);
+  /// The reason given to Stop, or empty.
+  const std::string& stop_reason() const { return stop_reason_; }
+
+ private:
+  class Watch;
+
+  RankLaunch MakeLaunch(const JobRequest& request) const;
+  void End(const GroupOutcome& outcome);
+
+  EventLoop& loop_;
+  JobObserver& observer_;
+  AttemptPlace place_;
+  std::chrono::nanoseconds stop_patience_;
+  std::string stop_reason_;
+  std::optional<EventLoop::TimerId> stop_timer_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<RankGroup> ranks_;
+};
+
+}  // namespace slipway::launcher

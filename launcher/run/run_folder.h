@@ -1,0 +1,58 @@
+/// The folder of one run: its layout, its state, its record of events.
+///
+/// It can be copied away and still be read. Layout: docs/ARCHITECTURE.md, "Run folder".
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "launcher/run/run_state.h"
+
+namespace slipway::launcher {
+
+class RunFolder {
+ public:
+  /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`. Errors: SystemError.
+  static RunFolder Create(const std::filesystem::path& runs_directory, const std::string& name, bool ensemble);
+  /// Errors: Error(kUsage) when there is no run folder.
+  static RunFolder Open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string id() const { return path_.filename().string(); }
+
+  std::filesystem::path spec_file() const { return path_ / "spec.yaml"; }
+  std::filesystem::path plan_file() const { return path_ / "plan.json"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path trials() const { return path_ / "trials"; }
+  std::filesystem::path trial_book() const { return path_ / "trials.db"; }
+  std::filesystem::path attempt(int number) const;
+
+  /// As stored, but `lost` when it claims to be alive and its manager, on this host, is gone.
+  RunState ReadState() const;
+  /// Atomic and durable.
+  void WriteState(const RunState& state) const;
+
+  /// One line of events.jsonl: time, event, and the members of `more`.
+  void AppendEvent(std::string_view event, const Json& more) const;
+
+  /// Becomes the run's one manager. Errors: Error(kBusy) naming the present one.
+  FileLock TakeManagerLock() const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// The folders of all runs, oldest first.
+std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
+
+/// A run by full id, unique prefix, `last`, or path of its folder.
+/// Errors: Error(kUsage) naming what is there.
+RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector);
+
+}  // namespace slipway::launcher

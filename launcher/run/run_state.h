@@ -1,0 +1,47 @@
+/// What a run is doing, as `state.json` in its folder says it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "core/process.h"
+
+namespace slipway::launcher {
+
+/// Stored in state.json as words.
+///
+///   created -> staging -> running -> succeeded
+///       |         |          |----> failed
+///       '---------+----------'----> cancelled
+///   any of the first three without a living manager reads as `lost`; `resume` starts again at staging.
+enum class Phase { kCreated, kStaging, kRunning, kSucceeded, kFailed, kCancelled, kLost };
+
+std::string_view PhaseName(Phase phase);
+std::optional<Phase> ParsePhase(std::string_view name);
+/// True for succeeded, failed, cancelled and lost.
+bool HasEnded(Phase phase);
+/// What `status`, `wait` and `run` exit with: 0 live or succeeded, 1 failed or lost, 130 cancelled.
+int OutcomeExitCode(Phase phase);
+
+struct RunState {
+  std::string run;  ///< the id, which is the folder's name
+  std::string name;
+  Phase phase = Phase::kCreated;
+  bool ensemble = false;
+  int attempt = 0;
+  std::string created;  ///< UTC, ISO 8601
+  std::string started;  ///< of the last attempt; empty before
+  std::string ended;    ///< empty while it lives
+  std::string reason;   ///< why it ended or what it does, one line
+  std::string detail;   ///< more lines, e.g. the end of a failed rank's log
+  std::string host;
+  ProcessIdentity manager;
+};
+
+Json ToJson(const RunState& state);
+/// Errors: Error(kEnvironment) when the document is not a run state.
+RunState RunStateFromJson(const Json& json);
+
+}  // namespace slipway::launcher
