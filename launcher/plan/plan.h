@@ -31,7 +31,7 @@ AttemptPlace PlannedPlace(const Plan& plan);
 StagedDirectories PlannedDirectories(const Plan& plan);
 /// The command that starts all ranks, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs 3`.
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
-/// An example point of the search space (the first choice, the lower end), for showing a trial's command.
+/// A point whose values are the names of the parameters in angle brackets, for showing the command of a trial.
 Json ExamplePoint(const EnsembleSpec& ensemble);
 
 /// For `slipway plan`: what is staged, started and stored, and why.

@@ -42,7 +42,7 @@ Json ToJson(const RunState& state) {
               {"phase", PhaseName(state.phase)}, {"ensemble", state.ensemble}, {"attempt", state.attempt},
               {"created", state.created},      {"started", state.started}, {"ended", state.ended},
               {"reason", state.reason},        {"detail", state.detail},   {"host", state.host},
-              {"manager", ToJson(state.manager)}};
+              {"manager", ToJson(state.manager)}, {"job", ToJson(state.job)}};
 }
 
 RunState RunStateFromJson(const Json& json) {
@@ -62,6 +62,7 @@ RunState RunStateFromJson(const Json& json) {
     state.detail = json.at("detail").get<std::string>();
     state.host = json.at("host").get<std::string>();
     state.manager = ProcessIdentityFromJson(json.at("manager"));
+    state.job = ProcessIdentityFromJson(json.at("job"));
     return state;
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::kEnvironment, std::string("state.json is damaged: ") + error.what());

@@ -38,6 +38,7 @@ struct RunState {
   std::string detail;   ///< more lines, e.g. the end of a failed rank's log
   std::string host;
   ProcessIdentity manager;
+  ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };
 
 Json ToJson(const RunState& state);

@@ -1,0 +1,99 @@
+#include "launcher/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/install.h"
+#include "core/process.h"
+#include "launcher/engines/local/rank_group.h"
+#include "staging/tiers.h"
+
+namespace slipway::launcher {
+namespace {
+
+std::string TierName(const TierSpec& tier) {
+  switch (tier.kind) {
+    case TierKind::kBurst: return "burst";
+    case TierKind::kNode: return "node";
+    case TierKind::kRam: return "ram";
+    case TierKind::kDirectory: return "dir:" + tier.directory.string();
+    case TierKind::kNone: return "none";
+  }
+  return "none";
+}
+
+staging::VerifyMode VerifyModeOf(Verification verification) {
+  switch (verification) {
+    case Verification::kOff: return staging::VerifyMode::kOff;
+    case Verification::kFormat: return staging::VerifyMode::kFormat;
+    case Verification::kFull: return staging::VerifyMode::kFull;
+  }
+  return staging::VerifyMode::kFormat;
+}
+
+staging::DatasetRequest RequestFor(const DatasetSpec& spec) {
+  staging::DatasetRequest request;
+  request.name = spec.name;
+  request.sources = spec.sources;
+  request.format = spec.format == DataFormat::kHdf5 ? staging::DataFormat::kHdf5 : staging::DataFormat::kTfrecord;
+  for (const auto& tier : spec.tiers) request.tiers.push_back(TierName(tier));
+  request.distribution =
+      spec.distribute == Distribution::kReplicate ? staging::Distribution::kReplicate : staging::Distribution::kShard;
+  request.verify = VerifyModeOf(spec.verify);
+  return request;
+}
+
+staging::StagingPlan PlanDataset(const DatasetSpec& spec) {
+  const auto request = RequestFor(spec);
+  return WithContext(fmt::format("while planning dataset '{}'", spec.name), [&] {
+    return staging::PlanStaging(request, staging::ListSources(request), staging::DiscoverTiers(request.tiers));
+  });
+}
+
+}  // namespace
+
+Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
+  RequireEnvironment(document);
+  Plan plan;
+  plan.engine = "local";
+  plan.runs_directory = std::move(runs_directory);
+  plan.working_directory = document.directory;
+  for (const auto& dataset : document.spec.data) plan.data.push_back(PlanDataset(dataset));
+  plan.document = std::move(document);
+  return plan;
+}
+
+AttemptPlace PlannedPlace(const Plan& plan) {
+  AttemptPlace place;
+  place.run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
+  if (plan.spec().ensemble) place.run = place.run / "trials" / "00000";
+  place.directory = place.run / "attempt-1";
+  place.checkpoints = place.run / "checkpoints";
+  return place;
+}
+
+StagedDirectories PlannedDirectories(const Plan& plan) {
+  StagedDirectories directories;
+  for (const auto& dataset : plan.data) directories.emplace_back(dataset.request.name, dataset.directory);
+  return directories;
+}
+
+std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters) {
+  RankLaunch launch;
+  launch.ranks = plan.spec().launch.ranks();
+  launch.command = TrainingCommand(plan.spec().train, parameters);
+  launch.working_directory = plan.working_directory;
+  launch.log_directory = PlannedPlace(plan).directory;
+  return LocalCommandLine(launch);
+}
+
+Json ExamplePoint(const EnsembleSpec& ensemble) {
+  Json point = Json::object();
+  for (const auto& parameter : ensemble.space) point[parameter.name] = "<" + parameter.name + ">";
+  return point;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,99 @@
+// How a plan reads: for people, and as a document.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/install.h"
+#include "core/process.h"
+#include "launcher/plan/plan.h"
+
+namespace slipway::launcher {
+namespace {
+
+std::string DescribeData(const Plan& plan) {
+  if (plan.data.empty()) return "data: none\n";
+  std::string text = "data:\n";
+  for (const auto& dataset : plan.data) {
+    text += fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", dataset.request.name, FormatBytes(dataset.total),
+                        dataset.files.size(), dataset.files.size() == 1 ? "" : "s", dataset.tier, dataset.reason);
+    for (const auto& rejected : dataset.rejected) text += fmt::format("  {:<10} not {}\n", "", rejected);
+    text += fmt::format("  {:<10} {}\n", "", dataset.directory.string());
+  }
+  return text;
+}
+
+std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
+  auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n",
+                          ensemble.trials ? std::to_string(*ensemble.trials) : "all grid",
+                          ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
+                          ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
+                          ensemble.objective.metric);
+  for (const auto& parameter : ensemble.space) {
+    text += fmt::format("  {:<12} {}\n", parameter.name, ensemble::ToJson(parameter).dump());
+  }
+  return text;
+}
+
+std::string DescribeStart(const Plan& plan, const Json& parameters) {
+  const auto& launch = plan.spec().launch;
+  auto text = fmt::format("start: engine {}, {} rank{}{}\n", plan.engine, launch.ranks(),
+                          launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
+  text += fmt::format("  in  {}\n", plan.working_directory.string());
+  text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
+  return text;
+}
+
+Json EnvironmentOf(const Plan& plan, const Json& parameters) {
+  Json environment = Json::object();
+  for (const auto& [name, value] : TrainingVariables(plan.spec(), plan.document.spec_hash, PlannedDirectories(plan),
+                                                     PlannedPlace(plan), parameters)) {
+    environment[name] = value;
+  }
+  return environment;
+}
+
+Json ParametersShown(const Plan& plan) {
+  return plan.spec().ensemble ? ExamplePoint(*plan.spec().ensemble) : Json::object();
+}
+
+}  // namespace
+
+std::string DescribePlan(const Plan& plan) {
+  const auto parameters = ParametersShown(plan);
+  auto text = fmt::format("experiment {} ({}, hash {})\n\n", plan.spec().name, plan.document.file.string(),
+                          plan.document.spec_hash);
+  text += DescribeData(plan) + "\n";
+  if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
+  text += DescribeStart(plan, parameters) + "  with\n";
+  for (const auto& [name, value] : EnvironmentOf(plan, parameters).items()) {
+    text += fmt::format("    {}={}\n", name, value.get<std::string>());
+  }
+  const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
+  text += fmt::format("\nstore: {}\n", run.string());
+  return text;
+}
+
+Json ToJson(const Plan& plan) {
+  const auto parameters = ParametersShown(plan);
+  Json data = Json::array();
+  for (const auto& dataset : plan.data) data.push_back(staging::ToJson(dataset));
+  return Json{{"schema", "slipway.plan/1"},
+              {"name", plan.spec().name},
+              {"spec_file", plan.document.file.string()},
+              {"spec_directory", plan.document.directory.string()},
+              {"spec_hash", plan.document.spec_hash},
+              {"spec", *plan.document.resolved},
+              {"origins", plan.document.origins},
+              {"engine", plan.engine},
+              {"hosts", Json::array({HostName()})},
+              {"ranks", plan.spec().launch.ranks()},
+              {"data", data},
+              {"command", LaunchCommand(plan, parameters)},
+              {"working_directory", plan.working_directory.string()},
+              {"environment", EnvironmentOf(plan, parameters)},
+              {"runs_directory", plan.runs_directory.string()},
+              {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,11 @@
+/// A run with an ensemble: its trials as jobs on this machine.
+#pragma once
+
+#include "launcher/run/run_context.h"
+
+namespace slipway::launcher {
+
+/// Opens or continues the run's trial book and runs trials until the ensemble is done.
+RunResult CarryOutEnsemble(RunContext& context);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,14 @@
+#include "launcher/run/interrupt.h"
+
+#include <signal.h>
+
+namespace slipway::launcher {
+
+Interrupt::Interrupt(EventLoop& loop) {
+  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
+    ++count_;
+    if (callback_) callback_();
+  });
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,178 @@
+#include "launcher/run/job.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "launcher/monitor/directory_watch.h"
+#include "launcher/monitor/line_follower.h"
+#include "launcher/monitor/log_tail.h"
+#include "launcher/monitor/pattern.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// How long a program that reads the stop file may take to checkpoint before it is signalled.
+constexpr auto kStopPatience = std::chrono::seconds(10);
+constexpr std::size_t kDetailLines = 20;
+
+/// A TCP port that was free a moment ago, for programs that bring their own communication.
+int FreePort() {
+  const UniqueFd fd(CheckErrno(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot create a socket"));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  CheckErrno(::bind(fd.get(), generic, size), "cannot bind a socket");
+  CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
+  return ntohs(address.sin_port);
+}
+
+/// The rank of "rank-00003.log"; nothing for other names.
+std::optional<int> RankOfLog(std::string_view name) {
+  if (!name.starts_with("rank-") || !name.ends_with(".log")) return {};
+  const auto digits = name.substr(5, name.size() - 9);
+  int rank = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {};
+  return rank;
+}
+
+}  // namespace
+
+/// Follows the files of an attempt's folder: the ranks' logs, and the metrics.
+class Job::Watch {
+ public:
+  Watch(EventLoop& loop, const JobRequest& request, JobObserver& observer)
+      : observer_(observer), place_(request.place), lines_(request.lines) {
+    const auto& metrics = request.plan.spec().train.metrics;
+    if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern);
+    directory_.emplace(loop, place_.directory, [this](const std::string& name) { Look(name); });
+  }
+
+  /// Everything that is there now, also lines without an end.
+  void Finish() {
+    directory_.reset();
+    for (const auto& entry : fs::directory_iterator(place_.directory)) Look(entry.path().filename().string());
+    for (auto& [name, follower] : followers_) follower.Finish();
+  }
+
+ private:
+  void Look(const std::string& name) {
+    const auto found = followers_.find(name);
+    if (found != followers_.end()) return found->second.Poll();
+    if (name == "metrics.jsonl" && !pattern_) {
+      Follow(name, [this](std::string_view line) {
+        if (const auto metrics = ParseMetricsLine(line)) observer_.OnMetrics(*metrics);
+      });
+    } else if (const auto rank = RankOfLog(name); rank && (lines_ == LogLines::kFollow || (pattern_ && *rank == 0))) {
+      Follow(name, [this, rank = *rank](std::string_view line) { TakeLine(rank, line); });
+    }
+  }
+
+  void Follow(const std::string& name, std::function<void(std::string_view)> callback) {
+    const auto [at, is_new] = followers_.try_emplace(name, place_.directory / name, std::move(callback));
+    at->second.Poll();
+  }
+
+  void TakeLine(int rank, std::string_view line) {
+    if (lines_ == LogLines::kFollow) observer_.OnLine(rank, line);
+    if (pattern_ && rank == 0) TakeMatch(line);
+  }
+
+  /// What the pattern finds is kept in metrics.jsonl too, so that the run folder tells all.
+  void TakeMatch(std::string_view line) {
+    auto values = pattern_->Match(line);
+    if (values.empty()) return;
+    MetricsLine metrics;
+    metrics.step = static_cast<std::int64_t>(matches_++);
+    if (const auto step = values.find("step"); step != values.end()) {
+      metrics.step = static_cast<std::int64_t>(step->second);
+      values.erase(step);
+    }
+    if (const auto epoch = values.find("epoch"); epoch != values.end()) metrics.epoch = epoch->second;
+    metrics.values = std::move(values);
+    const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
+    WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+    observer_.OnMetrics(metrics);
+  }
+
+  JobObserver& observer_;
+  AttemptPlace place_;
+  LogLines lines_;
+  std::optional<Pattern> pattern_;
+  std::size_t matches_ = 0;
+  std::map<std::string, LineFollower> followers_;
+  std::optional<DirectoryWatch> directory_;
+};
+
+Job::Job(EventLoop& loop, JobRequest request, JobObserver& observer)
+    : loop_(loop), observer_(observer), place_(request.place) {
+  const bool reads_stop_file = request.plan.spec().train.metrics.from == MetricsSource::kRuntime;
+  stop_patience_ = reads_stop_file ? std::chrono::nanoseconds(kStopPatience) : std::chrono::nanoseconds(0);
+  MakeDirectories(place_.directory);
+  MakeDirectories(place_.checkpoints);
+  watch_ = std::make_unique<Watch>(loop, request, observer);
+  ranks_ = std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
+}
+
+Job::~Job() {
+  if (stop_timer_) loop_.Cancel(*stop_timer_);
+}
+
+RankLaunch Job::MakeLaunch(const JobRequest& request) const {
+  const auto& spec = request.plan.spec();
+  RankLaunch launch;
+  launch.ranks = spec.launch.ranks();
+  launch.command = TrainingCommand(spec.train, request.parameters);
+  launch.environment = Environment::Inherited();
+  for (const auto& [name, value] :
+       TrainingVariables(spec, request.plan.document.spec_hash, request.data, place_, request.parameters)) {
+    launch.environment.Set(name, value);
+  }
+  launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));
+  launch.working_directory = request.plan.working_directory;
+  launch.log_directory = place_.directory;
+  return launch;
+}
+
+ProcessIdentity Job::identity() const { return ranks_->leader(); }
+
+void Job::Release() { ranks_->Release(); }
+
+void Job::Stop(std::string_view reason) {
+  if (!stop_reason_.empty()) return;
+  stop_reason_ = reason;
+  const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(stop_patience_);
+  const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
+  WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
+  stop_timer_ = loop_.After(stop_patience_, [this] {
+    stop_timer_.reset();
+    ranks_->Stop();
+  });
+}
+
+void Job::End(const GroupOutcome& outcome) {
+  watch_->Finish();
+  if (outcome.status.Success()) return observer_.OnEnd(outcome);
+  auto explained = outcome;
+  if (outcome.culprit) {
+    const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
+    const auto tail = LastLines(log, kDetailLines);
+    if (!tail.empty()) explained.detail += fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
+  }
+  observer_.OnEnd(explained);
+}
+
+}  // namespace slipway::launcher

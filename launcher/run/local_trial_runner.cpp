@@ -1,0 +1,106 @@
+#include "launcher/run/local_trial_runner.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/checkpoint.h"
+#include "core/files.h"
+#include "launcher/run/orphan.h"
+
+namespace slipway::launcher {
+
+using ensemble::StopAsked;
+using ensemble::TrialEnded;
+using ensemble::TrialEvent;
+using ensemble::TrialMetric;
+using ensemble::TrialNumber;
+using ensemble::TrialStart;
+
+/// One running trial: its job, and the observer that turns what happens into events.
+class LocalTrialRunner::Running final : public JobObserver {
+ public:
+  Running(RunContext& context, const TrialStart& start, AttemptPlace place, std::vector<TrialEvent>& events)
+      : events_(events),
+        trial_(start.trial),
+        attempt_(start.attempt),
+        folder_(place.run),
+        job_(context.loop, {context.plan, std::move(place), context.data, start.parameters, LogLines::kLeave}, *this) {}
+
+  Job& job() { return job_; }
+  bool ended() const { return ended_; }
+
+  void OnLine(int, std::string_view) override {}
+
+  void OnMetrics(const MetricsLine& line) override {
+    for (const auto& [name, value] : line.values) {
+      events_.push_back(TrialMetric{trial_, attempt_, line.step, line.epoch, name, value});
+    }
+  }
+
+  void OnEnd(const GroupOutcome& outcome) override {
+    ended_ = true;
+    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail});
+  }
+
+ private:
+  std::vector<TrialEvent>& events_;
+  TrialNumber trial_;
+  int attempt_;
+  std::filesystem::path folder_;
+  bool ended_ = false;
+  Job job_;
+};
+
+LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context) {
+  context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
+  if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+}
+
+LocalTrialRunner::~LocalTrialRunner() { context_.interrupt.OnAsk(nullptr); }
+
+AttemptPlace LocalTrialRunner::PlaceOf(const TrialStart& start) const {
+  AttemptPlace place;
+  place.run = context_.folder.trials() / fmt::format("{:05}", start.trial);
+  place.attempt = start.attempt;
+  place.directory = place.run / fmt::format("attempt-{}", start.attempt);
+  place.checkpoints = place.run / "checkpoints";
+  if (start.attempt > 1) {
+    if (const auto newest = NewestCheckpoint(place.checkpoints)) place.resume_from = newest->directory;
+  }
+  return place;
+}
+
+ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
+  return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
+    auto place = PlaceOf(start);
+    MakeDirectories(place.run);
+    const Json plan{{"schema", "slipway.trial_plan/1"},
+                    {"trial", start.trial},
+                    {"parameters", start.parameters},
+                    {"command", TrainingCommand(context_.plan.spec().train, start.parameters)}};
+    WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
+    auto running = std::make_unique<Running>(context_, start, std::move(place), events_);
+    const auto identity = running->job().identity();
+    running_[start.trial] = std::move(running);
+    return identity;
+  });
+}
+
+void LocalTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }
+
+void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
+  if (const auto found = running_.find(trial); found != running_.end()) {
+    found->second->job().Stop(ensemble::StopReasonName(reason));
+  }
+}
+
+void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
+
+std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
+  if (events_.empty()) context_.loop.RunOnce(limit);
+  std::erase_if(running_, [](const auto& entry) { return entry.second->ended(); });
+  return std::exchange(events_, {});
+}
+
+}  // namespace slipway::launcher

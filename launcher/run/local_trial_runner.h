@@ -1,0 +1,35 @@
+/// Trials as jobs on this machine: the launcher's side of the ensemble's port.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ensemble/trial_runner.h"
+#include "launcher/run/job.h"
+#include "launcher/run/run_context.h"
+
+namespace slipway::launcher {
+
+class LocalTrialRunner final : public ensemble::TrialRunner {
+ public:
+  explicit LocalTrialRunner(RunContext& context);
+  ~LocalTrialRunner() override;
+
+  ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
+  void Release(ensemble::TrialNumber trial) override;
+  void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
+  void EndOrphan(const ProcessIdentity& identity) override;
+  std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
+
+ private:
+  class Running;
+
+  AttemptPlace PlaceOf(const ensemble::TrialStart& start) const;
+
+  RunContext& context_;
+  std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
+  std::vector<ensemble::TrialEvent> events_;
+};
+
+}  // namespace slipway::launcher

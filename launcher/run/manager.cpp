@@ -1,0 +1,157 @@
+#include "launcher/run/manager.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/progress.h"
+#include "launcher/run/ensemble_run.h"
+#include "launcher/run/orphan.h"
+#include "launcher/run/single_run.h"
+#include "staging/stage.h"
+
+namespace slipway::launcher {
+namespace {
+
+using staging::StagedDataset;
+
+class Manager {
+ public:
+  Manager(const RunFolder& folder, const Plan& plan, Output& output, LinePrefix prefix)
+      : folder_(folder),
+        plan_(plan),
+        output_(output),
+        prefix_(prefix),
+        lock_(folder.TakeManagerLock()),
+        state_(folder.ReadState()),
+        interrupt_(loop_),
+        started_(SystemClock().Steady()) {}
+
+  int CarryOut() {
+    EndOrphan(state_.job);
+    BecomeManager();
+    const auto result = Perform();
+    WriteDown(result);
+    Announce(result);
+    return OutcomeExitCode(result.phase);
+  }
+
+ private:
+  void BecomeManager() {
+    state_.host = HostName();
+    state_.manager = IdentityOf(::getpid());
+    state_.started = FormatUtc(SystemClock().Now());
+    state_.ended.clear();
+    state_.reason.clear();
+    state_.detail.clear();
+    Enter(Phase::kStaging);
+  }
+
+  void Enter(Phase phase) {
+    state_.phase = phase;
+    Commit(PhaseName(phase));
+  }
+
+  void Commit(std::string_view event) {
+    folder_.WriteState(state_);
+    folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+  }
+
+  /// What went wrong is written down before anybody else hears of it.
+  RunResult Perform() try {
+    StageAll();
+    if (interrupt_.asked()) return Cancelled();
+    RunContext context{plan_,   folder_, directories_, state_, loop_, interrupt_, output_, prefix_,
+                       [this](std::string_view event) { Commit(event); }};
+    return plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
+    RunResult failed;
+    failed.reason = error.message();
+    failed.detail = error.what();
+    WriteDown(failed);
+    throw;
+  }
+
+  static RunResult Cancelled() {
+    RunResult result;
+    result.phase = Phase::kCancelled;
+    result.reason = "cancelled while staging";
+    return result;
+  }
+
+  void StageAll() {
+    for (const auto& plan : plan_.data) {
+      WithContext(fmt::format("while staging dataset '{}'", plan.request.name), [&] { StageOne(plan); });
+    }
+  }
+
+  void StageOne(const staging::StagingPlan& plan) {
+    Progress progress(output_, "staging " + plan.request.name, plan.total);
+    staging::StageOptions options;
+    options.progress = [&](const staging::StageProgress& now) { progress.Update(now.done, now.current); };
+    options.cancelled = [&] {
+      loop_.RunOnce(std::chrono::nanoseconds(0));
+      return interrupt_.asked();
+    };
+    auto staged = staging::Stage(plan, options);
+    const auto what = staged.adopted ? std::string("already there")
+                                     : fmt::format("{} in {} ({})", FormatBytes(staged.copied),
+                                                   FormatDuration(staged.elapsed),
+                                                   FormatRate(staged.copied, staged.elapsed));
+    output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, what, plan.tier));
+    folder_.AppendEvent("staged", Json{{"dataset", staged.name},
+                                       {"tier", plan.tier},
+                                       {"directory", staged.directory.string()},
+                                       {"adopted", staged.adopted},
+                                       {"bytes", staged.copied.count},
+                                       {"seconds", staged.elapsed.count()}});
+    directories_.emplace_back(staged.name, staged.directory);
+    staged_.push_back(std::move(staged));
+  }
+
+  void WriteDown(const RunResult& result) {
+    state_.reason = result.reason;
+    state_.detail = result.detail;
+    state_.ended = FormatUtc(SystemClock().Now());
+    state_.job = {};
+    Enter(result.phase);
+  }
+
+  void Announce(const RunResult& result) {
+    auto document = ToJson(state_);
+    document["schema"] = "slipway.run/1";
+    document["folder"] = folder_.path().string();
+    if (result.summary.is_object()) document.update(result.summary);
+    const Seconds elapsed = SystemClock().Steady() - started_;
+    auto text = fmt::format("{}  {} in {}", folder_.id(), PhaseName(result.phase), FormatDuration(elapsed));
+    if (!result.reason.empty()) text += "\n  " + result.reason;
+    if (!result.summary_text.empty()) text += "\n" + result.summary_text;
+    text += fmt::format("\n  folder  {}", folder_.path().string());
+    if (!result.detail.empty()) text += "\n\n" + result.detail;
+    output_.Print({document, text, folder_.id()});
+  }
+
+  const RunFolder& folder_;
+  const Plan& plan_;
+  Output& output_;
+  LinePrefix prefix_;
+  FileLock lock_;
+  RunState state_;
+  EventLoop loop_;
+  Interrupt interrupt_;
+  SteadyTime started_;
+  std::vector<StagedDataset> staged_;  // their leases are held until the run has ended
+  StagedDirectories directories_;
+};
+
+}  // namespace
+
+int ManageRun(const RunFolder& folder, const Plan& plan, Output& output, LinePrefix prefix) {
+  return Manager(folder, plan, output, prefix).CarryOut();
+}
+
+}  // namespace slipway::launcher

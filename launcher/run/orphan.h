@@ -1,0 +1,14 @@
+/// What an earlier manager left running.
+#pragma once
+
+#include <chrono>
+
+#include "core/process.h"
+
+namespace slipway::launcher {
+
+/// Ends the process group led by exactly this process, if it still runs: SIGTERM, after `grace` SIGKILL.
+/// Ranks end by themselves when their manager is gone; this waits for it and makes sure. Returns when it is gone.
+void EndOrphan(const ProcessIdentity& leader, std::chrono::nanoseconds grace = std::chrono::seconds(5));
+
+}  // namespace slipway::launcher

@@ -1,0 +1,39 @@
+/// What the two ways to carry out a run (single, ensemble) get from its manager, and what they answer.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/event_loop.h"
+#include "core/output.h"
+#include "launcher/commands/logs.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run/interrupt.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+
+struct RunContext {
+  const Plan& plan;
+  const RunFolder& folder;
+  const StagedDirectories& data;
+  RunState& state;
+  EventLoop& loop;
+  Interrupt& interrupt;
+  Output& output;
+  LinePrefix prefix;
+
+  /// Writes `state` down, durably, with an event of that name.
+  std::function<void(std::string_view event)> commit;
+};
+
+/// How a run ended.
+struct RunResult {
+  Phase phase = Phase::kFailed;
+  std::string reason;
+  std::string detail;
+  Json summary;  ///< members for the document of `run`: metrics, or the best trials
+  std::string summary_text;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,141 @@
+#include "launcher/run/single_run.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/checkpoint.h"
+#include "launcher/run/job.h"
+
+namespace slipway::launcher {
+namespace {
+
+class SingleRun final : public JobObserver {
+ public:
+  explicit SingleRun(RunContext& context) : context_(context) {}
+
+  RunResult CarryOut() {
+    int restarts_left = context_.plan.spec().resilience.max_restarts;
+    while (true) {
+      const auto before = NewestStep();
+      RunAttempt();
+      const bool progressed = NewestStep() > before;
+      if (!ShouldRestart(progressed, restarts_left)) return MakeResult();
+      context_.state.reason = outcome_->detail;
+      context_.commit("restarting");
+      context_.output.Warn(fmt::format("attempt {} ended: {}; starting again", context_.state.attempt,
+                                       outcome_->detail));
+    }
+  }
+
+  void OnLine(int rank, std::string_view line) override {
+    if (context_.output.mode() != OutputMode::kHuman) return;
+    const auto prefix = context_.prefix == LinePrefix::kRank ? fmt::format("[{}] ", rank) : std::string();
+    context_.output.Stream(Json{{"rank", rank}, {"line", line}}, prefix + std::string(line));
+  }
+
+  void OnMetrics(const MetricsLine& line) override {
+    for (const auto& [name, value] : line.values) metrics_[name] = value;
+    context_.output.Progress(MetricsText(line));
+  }
+
+  void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
+
+ private:
+  std::uint64_t NewestStep() const {
+    const auto newest = NewestCheckpoint(context_.folder.checkpoints());
+    return newest ? newest->step + 1 : 0;
+  }
+
+  AttemptPlace NextPlace() {
+    AttemptPlace place;
+    place.run = context_.folder.path();
+    place.attempt = ++context_.state.attempt;
+    place.directory = context_.folder.attempt(place.attempt);
+    place.checkpoints = context_.folder.checkpoints();
+    if (const auto newest = NewestCheckpoint(place.checkpoints)) place.resume_from = newest->directory;
+    return place;
+  }
+
+  void RunAttempt() {
+    outcome_.reset();
+    time_limit_hit_ = false;
+    const auto place = NextPlace();
+    if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
+    Job job(context_.loop, {context_.plan, place, context_.data, Json::object()}, *this);
+    context_.state.phase = Phase::kRunning;
+    context_.state.job = job.identity();
+    context_.commit("running");
+    const auto timer = StartTimeLimit(job);
+    context_.interrupt.OnAsk([&] { OnInterrupt(job); });
+    if (context_.interrupt.asked()) OnInterrupt(job);
+    job.Release();
+    while (!outcome_) context_.loop.RunOnce();
+    context_.interrupt.OnAsk(nullptr);
+    if (timer) context_.loop.Cancel(*timer);
+  }
+
+  std::optional<EventLoop::TimerId> StartTimeLimit(Job& job) {
+    const auto limit = context_.plan.spec().launch.time_limit;
+    if (!limit) return {};
+    return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &job] {
+      time_limit_hit_ = true;
+      job.Stop("time_limit");
+    });
+  }
+
+  void OnInterrupt(Job& job) {
+    context_.output.Say("cancelling: the ranks are being ended");
+    job.Stop("cancelled");
+  }
+
+  bool ShouldRestart(bool progressed, int& restarts_left) const {
+    if (context_.interrupt.asked()) return false;
+    // A time limit or a wish to be requeued costs no restart as long as it moves on.
+    const bool requeue = context_.plan.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
+    if (progressed && (outcome_->requeue || (time_limit_hit_ && requeue))) return true;
+    if (outcome_->status.Success() || time_limit_hit_) return false;
+    return restarts_left-- > 0;
+  }
+
+  RunResult MakeResult() const {
+    RunResult result;
+    if (context_.interrupt.asked()) {
+      result.phase = Phase::kCancelled;
+      result.reason = "cancelled by the user";
+    } else if (time_limit_hit_) {
+      result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
+    } else if (outcome_->status.Success()) {
+      result.phase = Phase::kSucceeded;
+    } else {
+      const auto end_of_line = outcome_->detail.find('\n');
+      result.reason = outcome_->detail.substr(0, end_of_line);
+      if (end_of_line != std::string::npos) result.detail = outcome_->detail.substr(end_of_line + 1);
+    }
+    result.summary = Json{{"metrics", Json::object()}};
+    for (const auto& [name, value] : metrics_) {
+      result.summary["metrics"][name] = value;
+      result.summary_text += fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", name, value);
+    }
+    return result;
+  }
+
+  static std::string MetricsText(const MetricsLine& line) {
+    auto text = fmt::format("step {}", line.step);
+    if (line.epoch) text += fmt::format("  epoch {:.4g}", *line.epoch);
+    for (const auto& [name, value] : line.values) text += fmt::format("  {} {:.4g}", name, value);
+    return text;
+  }
+
+  RunContext& context_;
+  std::map<std::string, double> metrics_;
+  std::optional<GroupOutcome> outcome_;
+  bool time_limit_hit_ = false;
+};
+
+}  // namespace
+
+RunResult CarryOutSingleRun(RunContext& context) { return SingleRun(context).CarryOut(); }
+
+}  // namespace slipway::launcher
