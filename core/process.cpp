@@ -185,6 +185,7 @@ struct SpawnSettings {
       posix_spawnattr_setpgroup(&attributes, 0);
       flags |= POSIX_SPAWN_SETPGROUP;
     }
+    if (group == ProcessGroup::kOwnSession) flags |= POSIX_SPAWN_SETSID;
     posix_spawnattr_setflags(&attributes, flags);
   }
 };
@@ -250,7 +251,7 @@ void ChildProcess::Abandon() noexcept {
 
 void ChildProcess::Signal(int signal) const {
   if (pid_ <= 0 || status_) return;  // a reaped number may belong to somebody else by now
-  ::kill(group_ == ProcessGroup::kOwn ? -pid_ : pid_, signal);
+  ::kill(group_ == ProcessGroup::kInherited ? pid_ : -pid_, signal);
 }
 
 std::optional<ExitStatus> ChildProcess::TryWait() {

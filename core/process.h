@@ -62,7 +62,8 @@ class Environment {
   std::vector<std::string> entries_;
 };
 
-enum class ProcessGroup { kOwn, kInherited };
+/// kOwnSession also leaves the terminal behind, so that a hang-up does not reach the child.
+enum class ProcessGroup { kOwn, kOwnSession, kInherited };
 
 struct SpawnOptions {
   std::vector<std::string> argv;               ///< argv[0] is looked up on PATH unless it holds a '/'

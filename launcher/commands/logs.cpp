@@ -1,0 +1,113 @@
+#include "launcher/commands/logs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/event_loop.h"
+#include "launcher/monitor/directory_watch.h"
+#include "launcher/monitor/line_follower.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path FolderWithAttempts(const RunFolder& run, const LogsOptions& options) {
+  if (!options.trial) return run.path();
+  const auto folder = run.trials() / fmt::format("{:05}", *options.trial);
+  if (!fs::is_directory(folder)) {
+    throw Error(ErrorKind::kUsage, fmt::format("run {} has no trial {}", run.id(), *options.trial),
+                "list them with: slipway trials ls " + run.id());
+  }
+  return folder;
+}
+
+int LastAttempt(const fs::path& folder) {
+  int last = 1;
+  while (fs::is_directory(folder / fmt::format("attempt-{}", last + 1))) ++last;
+  return last;
+}
+
+/// The printed logs of one attempt's folder, file by file, and what is added to them.
+class LogPrinter {
+ public:
+  LogPrinter(fs::path folder, const LogsOptions& options, Output& output)
+      : folder_(std::move(folder)), options_(options), output_(output) {}
+
+  void PrintWhatIsThere() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    for (const auto& name : names) Look(name);
+  }
+
+  void Look(const std::string& name) {
+    int rank = 0;
+    if (std::sscanf(name.c_str(), "rank-%d.log", &rank) != 1) return;
+    if (options_.rank && *options_.rank != rank) return;
+    const auto [at, is_new] = followers_.try_emplace(
+        name, folder_ / name, [this, rank](std::string_view line) { PrintLine(rank, line); });
+    at->second.Poll();
+  }
+
+  void Finish() {
+    for (auto& [name, follower] : followers_) follower.Finish();
+  }
+
+ private:
+  void PrintLine(int rank, std::string_view line) {
+    const auto prefix = options_.prefix == LinePrefix::kRank ? fmt::format("[{}] ", rank) : std::string();
+    output_.Stream(Json{{"rank", rank}, {"line", line}}, prefix + std::string(line));
+  }
+
+  fs::path folder_;
+  const LogsOptions& options_;
+  Output& output_;
+  std::map<std::string, LineFollower> followers_;
+};
+
+/// Prints as lines come, until the run has ended. state.json is replaced at every change, so its folder tells.
+void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& printer) {
+  EventLoop loop;
+  bool ended = HasEnded(run.ReadState().phase);
+  const DirectoryWatch lines(loop, folder, [&](const std::string& name) { printer.Look(name); });
+  const DirectoryWatch states(loop, run.path(), [&](const std::string& name) {
+    if (name == "state.json") ended = HasEnded(run.ReadState().phase);
+  });
+  printer.PrintWhatIsThere();
+  while (!ended) {
+    loop.RunOnce(std::chrono::seconds(5));
+    ended = ended || HasEnded(run.ReadState().phase);  // also when the manager was killed and wrote nothing
+  }
+  printer.PrintWhatIsThere();
+}
+
+}  // namespace
+
+int Logs(const LogsOptions& options, Session& session) {
+  const auto run = FindRun(session.runs_directory, options.run);
+  const auto parent = FolderWithAttempts(run, options);
+  const int attempt = options.attempt.value_or(LastAttempt(parent));
+  const auto folder = parent / fmt::format("attempt-{}", attempt);
+  if (!fs::is_directory(folder)) {
+    const bool trials = run.ReadState().ensemble && !options.trial;
+    throw Error(ErrorKind::kUsage, fmt::format("run {} has no logs of attempt {}", run.id(), attempt),
+                trials ? "it is an ensemble: add --trial N" : "see what it does: slipway status " + run.id());
+  }
+  LogPrinter printer(folder, options, session.output);
+  if (options.follow == Follow::kYes) {
+    FollowUntilEnd(run, folder, printer);
+  } else {
+    printer.PrintWhatIsThere();
+  }
+  printer.Finish();
+  return 0;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,78 @@
+#include "launcher/commands/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/process.h"
+#include "launcher/run/manager.h"
+#include "launcher/run/prepare.h"
+
+namespace slipway::launcher {
+namespace {
+
+Plan PlanFor(const SpecSelection& selection, Session& session) {
+  auto document = LoadSpec(selection.spec, selection.overrides);
+  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  return MakePlan(std::move(document), session.runs_directory);
+}
+
+/// Starts `slipway manage FOLDER` in a session of its own; what it says goes to manager.log.
+ChildProcess StartManager(const RunFolder& folder) {
+  const auto log = OpenFile(folder.path() / "manager.log", O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = {"/proc/self/exe", "manage", folder.path().string()};
+  options.stdout_fd = log.get();
+  options.stderr_fd = log.get();
+  options.group = ProcessGroup::kOwnSession;
+  return ChildProcess::Spawn(options);
+}
+
+}  // namespace
+
+int Run(const RunOptions& options, Session& session) {
+  const auto plan = PlanFor(options.selection, session);
+  const auto folder = PrepareRun(plan);
+  session.output.Say("run " + folder.id());
+  return ManageRun(folder, plan, session.output, options.prefix);
+}
+
+int Submit(const SpecSelection& selection, Session& session) {
+  const auto plan = PlanFor(selection, session);
+  const auto folder = PrepareRun(plan);
+  auto manager = StartManager(folder);
+  auto state = folder.ReadState();
+  // Until the manager has written its own name, this keeps the run from looking lost.
+  if (state.phase == Phase::kCreated) {
+    state.manager = IdentityOf(manager.pid());
+    folder.WriteState(state);
+  }
+  manager.Release();
+  const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
+  const auto text = fmt::format("submitted {0}\n  slipway status {0}\n  slipway logs -f {0}", folder.id());
+  session.output.Print({document, text, folder.id()});
+  return 0;
+}
+
+int Resume(const ResumeOptions& options, Session& session) {
+  const auto folder = FindRun(session.runs_directory, options.run);
+  const auto state = folder.ReadState();
+  if (state.phase == Phase::kSucceeded) {
+    session.output.Print({ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()),
+                          folder.id()});
+    return 0;
+  }
+  const auto plan = ReplanRun(folder);
+  session.output.Say("resuming " + folder.id());
+  return ManageRun(folder, plan, session.output, options.prefix);
+}
+
+int Manage(const ManageOptions& options, Session& session) {
+  const auto folder = RunFolder::Open(options.folder);
+  return ManageRun(folder, ReplanRun(folder), session.output, LinePrefix::kRank);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,31 @@
+#include "launcher/run/prepare.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway::launcher {
+
+RunFolder PrepareRun(const Plan& plan) {
+  const auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
+  WriteFile(folder.spec_file(), plan.document.source);
+  WriteFileDurably(folder.plan_file(), ToJson(plan).dump(2) + "\n");
+  folder.AppendEvent("created", Json{{"spec_hash", plan.document.spec_hash}});
+  return folder;
+}
+
+Plan ReplanRun(const RunFolder& folder) {
+  const auto stored = Json::parse(ReadFile(folder.plan_file()), nullptr, false);
+  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory")) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),
+                "start the experiment again with: slipway run SPEC");
+  }
+  auto document = SpecFromResolved(stored["spec"], folder.spec_file(), stored["spec_directory"].get<std::string>());
+  document.source = ReadFile(folder.spec_file());
+  return MakePlan(std::move(document), folder.path().parent_path());
+}
+
+}  // namespace slipway::launcher

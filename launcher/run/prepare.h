@@ -1,0 +1,16 @@
+/// A run folder with everything its manager needs, and the way back from the folder to the plan.
+#pragma once
+
+#include "launcher/plan/plan.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+
+/// Makes the run folder: spec.yaml as given, plan.json as resolved, state `created`.
+RunFolder PrepareRun(const Plan& plan);
+
+/// Plans the run of a folder anew, from the resolved spec in its plan.json: data and tiers may have changed since.
+/// Errors: Error(kEnvironment) when plan.json is missing or damaged; what MakePlan throws.
+Plan ReplanRun(const RunFolder& folder);
+
+}  // namespace slipway::launcher
