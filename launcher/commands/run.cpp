@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -20,15 +21,36 @@ Plan PlanFor(const SpecSelection& selection, Session& session) {
   return MakePlan(std::move(document), session.runs_directory);
 }
 
-/// Starts `slipway manage FOLDER` in a session of its own; what it says goes to manager.log.
-ChildProcess StartManager(const RunFolder& folder) {
+/// Starts `slipway manage FOLDER` in a session of its own; what it says goes to manager.log. It begins when the
+/// other end of `gate`, its standard input, is closed.
+ChildProcess StartManager(const RunFolder& folder, int gate) {
   const auto log = OpenFile(folder.path() / "manager.log", O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
   options.argv = {"/proc/self/exe", "manage", folder.path().string()};
+  options.stdin_fd = gate;
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();
   options.group = ProcessGroup::kOwnSession;
   return ChildProcess::Spawn(options);
+}
+
+/// The manager's name is in the state before the manager begins, so that the run never looks lost.
+void HandOver(const RunFolder& folder) {
+  int ends[2];
+  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
+  const UniqueFd gate(ends[0]);
+  const UniqueFd opener(ends[1]);
+  auto manager = StartManager(folder, gate.get());
+  auto state = folder.ReadState();
+  state.manager = IdentityOf(manager.pid());
+  folder.WriteState(state);
+  manager.Release();
+}
+
+void WaitForEndOfInput() {
+  char unused[64];
+  while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
+  }
 }
 
 }  // namespace
@@ -43,14 +65,7 @@ int Run(const RunOptions& options, Session& session) {
 int Submit(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   const auto folder = PrepareRun(plan);
-  auto manager = StartManager(folder);
-  auto state = folder.ReadState();
-  // Until the manager has written its own name, this keeps the run from looking lost.
-  if (state.phase == Phase::kCreated) {
-    state.manager = IdentityOf(manager.pid());
-    folder.WriteState(state);
-  }
-  manager.Release();
+  HandOver(folder);
   const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
   const auto text = fmt::format("submitted {0}\n  slipway status {0}\n  slipway logs -f {0}", folder.id());
   session.output.Print({document, text, folder.id()});
@@ -71,6 +86,7 @@ int Resume(const ResumeOptions& options, Session& session) {
 }
 
 int Manage(const ManageOptions& options, Session& session) {
+  WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
   return ManageRun(folder, ReplanRun(folder), session.output, LinePrefix::kRank);
 }

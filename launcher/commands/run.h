@@ -29,7 +29,7 @@ int Resume(const ResumeOptions& options, Session& session);
 struct ManageOptions {
   std::string folder;
 };
-/// Carries out the run prepared in `folder`, without a terminal.
+/// Carries out the run prepared in `folder`, without a terminal; begins at the end of its standard input.
 int Manage(const ManageOptions& options, Session& session);
 
 }  // namespace slipway::launcher
