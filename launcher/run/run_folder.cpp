@@ -87,7 +87,8 @@ void RunFolder::WriteState(const RunState& state) const {
 }
 
 void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
-  Json line{{"time", FormatUtc(SystemClock().Now())}, {"event", event}};
+  const auto now = SystemClock().Now();
+  Json line{{"time", FormatUtc(now)}, {"unix_time", UnixSeconds(now)}, {"event", event}};
   line.update(more);
   const auto file = OpenFile(path_ / "events.jsonl", O_WRONLY | O_APPEND | O_CREAT);
   WriteAll(file.get(), line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", path_ / "events.jsonl");
