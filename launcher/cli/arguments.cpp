@@ -57,16 +57,14 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   auto* submit = AddCommand(app, "submit", "Start an experiment that outlives this terminal; prints the run's id",
                             "  slipway submit exp.yaml\n  slipway wait \"$(slipway submit -q exp.yaml)\"");
   AddSpecOptions(submit, arguments);
-  submit->callback([&] {
-    arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), session); };
-  });
+  submit->callback(
+      [&] { arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), session); }; });
 
   auto* plan = AddCommand(app, "plan", "Show what a run would stage, start and store; starts nothing",
                           "  slipway plan exp.yaml\n  slipway plan exp.yaml --json");
   AddSpecOptions(plan, arguments);
-  plan->callback([&] {
-    arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), session); };
-  });
+  plan->callback(
+      [&] { arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), session); }; });
 
   auto* validate = AddCommand(app, "validate", "Check an experiment: every error of the file in one go",
                               "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
@@ -83,7 +81,8 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   ls->add_option("-n,--limit", arguments.ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
   ls->callback([&] { arguments.command = [&](Session& session) { return Ls(arguments.ls, session); }; });
 
-  auto* status = AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");
+  auto* status =
+      AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");
   AddRunSelector(status, arguments.status.run);
   status->callback([&] { arguments.command = [&](Session& session) { return Status(arguments.status, session); }; });
 
@@ -120,8 +119,8 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   AddRunSelector(cancel, arguments.cancel.run);
   cancel->callback([&] { arguments.command = [&](Session& session) { return Cancel(arguments.cancel, session); }; });
 
-  auto* resume = AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost",
-                            "  slipway resume last");
+  auto* resume =
+      AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost", "  slipway resume last");
   AddRunSelector(resume, arguments.resume.run);
   AddPrefixOption(resume, arguments.resume.prefix);
   resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });

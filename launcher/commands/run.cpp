@@ -76,8 +76,8 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session.runs_directory, options.run);
   const auto state = folder.ReadState();
   if (state.phase == Phase::kSucceeded) {
-    session.output.Print({ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()),
-                          folder.id()});
+    session.output.Print(
+        {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
     return 0;
   }
   const auto plan = ReplanRun(folder);

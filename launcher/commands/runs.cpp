@@ -51,9 +51,9 @@ int Ls(const LsOptions& options, Session& session) {
                   state.ended, state.reason});
     brief += run.id() + "\n";
   }
-  const Json document{{"schema", "slipway.runs/1"}, {"runs_directory", session.runs_directory.string()}, {"runs", list}};
-  const auto text =
-      runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
+  const Json document{
+      {"schema", "slipway.runs/1"}, {"runs_directory", session.runs_directory.string()}, {"runs", list}};
+  const auto text = runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
   session.output.Print({document, text, brief});
   return 0;
 }

@@ -40,9 +40,8 @@ void AppendOptions(const Json& parameters, std::vector<std::string>& words) {
 }
 
 std::string UpperCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_'; });
   return text;
 }
 
@@ -54,8 +53,7 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
               {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
   if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();
   if (const auto& validation = spec.train.validation) {
-    config["validation"] = {
-        {"from", validation->from}, {"fraction", validation->fraction}, {"seed", validation->seed}};
+    config["validation"] = {{"from", validation->from}, {"fraction", validation->fraction}, {"seed", validation->seed}};
   }
   return config;
 }

@@ -22,7 +22,7 @@ Json EffectiveParameters(const TrainSpec& train, const Json& parameters);
 
 /// Where one attempt reads and writes.
 struct AttemptPlace {
-  std::filesystem::path run;          ///< run folder (of a trial: the trial's)
+  std::filesystem::path run;  ///< run folder (of a trial: the trial's)
   int attempt = 1;
   std::filesystem::path directory;    ///< run/attempt-N
   std::filesystem::path checkpoints;  ///< run/checkpoints

@@ -44,7 +44,8 @@ class Reporter final : public ensemble::EnsembleObserver {
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
     ++running_;
     ShowProgress();
-    if (trial.attempts > 1) output_.Say(fmt::format("trial {} starts again (attempt {})", trial.number, trial.attempts));
+    if (trial.attempts > 1)
+      output_.Say(fmt::format("trial {} starts again (attempt {})", trial.number, trial.attempts));
   }
 
   void MetricReported(const ensemble::MetricRecord&) override {}

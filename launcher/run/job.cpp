@@ -124,7 +124,8 @@ Job::Job(EventLoop& loop, JobRequest request, JobObserver& observer)
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   watch_ = std::make_unique<Watch>(loop, request, observer);
-  ranks_ = std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
+  ranks_ =
+      std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
 }
 
 Job::~Job() {

@@ -64,8 +64,9 @@ class Manager {
   RunResult Perform() try {
     StageAll();
     if (interrupt_.asked()) return Cancelled();
-    RunContext context{plan_,   folder_, directories_, state_, loop_, interrupt_, output_, prefix_,
-                       [this](std::string_view event) { Commit(event); }};
+    RunContext context{plan_,   folder_, directories_,
+                       state_,  loop_,   interrupt_,
+                       output_, prefix_, [this](std::string_view event) { Commit(event); }};
     return plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
@@ -98,10 +99,10 @@ class Manager {
       return interrupt_.asked();
     };
     auto staged = staging::Stage(plan, options);
-    const auto what = staged.adopted ? std::string("already there")
-                                     : fmt::format("{} in {} ({})", FormatBytes(staged.copied),
-                                                   FormatDuration(staged.elapsed),
-                                                   FormatRate(staged.copied, staged.elapsed));
+    const auto what = staged.adopted
+                          ? std::string("already there")
+                          : fmt::format("{} in {} ({})", FormatBytes(staged.copied), FormatDuration(staged.elapsed),
+                                        FormatRate(staged.copied, staged.elapsed));
     output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, what, plan.tier));
     folder_.AppendEvent("staged", Json{{"dataset", staged.name},
                                        {"tier", plan.tier},

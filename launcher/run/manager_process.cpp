@@ -52,7 +52,8 @@ std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> 
 
 void AskToStop(const RunState& state) {
   if (state.host != HostName()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
                 fmt::format("call this command on {}", state.host));
   }
   // A pidfd names the process, not the number: nobody else can be hit.

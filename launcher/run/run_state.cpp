@@ -16,9 +16,9 @@ struct PhaseRow {
 };
 
 constexpr std::array kPhases = {
-    PhaseRow{Phase::kCreated, "created", false, 0},     PhaseRow{Phase::kStaging, "staging", false, 0},
-    PhaseRow{Phase::kRunning, "running", false, 0},     PhaseRow{Phase::kSucceeded, "succeeded", true, 0},
-    PhaseRow{Phase::kFailed, "failed", true, 1},        PhaseRow{Phase::kCancelled, "cancelled", true, 130},
+    PhaseRow{Phase::kCreated, "created", false, 0}, PhaseRow{Phase::kStaging, "staging", false, 0},
+    PhaseRow{Phase::kRunning, "running", false, 0}, PhaseRow{Phase::kSucceeded, "succeeded", true, 0},
+    PhaseRow{Phase::kFailed, "failed", true, 1},    PhaseRow{Phase::kCancelled, "cancelled", true, 130},
     PhaseRow{Phase::kLost, "lost", true, 1},
 };
 
@@ -38,10 +38,10 @@ std::optional<Phase> ParsePhase(std::string_view name) {
 }
 
 Json ToJson(const RunState& state) {
-  return Json{{"schema", "slipway.state/1"},   {"run", state.run},         {"name", state.name},
-              {"phase", PhaseName(state.phase)}, {"ensemble", state.ensemble}, {"attempt", state.attempt},
-              {"created", state.created},      {"started", state.started}, {"ended", state.ended},
-              {"reason", state.reason},        {"detail", state.detail},   {"host", state.host},
+  return Json{{"schema", "slipway.state/1"},      {"run", state.run},           {"name", state.name},
+              {"phase", PhaseName(state.phase)},  {"ensemble", state.ensemble}, {"attempt", state.attempt},
+              {"created", state.created},         {"started", state.started},   {"ended", state.ended},
+              {"reason", state.reason},           {"detail", state.detail},     {"host", state.host},
               {"manager", ToJson(state.manager)}, {"job", ToJson(state.job)}};
 }
 

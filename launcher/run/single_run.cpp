@@ -24,8 +24,8 @@ class SingleRun final : public JobObserver {
       if (!ShouldRestart(progressed, restarts_left)) return MakeResult();
       context_.state.reason = outcome_->detail;
       context_.commit("restarting");
-      context_.output.Warn(fmt::format("attempt {} ended: {}; starting again", context_.state.attempt,
-                                       outcome_->detail));
+      context_.output.Warn(
+          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, outcome_->detail));
     }
   }
 

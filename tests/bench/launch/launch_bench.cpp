@@ -77,8 +77,14 @@ class Workplace {
   const fs::path& path() const { return path_; }
 
   std::vector<std::string> RunCommand(const std::string& spec) const {
-    return {InstallPrefix() / "bin" / "slipway", "--runs-dir", (path_ / "runs").string(), "-q", "run", spec + ".yaml",
-            "--engine", "local"};
+    return {InstallPrefix() / "bin" / "slipway",
+            "--runs-dir",
+            (path_ / "runs").string(),
+            "-q",
+            "run",
+            spec + ".yaml",
+            "--engine",
+            "local"};
   }
 
   void ForgetRuns() const { RemoveTree(path_ / "runs"); }
@@ -119,8 +125,13 @@ struct Row {
 };
 
 Json ToJson(const Row& row) {
-  return Json{{"what", row.what},         {"median", row.median}, {"floor", row.floor}, {"unit", row.unit},
-              {"ratio", row.median / row.floor}, {"goal", row.goal},     {"reached", row.reached}};
+  return Json{{"what", row.what},
+              {"median", row.median},
+              {"floor", row.floor},
+              {"unit", row.unit},
+              {"ratio", row.median / row.floor},
+              {"goal", row.goal},
+              {"reached", row.reached}};
 }
 
 /// Two sides in turn, `rounds` times after one warm-up each.
@@ -157,8 +168,8 @@ std::vector<Row> Measure(const Workplace& place) {
     return seconds;
   };
   const auto [one, exec] = Interleave(kRounds, run_one, [&] { return TimeOf({noop}, place.path()); });
-  rows.push_back({"one-rank run", one * 1e3, exec * 1e3, "ms", "<= 10 ms over a bare fork and exec",
-                  one - exec <= 0.010});
+  rows.push_back(
+      {"one-rank run", one * 1e3, exec * 1e3, "ms", "<= 10 ms over a bare fork and exec", one - exec <= 0.010});
 
   const auto run_two = [&] {
     place.ForgetRuns();
@@ -180,8 +191,8 @@ std::vector<Row> Measure(const Workplace& place) {
   rows.push_back({"durable no-op trials", TrialRate(trials), TrialRate(spawns), "1/s",
                   ">= 40 % of the bare posix_spawn rate", TrialRate(trials) >= 0.4 * TrialRate(spawns)});
 
-  rows.push_back({"an exit is seen after", Median(latencies) * 1e3, exec * 1e3, "ms", "<= 100 ms",
-                  Median(latencies) <= 0.1});
+  rows.push_back(
+      {"an exit is seen after", Median(latencies) * 1e3, exec * 1e3, "ms", "<= 100 ms", Median(latencies) <= 0.1});
   return rows;
 }
 

@@ -1,0 +1,44 @@
+/// How the ranks of one job ended, and what that means for the job. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+
+namespace slipway::launcher {
+
+struct RankOutcome {
+  int rank = 0;
+  std::int64_t pid = 0;  ///< of the program; 0 when it never started
+  std::string host;
+  std::optional<ExitStatus> status;  ///< as the shim reported it; nothing when the shim itself was killed
+  int start_error = 0;               ///< errno when the program could not be executed
+  bool ended_first = false;          ///< the first of all ranks that failed, before anybody ended it
+};
+
+struct GroupOutcome {
+  std::vector<RankOutcome> ranks;
+  std::optional<int> culprit;  ///< the rank that failed first
+  ExitStatus status;           ///< of the job: the culprit's, else success
+  bool requeue = false;        ///< the culprit asked for it with exit status 75
+  bool stopped = false;        ///< we ended it
+  std::string detail;          ///< one line for people; empty after success
+};
+
+inline constexpr int kRequeueStatus = 75;
+
+/// What the parts of a finished job add up to.
+struct GroupEnd {
+  std::vector<RankOutcome> ranks;
+  int expected_ranks = 1;
+  bool stopped = false;
+  std::string program;  ///< for messages
+  std::string trouble;  ///< why the group could not run as asked, or empty
+  ExitStatus launcher;  ///< of mpirun, or of the shim itself
+};
+GroupOutcome Conclude(GroupEnd end);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,303 @@
+#include "launcher/engines/local/rank_group.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/install.h"
+#include "launcher/monitor/log_tail.h"
+#include "launcher/shim/protocol.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kChannelInChild = 3;
+constexpr auto kLauncherLog = "launcher.log";
+
+int UsableCores() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::vector<std::string> Words(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string& channel) {
+  std::vector<std::string> words{HelperProgram("slipway-rank"),
+                                 "--log-dir",
+                                 launch.log_directory,
+                                 launch.ranks == 1 ? "--channel-fd" : "--channel-path",
+                                 channel,
+                                 "--grace-ms",
+                                 std::to_string(launch.grace.count()),
+                                 "--"};
+  words.insert(words.end(), launch.command.begin(), launch.command.end());
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel) {
+  std::vector<std::string> words;
+  if (launch.ranks > 1) {
+    words = {"mpirun", "-n", std::to_string(launch.ranks), "--bind-to", "none"};
+    if (::geteuid() == 0) words.push_back("--allow-run-as-root");
+    if (launch.ranks > UsableCores()) words.push_back("--oversubscribe");
+  }
+  const auto shim =
+      ShimCommand(launch, launch.ranks == 1 && channel.front() != '<' ? std::to_string(kChannelInChild) : channel);
+  words.insert(words.end(), shim.begin(), shim.end());
+  return words;
+}
+
+/// The connection to one shim, and what it has said.
+struct RankGroup::Channel {
+  UniqueFd fd;
+  std::string unread;
+  bool said_hello = false;
+  RankOutcome outcome;
+  pid_t group = 0;  ///< of the running program; 0 before and after
+
+  bool Send(const char* word) const {
+    const auto line = std::string(word) + "\n";
+    return ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
+  }
+};
+
+RankGroup::RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended)
+    : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)) {
+  if (launch_.ranks == 1) {
+    StartAlone();
+  } else {
+    StartWithMpirun();
+  }
+  leader_ = IdentityOf(child_->pid());
+  loop_.OnReadable(child_->pidfd(), [this] { LeaderEnded(); });
+}
+
+RankGroup::~RankGroup() {
+  if (kill_timer_) loop_.Cancel(*kill_timer_);
+  if (child_) loop_.Forget(child_->pidfd());
+  KillAll();
+  for (auto& channel : channels_) {
+    if (channel->fd) loop_.Forget(channel->fd.get());
+  }
+  StopListening();
+}
+
+void RankGroup::StartAlone() {
+  int ends[2];
+  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
+  AddChannel(std::move(ours));
+}
+
+void RankGroup::StartWithMpirun() {
+  if (!FindProgram("mpirun")) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} ranks need mpirun, which is not on PATH", launch_.ranks),
+                "install Open MPI (Debian: apt install openmpi-bin) or set launch.ranks_per_node: 1");
+  }
+  Listen();
+  Spawn(socket_directory_ / "manager", {});
+}
+
+void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int>> inherited) {
+  const auto log = OpenFile(launch_.log_directory / kLauncherLog, O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = LocalCommandLine(launch_, channel);
+  options.environment = launch_.environment;
+  options.working_directory = launch_.working_directory;
+  options.stdout_fd = log.get();
+  options.stderr_fd = log.get();
+  options.inherited = std::move(inherited);
+  child_ = std::make_unique<ChildProcess>(ChildProcess::Spawn(options));
+}
+
+void RankGroup::Listen() {
+  // The path must fit sun_path (108 bytes), which a run folder may not: a short private directory of its own.
+  std::string directory = fs::temp_directory_path() / "slipway-XXXXXX";
+  if (directory.size() > 80) directory = "/tmp/slipway-XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr) ThrowErrno("cannot create a directory for the ranks' socket");
+  socket_directory_ = directory;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, (socket_directory_ / "manager").c_str());
+  listener_ =
+      UniqueFd(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "cannot create a socket"));
+  CheckErrno(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), "cannot bind a socket");
+  CheckErrno(::listen(listener_.get(), launch_.ranks), "cannot listen on a socket");
+  loop_.OnReadable(listener_.get(), [this] { Accept(); });
+}
+
+void RankGroup::Accept() {
+  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!fd) return;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool known = ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+  if (known) AddChannel(std::move(fd));
+}
+
+void RankGroup::StopListening() {
+  if (!listener_) return;
+  loop_.Forget(listener_.get());
+  listener_.Reset();
+  std::error_code ignored;
+  fs::remove_all(socket_directory_, ignored);
+}
+
+void RankGroup::AddChannel(UniqueFd fd) {
+  auto channel = std::make_unique<Channel>();
+  channel->fd = std::move(fd);
+  auto* raw = channel.get();
+  loop_.OnReadable(raw->fd.get(), [this, raw] { Receive(*raw); });
+  channels_.push_back(std::move(channel));
+}
+
+void RankGroup::Receive(Channel& channel) {
+  char buffer[512];
+  const ssize_t count = ::recv(channel.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    loop_.Forget(channel.fd.get());
+    channel.fd.Reset();
+    return;
+  }
+  channel.unread.append(buffer, static_cast<std::size_t>(count));
+  for (auto end = channel.unread.find('\n'); end != std::string::npos; end = channel.unread.find('\n')) {
+    const auto line = channel.unread.substr(0, end);
+    channel.unread.erase(0, end + 1);
+    TakeLine(channel, line);
+  }
+}
+
+void RankGroup::TakeLine(Channel& channel, const std::string& line) {
+  const auto words = Words(line);
+  const auto number = [&](std::size_t at) { return words.size() > at ? std::atoi(words[at].c_str()) : 0; };
+  if (words.empty()) return;
+  if (words[0] == shim::kHello) {
+    TakeHello(channel, words);
+  } else if (words[0] == shim::kStarted) {
+    channel.group = number(1);
+    channel.outcome.pid = number(1);
+  } else if (words[0] == shim::kFailed) {
+    channel.outcome.start_error = number(1);
+    NoteFailure(channel);
+  } else if (words[0] == shim::kExited) {
+    channel.group = 0;
+    channel.outcome.status = ExitStatus{number(1), number(2)};
+    if (!channel.outcome.status->Success()) NoteFailure(channel);
+  }
+}
+
+void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& words) {
+  if (words.size() < 5 || channel.said_hello) return;
+  channel.said_hello = true;
+  channel.outcome.rank = std::atoi(words[1].c_str());
+  channel.outcome.host = words[4];
+  const int size = std::atoi(words[2].c_str());
+  if (size != launch_.ranks) {
+    trouble_ = fmt::format("mpirun started programs of world size {} instead of {}: it and the program's MPI differ",
+                           size, launch_.ranks);
+    EndAll();
+    return;
+  }
+  if (++hellos_ == launch_.ranks) StopListening();
+  OpenGateIfReady();
+}
+
+/// The first failure ends the others: they could only wait for the one that is gone.
+void RankGroup::NoteFailure(Channel& channel) {
+  if (failure_seen_ || stopped_) return;
+  failure_seen_ = true;
+  channel.outcome.ended_first = true;
+  EndAll();
+}
+
+void RankGroup::Release() {
+  released_ = true;
+  OpenGateIfReady();
+}
+
+void RankGroup::OpenGateIfReady() {
+  if (!released_ || gate_open_ || stopped_ || hellos_ < launch_.ranks) return;
+  gate_open_ = true;
+  for (const auto& channel : channels_) channel->Send(shim::kGo);
+}
+
+void RankGroup::Stop() {
+  stopped_ = true;
+  EndAll();
+}
+
+void RankGroup::EndAll() {
+  if (kill_timer_) return;
+  for (const auto& channel : channels_) {
+    if (channel->fd) channel->Send(shim::kStop);
+  }
+  if (hellos_ < launch_.ranks) child_->Signal(SIGTERM);  // some shims have no channel yet
+  // The shims end their programs within the grace time; this is for shims that are stuck themselves.
+  kill_timer_ = loop_.After(launch_.grace + std::chrono::seconds(1), [this] { KillAll(); });
+}
+
+void RankGroup::KillAll() {
+  if (!child_ || child_->TryWait()) return;
+  for (const auto& channel : channels_) {
+    if (channel->group > 0) ::kill(-channel->group, SIGKILL);
+  }
+  child_->Signal(SIGKILL);
+}
+
+void RankGroup::LeaderEnded() {
+  const auto status = child_->TryWait();
+  if (!status) return;
+  loop_.Forget(child_->pidfd());
+  if (kill_timer_) loop_.Cancel(*kill_timer_);
+  for (auto& channel : channels_) {  // the last words may still be unread
+    for (int i = 0; i < 2 && channel->fd; ++i) Receive(*channel);
+    if (channel->group > 0) ::kill(-channel->group, SIGKILL);  // its shim was killed
+  }
+  ended_(MakeOutcome(*status));
+}
+
+GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
+  GroupEnd end;
+  for (const auto& channel : channels_) {
+    if (channel->said_hello && gate_open_) end.ranks.push_back(channel->outcome);
+  }
+  std::sort(end.ranks.begin(), end.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  end.expected_ranks = launch_.ranks;
+  end.stopped = stopped_;
+  end.program = launch_.command.front();
+  end.trouble = trouble_;
+  end.launcher = launcher;
+  auto outcome = Conclude(std::move(end));
+  if (!outcome.status.Success() && !outcome.culprit) outcome.detail += LauncherSaid();
+  return outcome;
+}
+
+std::string RankGroup::LauncherSaid() const {
+  const auto lines = LastLines(launch_.log_directory / kLauncherLog, 12);
+  return lines.empty() ? "" : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : "mpirun", lines);
+}
+
+}  // namespace slipway::launcher

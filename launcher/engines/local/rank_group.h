@@ -1,0 +1,88 @@
+/// The ranks of one job on this machine: started, watched and ended as one.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+#include "launcher/engines/local/group_outcome.h"
+
+namespace slipway::launcher {
+
+struct RankLaunch {
+  int ranks = 1;
+  std::vector<std::string> command;
+  Environment environment;
+  std::filesystem::path working_directory;
+  std::filesystem::path log_directory;                        ///< exists; gets rank-00000.log ... and launcher.log
+  std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
+};
+
+/// The words that start the job: one rank through the shim alone, several through mpirun. Pure but for two questions
+/// to the system: is this root (Open MPI must be told), and how many cores are there.
+std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel = "<channel>");
+
+/// Not movable: the event loop holds its address. All calls from the loop's thread.
+class RankGroup {
+ public:
+  /// Starts the ranks, held at their gate. `ended` is called once, from the loop; the group may be destroyed after it
+  /// has returned, not inside it.
+  /// Errors: Error(kEnvironment) when mpirun is missing or nothing can be started.
+  RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+  /// Ends by SIGKILL what still runs.
+  ~RankGroup();
+
+  /// The process that everything hangs on: the shim of a single rank, or mpirun; leads its own process group.
+  ProcessIdentity leader() const { return leader_; }
+  /// Opens the gate, as soon as all ranks stand at it.
+  void Release();
+  /// SIGTERM to every rank's process group, after the grace time SIGKILL. May be called again.
+  void Stop();
+
+ private:
+  struct Channel;
+
+  void StartAlone();
+  void StartWithMpirun();
+  void Spawn(const std::string& channel_argument, std::vector<std::pair<int, int>> inherited);
+  void Listen();
+  void Accept();
+  void StopListening();
+  void AddChannel(UniqueFd fd);
+  void Receive(Channel& channel);
+  void TakeLine(Channel& channel, const std::string& line);
+  void TakeHello(Channel& channel, const std::vector<std::string>& words);
+  void NoteFailure(Channel& channel);
+  void OpenGateIfReady();
+  void EndAll();
+  void KillAll();
+  void LeaderEnded();
+  GroupOutcome MakeOutcome(const ExitStatus& launcher) const;
+  std::string LauncherSaid() const;
+
+  EventLoop& loop_;
+  RankLaunch launch_;
+  std::function<void(const GroupOutcome&)> ended_;
+  std::unique_ptr<ChildProcess> child_;
+  ProcessIdentity leader_;
+  std::filesystem::path socket_directory_;
+  UniqueFd listener_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::optional<EventLoop::TimerId> kill_timer_;
+  int hellos_ = 0;
+  bool released_ = false;
+  bool gate_open_ = false;
+  bool stopped_ = false;
+  bool failure_seen_ = false;
+  std::string trouble_;
+};
+
+}  // namespace slipway::launcher

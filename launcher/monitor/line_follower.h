@@ -1,0 +1,35 @@
+/// Delivers the lines that are appended to a file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/unique_handle.h"
+
+namespace slipway::launcher {
+
+class LineFollower {
+ public:
+  /// The file need not exist yet.
+  LineFollower(std::filesystem::path path, std::function<void(std::string_view line)> callback);
+
+  /// Reads what is new and delivers the complete lines. A file that has become shorter is read again from its start.
+  void Poll();
+  /// Poll, then the rest as a line even without a newline.
+  void Finish();
+
+ private:
+  void Take(std::string_view bytes);
+  void Deliver();
+
+  std::filesystem::path path_;
+  std::function<void(std::string_view)> callback_;
+  UniqueFd fd_;
+  std::uint64_t offset_ = 0;
+  std::string line_;
+};
+
+}  // namespace slipway::launcher

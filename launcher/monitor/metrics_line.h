@@ -1,0 +1,25 @@
+/// One line of metrics.jsonl: {"time":..., "step":..., "epoch":...|null, "metrics":{name: number | "NaN" | "Infinity" |
+/// "-Infinity"}}.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace slipway::launcher {
+
+struct MetricsLine {
+  std::int64_t step = 0;
+  std::optional<double> epoch;
+  std::map<std::string, double> values;
+};
+
+/// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out.
+std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
+
+/// The line with its newline; `unix_time` in seconds.
+std::string FormatMetricsLine(const MetricsLine& metrics, double unix_time);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,27 @@
+/// A regular expression that finds metrics in the output of a program left as it is.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace slipway::launcher {
+
+/// PCRE2 with named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the line.
+class Pattern {
+ public:
+  /// Errors: Error(kUsage) with the position in the pattern.
+  explicit Pattern(const std::string& pattern);
+  Pattern(Pattern&&) noexcept;
+  ~Pattern();
+
+  /// Name -> number for every named group that matched a number; empty when the line does not match.
+  std::map<std::string, double> Match(std::string_view line) const;
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,31 @@
+/// What the rank shim and its manager say to each other: lines of words over a stream socket.
+///
+///   shim -> manager   hello RANK SIZE PID HOST    first line
+///                     started PID                 the program runs, as leader of this process group
+///                     failed ERRNO                the program cannot be executed
+///                     exited CODE SIGNAL          the program has ended; the shim's last line
+///   manager -> shim   go                          start the program
+///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
+///
+/// End of file at the shim means that the manager is gone: before `go` it leaves, after it it ends the program.
+/// Both sides include this file; it needs nothing but the language.
+#pragma once
+
+namespace slipway::shim {
+
+inline constexpr char kHello[] = "hello";
+inline constexpr char kStarted[] = "started";
+inline constexpr char kFailed[] = "failed";
+inline constexpr char kExited[] = "exited";
+inline constexpr char kGo[] = "go";
+inline constexpr char kStop[] = "stop";
+
+/// Exit status of a shim that left without running the program.
+inline constexpr int kNotRun = 76;
+
+/// The rank's log and the record of its end, in the attempt's folder. Arguments: folder, rank.
+/// The record holds "CODE SIGNAL" and appears whole or not at all, when the program has ended by itself or by order.
+inline constexpr char kLogName[] = "%s/rank-%05d.log";
+inline constexpr char kExitName[] = "%s/rank-%05d.exit";
+
+}  // namespace slipway::shim

@@ -1,0 +1,296 @@
+// slipway-rank: stands between the launcher and one rank of the training program. See protocol.h.
+//
+// Every trial starts through it, so it is one small static program without the C++ library's streams or allocation.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "launcher/shim/protocol.h"
+
+namespace {
+
+using namespace slipway::shim;
+
+struct Settings {
+  const char* log_directory = nullptr;
+  const char* channel_path = nullptr;
+  int channel = -1;
+  int grace_ms = 5000;
+  char** program = nullptr;
+};
+
+struct Rank {
+  int rank = 0;
+  int size = 1;
+  int local = 0;
+};
+
+struct Ended {
+  int code;
+  int signal;
+};
+
+[[noreturn]] void Fail(const char* what) {
+  fprintf(stderr, "slipway-rank: %s: %s\n", what, strerror(errno));
+  exit(kNotRun);
+}
+
+Settings Parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--") == 0) {
+      settings.program = argv + i + 1;
+      break;
+    }
+    if (strcmp(argv[i], "--log-dir") == 0) settings.log_directory = argv[i + 1];
+    if (strcmp(argv[i], "--channel-path") == 0) settings.channel_path = argv[i + 1];
+    if (strcmp(argv[i], "--channel-fd") == 0) settings.channel = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--grace-ms") == 0) settings.grace_ms = atoi(argv[i + 1]);
+  }
+  if (settings.program == nullptr || settings.log_directory == nullptr ||
+      (settings.channel < 0 && settings.channel_path == nullptr)) {
+    fprintf(stderr,
+            "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] -- PROGRAM...\n"
+            "It is started by slipway, not by hand.\n");
+    exit(2);
+  }
+  return settings;
+}
+
+/// The first of these variables that is set; `otherwise` when none is.
+int FromEnvironment(const char* const* names, int otherwise) {
+  for (; *names != nullptr; ++names) {
+    if (const char* value = getenv(*names)) return atoi(value);
+  }
+  return otherwise;
+}
+
+/// Open MPI, PMIx, MPICH's PMI and Slurm each have their names for it.
+Rank FindRank() {
+  const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", nullptr};
+  const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", nullptr};
+  const char* const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", nullptr};
+  return {FromEnvironment(ranks, 0), FromEnvironment(sizes, 1), FromEnvironment(locals, 0)};
+}
+
+void SetVariable(const char* name, int value) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", value);
+  setenv(name, text, 1);
+}
+
+int Connect(const char* path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    Fail("the manager's socket");
+  }
+  strcpy(address.sun_path, path);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    Fail("cannot reach the manager");
+  }
+  return fd;
+}
+
+/// A manager that is gone shows as end of file elsewhere; here it is ignored.
+template <class... Values>
+void Say(int channel, const char* format, Values... values) {
+  char line[512];
+  const int length = snprintf(line, sizeof line, format, values...);
+  if (length > 0) (void)!send(channel, line, static_cast<size_t>(length), MSG_NOSIGNAL);
+}
+
+enum class Order { kGo, kStop, kGone };
+
+/// Waits for the manager's next line.
+Order NextOrder(int channel) {
+  char line[64];
+  size_t length = 0;
+  while (length + 1 < sizeof line) {
+    const ssize_t count = read(channel, line + length, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Order::kGone;
+    if (line[length] == '\n') break;
+    ++length;
+  }
+  line[length] = '\0';
+  return strcmp(line, kGo) == 0 ? Order::kGo : Order::kStop;
+}
+
+/// In the child: becomes the program. Writes errno to `report` when it cannot.
+[[noreturn]] void BecomeProgram(const Settings& settings, int log, int report, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kNotRun);  // the shim died before the line above
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execvp(settings.program[0], settings.program);
+  const int code = errno;
+  (void)!write(report, &code, sizeof code);
+  _exit(code == ENOENT ? 127 : 126);
+}
+
+struct Started {
+  pid_t pid;
+  int error;  ///< errno of a failed execution, else 0
+};
+
+Started Start(const Settings& settings, int rank) {
+  char name[PATH_MAX];
+  snprintf(name, sizeof name, kLogName, settings.log_directory, rank);
+  const int log = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  int report[2];
+  if (log < 0 || pipe2(report, O_CLOEXEC) != 0) Fail(name);
+  const pid_t shim = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) Fail("cannot fork");
+  if (pid == 0) BecomeProgram(settings, log, report[1], shim);
+  close(report[1]);
+  close(log);
+  setpgid(pid, pid);  // both sides do it, so that the group exists whoever comes first
+  int error = 0;
+  const ssize_t count = read(report[0], &error, sizeof error);
+  close(report[0]);
+  return {pid, count == sizeof error ? error : 0};
+}
+
+/// Ends the program's group, gently first. Calling it again changes nothing.
+class Ending {
+ public:
+  Ending(pid_t group, int grace_ms) : group_(group), grace_ms_(grace_ms) {}
+
+  void Begin() {
+    if (begun_) return;
+    begun_ = true;
+    clock_gettime(CLOCK_MONOTONIC, &since_);
+    kill(-group_, SIGTERM);
+    kill(-group_, SIGCONT);  // a stopped program must hear it, too
+  }
+
+  /// For poll(): -1 while there is nothing to wait for.
+  int MillisecondsLeft() const {
+    if (!begun_ || killed_) return -1;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long passed = (now.tv_sec - since_.tv_sec) * 1000 + (now.tv_nsec - since_.tv_nsec) / 1000000;
+    return passed >= grace_ms_ ? 0 : static_cast<int>(grace_ms_ - passed);
+  }
+
+  void KillIfDue() {
+    if (MillisecondsLeft() != 0) return;
+    killed_ = true;
+    kill(-group_, SIGKILL);
+  }
+
+ private:
+  pid_t group_;
+  int grace_ms_;
+  bool begun_ = false;
+  bool killed_ = false;
+  timespec since_{};
+};
+
+/// Waits for the program's end; orders, signals and the manager's death end it early.
+Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
+  Ending ending(pid, grace_ms);
+  bool manager_there = true;
+  while (true) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid) break;
+    pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
+    poll(watched, 2, ending.MillisecondsLeft());
+    if (watched[1].revents != 0) {
+      if (NextOrder(channel) == Order::kGone) manager_there = false;
+      ending.Begin();
+    }
+    signalfd_siginfo signal{};
+    if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&
+        signal.ssi_signo != SIGCHLD) {
+      ending.Begin();
+    }
+    ending.KillIfDue();
+  }
+  // The program is still a zombie, so its group's number cannot be anybody else's: end what it left behind in it.
+  kill(-pid, SIGKILL);
+  int wait_status = 0;
+  waitpid(pid, &wait_status, 0);
+  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status)};
+  return {WEXITSTATUS(wait_status), 0};
+}
+
+void Record(const Settings& settings, int rank, const Ended& ended) {
+  char name[PATH_MAX];
+  char temporary[PATH_MAX + 8];
+  snprintf(name, sizeof name, kExitName, settings.log_directory, rank);
+  snprintf(temporary, sizeof temporary, "%s.tmp", name);
+  const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (fd < 0) return;  // the channel still carries it
+  char text[32];
+  const int length = snprintf(text, sizeof text, "%d %d\n", ended.code, ended.signal);
+  const bool written = write(fd, text, static_cast<size_t>(length)) == length;
+  close(fd);
+  if (written) rename(temporary, name);
+}
+
+int TakeSignals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&mask, signal);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const int fd = signalfd(-1, &mask, SFD_CLOEXEC);
+  if (fd < 0) Fail("cannot watch signals");
+  return fd;
+}
+
+int Run(const Settings& settings, int channel) {
+  const Rank rank = FindRank();
+  char host[256] = "localhost";
+  gethostname(host, sizeof host - 1);
+  Say(channel, "%s %d %d %d %s\n", kHello, rank.rank, rank.size, static_cast<int>(getpid()), host);
+  if (NextOrder(channel) != Order::kGo) return kNotRun;
+
+  SetVariable("RANK", rank.rank);
+  SetVariable("WORLD_SIZE", rank.size);
+  SetVariable("LOCAL_RANK", rank.local);
+  const int signals = TakeSignals();
+  const Started started = Start(settings, rank.rank);
+  if (started.error != 0) {
+    Say(channel, "%s %d\n", kFailed, started.error);
+    waitpid(started.pid, nullptr, 0);
+    return started.error == ENOENT ? 127 : 126;
+  }
+  Say(channel, "%s %d\n", kStarted, static_cast<int>(started.pid));
+  const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
+  Record(settings, rank.rank, ended);
+  Say(channel, "%s %d %d\n", kExited, ended.code, ended.signal);
+  return ended.signal != 0 ? 128 + ended.signal : ended.code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Settings settings = Parse(argc, argv);
+  const int channel = settings.channel >= 0 ? settings.channel : Connect(settings.channel_path);
+  fcntl(channel, F_SETFD, FD_CLOEXEC);
+  return Run(settings, channel);
+}
