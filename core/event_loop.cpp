@@ -46,7 +46,7 @@ void EventLoop::Forget(int fd) {
   watches_.erase(found);
 }
 
-void EventLoop::OnSignals(std::vector<int> signals, std::function<void(int)> callback) {
+void EventLoop::OnSignals(const std::vector<int>& signals, std::function<void(int)> callback) {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int signal : signals) sigaddset(&wanted, signal);

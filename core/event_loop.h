@@ -31,7 +31,7 @@ class EventLoop {
 
   /// Calls `callback(signal)` in the loop instead of the default action; blocks these signals in the process
   /// until the loop is destroyed. May be called again for other signals.
-  void OnSignals(std::vector<int> signals, std::function<void(int)> callback);
+  void OnSignals(const std::vector<int>& signals, std::function<void(int)> callback);
 
   /// Timers run in the order in which they are due.
   TimerId After(std::chrono::nanoseconds delay, Callback callback);

@@ -133,7 +133,7 @@ std::optional<Seconds> ParseDuration(std::string_view text) {
 std::string FormatBytes(Bytes bytes) {
   constexpr std::array<std::string_view, 7> names = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   if (bytes.count < 1000) return fmt::format("{} B", bytes.count);
-  double value = static_cast<double>(bytes.count);
+  auto value = static_cast<double>(bytes.count);
   std::size_t unit = 0;
   while (value >= 999.5 && unit + 1 < names.size()) {
     value /= 1000;
