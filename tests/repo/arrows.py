@@ -19,8 +19,8 @@ ARROWS = {
     "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader.h", "staging/sharding.h"},
     "tests/core": {"tests", "core"},
     "tests/runtime": {"tests", "runtime", "core"},
-    "tests/staging": {"tests", "staging", "core"},
-    "tests/ensemble": {"tests", "ensemble", "core"},
+    "tests/staging": {"tests", "launcher/commands", "staging", "core"},
+    "tests/ensemble": {"tests", "launcher/commands", "ensemble", "core"},
     "tests": {"tests", "launcher", "ensemble", "staging", "runtime", "core"},
 }
 
