@@ -110,6 +110,10 @@ std::uint32_t Crc32c(std::span<const std::byte> data, std::uint32_t seed) {
 #if defined(__x86_64__)
   if (HasHardware()) return ~Hardware(~seed, data.data(), data.size());
 #endif
+  return Crc32cPortable(data, seed);
+}
+
+std::uint32_t Crc32cPortable(std::span<const std::byte> data, std::uint32_t seed) {
   return ~Software(~seed, data.data(), data.size());
 }
 

@@ -12,6 +12,8 @@ namespace slipway {
 /// Cost: hardware instruction where the processor has it, else slice-by-8; chosen at run time.
 std::uint32_t Crc32c(std::span<const std::byte> data, std::uint32_t seed = 0);
 std::uint32_t Crc32c(std::string_view data, std::uint32_t seed = 0);
+/// The same without special instructions: what runs where the processor has none.
+std::uint32_t Crc32cPortable(std::span<const std::byte> data, std::uint32_t seed = 0);
 
 /// The masked form that TFRecord files store: ((crc >> 15) | (crc << 17)) + 0xa282ead8.
 constexpr std::uint32_t MaskCrc32c(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }

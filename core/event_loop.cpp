@@ -46,15 +46,16 @@ void EventLoop::Forget(int fd) {
   watches_.erase(found);
 }
 
-void EventLoop::OnSignals(std::vector<int> signals, std::function<void(int)> callback) {
+void EventLoop::OnSignals(const std::vector<int>& signals, std::function<void(int)> callback) {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int signal : signals) sigaddset(&wanted, signal);
   auto saved = std::make_unique<SavedSignalMask>();
   CheckErrno(::sigprocmask(SIG_BLOCK, &wanted, &saved->mask), "cannot block signals");
   if (!saved_mask_) saved_mask_ = std::move(saved);
-  signal_fd_ = UniqueFd(CheckErrno(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK), "cannot watch signals"));
-  OnReadable(signal_fd_.get(), [fd = signal_fd_.get(), callback = std::move(callback)] {
+  const int fd = CheckErrno(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK), "cannot watch signals");
+  signal_fds_.emplace_back(fd);
+  OnReadable(fd, [fd, callback = std::move(callback)] {
     signalfd_siginfo info{};
     while (::read(fd, &info, sizeof info) == sizeof info) callback(static_cast<int>(info.ssi_signo));
   });
@@ -78,11 +79,12 @@ int EventLoop::MillisecondsUntilNextTimer(std::chrono::nanoseconds limit) const 
 
 void EventLoop::RunDueTimers() {
   const auto now = SystemClock().Steady();
-  std::vector<TimerId> due;
+  std::vector<std::pair<SteadyTime, TimerId>> due;
   for (const auto& [id, timer] : timers_) {
-    if (timer.due <= now) due.push_back(id);
+    if (timer.due <= now) due.emplace_back(timer.due, id);
   }
-  for (const auto id : due) {
+  std::sort(due.begin(), due.end());
+  for (const auto& [time, id] : due) {
     const auto found = timers_.find(id);
     if (found == timers_.end()) continue;  // cancelled by an earlier callback
     const auto callback = std::move(found->second.callback);

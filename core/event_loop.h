@@ -30,9 +30,10 @@ class EventLoop {
   void Forget(int fd);
 
   /// Calls `callback(signal)` in the loop instead of the default action; blocks these signals in the process
-  /// until the loop is destroyed.
-  void OnSignals(std::vector<int> signals, std::function<void(int)> callback);
+  /// until the loop is destroyed. May be called again for other signals.
+  void OnSignals(const std::vector<int>& signals, std::function<void(int)> callback);
 
+  /// Timers run in the order in which they are due.
   TimerId After(std::chrono::nanoseconds delay, Callback callback);
   void Cancel(TimerId timer);
 
@@ -50,7 +51,7 @@ class EventLoop {
   void RunDueTimers();
 
   UniqueFd epoll_;
-  UniqueFd signal_fd_;
+  std::vector<UniqueFd> signal_fds_;
   std::map<int, std::shared_ptr<Watch>> watches_;
   std::map<TimerId, Timer> timers_;
   TimerId next_timer_ = 1;

@@ -154,9 +154,44 @@ void RemoveTree(const fs::path& path) {
   if (error) throw SystemError(error.value(), fmt::format("cannot remove '{}'", path.string()));
 }
 
+namespace {
+
+/// The first part of `path` that is a link, or nothing. Only links that lead nowhere are left in a canonical path.
+std::optional<fs::path> FirstLinkIn(const fs::path& path) {
+  fs::path prefix;
+  for (const auto& part : path) {
+    prefix /= part;
+    if (fs::is_symlink(fs::symlink_status(prefix))) return prefix;
+  }
+  return {};
+}
+
+/// `path` with every link followed, also one whose target does not exist: writing there would create it.
+fs::path ResolveLinks(fs::path path) {
+  constexpr int kMaxLinks = 40;  // as in the kernel
+  for (int links = 0; links < kMaxLinks; ++links) {
+    path = fs::weakly_canonical(path);
+    if (!path.has_filename()) path = path.parent_path();  // "new/" is "new"
+    const auto link = FirstLinkIn(path);
+    if (!link) return path;
+    path = link->parent_path() / fs::read_symlink(*link) / path.lexically_relative(*link);
+  }
+  throw fs::filesystem_error("too many links", path, std::make_error_code(std::errc::too_many_symbolic_link_levels));
+}
+
+fs::path Resolve(const fs::path& path) {
+  try {
+    return ResolveLinks(path);
+  } catch (const fs::filesystem_error& error) {
+    throw SystemError(error.code().value(), fmt::format("cannot resolve '{}'", path.string()));
+  }
+}
+
+}  // namespace
+
 bool LiesWithin(const fs::path& path, const fs::path& tree) {
-  const auto inner = fs::weakly_canonical(path);
-  const auto outer = fs::weakly_canonical(tree);
+  const auto inner = Resolve(path);
+  const auto outer = Resolve(tree);
   const auto [end, unused] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
   return end == outer.end();
 }

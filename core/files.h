@@ -66,7 +66,8 @@ void SyncDirectory(const std::filesystem::path& path);
 /// Removes a tree; a missing one is fine. Never follows links.
 void RemoveTree(const std::filesystem::path& path);
 
-/// True when `path`, after resolving `..` and links, lies in `tree` or is it.
+/// True when `path`, after resolving `..` and links, lies in `tree` or is it. Neither needs to exist; a link to a
+/// missing target counts as its target. Errors: SystemError for a loop of links or a directory that cannot be read.
 bool LiesWithin(const std::filesystem::path& path, const std::filesystem::path& tree);
 
 struct FileSystemSpace {

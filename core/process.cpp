@@ -39,10 +39,13 @@ namespace {
 
 struct StatFields {
   char state = '?';
+  pid_t group = 0;
   std::uint64_t start_time = 0;
+
+  bool Ended() const { return state == 'Z' || state == 'X'; }
 };
 
-/// Fields 3 and 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from the last ')'.
+/// Fields 3, 5 and 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from the last ')'.
 std::optional<StatFields> ReadStat(pid_t pid) {
   const UniqueFd fd(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};
@@ -59,6 +62,7 @@ std::optional<StatFields> ReadStat(pid_t pid) {
     const auto space = text.find(' ');
     if (space == std::string_view::npos) return {};
     text.remove_prefix(space + 1);
+    if (field + 1 == 5) fields.group = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
   }
   fields.start_time = std::strtoull(std::string(text.substr(0, text.find(' '))).c_str(), nullptr, 10);
   return fields;
@@ -83,7 +87,7 @@ ProcessIdentity IdentityOf(pid_t pid) {
 bool IsAlive(const ProcessIdentity& identity) {
   if (identity.boot_id != BootId() || identity.start_time == 0) return false;
   const auto fields = ReadStat(static_cast<pid_t>(identity.pid));
-  return fields && fields->start_time == identity.start_time && fields->state != 'Z' && fields->state != 'X';
+  return fields && fields->start_time == identity.start_time && !fields->Ended();
 }
 
 Json ToJson(const ProcessIdentity& identity) {
@@ -147,6 +151,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 struct SpawnSettings {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
+  std::vector<UniqueFd> moved;
 
   SpawnSettings() {
     posix_spawn_file_actions_init(&actions);
@@ -160,17 +165,28 @@ struct SpawnSettings {
   }
 
   void SetDescriptors(const SpawnOptions& options) {
+    int first_free = 3;
+    for (const auto& [ours, theirs] : options.inherited) first_free = std::max(first_free, theirs + 1);
+    // A source below `first_free` is moved away first, else an earlier dup2 could overwrite it.
+    const auto source = [&](int fd) { return fd < first_free ? MovedAway(fd, first_free) : fd; };
     if (options.stdin_fd >= 0) {
-      posix_spawn_file_actions_adddup2(&actions, options.stdin_fd, 0);
+      posix_spawn_file_actions_adddup2(&actions, source(options.stdin_fd), 0);
     } else {
       posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     }
-    if (options.stdout_fd >= 0) posix_spawn_file_actions_adddup2(&actions, options.stdout_fd, 1);
-    if (options.stderr_fd >= 0) posix_spawn_file_actions_adddup2(&actions, options.stderr_fd, 2);
-    for (const auto& [ours, theirs] : options.inherited) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
+    if (options.stdout_fd >= 0) posix_spawn_file_actions_adddup2(&actions, source(options.stdout_fd), 1);
+    if (options.stderr_fd >= 0) posix_spawn_file_actions_adddup2(&actions, source(options.stderr_fd), 2);
+    for (const auto& [ours, theirs] : options.inherited) {
+      posix_spawn_file_actions_adddup2(&actions, source(ours), theirs);
+    }
     if (!options.working_directory.empty()) {
       posix_spawn_file_actions_addchdir_np(&actions, options.working_directory.c_str());
     }
+  }
+
+  int MovedAway(int fd, int first_free) {
+    moved.emplace_back(CheckErrno(::fcntl(fd, F_DUPFD_CLOEXEC, first_free), "cannot pass a descriptor to a child"));
+    return moved.back().get();
   }
 
   void SetSignalsAndGroup(ProcessGroup group) {
@@ -263,6 +279,34 @@ std::optional<ExitStatus> ChildProcess::TryWait() {
   return status_;
 }
 
+namespace {
+
+/// True while a member runs. kill(2) alone would also see zombies, and in a container nobody may ever reap them.
+bool GroupLives(pid_t group) {
+  if (::kill(-group, 0) != 0) return false;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; entry != end; entry.increment(error)) {
+    const pid_t pid = std::atoi(entry->path().filename().c_str());
+    const auto fields = pid > 0 ? ReadStat(pid) : std::nullopt;
+    if (fields && fields->group == group && !fields->Ended()) return true;
+  }
+  return false;
+}
+
+/// Gives the rest of a group whose leader is gone until `deadline` to end, then kills it.
+/// The kernel has no event for the end of a group, so this looks; its number stays taken while a member is there.
+void EndGroup(pid_t group, SteadyTime deadline) {
+  while (GroupLives(group)) {
+    if (SystemClock().Steady() >= deadline) {
+      ::kill(-group, SIGKILL);
+      return;
+    }
+    SystemClock().Sleep(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
 ExitStatus ChildProcess::Wait() {
   while (true) {
     if (const auto status = WaitFor(std::chrono::hours(24))) return *status;
@@ -282,10 +326,14 @@ std::optional<ExitStatus> ChildProcess::WaitFor(std::chrono::nanoseconds limit) 
 }
 
 ExitStatus ChildProcess::End(std::chrono::nanoseconds grace) {
+  const auto deadline = SystemClock().Steady() + grace;
   Signal(SIGTERM);
-  if (const auto status = WaitFor(grace)) return *status;
-  Signal(SIGKILL);
-  return Wait();
+  if (!WaitFor(grace)) {
+    Signal(SIGKILL);
+    return Wait();
+  }
+  if (group_ == ProcessGroup::kOwn) EndGroup(pid_, deadline);
+  return *status_;
 }
 
 void ChildProcess::Release() { pid_ = -1; }
@@ -372,7 +420,8 @@ std::string QuoteForShell(const std::vector<std::string>& words) {
   std::string line;
   for (const auto& word : words) {
     if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+    const bool assignment = &word == words.data() && word.find('=') != std::string::npos;
+    if (!word.empty() && !assignment && word.find_first_not_of(plain) == std::string::npos) {
       line += word;
       continue;
     }

@@ -66,13 +66,13 @@ class Environment {
 enum class ProcessGroup { kOwn, kOwnSession, kInherited };
 
 struct SpawnOptions {
-  std::vector<std::string> argv;               ///< argv[0] is looked up on PATH unless it holds a '/'
-  std::optional<Environment> environment;      ///< default: inherited
-  std::filesystem::path working_directory;     ///< default: inherited
-  int stdin_fd = -1;                           ///< -1: /dev/null
-  int stdout_fd = -1;                          ///< -1: inherited
-  int stderr_fd = -1;                          ///< -1: inherited
-  std::vector<std::pair<int, int>> inherited;  ///< (our descriptor, its number in the child)
+  std::vector<std::string> argv;                 ///< argv[0] is looked up on PATH unless it holds a '/'
+  std::optional<Environment> environment{};      ///< default: inherited
+  std::filesystem::path working_directory{};     ///< default: inherited
+  int stdin_fd = -1;                             ///< -1: /dev/null
+  int stdout_fd = -1;                            ///< -1: inherited
+  int stderr_fd = -1;                            ///< -1: inherited
+  std::vector<std::pair<int, int>> inherited{};  ///< (our descriptor, its number in the child)
   ProcessGroup group = ProcessGroup::kOwn;
 };
 
@@ -97,7 +97,7 @@ class ChildProcess {
   ExitStatus Wait();
   /// Waits at most `limit`.
   std::optional<ExitStatus> WaitFor(std::chrono::nanoseconds limit);
-  /// SIGTERM, after `grace` SIGKILL, both to the group.
+  /// SIGTERM, after `grace` SIGKILL, both to the group; returns when the group is empty or killed.
   ExitStatus End(std::chrono::nanoseconds grace);
   /// Leaves the child running for good; it is no longer ours.
   void Release();

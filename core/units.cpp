@@ -69,19 +69,36 @@ std::optional<double> FactorOf(const Units& units, std::string_view name) {
 }
 
 /// "01:30:00" or "30:00".
-std::optional<Seconds> ParseClockForm(std::string_view text) {
+std::optional<double> ParseClockForm(std::string_view text) {
   double total = 0;
   int fields = 0;
   while (true) {
     const auto value = TakeNumber(text);
-    if (!value || (fields > 0 && *value >= 60) || ++fields > 3) return {};
+    const bool last = text.empty();
+    if (!value || (fields > 0 && *value >= 60) || (!last && *value != std::floor(*value)) || ++fields > 3) return {};
     total = total * 60 + *value;
     if (text.empty()) break;
     if (text.front() != ':') return {};
     text.remove_prefix(1);
   }
   if (fields < 2) return {};
-  return Seconds(total);
+  return total;
+}
+
+/// "1h30m", or a single number without a unit: seconds.
+std::optional<double> ParseUnitForm(std::string_view text) {
+  double total = 0;
+  bool first = true;
+  do {
+    const auto number = TakeNumber(text);
+    const auto word = TakeWord(text);
+    const bool plain = first && word.empty() && text.empty();
+    const auto factor = plain ? std::optional(1.0) : FactorOf(kTimeUnits, word);
+    if (!number || !factor) return {};
+    total += *number * *factor;
+    first = false;
+  } while (!text.empty());
+  return total;
 }
 
 std::string ThreeDigits(double value) {
@@ -94,6 +111,9 @@ std::string ThreeDigits(double value) {
 
 std::optional<Bytes> ParseBytes(std::string_view text) {
   text = Trim(text);
+  std::uint64_t whole = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error == std::errc() && end == text.data() + text.size()) return Bytes{whole};  // a double would round it
   const auto number = TakeNumber(text);
   if (!number) return {};
   const auto factor = FactorOf(kByteUnits, Trim(text));
@@ -105,26 +125,15 @@ std::optional<Bytes> ParseBytes(std::string_view text) {
 
 std::optional<Seconds> ParseDuration(std::string_view text) {
   text = Trim(text);
-  if (text.empty()) return {};
-  if (text.find(':') != std::string_view::npos) return ParseClockForm(text);
-  double total = 0;
-  while (!text.empty()) {
-    const auto number = TakeNumber(text);
-    if (!number) return {};
-    const auto word = TakeWord(text);
-    if (word.empty() && (!text.empty() || total != 0)) return {};
-    const auto factor = word.empty() ? std::optional(1.0) : FactorOf(kTimeUnits, word);
-    if (!factor) return {};
-    total += *number * *factor;
-  }
-  if (total > 1e9) return {};  // beyond 30 years: a slip, and past what clocks can add
-  return Seconds(total);
+  const auto total = text.find(':') != std::string_view::npos ? ParseClockForm(text) : ParseUnitForm(text);
+  if (!total || *total > 1e9) return {};  // beyond 30 years: a slip, and past what clocks can add
+  return Seconds(*total);
 }
 
 std::string FormatBytes(Bytes bytes) {
   constexpr std::array<std::string_view, 7> names = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   if (bytes.count < 1000) return fmt::format("{} B", bytes.count);
-  double value = static_cast<double>(bytes.count);
+  auto value = static_cast<double>(bytes.count);
   std::size_t unit = 0;
   while (value >= 999.5 && unit + 1 < names.size()) {
     value /= 1000;

@@ -1,0 +1,70 @@
+# shellcheck shell=bash disable=SC2034
+# The one list of the Debian packages that Slipway needs, and the function that installs what is missing.
+# Sourced by ./quickstart and ./check; reference platform: Debian 12.
+
+packages_build=(
+  g++ cmake ninja-build pkg-config git
+  libopenmpi-dev openmpi-bin
+  libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev
+  libsqlitecpp-dev libsqlite3-dev
+  libhdf5-dev zlib1g-dev libprotozero-dev
+)
+
+packages_trainers=(
+  libtorch-dev
+  libopenblas0-serial     # by name: the reference BLAS that also satisfies libtorch is 40 times slower
+  dataset-fashion-mnist   # 60,000 + 10,000 labelled images in idx files
+)
+
+packages_tests=(
+  libgtest-dev libgmock-dev librapidcheck-dev
+  python3 python3-jsonschema sqlite3 procps
+)
+
+# missing_packages NAME...: prints those that are not installed, one a line.
+missing_packages() {
+  local installed
+  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${binary:Package}\n' "$@" 2>/dev/null |
+    sed -n 's/^installed \([^:]*\).*/\1/p') || true
+  comm -23 <(printf '%s\n' "$@" | sort -u) <(printf '%s\n' "$installed" | sort -u)
+}
+
+# as_root COMMAND...: runs it as root; asks for nothing when we are root already.
+as_root() {
+  if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# ensure_packages GROUP...: installs what is missing of the groups build, trainers and tests.
+ensure_packages() {
+  local group wanted=() missing=()
+  for group in "$@"; do
+    local -n names="packages_$group"
+    wanted+=("${names[@]}")
+  done
+
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "No Debian package tools here, so nothing is installed. The build needs the equivalents of:" >&2
+    printf '  %s\n' "${wanted[*]}" >&2
+    return 0
+  fi
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  if ((${#missing[@]} == 0)); then
+    echo "All ${#wanted[@]} packages are installed."
+    return 0
+  fi
+
+  echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+  if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null; then
+    echo "error: this needs root, and there is no sudo here. As root, run:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+    return 3
+  fi
+  as_root apt-get update -q </dev/null ||
+    echo "warning: the package lists could not be refreshed; trying with those that are here" >&2
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 "${missing[@]}" </dev/null; then
+    echo "error: apt-get could not install all of: ${missing[*]}" >&2
+    echo "  next: read its message above; Slipway is built and tested on Debian 12" >&2
+    return 3
+  fi
+}

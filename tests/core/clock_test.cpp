@@ -1,0 +1,39 @@
+#include "core/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace slipway {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::sys_days;
+
+TEST(Clock, WritesUtcWithMilliseconds) {
+  const WallTime time = sys_days(2026y / 11 / 21) + 6h + 49min + 123ms;
+  EXPECT_EQ(FormatUtc(time), "2026-11-21T06:49:00.123Z");
+  EXPECT_EQ(FormatUtcCompact(time), "20261121-064900");
+}
+
+TEST(Clock, RoundsDownAlsoBefore1970) {
+  EXPECT_EQ(FormatUtc(WallTime(999'999us)), "1970-01-01T00:00:00.999Z");
+  EXPECT_EQ(FormatUtc(WallTime(-1ms)), "1969-12-31T23:59:59.999Z");
+}
+
+TEST(Clock, DoesNotDependOnTheTimeZone) {
+  ::setenv("TZ", "Asia/Tokyo", 1);
+  ::tzset();
+  EXPECT_EQ(FormatUtc(WallTime(0s)), "1970-01-01T00:00:00.000Z");
+  ::unsetenv("TZ");
+  ::tzset();
+}
+
+TEST(Clock, SecondsCarryTheirFraction) { EXPECT_DOUBLE_EQ(UnixSeconds(WallTime(1500ms)), 1.5); }
+
+TEST(Clock, SleepsAtLeastAsLongAsAsked) {
+  const auto start = SystemClock().Steady();
+  SystemClock().Sleep(5ms);
+  EXPECT_GE(SystemClock().Steady() - start, 5ms);
+}
+
+}  // namespace
+}  // namespace slipway

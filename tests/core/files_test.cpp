@@ -1,0 +1,227 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "tests/support/forked_child.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway {
+namespace {
+
+namespace fs = std::filesystem;
+using test::ForkedChild;
+using test::TempDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> NamesIn(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+mode_t ModeOf(const fs::path& path) {
+  struct stat info {};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0);
+  return info.st_mode & 0777;
+}
+
+TEST(Files, ReadBackWhatWasWritten) {
+  TempDirectory dir;
+  const std::string content("a\0b\n\xff", 5);
+  WriteFile(dir / "x", content);
+  EXPECT_EQ(ReadFile(dir / "x"), content);
+  WriteFile(dir / "x", "short");
+  EXPECT_EQ(ReadFile(dir / "x"), "short");
+}
+
+TEST(Files, AMissingFileIsAnErrorThatNamesIt) {
+  TempDirectory dir;
+  EXPECT_EQ(ReadFileIfPresent(dir / "none"), std::nullopt);
+  EXPECT_EQ(ReadFileIfPresent(dir / "none/deeper"), std::nullopt);
+  try {
+    ReadFile(dir / "none");
+    FAIL() << "a missing file was read";
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), ENOENT);
+    EXPECT_THAT(error.what(), HasSubstr((dir / "none").string()));
+  }
+}
+
+TEST(Files, AreNotReadableForOthers) {
+  TempDirectory dir;
+  const mode_t saved = ::umask(0);
+  MakeDirectories(dir / "a/b/");
+  WriteFile(dir / "plain", "");
+  WriteFileDurably(dir / "durable", "");
+  WriteFileAtomically(dir / "atomic", "");
+  ::umask(saved);
+  EXPECT_EQ(ModeOf(dir / "a/b"), kDirectoryMode);
+  for (const auto* name : {"plain", "durable", "atomic"}) EXPECT_EQ(ModeOf(dir / name), kFileMode) << name;
+}
+
+TEST(DurableFile, AppearsOnlyWithCommit) {
+  TempDirectory dir;
+  {
+    DurableFile file(dir / "x");
+    file.Write("half");
+    EXPECT_FALSE(fs::exists(dir / "x"));
+  }
+  EXPECT_THAT(NamesIn(dir.path()), IsEmpty()) << "an unfinished file left something behind";
+  {
+    DurableFile file(dir / "x");
+    file.Write("one ");
+    file.Write("two");
+    file.Commit();
+  }
+  EXPECT_EQ(ReadFile(dir / "x"), "one two");
+  EXPECT_THAT(NamesIn(dir.path()), ElementsAre("x"));
+}
+
+TEST(DurableFile, KeepsTheOldContentWhenItsWriterIsKilledInTheMiddle) {
+  TempDirectory dir;
+  WriteFileDurably(dir / "x", "old");
+  ForkedChild writer([&] {
+    auto* file = new DurableFile(dir / "x");
+    file->Write("new, but not all of it");
+  });
+  writer.Kill();
+  EXPECT_EQ(ReadFile(dir / "x"), "old");
+  WriteFileDurably(dir / "x", "newer");
+  EXPECT_EQ(ReadFile(dir / "x"), "newer");
+}
+
+TEST(DurableFile, NamesTheFileWhenTheDiskIsFull) {
+  try {
+    WriteFile("/dev/full", "x");
+    FAIL() << "writing to a full device succeeded";
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), ENOSPC);
+    EXPECT_THAT(error.what(), HasSubstr("/dev/full"));
+  }
+}
+
+TEST(MakeDirectories, AcceptsThoseThatAreThereAndNamesAFileInTheWay) {
+  TempDirectory dir;
+  MakeDirectories(dir / "a/b/c");
+  MakeDirectories(dir / "a/b/c");
+  EXPECT_TRUE(fs::is_directory(dir / "a/b/c"));
+  WriteFile(dir / "file", "");
+  EXPECT_THROW(MakeDirectories(dir / "file"), SystemError);
+  EXPECT_THROW(MakeDirectories(dir / "file/below"), SystemError);
+}
+
+TEST(RemoveTree, NeverFollowsALinkOut) {
+  TempDirectory dir;
+  MakeDirectories(dir / "tree/deep");
+  WriteFile(dir / "precious", "keep me");
+  MakeDirectories(dir / "outside");
+  WriteFile(dir / "outside/precious", "keep me");
+  fs::create_symlink(dir / "outside", dir / "tree/deep/link");
+  fs::create_symlink(dir / "precious", dir / "tree/file-link");
+  RemoveTree(dir / "tree");
+  RemoveTree(dir / "tree");
+  EXPECT_FALSE(fs::exists(dir / "tree"));
+  EXPECT_TRUE(fs::exists(dir / "outside/precious"));
+  EXPECT_TRUE(fs::exists(dir / "precious"));
+}
+
+TEST(LiesWithin, ResolvesDotsAndLinks) {
+  TempDirectory dir;
+  MakeDirectories(dir / "tree/sub");
+  MakeDirectories(dir / "treehouse");
+  const auto tree = dir / "tree";
+  EXPECT_TRUE(LiesWithin(tree, tree));
+  EXPECT_TRUE(LiesWithin(tree / "sub", tree));
+  EXPECT_TRUE(LiesWithin(tree / "not/yet/there", tree));
+  EXPECT_TRUE(LiesWithin(tree / "sub/../x", tree));
+  EXPECT_FALSE(LiesWithin(tree / "../treehouse", tree));
+  EXPECT_FALSE(LiesWithin(dir / "treehouse", tree)) << "a common prefix of the name is not a parent";
+  EXPECT_FALSE(LiesWithin(tree / "sub/../../x", tree));
+  EXPECT_FALSE(LiesWithin(dir.path(), tree));
+  fs::create_directory_symlink(dir / "treehouse", tree / "out");
+  EXPECT_FALSE(LiesWithin(tree / "out", tree));
+  EXPECT_FALSE(LiesWithin(tree / "out/file", tree));
+  fs::create_directory_symlink("sub", tree / "in");
+  EXPECT_TRUE(LiesWithin(tree / "in/file", tree));
+}
+
+TEST(LiesWithin, FollowsALinkWhoseTargetIsNotThereYet) {
+  TempDirectory dir;
+  MakeDirectories(dir / "tree");
+  fs::create_symlink(dir / "outside-not-yet", dir / "tree/link");
+  EXPECT_FALSE(LiesWithin(dir / "tree/link", dir / "tree"));
+  EXPECT_FALSE(LiesWithin(dir / "tree/link/file", dir / "tree"));
+  fs::create_symlink("../outside-not-yet", dir / "tree/relative");
+  EXPECT_FALSE(LiesWithin(dir / "tree/relative", dir / "tree"));
+  fs::create_symlink("inside-not-yet", dir / "tree/good");
+  EXPECT_TRUE(LiesWithin(dir / "tree/good/file", dir / "tree"));
+}
+
+TEST(LiesWithin, ReadsATreeThatIsNotThereYet) {
+  TempDirectory dir;
+  EXPECT_TRUE(LiesWithin(dir / "new/file", dir / "new/"));
+  EXPECT_TRUE(LiesWithin(dir / "new/", dir / "new"));
+  EXPECT_FALSE(LiesWithin(dir / "news", dir / "new/"));
+}
+
+TEST(LiesWithin, NamesALoopOfLinks) {
+  TempDirectory dir;
+  fs::create_symlink("b", dir / "a");
+  fs::create_symlink("a", dir / "b");
+  EXPECT_THROW(LiesWithin(dir / "a/x", dir.path()), SystemError);
+}
+
+TEST(SpaceOf, KnowsMoreCapacityThanSpace) {
+  const auto space = SpaceOf("/tmp");
+  EXPECT_GT(space.capacity.count, 0u);
+  EXPECT_LE(space.available, space.capacity);
+  EXPECT_THROW(SpaceOf("/no/such/place"), SystemError);
+}
+
+TEST(FileLock, ExclusiveShutsOthersOutAndSharedOnesMeet) {
+  TempDirectory dir;
+  {
+    auto writer = FileLock::TryAcquire(dir / "lock", LockMode::kExclusive);
+    ASSERT_TRUE(writer);
+    writer->Describe("run a, a longer text");
+    writer->Describe("run b");
+    EXPECT_EQ(ReadFile(dir / "lock"), "run b");
+    EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
+    EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kShared));
+  }
+  const auto one = FileLock::TryAcquire(dir / "lock", LockMode::kShared);
+  const auto two = FileLock::TryAcquire(dir / "lock", LockMode::kShared);
+  EXPECT_TRUE(one && two);
+  EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
+}
+
+TEST(FileLock, IsDroppedWhenItsHolderIsKilled) {
+  TempDirectory dir;
+  ForkedChild holder([&] { new FileLock(FileLock::Acquire(dir / "lock", LockMode::kExclusive)); });
+  EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kShared));
+  holder.Kill();
+  EXPECT_TRUE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
+}
+
+TEST(UniqueFd, ClosesOnceAndMoves) {
+  TempDirectory dir;
+  auto first = OpenFile(dir / "x", O_WRONLY | O_CREAT);
+  const int number = first.get();
+  auto second = std::move(first);
+  EXPECT_FALSE(first);
+  EXPECT_EQ(second.get(), number);
+  second.Reset();
+  EXPECT_EQ(::fcntl(number, F_GETFD), -1);
+}
+
+}  // namespace
+}  // namespace slipway

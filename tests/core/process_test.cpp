@@ -1,0 +1,249 @@
+#include "core/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway {
+namespace {
+
+using namespace std::chrono_literals;
+using test::TempDirectory;
+using testing::Eq;
+using testing::HasSubstr;
+using testing::Optional;
+
+SpawnOptions Shell(const std::string& script) { return {.argv = {"/bin/sh", "-c", script}}; }
+
+Seconds TimeOf(const auto& action) {
+  const auto start = SystemClock().Steady();
+  action();
+  return SystemClock().Steady() - start;
+}
+
+bool Gone(pid_t pid) { return !IsAlive(IdentityOf(pid)); }
+
+TEST(ExitStatus, SaysCodeOrSignal) {
+  EXPECT_EQ((ExitStatus{3, 0}).Describe(), "exit status 3");
+  EXPECT_EQ((ExitStatus{0, SIGKILL}).Describe(), "signal 9 (SIGKILL)");
+  EXPECT_EQ((ExitStatus{0, SIGKILL}).ShellCode(), 137);
+  EXPECT_EQ((ExitStatus{75, 0}).ShellCode(), 75);
+  EXPECT_FALSE((ExitStatus{0, SIGTERM}).Success());
+}
+
+TEST(Child, ReportsItsOwnStatus) {
+  EXPECT_EQ(ChildProcess::Spawn(Shell("exit 75")).Wait(), (ExitStatus{75, 0}));
+  EXPECT_EQ(ChildProcess::Spawn(Shell("kill -SEGV $$")).Wait(), (ExitStatus{0, SIGSEGV}));
+}
+
+TEST(Child, TryWaitDoesNotWait) {
+  auto child = ChildProcess::Spawn({.argv = {"sleep", "30"}});
+  EXPECT_EQ(child.TryWait(), std::nullopt);
+  EXPECT_EQ(child.WaitFor(20ms), std::nullopt);
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(), (ExitStatus{0, SIGTERM}));
+  EXPECT_THAT(child.TryWait(), Optional(Eq(ExitStatus{0, SIGTERM})));
+}
+
+TEST(Child, AMissingProgramIsNamed) {
+  try {
+    ChildProcess::Spawn({.argv = {"no-such-program-here"}});
+    FAIL() << "a missing program was started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error.what(), HasSubstr("no-such-program-here"));
+  }
+}
+
+TEST(Child, AFileThatIsNoProgramIsRefused) {
+  TempDirectory dir;
+  WriteFile(dir / "plain", "data", 0640);
+  EXPECT_THROW(ChildProcess::Spawn({.argv = {dir / "plain"}}), Error);
+  EXPECT_THROW(ChildProcess::Spawn({.argv = {"true"}, .working_directory = dir / "none"}), Error);
+}
+
+TEST(Child, IsKilledWithItsGroupWhenItsOwnerGoes) {
+  TempDirectory dir;
+  pid_t grandchild = 0;
+  {
+    auto child = ChildProcess::Spawn(Shell("sleep 30 & echo $! >" + (dir / "pid").string() + "; mv " +
+                                           (dir / "pid").string() + " " + (dir / "ready").string() + "; wait"));
+    while (!std::filesystem::exists(dir / "ready")) SystemClock().Sleep(1ms);
+    grandchild = std::stoi(ReadFile(dir / "ready"));
+    EXPECT_FALSE(Gone(grandchild));
+  }
+  for (int i = 0; i < 1000 && !Gone(grandchild); ++i) SystemClock().Sleep(1ms);
+  EXPECT_TRUE(Gone(grandchild));
+}
+
+/// A child that obeys SIGTERM at once, and a grandchild whose answer to SIGTERM is `on_term`.
+std::pair<ChildProcess, pid_t> ObedientChildWithGrandchild(const TempDirectory& dir, const std::string& on_term) {
+  const auto ready = (dir / "ready").string();
+  auto child =
+      ChildProcess::Spawn(Shell("(trap '" + on_term + "' TERM; echo x >" + ready +
+                                "; while true; do sleep 0.02; done) & echo $! >" + ready + ".pid; exec sleep 30"));
+  while (!std::filesystem::exists(ready)) SystemClock().Sleep(1ms);
+  while (ReadFileIfPresent(ready + ".pid").value_or("").empty()) SystemClock().Sleep(1ms);
+  const pid_t grandchild = std::stoi(ReadFile(ready + ".pid"));
+  return {std::move(child), grandchild};
+}
+
+TEST(Child, EndKillsWhatIgnoresTheRequest) {
+  auto child = ChildProcess::Spawn(Shell("trap '' TERM; while true; do sleep 0.02; done"));
+  SystemClock().Sleep(50ms);
+  const auto took = TimeOf([&] { EXPECT_EQ(child.End(200ms), (ExitStatus{0, SIGKILL})); });
+  EXPECT_GE(took, 190ms);
+}
+
+TEST(Child, EndLeavesNobodyOfTheGroupWhenOnlyTheLeaderObeys) {
+  TempDirectory dir;
+  auto [child, grandchild] = ObedientChildWithGrandchild(dir, "");
+  EXPECT_EQ(child.End(200ms), (ExitStatus{0, SIGTERM}));
+  for (int i = 0; i < 1000 && !Gone(grandchild); ++i) SystemClock().Sleep(1ms);
+  EXPECT_TRUE(Gone(grandchild));
+}
+
+TEST(Child, EndGivesTheGroupItsGraceWhenTheLeaderIsGone) {
+  TempDirectory dir;
+  const auto saved = (dir / "saved").string();
+  auto [child, grandchild] = ObedientChildWithGrandchild(dir, "sleep 0.1; echo done >" + saved + "; exit");
+  EXPECT_LT(TimeOf([&c = child] { c.End(10s); }), 1s) << "it waited for somebody who was gone";
+  EXPECT_EQ(ReadFileIfPresent(saved), "done\n") << "the grandchild was killed while it saved its work";
+}
+
+TEST(Child, StartsWithDefaultSignalsAndNothingBlocked) {
+  sigset_t blocked, saved;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigprocmask(SIG_BLOCK, &blocked, &saved);
+  const auto handler = ::signal(SIGTERM, SIG_IGN);
+  const auto captured = RunAndCapture({.argv = {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}});
+  ::signal(SIGTERM, handler);
+  sigprocmask(SIG_SETMASK, &saved, nullptr);
+  // 32 and 33 belong to the C library, which ignores them in every child it spawns.
+  EXPECT_EQ(captured.output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n");
+}
+
+TEST(Child, GetsTheDescriptorsItWasPromised) {
+  TempDirectory dir;
+  WriteFile(dir / "a", "A");
+  WriteFile(dir / "b", "B");
+  const auto a = OpenFile(dir / "a", O_RDONLY);
+  const auto b = OpenFile(dir / "b", O_RDONLY);
+  // Each number is the other one's source: a naive order of dup2 loses one of them.
+  auto options = Shell("cat <&" + std::to_string(b.get()) + "; cat <&" + std::to_string(a.get()));
+  options.inherited = {{a.get(), b.get()}, {b.get(), a.get()}};
+  EXPECT_EQ(RunAndCapture(options).output, "AB");
+}
+
+TEST(Child, InheritsNoOtherDescriptor) {
+  TempDirectory dir;
+  const auto open = OpenFile(dir / "x", O_RDWR | O_CREAT);
+  const auto captured = RunAndCapture({.argv = {"ls", "-l", "/proc/self/fd"}});
+  EXPECT_THAT(captured.output, HasSubstr("0 -> /dev/null"));
+  EXPECT_THAT(captured.output, testing::Not(HasSubstr(dir.path().string())));
+}
+
+TEST(Child, ReadsNothingFromTheTerminal) { EXPECT_EQ(RunAndCapture({.argv = {"cat"}}).output, ""); }
+
+TEST(Child, RunsInTheDirectoryAndEnvironmentItIsGiven) {
+  TempDirectory dir;
+  auto options = Shell("pwd -P; echo \"$FIRST|$SECOND|${HOME-unset}\"");
+  options.working_directory = dir.path();
+  options.environment = Environment().Set("FIRST", "old").Set("SECOND", "a b=c\n").Set("FIRST", "new");
+  EXPECT_EQ(RunAndCapture(options).output, std::filesystem::canonical(dir.path()).string() + "\nnew|a b=c\n|unset\n");
+}
+
+TEST(Environment, SetReplacesAndUnsetRemovesOnlyThatName) {
+  auto environment = Environment().Set("AB", "1").Set("A", "2").Set("A", "3");
+  EXPECT_EQ(environment.entries(), (std::vector<std::string>{"AB=1", "A=3"}));
+  environment.Unset("A");
+  EXPECT_EQ(environment.Get("A"), std::nullopt);
+  EXPECT_EQ(environment.Get("AB"), "1");
+  EXPECT_TRUE(Environment::Inherited().Get("PATH").has_value());
+}
+
+TEST(RunAndCapture, DrainsTenMegabytesOnBothPipes) {
+  const auto captured = RunAndCapture(Shell("head -c 10000000 /dev/zero; head -c 10000000 /dev/zero >&2; exit 4"), 30s);
+  EXPECT_EQ(captured.output.size(), 10'000'000u);
+  EXPECT_EQ(captured.errors.size(), 10'000'000u);
+  EXPECT_EQ(captured.status, (ExitStatus{4, 0}));
+  EXPECT_FALSE(captured.timed_out);
+}
+
+TEST(RunAndCapture, KillsTheWholeGroupAtTheLimitAndKeepsWhatWasPrinted) {
+  const auto took = TimeOf([] {
+    const auto captured = RunAndCapture(Shell("echo early; sleep 30 & sleep 30"), 200ms);
+    EXPECT_TRUE(captured.timed_out);
+    EXPECT_EQ(captured.output, "early\n");
+    EXPECT_EQ(captured.status.signal, SIGKILL);
+  });
+  EXPECT_LT(took, 5s);
+}
+
+TEST(RunAndCapture, KillsADaemonisedChildThatHoldsThePipe) {
+  const auto took = TimeOf([] { EXPECT_TRUE(RunAndCapture(Shell("sleep 30 & exit 0"), 200ms).timed_out); });
+  EXPECT_LT(took, 5s);
+}
+
+TEST(ProcessIdentity, TellsALiveProcessFromAnEndedOne) {
+  auto child = ChildProcess::Spawn({.argv = {"sleep", "30"}});
+  const auto identity = IdentityOf(child.pid());
+  EXPECT_GT(identity.start_time, 0u);
+  EXPECT_TRUE(IsAlive(identity));
+  child.Signal(SIGKILL);
+  while (!child.TryWait()) SystemClock().Sleep(1ms);
+  EXPECT_FALSE(IsAlive(identity));
+  EXPECT_EQ(IdentityOf(child.pid()).start_time, 0u);
+}
+
+TEST(ProcessIdentity, AZombieHasEnded) {
+  auto child = ChildProcess::Spawn({.argv = {"sleep", "30"}});
+  const auto identity = IdentityOf(child.pid());
+  child.Signal(SIGKILL);
+  for (int i = 0; i < 1000 && IsAlive(identity); ++i) SystemClock().Sleep(1ms);
+  EXPECT_FALSE(IsAlive(identity));
+}
+
+TEST(ProcessIdentity, AnotherStartTimeOrBootIsAnotherProcess) {
+  auto self = IdentityOf(::getpid());
+  ASSERT_TRUE(IsAlive(self));
+  EXPECT_EQ(ProcessIdentityFromJson(ToJson(self)), self);
+  auto later = self;
+  ++later.start_time;
+  EXPECT_FALSE(IsAlive(later));
+  auto other_boot = self;
+  other_boot.boot_id = "another";
+  EXPECT_FALSE(IsAlive(other_boot));
+  EXPECT_FALSE(IsAlive(ProcessIdentity{}));
+}
+
+TEST(ProcessIdentity, ReadsAProgramWhoseNameLooksLikeFields) {
+  TempDirectory dir;
+  const auto program = dir / "x) R 1 2 (";
+  std::filesystem::copy_file("/bin/sleep", program);
+  auto child = ChildProcess::Spawn({.argv = {program, "30"}});
+  EXPECT_TRUE(IsAlive(IdentityOf(child.pid())));
+  EXPECT_GE(IdentityOf(child.pid()).start_time, IdentityOf(::getpid()).start_time);
+}
+
+TEST(FindProgram, LooksOnThePathAndForExecutableFilesOnly) {
+  EXPECT_TRUE(FindProgram("sh").has_value());
+  EXPECT_THAT(FindProgram("/bin/sh"), Optional(Eq("/bin/sh")));
+  EXPECT_EQ(FindProgram("no-such-program-here"), std::nullopt);
+  EXPECT_EQ(FindProgram(""), std::nullopt);
+  EXPECT_EQ(FindProgram("/tmp"), std::nullopt);
+  EXPECT_EQ(FindProgram("/etc/passwd"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace slipway

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""The arrows of the house: which folder may include which, and where each library has its home.
+
+Also: every source is named in a build file, and every header can be included twice.
+"""
+
+import pathlib
+import re
+
+import house
+
+# Folder -> what its sources may include with "...": a folder, or a single header.
+ARROWS = {
+    "core": {"core"},
+    "runtime": {"runtime", "core"},
+    "staging": {"staging", "core"},
+    "ensemble": {"ensemble", "core"},
+    "launcher": {"launcher", "ensemble", "staging", "runtime", "core"},
+    "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader.h", "staging/sharding.h"},
+    "tests/core": {"tests", "core"},
+    "tests/runtime": {"tests", "runtime", "core"},
+    "tests/staging": {"tests", "launcher/commands", "staging", "core"},
+    "tests/ensemble": {"tests", "launcher/commands", "ensemble", "core"},
+    "tests": {"tests", "launcher", "ensemble", "staging", "runtime", "core"},
+}
+
+# A library's headers -> the folders or files that may include them.
+HOMES = {
+    r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/support"},
+    r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
+    r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble"},
+    r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
+    r"zlib\.h": {"staging", "tests/staging"},
+    r"protozero/.*": {"staging/formats", "tests/staging"},
+    r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},
+    r"pcre2\.h": {"launcher/spec", "launcher/monitor"},
+    r"CLI/.*": {"launcher/cli"},
+    r"(torch|ATen|c10)/.*": {"trainers"},
+    r"spdlog/.*": {"core"},
+    r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},
+}
+
+SOURCES = {".h", ".hpp", ".c", ".cpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+SOURCE_IN_BUILD_FILE = re.compile(r"(\$\{\w+\}/)?([\w./+-]+\.(?:cpp|c))\b")
+C_HEADER = "runtime/slipway.h"  # for C compilers too: it has an include guard
+
+
+def lies_in(name, places):
+    """True when `name` is one of `places` or below one."""
+    return any(name == place or name.startswith(place + "/") for place in places)
+
+
+def folder_of(name):
+    """The longest key of ARROWS that holds `name`, or None."""
+    holding = [folder for folder in ARROWS if lies_in(name, {folder})]
+    return max(holding, key=len, default=None)
+
+
+def wrong_includes(root, name):
+    for kind, header in INCLUDE.findall(house.text_of(root, name)):
+        folder = folder_of(name)
+        if kind == '"' and folder and not lies_in(header, ARROWS[folder]):
+            yield f'{name}: includes "{header}", but {folder}/ may include only {", ".join(sorted(ARROWS[folder]))}'
+        if kind == '"' and not (root / header).is_file():
+            yield f'{name}: includes "{header}", which is not a path from the root of the repository'
+        for pattern, homes in HOMES.items():
+            if re.fullmatch(pattern, header) and not lies_in(name, homes):
+                yield f"{name}: includes <{header}>, whose home is {', '.join(sorted(homes))}"
+
+
+def built_sources(root, names):
+    """Every source that a build file names."""
+    built = set()
+    for name in names:
+        if name.name != "CMakeLists.txt" and name.suffix != ".cmake":
+            continue
+        text = re.sub(r"#.*", "", house.text_of(root, name))
+        for variable, source in SOURCE_IN_BUILD_FILE.findall(text):
+            base = pathlib.PurePosixPath(".") if "PROJECT_SOURCE_DIR" in variable else name.parent
+            built.add(str((root / base / source).resolve()))
+    return built
+
+
+def check(root):
+    problems = []
+    names = house.files_of(root)
+    built = built_sources(root, names)
+    for name in names:
+        if name.suffix not in SOURCES or not folder_of(str(name)):
+            continue
+        problems += wrong_includes(root, str(name))
+        if name.suffix in {".c", ".cpp"} and str((root / name).resolve()) not in built:
+            problems.append(f"{name}: is in no build file")
+        guard = "#ifndef SLIPWAY_H_" if str(name) == C_HEADER else "#pragma once"
+        if name.suffix in {".h", ".hpp"} and guard not in house.text_of(root, name):
+            problems.append(f"{name}: has no {guard}")
+    return problems
+
+
+if __name__ == "__main__":
+    house.run(check)

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""The checks of this folder can fail: each is run on a small tree with one fault."""
+
+import pathlib
+import tempfile
+import unittest
+
+import arrows
+import links
+import words
+
+GOOD = {
+    "core/CMakeLists.txt": "add_library(core error.cpp)  # old.cpp",
+    "core/error.h": "/// Errors.\n#pragma once\n",
+    "core/error.cpp": '#include "core/error.h"\n',
+    "runtime/slipway.h": "#ifndef SLIPWAY_H_\n#define SLIPWAY_H_\n#endif\n",
+    "staging/reader.h": "#pragma once\n",
+    "tests/core/CMakeLists.txt": "slipway_test(core_tests SOURCES error_test.cpp)",
+    "tests/core/error_test.cpp": '#include <gtest/gtest.h>\n#include "core/error.h"\n',
+    "README.md": "[core](core/error.h), [web](https://example.org), [here](#top), `[no](link)`\n",
+}
+
+
+class Checks(unittest.TestCase):
+    def problems(self, check, **changes):
+        """What `check` says of the good tree with some files added, named by their path with _ for / and ."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for name, text in {**GOOD, **changes.get("files", {})}.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            return check(root)
+
+    def assert_one(self, check, files, expected):
+        problems = self.problems(check, files=files)
+        self.assertEqual(len(problems), 1, problems)
+        self.assertIn(expected, problems[0])
+
+    def test_the_good_tree_has_no_problems(self):
+        for check in (arrows.check, words.check, links.check):
+            self.assertEqual(self.problems(check), [])
+
+    def test_an_include_against_an_arrow(self):
+        self.assert_one(arrows.check, {"core/error.h": '#pragma once\n#include "staging/reader.h"\n'}, "core/ may")
+
+    def test_a_trainer_that_reaches_into_a_room(self):
+        files = {"trainers/CMakeLists.txt": "a.cpp", "trainers/a.cpp": '#include "core/error.h"\n'}
+        self.assert_one(arrows.check, files, "trainers/ may")
+        files["trainers/a.cpp"] = '#include "staging/reader.h"\n#include "runtime/slipway.h"\n#include <torch/torch.h>\n'
+        self.assertEqual(self.problems(arrows.check, files=files), [])
+
+    def test_a_library_away_from_home(self):
+        for header in ("mpi.h", "slurm/slurm.h", "SQLiteCpp/Database.h", "hdf5.h", "yaml-cpp/yaml.h", "CLI/CLI.hpp",
+                       "torch/torch.h", "gtest/gtest.h"):
+            files = {"core/error.cpp": f'#include "core/error.h"\n#  include <{header}>\n'}
+            self.assert_one(arrows.check, files, header)
+
+    def test_an_include_that_is_no_path_from_the_root(self):
+        problems = self.problems(arrows.check, files={"core/error.cpp": '#include "error.h"\n'})
+        self.assertTrue(any("not a path from the root" in problem for problem in problems), problems)
+
+    def test_a_test_in_no_build_file(self):
+        self.assert_one(arrows.check, {"tests/core/lost_test.cpp": ""}, "lost_test.cpp: is in no build file")
+
+    def test_a_source_named_only_in_a_comment(self):
+        self.assert_one(arrows.check, {"core/old.cpp": ""}, "old.cpp: is in no build file")
+
+    def test_a_header_without_pragma_once(self):
+        self.assert_one(arrows.check, {"core/bare.h": "/// Bare.\n"}, "bare.h: has no #pragma once")
+        self.assert_one(arrows.check, {"runtime/slipway.h": "#pragma once\n"}, "has no #ifndef SLIPWAY_H_")
+
+    def test_words(self):
+        self.assert_one(words.check, {"core/error.h": "// TODO later\n"}, "core/error.h:1: TODO")
+        self.assert_one(words.check, {"docs/a.md": "\nin /home/me/x\n"}, "docs/a.md:2: /home/me")
+        self.assertEqual(self.problems(words.check, files={"docs/a.md": "a/work/b mktemp XXXXXX $HOME/root/x"}), [])
+
+    def test_a_dead_link(self):
+        self.assert_one(links.check, {"docs/a.md": "[x](../core/none.h#part)"}, "../core/none.h")
+
+
+if __name__ == "__main__":
+    unittest.main()
