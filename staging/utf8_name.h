@@ -1,0 +1,12 @@
+/// File names are bytes, JSON is UTF-8: the one translation between them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace slipway::staging {
+
+/// `bytes` with every byte that is not part of valid UTF-8 as "%XX". Valid UTF-8 stays as it is, '%' and newlines too.
+std::string Utf8Name(std::string_view bytes);
+
+}  // namespace slipway::staging

@@ -1,0 +1,121 @@
+#include "tests/staging/staging_support.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/tiers.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+
+TemporaryDirectory::TemporaryDirectory() {
+  auto pattern = (fs::canonical(fs::temp_directory_path()) / "slipway-staging-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) ThrowErrno("cannot create a temporary directory");
+  path_ = pattern;
+  fs::permissions(path_, fs::perms(0755));
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void Put(const fs::path& path, const std::string& content) {
+  fs::create_directories(path.parent_path());
+  WriteFile(path, content, 0644);
+}
+
+namespace {
+
+void AppendLittleEndian(std::string& bytes, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+void AppendRecord(std::string& bytes, const std::string& data) {
+  std::string length;
+  AppendLittleEndian(length, data.size(), 8);
+  bytes += length;
+  AppendLittleEndian(bytes, MaskCrc32c(Crc32c(length)), 4);
+  bytes += data;
+  AppendLittleEndian(bytes, MaskCrc32c(Crc32c(data)), 4);
+}
+
+}  // namespace
+
+std::string TfrecordBytes(std::size_t count, std::size_t size) {
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i) AppendRecord(bytes, std::string(size, static_cast<char>('a' + i % 26)));
+  return bytes;
+}
+
+void FlipBit(const fs::path& path, std::size_t offset) {
+  auto content = ReadFile(path);
+  const auto time = fs::last_write_time(path);
+  content.at(offset) = static_cast<char>(content.at(offset) ^ 1);
+  const auto fd = OpenFile(path, O_WRONLY);
+  WriteAll(fd.get(), content, path);
+  fs::last_write_time(path, time);
+}
+
+DatasetRequest RequestFor(const fs::path& source, const fs::path& root, DataFormat format) {
+  DatasetRequest request;
+  request.name = "train";
+  request.sources = {source.string()};
+  request.format = format;
+  request.tiers = {"dir:" + root.string()};
+  return request;
+}
+
+StagingPlan PlanFor(const DatasetRequest& request) {
+  return PlanStaging(request, ListSources(request), DiscoverTiers(request.tiers));
+}
+
+std::vector<std::string> NamesOf(const fs::path& directory) {
+  std::vector<std::string> names;
+  if (!fs::exists(directory)) return names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+pid_t InChild(const std::function<bool()>& body) {
+  const pid_t child = CheckErrno(::fork(), "cannot fork");
+  if (child != 0) return child;
+  try {
+    ::_exit(body() ? 0 : 1);
+  } catch (...) {
+    ::_exit(2);
+  }
+}
+
+bool Succeeded(pid_t child) {
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool AsOrdinaryUser(const std::function<bool()>& body) {
+  constexpr uid_t kNobody = 65534;
+  return Succeeded(InChild([&] {
+    if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) return false;
+    return body();
+  }));
+}
+
+std::string MessageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,55 @@
+/// Real files for the staging tests.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "staging/plan.h"
+
+namespace slipway::staging {
+
+/// A directory under the system's temporary directory; removed with all it holds. Other users may enter it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Writes a file, and the directories above it.
+void Put(const std::filesystem::path& path, const std::string& content);
+/// `count` records of `size` bytes each, framed as TFRecord.
+std::string TfrecordBytes(std::size_t count, std::size_t size);
+/// Changes one bit of a file and puts its times back: as a disk does it.
+void FlipBit(const std::filesystem::path& path, std::size_t offset);
+
+/// A request for `source` in the tier `dir:root`.
+DatasetRequest RequestFor(const std::filesystem::path& source, const std::filesystem::path& root, DataFormat format);
+/// Lists, discovers and plans.
+StagingPlan PlanFor(const DatasetRequest& request);
+
+/// What a directory holds, as sorted names; nothing when it does not exist.
+std::vector<std::string> NamesOf(const std::filesystem::path& directory);
+
+/// Runs `body` in a child process; true from it becomes exit code 0.
+pid_t InChild(const std::function<bool()>& body);
+/// True when the child's body returned true.
+bool Succeeded(pid_t child);
+/// `body` as a user that file permissions apply to: in a child that gives up root, if this is root.
+bool AsOrdinaryUser(const std::function<bool()>& body);
+
+/// What the error says, or "" when `action` throws none.
+std::string MessageOf(const std::function<void()>& action);
+
+}  // namespace slipway::staging
