@@ -193,20 +193,17 @@ TEST_F(StageTest, RefusesASourceThatIsReplacedMeanwhile) {
   EXPECT_THAT(Refusal(Plan(), {replace, {}}), HasSubstr("changed while it was being"));
 }
 
-TEST_F(StageTest, StartsAFileOnceMoreWhenOnlyItsPermissionsMoved) {
-  bool touched = false;
-  const auto touch = [&](const StageProgress& progress) {
-    if (touched || progress.current != "a.tfrecord") return;
-    fs::permissions(source_ / "a.tfrecord", fs::perms(0600));
-    touched = true;
-  };
+TEST_F(StageTest, ReadsAFileOnceMoreWhenItWasRewrittenWithItsTimesSetBack) {
+  bool flipped = false;
   Bytes last;
-  const auto staged = Stage(Plan(), {[&](const StageProgress& progress) {
-                                       touch(progress);
-                                       last = progress.done;
-                                     },
-                                     {}});
-  EXPECT_FALSE(staged.adopted);
+  const auto flip = [&](const StageProgress& progress) {
+    last = progress.done;
+    if (flipped || progress.current != "a.tfrecord") return;
+    FlipBit(source_ / "a.tfrecord", 0);  // in the block that has been read already
+    flipped = true;
+  };
+  const auto staged = Stage(PlanFor(RequestFor(source_, root_, DataFormat::kRaw)), {flip, {}});
+  EXPECT_EQ(ReadFile(staged.directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
   EXPECT_EQ(last, staged.copied) << "progress must not count the first attempt";
 }
 

@@ -1,6 +1,8 @@
 #include "tests/staging/staging_support.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +91,7 @@ std::vector<std::string> NamesOf(const fs::path& directory) {
 pid_t InChild(const std::function<bool()>& body) {
   const pid_t child = CheckErrno(::fork(), "cannot fork");
   if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a failed test leaves no child behind
   try {
     ::_exit(body() ? 0 : 1);
   } catch (...) {
