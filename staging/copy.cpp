@@ -19,8 +19,7 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// CRC32C of each kCrcBlock bytes of a stream. kCrcBlock is a multiple of kCopyBlock, so no piece spans two blocks as
-/// long as reads are full; a short read is why Update cuts at the border all the same.
+/// CRC32C of each kCrcBlock bytes of a stream, whatever the borders of the pieces are.
 class BlockCrcs {
  public:
   void Update(std::span<const std::byte> bytes) {
