@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
-#include "launcher/monitor/metrics_line.h"
+#include "core/metrics_line.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {

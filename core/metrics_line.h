@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace slipway::launcher {
+namespace slipway {
 
 struct MetricsLine {
   std::int64_t step = 0;
@@ -22,4 +22,4 @@ std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
 /// The line with its newline; `unix_time` in seconds.
 std::string FormatMetricsLine(const MetricsLine& metrics, double unix_time);
 
-}  // namespace slipway::launcher
+}  // namespace slipway

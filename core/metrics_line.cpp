@@ -1,4 +1,4 @@
-#include "launcher/monitor/metrics_line.h"
+#include "core/metrics_line.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 
-namespace slipway::launcher {
+namespace slipway {
 namespace {
 
 std::optional<double> ValueOf(const Json& json) {
@@ -46,7 +46,7 @@ std::string FormatMetricsLine(const MetricsLine& metrics, double unix_time) {
                   {"step", metrics.step},
                   {"epoch", metrics.epoch ? Json(*metrics.epoch) : Json(nullptr)},
                   {"metrics", values}};
-  return line.dump() + "\n";
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace slipway::launcher
+}  // namespace slipway

@@ -1,0 +1,182 @@
+#include "core/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+
+namespace slipway {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kManifest = "manifest.json";
+constexpr auto kSchema = "slipway.checkpoint/1";
+constexpr std::string_view kUnfinished = ".tmp-";
+
+std::string NameOf(std::uint64_t step) { return fmt::format("step-{:012}", step); }
+
+/// The step of "step-000000001234"; nothing for other names.
+std::optional<std::uint64_t> StepOf(std::string_view name) {
+  if (!name.starts_with("step-")) return {};
+  name.remove_prefix(5);
+  std::uint64_t step = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size() || name.empty()) return {};
+  return step;
+}
+
+struct Contents {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;
+};
+
+/// Size and CRC32C of a file, read in pieces: weights may be larger than memory.
+Contents Measure(const fs::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY);
+  std::vector<char> buffer(std::size_t{1} << 20);
+  Contents contents;
+  while (true) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    if (count == 0) return contents;
+    contents.crc = Crc32c(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents.crc);
+    contents.bytes += static_cast<std::uint64_t>(count);
+  }
+}
+
+/// All files below a checkpoint but its manifest, relative, sorted.
+std::vector<fs::path> FilesIn(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    const auto name = entry.path().lexically_relative(directory);
+    if (entry.is_regular_file() && name != kManifest) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void SyncFile(const fs::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY);
+  if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
+}
+
+Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
+  Json files = Json::array();
+  for (const auto& name : FilesIn(directory)) {
+    SyncFile(directory / name);
+    const auto contents = Measure(directory / name);
+    files.push_back({{"path", name.string()}, {"bytes", contents.bytes}, {"crc32c", contents.crc}});
+  }
+  return Json{{"schema", kSchema},           {"step", info.step},
+              {"epoch", info.epoch},         {"world_size", info.world_size},
+              {"spec_hash", info.spec_hash}, {"files", files}};
+}
+
+bool FileMatches(const fs::path& directory, const Json& entry) {
+  const fs::path name = entry.at("path").get<std::string>();
+  if (name.is_absolute() || !LiesWithin(directory / name, directory)) return false;
+  const auto contents = Measure(directory / name);
+  return contents.bytes == entry.at("bytes").get<std::uint64_t>() &&
+         contents.crc == entry.at("crc32c").get<std::uint32_t>();
+}
+
+std::optional<CheckpointInfo> Parse(const fs::path& directory, const Json& manifest) {
+  if (manifest.at("schema") != kSchema) return {};
+  for (const auto& entry : manifest.at("files")) {
+    if (!FileMatches(directory, entry)) return {};
+  }
+  CheckpointInfo info;
+  info.directory = directory;
+  info.step = manifest.at("step").get<std::uint64_t>();
+  info.epoch = manifest.at("epoch").get<double>();
+  info.world_size = manifest.at("world_size").get<int>();
+  info.spec_hash = manifest.at("spec_hash").get<std::string>();
+  return info;
+}
+
+/// Published checkpoints, newest first, valid or not.
+std::vector<fs::path> Published(const fs::path& checkpoints) {
+  std::vector<std::pair<std::uint64_t, fs::path>> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    if (const auto step = StepOf(entry.path().filename().string())) found.emplace_back(*step, entry.path());
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<fs::path> paths;
+  for (auto& [step, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+void RemoveUnfinished(const fs::path& checkpoints, const std::string& prefix) {
+  std::vector<fs::path> leftovers;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    if (entry.path().filename().string().starts_with(prefix)) leftovers.push_back(entry.path());
+  }
+  for (const auto& path : leftovers) RemoveTree(path);
+}
+
+}  // namespace
+
+fs::path BeginCheckpoint(const fs::path& checkpoints, std::uint64_t step) {
+  MakeDirectories(checkpoints);
+  const auto name = std::string(kUnfinished) + NameOf(step);
+  RemoveUnfinished(checkpoints, name);
+  const auto prepared = checkpoints / fmt::format("{}-{}", name, ::getpid());
+  MakeDirectories(prepared);
+  return prepared;
+}
+
+fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info) {
+  WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info).dump(2) + "\n");
+  const auto checkpoints = prepared.parent_path();
+  const auto published = checkpoints / NameOf(info.step);
+  // rename() cannot replace a directory that is not empty: the old one first becomes unfinished, then goes.
+  const auto old = checkpoints / fmt::format("{}old-{}", kUnfinished, NameOf(info.step));
+  RemoveTree(old);
+  if (fs::exists(published)) fs::rename(published, old);
+  fs::rename(prepared, published);
+  SyncDirectory(checkpoints);
+  RemoveTree(old);
+  return published;
+}
+
+std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory) try {
+  const auto text = ReadFileIfPresent(directory / kManifest);
+  if (!text) return {};
+  return Parse(directory, Json::parse(*text));
+} catch (const nlohmann::json::exception&) {
+  return {};
+} catch (const Error&) {  // a file of the manifest is missing or unreadable
+  return {};
+}
+
+std::optional<CheckpointInfo> NewestCheckpoint(const fs::path& checkpoints) {
+  for (const auto& path : Published(checkpoints)) {
+    if (auto info = ReadCheckpoint(path)) return info;
+  }
+  return {};
+}
+
+void PruneCheckpoints(const fs::path& checkpoints, int keep) {
+  RemoveUnfinished(checkpoints, std::string(kUnfinished));
+  int valid = 0;
+  for (const auto& path : Published(checkpoints)) {
+    if (valid >= std::max(keep, 1)) {
+      RemoveTree(path);
+    } else if (ReadCheckpoint(path)) {
+      ++valid;
+    }
+  }
+}
+
+}  // namespace slipway

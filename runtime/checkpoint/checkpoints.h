@@ -1,0 +1,39 @@
+/// Checkpoints of a job: one directory for all ranks. Errors are the same on every rank:
+/// RuntimeError(SLIPWAY_ERROR_IO).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "runtime/group/communicator.h"
+
+namespace slipway::runtime {
+
+class Checkpoints {
+ public:
+  struct Settings {
+    std::filesystem::path directory;    ///< SLIPWAY_CHECKPOINT_DIR; empty: checkpoints are refused
+    std::filesystem::path resume_from;  ///< SLIPWAY_RESUME_FROM; empty: start fresh
+    int keep = 2;
+    std::string spec_hash;
+  };
+  explicit Checkpoints(Settings settings) : settings_(std::move(settings)) {}
+
+  /// The private directory for `step`, the same on all ranks. Collective.
+  std::filesystem::path Begin(std::int64_t step, Communicator& communicator);
+  /// Publishes what Begin prepared, when every rank has come here; then removes old ones. Collective.
+  void Commit(std::int64_t step, double epoch, Communicator& communicator);
+  /// The verified directory to continue from, or empty. Collective.
+  std::filesystem::path ResumeFrom(Communicator& communicator);
+
+ private:
+  /// Runs `action` on rank 0 only; its text, or its error, reaches all ranks.
+  std::string OnFirstRank(const std::function<std::string()>& action, Communicator& communicator) const;
+
+  Settings settings_;
+  std::filesystem::path prepared_;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,26 @@
+/// metrics.jsonl: what the training program reports, one line a value.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "core/unique_handle.h"
+
+namespace slipway::runtime {
+
+class MetricsFile {
+ public:
+  /// Empty path: reports go nowhere. Errors: RuntimeError(SLIPWAY_ERROR_IO).
+  explicit MetricsFile(const std::filesystem::path& path);
+
+  /// Appends one line with one write, so that readers and a sudden end never see half of it between two others.
+  /// Errors: RuntimeError(SLIPWAY_ERROR_IO).
+  void Report(std::int64_t step, std::optional<double> epoch, std::string_view name, double value);
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,107 @@
+/// C++ face of libslipway: the same calls, errors as exceptions, a session that ends by itself.
+///
+/// Header only, and only the standard library: nothing of C++ crosses the library's border.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/slipway.h"
+
+namespace slipway::client {
+
+/// What a call answered; `status()` is a slipway_status.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(int status) : std::runtime_error(slipway_error_message()), status_(status) {}
+  int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+inline void Check(int status) {
+  if (status != SLIPWAY_OK) throw Failure(status);
+}
+
+/// A named float32 tensor of the program; its memory must outlive every use.
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  float* data = nullptr;
+};
+
+/// The tensors in the form that the C functions take; refers to `tensors`.
+inline std::vector<slipway_tensor> AsC(std::span<const Tensor> tensors) {
+  std::vector<slipway_tensor> list;
+  for (const auto& tensor : tensors) {
+    list.push_back({tensor.name.c_str(), SLIPWAY_FLOAT32, static_cast<int>(tensor.shape.size()), tensor.shape.data(),
+                    tensor.data});
+  }
+  return list;
+}
+
+/// Between slipway_init and slipway_finalize. Collective calls are marked as in slipway.h.
+class Session {
+ public:
+  explicit Session(const char* config = nullptr) { Check(slipway_init(config)); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { slipway_finalize(); }
+
+  int rank() const { return slipway_rank(); }
+  int size() const { return slipway_size(); }
+  int local_rank() const { return slipway_local_rank(); }
+
+  void Register(const std::string& team, std::span<const Tensor> tensors, std::int64_t total_steps = 0) {
+    const auto list = AsC(tensors);
+    Check(slipway_register(team.c_str(), list.data(), static_cast<int>(list.size()), total_steps));
+  }
+  void Gradients(const std::string& team) { Check(slipway_gradients(team.c_str())); }
+  void Broadcast(std::span<const Tensor> tensors, int root = 0) {
+    const auto list = AsC(tensors);
+    Check(slipway_broadcast(list.data(), static_cast<int>(list.size()), root));
+  }
+  void CheckMatch(std::span<const Tensor> tensors) {
+    const auto list = AsC(tensors);
+    Check(slipway_check_match(list.data(), static_cast<int>(list.size())));
+  }
+  void Sum(std::span<double> values) {
+    Check(slipway_allreduce(values.data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64, SLIPWAY_SUM));
+  }
+  void Average(std::span<double> values) {
+    Check(slipway_average(values.data(), static_cast<std::int64_t>(values.size())));
+  }
+  void Barrier() { Check(slipway_barrier()); }
+
+  void Report(std::int64_t step, const std::string& name, double value) {
+    Check(slipway_report(step, name.c_str(), value));
+  }
+  void Report(std::int64_t step, double epoch, const std::string& name, double value) {
+    Check(slipway_report_epoch(step, epoch, name.c_str(), value));
+  }
+  bool StopRequested() {
+    int requested = 0;
+    Check(slipway_stop_requested(&requested));
+    return requested != 0;
+  }
+
+  std::string BeginCheckpoint(std::int64_t step) {
+    char path[4096];
+    Check(slipway_checkpoint_begin(step, path, sizeof path));
+    return path;
+  }
+  void CommitCheckpoint(std::int64_t step, double epoch) { Check(slipway_checkpoint_commit(step, epoch)); }
+  /// Empty: start fresh.
+  std::string ResumeFrom() {
+    char path[4096];
+    Check(slipway_resume_from(path, sizeof path));
+    return path;
+  }
+};
+
+}  // namespace slipway::client

@@ -1,0 +1,20 @@
+/// Errors inside the runtime: an exception with the code that the C interface returns.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "runtime/slipway.h"
+
+namespace slipway::runtime {
+
+class RuntimeError : public std::runtime_error {
+ public:
+  RuntimeError(slipway_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  slipway_status status() const { return status_; }
+
+ private:
+  slipway_status status_;
+};
+
+}  // namespace slipway::runtime
