@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "ensemble/records.h"
+#include "ensemble/samplers/sampler.h"
 #include "ensemble/space.h"
 #include "ensemble/store/trial_book.h"
 #include "ensemble/trial_runner.h"

@@ -19,10 +19,14 @@ bool IsContinuous(const Parameter& parameter) {
   return std::holds_alternative<UniformDomain>(parameter.domain) || std::holds_alternative<LogDomain>(parameter.domain);
 }
 
+// Nobody means a larger grid.
+constexpr std::int64_t kLargestGrid = 1'000'000;
+
 bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
   const auto& parameters = space.parameters();
   if (std::any_of(parameters.begin(), parameters.end(), IsContinuous)) return false;
-  return CountGrid(space, /*points_per_range=*/2, /*limit=*/trials + 1) <= trials;
+  const std::int64_t most = std::min(trials, kLargestGrid);
+  return CountGrid(space, /*points_per_range=*/2, /*limit=*/most + 1) <= most;
 }
 
 }  // namespace
@@ -34,6 +38,13 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
   }
   if (settings.name != "auto") return settings.name;
   return FitsGrid(space, settings.trials) ? "grid" : "random";
+}
+
+std::int64_t GridSize(const SearchSpace& space, int grid_points) {
+  const std::int64_t size = CountGrid(space, grid_points, kLargestGrid + 1);
+  if (size <= kLargestGrid) return size;
+  throw Error(ErrorKind::kUsage, fmt::format("the grid has more than {} points", kLargestGrid),
+              "set 'trials', or make the space smaller");
 }
 
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space) {

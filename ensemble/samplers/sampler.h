@@ -32,6 +32,10 @@ struct SamplerSettings {
 /// Errors: Error(kUsage) for an unknown name, listing what exists.
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space);
 
+/// The number of points of the grid over `space`: the budget of an ensemble that names none.
+/// Errors: Error(kUsage) beyond a million.
+std::int64_t GridSize(const SearchSpace& space, int grid_points);
+
 /// Errors: as ResolveSampler; grid_points below 2.
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space);
 

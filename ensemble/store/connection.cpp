@@ -16,6 +16,7 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+constexpr int kSettleTimeoutMs = 250;
 
 bool IsPlain(unsigned char letter) {
   return std::isalnum(letter) != 0 || std::string_view("/-_.~").find(static_cast<char>(letter)) != std::string::npos;
@@ -107,9 +108,13 @@ SQLite::Statement& Connection::Prepared(std::string_view sql) {
 
 void Connection::Settle() {
   statements_.clear();
+  database_->setBusyTimeout(kSettleTimeoutMs);
   database_->tryExec("PRAGMA optimize");
   database_->tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+  // An exclusive connection keeps its journal; the next access after this line gives the exclusive lock back.
+  database_->tryExec("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
   database_->tryExec("PRAGMA journal_mode = DELETE");
+  database_->setBusyTimeout(kBusyTimeoutMs);
 }
 
 }  // namespace slipway::ensemble

@@ -46,7 +46,7 @@ class Connection {
   SQLite::Statement& Prepared(std::string_view sql);
 
   /// Empties the write-ahead log into the book and leaves one plain file that opens from a copy or a read-only
-  /// folder. A reader that looks at it just now makes this a no-op, which costs nothing but that.
+  /// folder. A reader that looks at it for longer than half a second makes this a no-op.
   void Settle();
 
  private:
