@@ -59,7 +59,8 @@ class Writer {
     std::optional<std::string_view> special;
     if (std::isnan(metric.value)) special = "NaN";
     if (std::isinf(metric.value)) special = metric.value > 0 ? "Infinity" : "-Infinity";
-    const auto value = special ? std::nullopt : std::optional(metric.value);
+    std::optional<double> value;
+    if (!special) value = metric.value;
     Prepare(
         "INSERT INTO metric(trial, attempt, name, step, epoch, v, special) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
         "ON CONFLICT DO UPDATE SET epoch = ?5, v = ?6, special = ?7")

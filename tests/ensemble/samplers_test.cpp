@@ -74,6 +74,11 @@ TEST(GridSampler, AnEmptySpaceHasOnePoint) {
   EXPECT_EQ(AskAll(*MakeSampler({"grid", 1, 3, 9}, ParseSpace(Json::object())), 9).size(), 1u);
 }
 
+TEST(GridSampler, CountsItsPointsWithinReason) {
+  EXPECT_EQ(GridSize(ParseSpace(Json::parse(kConditional)), 3), 36);
+  EXPECT_THROW(GridSize(ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})")), 3), Error);
+}
+
 TEST(RandomSampler, StaysInsideTheDomainsAndRespectsConditions) {
   const auto space = ParseSpace(Json::parse(kConditional));
   EXPECT_TRUE(rc::check("points lie in the space", [&](std::uint64_t seed) {
