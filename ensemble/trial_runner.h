@@ -66,6 +66,11 @@ class TrialRunner {
   /// Ends what is left of an attempt of an earlier manager, if exactly that process still runs; returns when it is gone.
   virtual void EndOrphan(const ProcessIdentity& identity) = 0;
 
+  /// What an attempt of an earlier manager left behind, asked after EndOrphan: its metrics and, only when it had ended by
+  /// itself before anyone ended it, its TrialEnded. Without TrialEnded the attempt is lost and the trial runs again; so
+  /// a runner that records exits durably overrides this, and a trial that was complete is never run a second time.
+  virtual std::vector<TrialEvent> Recover(TrialNumber /*trial*/, int /*attempt*/) { return {}; }
+
   /// Waits for events, at most `limit`; returns all that are there, metrics of a trial before its end.
   virtual std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) = 0;
 };

@@ -1,0 +1,42 @@
+/// The port of the samplers: which configuration the next trial gets.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ensemble/space.h"
+#include "ensemble/trial_table.h"
+
+namespace slipway::ensemble {
+
+/// A sampler holds no state that its rows could not give again: after a restart the same rows lead to the same asks.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  /// The configuration of trial number `trial`, given all earlier ones. Nothing: the space is exhausted.
+  virtual std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) = 0;
+};
+
+struct SamplerSettings {
+  std::string name = "auto";  ///< auto, grid, random
+  std::uint64_t seed = 1;
+  int grid_points =
+      3;  ///< how many values `grid` takes of a uniform or log range (a fixed choice: 3 = ends and middle)
+  std::int64_t trials = 1;
+};
+
+/// The sampler that `auto` stands for: `grid` when the space has no uniform or log range and not more points than
+/// trials, else `random`. Other names are returned as they are.
+/// Errors: Error(kUsage) for an unknown name, listing what exists.
+std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space);
+
+/// The number of points of the grid over `space`: the budget of an ensemble that names none.
+/// Errors: Error(kUsage) beyond a million.
+std::int64_t GridSize(const SearchSpace& space, int grid_points);
+
+/// Errors: as ResolveSampler; grid_points below 2.
+std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space);
+
+}  // namespace slipway::ensemble

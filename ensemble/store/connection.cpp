@@ -1,0 +1,120 @@
+#include "ensemble/store/connection.h"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cctype>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+constexpr int kSettleTimeoutMs = 250;
+
+bool IsPlain(unsigned char letter) {
+  return std::isalnum(letter) != 0 || std::string_view("/-_.~").find(static_cast<char>(letter)) != std::string::npos;
+}
+
+std::string FileUri(const std::filesystem::path& path, ReadMode mode) {
+  std::string uri = "file:";
+  for (const unsigned char letter : std::filesystem::absolute(path).string()) {
+    uri += IsPlain(letter) ? std::string(1, static_cast<char>(letter)) : fmt::format("%{:02X}", letter);
+  }
+  return uri + (mode == ReadMode::kImmutable ? "?mode=ro&immutable=1" : "?mode=ro");
+}
+
+struct Explanation {
+  ErrorKind kind;
+  std::string reason;
+  std::string next_step;
+};
+
+Explanation Explain(const SQLite::Exception& error) {
+  const std::string native = error.what();
+  switch (error.getErrorCode()) {
+    case SQLITE_NOTADB: return {ErrorKind::kEnvironment, "is not a trial book", "name the folder of an ensemble run"};
+    case SQLITE_CORRUPT:
+      return {ErrorKind::kEnvironment, "is damaged (" + native + ")",
+              "copy the run folder, then try `sqlite3 trials.db .recover` on the copy"};
+    case SQLITE_FULL: return {ErrorKind::kEnvironment, "cannot grow: the disk is full", "free space and resume"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorKind::kBusy, "is locked by another process", "wait for it to end, or look at it on its own host"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM: return {ErrorKind::kEnvironment, "cannot be written (" + native + ")", "check its permissions"};
+    case SQLITE_CANTOPEN:
+      return {ErrorKind::kEnvironment, "cannot be opened (" + native + ")",
+              "check that it exists and its permissions; a book whose manager was killed needs a writable folder: "
+              "resume it, or read a copy"};
+    case SQLITE_IOERR: return {ErrorKind::kEnvironment, "cannot be read or written: " + native, "check the disk"};
+    default: return {ErrorKind::kInternal, native, {}};
+  }
+}
+
+}  // namespace
+
+void RethrowAsError(const std::filesystem::path& path) {
+  try {
+    throw;
+  } catch (const SQLite::Exception& error) {
+    const auto explanation = Explain(error);
+    throw Error(explanation.kind, fmt::format("trial book '{}': {}", path.string(), explanation.reason),
+                explanation.next_step);
+  }
+}
+
+Connection::Connection(std::filesystem::path path, std::unique_ptr<SQLite::Database> database)
+    : path_(std::move(path)), database_(std::move(database)) {}
+Connection::Connection(Connection&& other) noexcept = default;
+Connection::~Connection() = default;
+
+Connection Connection::ForWriting(const std::filesystem::path& path) {
+  OpenFile(path, O_RDWR | O_CREAT);
+  return {path, std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMs)};
+}
+
+void Connection::SetJournal(Storage storage) {
+  if (storage == Storage::kLocal) {
+    Text("PRAGMA journal_mode = WAL");
+  } else {
+    Text("PRAGMA locking_mode = EXCLUSIVE");
+    Text("PRAGMA journal_mode = PERSIST");
+  }
+  Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+}
+
+Connection Connection::ForReading(const std::filesystem::path& path, ReadMode mode) {
+  const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_URI;
+  return {path, std::make_unique<SQLite::Database>(FileUri(path, mode), flags, kBusyTimeoutMs)};
+}
+
+void Connection::Execute(const std::string& sql) { database_->exec(sql); }
+std::int64_t Connection::Integer(const std::string& sql) { return database_->execAndGet(sql).getInt64(); }
+std::string Connection::Text(const std::string& sql) { return database_->execAndGet(sql).getString(); }
+void Connection::RollBack() noexcept { (void)database_->tryExec("ROLLBACK"); }
+
+SQLite::Statement& Connection::Prepared(std::string_view sql) {
+  auto& statement = statements_[sql];
+  if (statement == nullptr) statement = std::make_unique<SQLite::Statement>(*database_, std::string(sql));
+  return *statement;
+}
+
+void Connection::Settle() {
+  statements_.clear();
+  database_->setBusyTimeout(kSettleTimeoutMs);
+  database_->tryExec("PRAGMA optimize");
+  database_->tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+  // An exclusive connection keeps its journal; the next access after this line gives the exclusive lock back.
+  database_->tryExec("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
+  database_->tryExec("PRAGMA journal_mode = DELETE");
+  database_->setBusyTimeout(kBusyTimeoutMs);
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,23 @@
+/// The tables of the trial book and how older books become new ones. Documented in docs/ensembles.md.
+#pragma once
+
+#include <cstdint>
+
+namespace slipway::ensemble {
+
+class Connection;
+
+/// "SLWY": tells a trial book from other SQLite files.
+inline constexpr std::int64_t kBookApplicationId = 0x534c5759;
+inline constexpr std::int64_t kBookSchemaVersion = 1;
+
+/// A file without any table, as it is just after its creation.
+bool IsEmptyDatabase(Connection& connection);
+
+/// Errors: Error(kEnvironment) when the file is no trial book, or one of a newer Slipway. Changes nothing.
+void CheckSchema(Connection& connection);
+
+/// Brings a checked or empty book to kBookSchemaVersion, each version in one transaction.
+void Migrate(Connection& connection);
+
+}  // namespace slipway::ensemble

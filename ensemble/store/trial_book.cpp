@@ -1,0 +1,115 @@
+#include "ensemble/store/trial_book.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "ensemble/store/book_state.h"
+#include "ensemble/store/holder.h"
+#include "ensemble/store/schema.h"
+
+namespace slipway::ensemble {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = "trials.lock";
+
+FileLock LockForWriting(const fs::path& folder) {
+  auto lock = FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
+  if (!lock) {
+    const auto holder = ReadHolder(folder / kLockName);
+    const std::string who = holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host)
+                                   : std::string("another process");
+    throw Error(ErrorKind::kBusy, fmt::format("the ensemble in '{}' is managed by {}", folder.string(), who),
+                "wait for it, or cancel it first");
+  }
+  lock->Describe(DescribeThisProcess());
+  return std::move(*lock);
+}
+
+bool HasContent(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return !error && size > 0;
+}
+
+/// What SQLite leaves beside a book that was not closed in order.
+bool HasJournal(const fs::path& book) {
+  return HasContent(book.string() + "-wal") || HasContent(book.string() + "-journal");
+}
+
+void CheckAfterCrash(Connection& connection) {
+  const std::string verdict = connection.Text("PRAGMA quick_check(1)");
+  if (verdict == "ok") return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("trial book '{}': is damaged ({})", connection.path().string(), verdict),
+              "copy the run folder, then try `sqlite3 trials.db .recover` on the copy");
+}
+
+Connection OpenBook(const fs::path& path, Storage storage) {
+  const bool crashed = HasJournal(path);
+  auto connection = Connection::ForWriting(path);
+  if (!IsEmptyDatabase(connection)) CheckSchema(connection);
+  connection.SetJournal(storage);
+  Migrate(connection);
+  if (crashed) CheckAfterCrash(connection);
+  return connection;
+}
+
+/// Begins the one read transaction of a reader: from here on it sees this moment.
+Connection BeginReading(const fs::path& path, ReadMode mode) {
+  auto connection = Connection::ForReading(path, mode);
+  connection.Execute("BEGIN");
+  CheckSchema(connection);
+  return connection;
+}
+
+bool NobodyWrites(const fs::path& folder) {
+  const auto holder = ReadHolder(folder / kLockName);
+  return !(holder && MayBeAlive(*holder)) && !HasJournal(folder / kBookName);
+}
+
+Connection OpenToRead(const fs::path& folder) {
+  const auto path = folder / kBookName;
+  return Translating(path, [&] {
+    if (!NobodyWrites(folder)) return BeginReading(path, ReadMode::kShared);
+    // A book in WAL mode cannot be shared in a folder that cannot be written; without writers it need not be.
+    try {
+      return BeginReading(path, ReadMode::kShared);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception&) {
+      return BeginReading(path, ReadMode::kImmutable);
+    }
+  });
+}
+
+}  // namespace
+
+TrialBook::TrialBook(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TrialBook::TrialBook(TrialBook&& other) noexcept = default;
+TrialBook::~TrialBook() = default;
+
+TrialBook TrialBook::OpenForWriting(const fs::path& folder, std::optional<Storage> storage) {
+  const auto path = folder / kBookName;
+  auto lock = LockForWriting(folder);
+  auto state =
+      Translating(path, [&] { return std::make_unique<State>(OpenBook(path, storage.value_or(StorageOf(folder)))); });
+  state->lock = std::move(lock);
+  return TrialBook(std::move(state));
+}
+
+TrialBook TrialBook::OpenForReading(const fs::path& folder) {
+  const auto path = folder / kBookName;
+  if (!fs::exists(path)) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no trials: there is no {}", folder.string(), kBookName),
+                "name the folder of an ensemble run");
+  }
+  return TrialBook(std::make_unique<State>(OpenToRead(folder)));
+}
+
+void TrialBook::Settle() {
+  Translating(state_->connection.path(), [&] { state_->connection.Settle(); });
+}
+
+}  // namespace slipway::ensemble

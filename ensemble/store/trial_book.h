@@ -1,0 +1,62 @@
+/// The trial book: everything an ensemble knows, in one SQLite file (`trials.db` in the run folder).
+///
+/// One process writes (the manager); any number read. Tables and views: docs/ensembles.md.
+/// Errors of all functions: Error(kEnvironment) for a damaged, foreign, newer or unreadable file, naming the next step.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ensemble/changes.h"
+#include "ensemble/records.h"
+#include "ensemble/space.h"
+#include "ensemble/store/storage.h"
+
+namespace slipway::ensemble {
+
+inline constexpr const char* kBookName = "trials.db";
+
+class TrialBook {
+ public:
+  /// Opens `folder`/trials.db, creating it when there is none, and keeps the lock `trials.lock` beside it.
+  /// `storage` is what statfs says unless a test says otherwise.
+  /// Errors: Error(kBusy) naming host and process of the manager that holds it.
+  static TrialBook OpenForWriting(const std::filesystem::path& folder, std::optional<Storage> storage = std::nullopt);
+
+  /// Sees the one moment at which it was opened, also while a manager writes; works in read-only folders.
+  /// Errors: Error(kUsage) when the folder holds no book.
+  static TrialBook OpenForReading(const std::filesystem::path& folder);
+
+  TrialBook(TrialBook&& other) noexcept;
+  ~TrialBook();
+
+  /// Nothing before CreateStudy.
+  std::optional<StudyRecord> Study();
+  /// All trials in the order of their numbers. Cost: two scans; 10,000 trials of 10 parameters in < 0.1 s.
+  std::vector<TrialRecord> Trials();
+  std::vector<AttemptRecord> Attempts(TrialNumber trial);
+  /// Attempts that have not ended, of this manager or a lost one.
+  std::vector<AttemptRecord> OpenAttempts();
+  /// Ordered by attempt, step and name.
+  std::vector<MetricRecord> Metrics(TrialNumber trial);
+  /// The one at the highest step, when the attempt has reported `name`.
+  std::optional<MetricRecord> LastMetric(TrialNumber trial, int attempt, const std::string& name);
+
+  void CreateStudy(const StudyRecord& study, const SearchSpace& space);
+  /// Changes the budget of a resumed study.
+  void SetBudget(std::int64_t trials);
+  /// All of it or nothing; durable when it returns. One commit.
+  /// Errors: kInternal when a new trial would exceed the budget.
+  void Write(const Changes& changes);
+  /// To be called when the study is over or pauses: leaves one plain file. Writing may go on after it.
+  void Settle();
+
+ private:
+  struct State;
+  explicit TrialBook(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,183 @@
+// The writing half of the trial book.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ensemble/store/book_state.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::string_view kInsertParam = "INSERT INTO trial_param(trial, name, kind, v) VALUES (?, ?, ?, ?)";
+
+/// One transaction; undone unless Commit is reached.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection) : connection_(connection) {
+    Query(connection_.Prepared("BEGIN IMMEDIATE")).Run();
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (!committed_) connection_.RollBack();
+  }
+  void Commit() {
+    Query(connection_.Prepared("COMMIT")).Run();
+    committed_ = true;
+  }
+
+ private:
+  Connection& connection_;
+  bool committed_ = false;
+};
+
+class Writer {
+ public:
+  Writer(Connection& connection, const Changes& changes) : connection_(connection), changes_(changes) {}
+
+  void WriteAll() {
+    for (const auto& metric : changes_.metrics) Write(metric);
+    for (const auto& stop : changes_.stops) Write(stop);
+    for (const auto& end : changes_.ends) Write(end);
+    for (const auto& trial : changes_.trials) WriteNew(trial);
+    for (const auto& claim : changes_.claims) Write(claim);
+    for (const auto& start : changes_.starts) Write(start);
+    if (changes_.remark) Note(*changes_.remark, std::nullopt, std::nullopt, "");
+  }
+
+ private:
+  Query Prepare(std::string_view sql) { return Query(connection_.Prepared(sql)); }
+
+  void Note(std::string_view kind, std::optional<TrialNumber> trial, std::optional<int> attempt,
+            std::string_view detail) {
+    Prepare("INSERT INTO event(time, kind, trial, attempt, detail) VALUES (?, ?, ?, ?, ?)")
+        .Bind(changes_.time, kind, trial, attempt, detail)
+        .Run();
+  }
+
+  void Write(const MetricRecord& metric) {
+    // SQLite turns NaN into NULL, and JSON knows neither NaN nor the infinities: these stand as words.
+    std::optional<std::string_view> special;
+    if (std::isnan(metric.value)) special = "NaN";
+    if (std::isinf(metric.value)) special = metric.value > 0 ? "Infinity" : "-Infinity";
+    std::optional<double> value;
+    if (!special) value = metric.value;
+    Prepare(
+        "INSERT INTO metric(trial, attempt, name, step, epoch, v, special) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+        "ON CONFLICT DO UPDATE SET epoch = ?5, v = ?6, special = ?7")
+        .Bind(metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, value, special)
+        .Run();
+  }
+
+  void Write(const Changes::Stop& stop) {
+    const auto reason = StopReasonName(stop.reason);
+    Prepare("UPDATE attempt SET stop = ? WHERE trial = ? AND n = ?").Bind(reason, stop.trial, stop.attempt).Run();
+    Note("stop", stop.trial, stop.attempt, reason);
+  }
+
+  void Write(const Changes::End& end) {
+    std::optional<int> code, signal;
+    if (end.status) {
+      code = end.status->code;
+      signal = end.status->signal;
+    }
+    const auto& trial = end.trial;
+    Prepare("UPDATE attempt SET state = ?, ended = ?, exit_code = ?, signal = ?, reason = ? WHERE trial = ? AND n = ?")
+        .Bind(TrialStateName(end.attempt_state), changes_.time, code, signal, end.reason, trial.number, end.attempt)
+        .Run();
+    Prepare("UPDATE trial SET state = ?, objective = ?, failures = ?, reason = ?, ended = ? WHERE number = ?")
+        .Bind(TrialStateName(trial.state), trial.objective, trial.failures, trial.reason, trial.ended, trial.number)
+        .Run();
+    Note(TrialStateName(end.attempt_state), trial.number, end.attempt, end.reason);
+  }
+
+  void WriteNew(const TrialRecord& trial) {
+    Prepare("INSERT INTO trial(number, state, configuration, created) VALUES (?, 'queued', ?, ?)")
+        .Bind(trial.number, trial.configuration, changes_.time)
+        .Run();
+    for (const auto& [name, value] : trial.parameters) WriteParameter(trial.number, name, value);
+    Note("asked", trial.number, std::nullopt, trial.configuration);
+  }
+
+  void WriteParameter(TrialNumber trial, const std::string& name, const Scalar& value) {
+    auto insert = Prepare(kInsertParam);
+    insert.Bind(trial, name);
+    if (const auto* truth = std::get_if<bool>(&value)) {
+      insert.Bind("bool", *truth ? 1 : 0);
+    } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      insert.Bind("int", *integer);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      insert.Bind("real", *real);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      insert.Bind("text", *text);
+    } else {
+      insert.Bind("null", std::nullopt);
+    }
+    insert.Run();
+  }
+
+  void Write(const Changes::Claim& claim) {
+    Prepare("INSERT INTO attempt(trial, n, state, host, claimed) VALUES (?, ?, 'claimed', ?, ?)")
+        .Bind(claim.trial, claim.attempt, changes_.host, changes_.time)
+        .Run();
+    Prepare(
+        "UPDATE trial SET state = 'claimed', attempts = ?, reason = '', started = NULL, ended = NULL "
+        "WHERE number = ?")
+        .Bind(claim.attempt, claim.trial)
+        .Run();
+    Note("claimed", claim.trial, claim.attempt, "");
+  }
+
+  void Write(const Changes::Start& start) {
+    Prepare(
+        "UPDATE attempt SET state = 'running', pid = ?, start_time = ?, boot_id = ?, started = ? "
+        "WHERE trial = ? AND n = ?")
+        .Bind(start.process.pid, static_cast<std::int64_t>(start.process.start_time), start.process.boot_id,
+              changes_.time, start.trial, start.attempt)
+        .Run();
+    Prepare("UPDATE trial SET state = 'running', started = ? WHERE number = ?").Bind(changes_.time, start.trial).Run();
+    Note("running", start.trial, start.attempt, "");
+  }
+
+  Connection& connection_;
+  const Changes& changes_;
+};
+
+}  // namespace
+
+void TrialBook::CreateStudy(const StudyRecord& study, const SearchSpace& space) {
+  Translating(state_->connection.path(), [&] {
+    Transaction transaction(state_->connection);
+    state_
+        ->Prepare(
+            "INSERT INTO study(id, objective, goal, trials, sampler, seed, grid_points, spec_hash, space, created) "
+            "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        .Bind(study.objective, GoalName(study.goal), study.trials, study.sampler, static_cast<std::int64_t>(study.seed),
+              study.grid_points, study.spec_hash, study.space, study.created)
+        .Run();
+    std::int64_t position = 0;
+    for (const auto& parameter : space.parameters()) {
+      state_->Prepare("INSERT INTO parameter(position, name, definition) VALUES (?, ?, ?)")
+          .Bind(position++, parameter.name, ToJson(parameter).dump())
+          .Run();
+    }
+    transaction.Commit();
+  });
+}
+
+void TrialBook::SetBudget(std::int64_t trials) {
+  Translating(state_->connection.path(), [&] {
+    Transaction transaction(state_->connection);
+    state_->Prepare("UPDATE study SET trials = ?").Bind(trials).Run();
+    transaction.Commit();
+  });
+}
+
+void TrialBook::Write(const Changes& changes) {
+  Translating(state_->connection.path(), [&] {
+    Transaction transaction(state_->connection);
+    Writer(state_->connection, changes).WriteAll();
+    transaction.Commit();
+  });
+}
+
+}  // namespace slipway::ensemble

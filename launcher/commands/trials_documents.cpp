@@ -1,0 +1,108 @@
+#include "launcher/commands/trials_documents.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+
+namespace slipway::launcher {
+namespace {
+
+using ensemble::TrialRecord;
+using ensemble::TrialState;
+
+bool IsRanked(const TrialRecord& trial) { return trial.state == TrialState::kComplete && trial.objective.has_value(); }
+
+template <class Value>
+Json OrNull(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json TimeOrNull(const std::optional<double>& seconds) {
+  if (!seconds) return nullptr;
+  const auto since_1970 = std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(*seconds));
+  return FormatUtc(WallTime(since_1970));
+}
+
+Json NumberOrWord(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+}  // namespace
+
+std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal goal) {
+  std::stable_sort(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
+    if (IsRanked(a) != IsRanked(b)) return IsRanked(a);
+    return IsRanked(a) && ensemble::IsBetter(*a.objective, *b.objective, goal);
+  });
+  std::vector<RankedTrial> ranked;
+  for (auto& trial : trials) {
+    const int place = static_cast<int>(ranked.size()) + 1;
+    const auto rank = IsRanked(trial) ? std::optional(place) : std::nullopt;
+    ranked.push_back({std::move(trial), rank});
+  }
+  return ranked;
+}
+
+std::optional<double> DurationOf(const TrialRecord& trial, double now) {
+  if (!trial.started) return std::nullopt;
+  if (trial.ended) return *trial.ended - *trial.started;
+  if (trial.state == TrialState::kRunning) return now - *trial.started;
+  return std::nullopt;
+}
+
+Json StudyDocument(const ensemble::StudyRecord& study) {
+  return Json{{"objective", study.objective}, {"goal", ensemble::GoalName(study.goal)},
+              {"trials", study.trials},       {"sampler", study.sampler},
+              {"seed", study.seed},           {"space", Json::parse(study.space, nullptr, false)}};
+}
+
+Json CountsDocument(const std::vector<RankedTrial>& trials) {
+  std::map<TrialState, int> counts;
+  for (const auto& ranked : trials) ++counts[ranked.trial.state];
+  Json document = Json::object();
+  for (const auto& [state, count] : counts) document[std::string(ensemble::TrialStateName(state))] = count;
+  return document;
+}
+
+Json TrialDocument(const RankedTrial& ranked, double now) {
+  const TrialRecord& trial = ranked.trial;
+  return Json{{"rank", OrNull(ranked.rank)},
+              {"trial", trial.number},
+              {"state", ensemble::TrialStateName(trial.state)},
+              {"objective", OrNull(trial.objective)},
+              {"parameters", ensemble::ToJson(trial.parameters)},
+              {"duration_s", OrNull(DurationOf(trial, now))},
+              {"attempts", trial.attempts},
+              {"reason", trial.reason},
+              {"created", TimeOrNull(trial.created)},
+              {"started", TimeOrNull(trial.started)},
+              {"ended", TimeOrNull(trial.ended)}};
+}
+
+Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
+  Json document{{"attempt", attempt.number},
+                {"state", ensemble::TrialStateName(attempt.state)},
+                {"host", attempt.host},
+                {"pid", attempt.process ? Json(attempt.process->pid) : Json(nullptr)},
+                {"started", TimeOrNull(attempt.started)},
+                {"ended", TimeOrNull(attempt.ended)},
+                {"exit_code", attempt.status ? Json(attempt.status->code) : Json(nullptr)},
+                {"signal", attempt.status ? Json(attempt.status->signal) : Json(nullptr)},
+                {"reason", attempt.reason}};
+  return document;
+}
+
+Json MetricDocument(const ensemble::MetricRecord& metric) {
+  return Json{{"attempt", metric.attempt},
+              {"step", metric.step},
+              {"epoch", OrNull(metric.epoch)},
+              {"name", metric.name},
+              {"value", NumberOrWord(metric.value)}};
+}
+
+}  // namespace slipway::launcher

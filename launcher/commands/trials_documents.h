@@ -1,0 +1,33 @@
+/// The JSON documents of `slipway trials`: pure functions of the rows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "ensemble/records.h"
+
+namespace slipway::launcher {
+
+/// A trial with its place on the leaderboard; only complete trials have one.
+struct RankedTrial {
+  ensemble::TrialRecord trial;
+  std::optional<int> rank;  ///< from 1
+};
+
+/// Complete trials by objective, then all others by number; equal objectives keep the order of their numbers.
+std::vector<RankedTrial> Rank(std::vector<ensemble::TrialRecord> trials, ensemble::Goal goal);
+
+/// Seconds of its latest attempt, until `now` while it runs.
+std::optional<double> DurationOf(const ensemble::TrialRecord& trial, double now);
+
+Json StudyDocument(const ensemble::StudyRecord& study);
+/// How many trials are in each state that occurs.
+Json CountsDocument(const std::vector<RankedTrial>& trials);
+Json TrialDocument(const RankedTrial& ranked, double now);
+Json AttemptDocument(const ensemble::AttemptRecord& attempt);
+/// A value that JSON cannot hold stands as "NaN", "Infinity" or "-Infinity".
+Json MetricDocument(const ensemble::MetricRecord& metric);
+
+}  // namespace slipway::launcher

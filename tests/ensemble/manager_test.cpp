@@ -1,0 +1,263 @@
+#include "ensemble/manager.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "tests/ensemble/fake_runner.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::ensemble {
+namespace {
+
+using test::TempDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+EnsembleOptions Options(const char* space, std::int64_t trials, int parallel = 2) {
+  EnsembleOptions options;
+  options.objective = "accuracy";
+  options.trials = trials;
+  options.parallel = parallel;
+  options.space = ParseSpace(Json::parse(space));
+  return options;
+}
+
+const char* const kLr = R"({"lr":{"log":[1e-4,1]}})";
+
+Script ReportsLr(TrialNumber, int, const Json& parameters) {
+  return Reports("accuracy", parameters.at("lr").get<double>());
+}
+
+EnsembleSummary RunStudy(const TempDirectory& folder, const EnsembleOptions& options, FakeRunner& runner) {
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  return RunEnsemble(book, options, runner, observer);
+}
+
+std::vector<TrialRecord> TrialsIn(const TempDirectory& folder) {
+  return TrialBook::OpenForReading(folder.path()).Trials();
+}
+
+TEST(Ensemble, RunsEveryTrialOnceAndFindsTheBest) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  const auto summary = RunStudy(folder, Options(kLr, 16, 3), runner);
+  EXPECT_EQ(summary.complete, 16);
+  EXPECT_EQ(runner.released_.size(), 16u);
+  EXPECT_LE(runner.most_at_once_, 3u);
+  const auto trials = TrialsIn(folder);
+  double best = 0;
+  for (const auto& trial : trials) best = std::max(best, *trial.objective);
+  EXPECT_EQ(summary.best->objective, best);
+  EXPECT_FALSE(summary.interrupted);
+}
+
+TEST(Ensemble, TheGoalMayBeToMinimize) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  auto options = Options(R"({"lr":{"choice":[0.5,0.25,1.0]}})", 3);
+  options.goal = Goal::kMinimize;
+  EXPECT_EQ(RunStudy(folder, options, runner).best->objective, 0.25);
+}
+
+TEST(Ensemble, EndsEarlyWhenTheGridIsUsedUp) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  const auto summary = RunStudy(folder, Options(R"({"lr":{"choice":[0.1,0.2,0.3]}})", 10), runner);
+  EXPECT_EQ(summary.complete, 3);
+  EXPECT_TRUE(summary.exhausted);
+}
+
+TEST(Ensemble, TakesTheValueOfTheHighestStep) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber, int, const Json&) {
+    Script script;
+    script.metrics = {{0, 0, 2, 1.0, "accuracy", 0.7}, {0, 0, 1, 0.5, "accuracy", 0.9}, {0, 0, 3, 1.5, "loss", 0.1}};
+    return script;
+  });
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 1), runner).best->objective, 0.7);
+}
+
+TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber trial, int attempt, const Json& parameters) {
+    if (trial == 1) return Exits({3, 0}, "rank 0: bad");
+    if (trial == 2) return Script{};
+    if (trial == 3) return Reports("accuracy", std::nan(""));
+    if (trial == 4) {
+      Script script;
+      script.can_start = false;
+      return script;
+    }
+    return ReportsLr(trial, attempt, parameters);
+  });
+  const auto summary = RunStudy(folder, Options(kLr, 6), runner);
+  EXPECT_EQ(summary.failed, 4);
+  EXPECT_EQ(summary.complete, 2);
+  EXPECT_FALSE(summary.too_many_failures);
+  const auto trials = TrialsIn(folder);
+  EXPECT_EQ(trials[1].reason, "exit status 3: rank 0: bad");
+  EXPECT_EQ(trials[2].reason, "reported no 'accuracy'");
+  EXPECT_EQ(trials[3].reason, "reported accuracy = NaN");
+  EXPECT_THAT(trials[4].reason, HasSubstr("could not be started: no such program"));
+}
+
+TEST(Ensemble, RetriesAFailedTrialWithTheSameParameters) {
+  TempDirectory folder;
+  std::vector<std::string> asked;
+  FakeRunner runner([&](TrialNumber trial, int attempt, const Json& parameters) {
+    if (trial == 0) asked.push_back(parameters.dump());
+    return trial == 0 && attempt < 3 ? Exits({0, 11}) : ReportsLr(trial, attempt, parameters);
+  });
+  auto options = Options(kLr, 2);
+  options.retries = 2;
+  EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
+  EXPECT_EQ(asked, std::vector<std::string>(3, asked[0]));
+  const auto attempts = TrialBook::OpenForReading(folder.path()).Attempts(0);
+  ASSERT_EQ(attempts.size(), 3u);
+  EXPECT_EQ(attempts[1].state, TrialState::kFailed);
+  EXPECT_EQ(attempts[1].status->signal, 11);
+  EXPECT_EQ(attempts[2].state, TrialState::kComplete);
+}
+
+TEST(Ensemble, StopsPastTheAllowedFailures) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber, int, const Json&) { return Exits({1, 0}); });
+  auto options = Options(kLr, 100, 1);
+  options.max_failures = 2;
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_TRUE(summary.too_many_failures);
+  EXPECT_EQ(summary.failed, 3);
+}
+
+TEST(Ensemble, AStoppedTrialWaitsAndAResumeRunsItAgain) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber trial, int attempt, const Json& parameters) {
+    Script script = ReportsLr(trial, attempt, parameters);
+    script.runs_until_stopped = trial == 3 && attempt == 1;
+    return script;
+  });
+  runner.stop_after_ = 4;
+  const auto summary = RunStudy(folder, Options(kLr, 8), runner);
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_THAT(runner.stopped_, testing::Contains(std::pair(TrialNumber{3}, StopReason::kCancelled)));
+  EXPECT_EQ(TrialsIn(folder)[3].state, TrialState::kQueued);
+  EXPECT_GE(summary.waiting, 1);
+  const auto resumed = RunStudy(folder, Options(kLr, 8), runner);
+  EXPECT_EQ(resumed.complete, 8);
+  EXPECT_EQ(TrialsIn(folder)[3].attempts, 2);
+}
+
+TEST(Ensemble, AResumedStudyAsksWhatAnUninterruptedOneAsks) {
+  for (const char* sampler : {"random", "grid"}) {
+    TempDirectory whole, parts;
+    auto options = Options(R"({"lr":{"log":[1e-4,1]},"n":{"int":[1,4]}})", 12);
+    options.sampler = sampler;
+    FakeRunner once(ReportsLr), twice(ReportsLr), rest(ReportsLr);
+    RunStudy(whole, options, once);
+    twice.stop_after_ = 5;
+    twice.latest_first_ = true;
+    RunStudy(parts, options, twice);
+    RunStudy(parts, options, rest);
+    const auto a = TrialsIn(whole), b = TrialsIn(parts);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].parameters, b[i].parameters) << sampler << " trial " << i;
+      EXPECT_EQ(a[i].objective, b[i].objective);
+    }
+  }
+}
+
+TEST(Ensemble, ARaisedBudgetAddsTrials) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 3), runner).complete, 3);
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 5), runner).complete, 5);
+  EXPECT_EQ(runner.released_.size(), 5u);
+}
+
+TEST(Ensemble, RefusesToMixTwoExperimentsInOneBook) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  RunStudy(folder, Options(kLr, 2), runner);
+  auto changed = Options(kLr, 2);
+  changed.seed = 9;
+  try {
+    RunStudy(folder, changed, runner);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("started with seed 1, but the spec now says 9"));
+  }
+}
+
+TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
+  TempDirectory folder;
+  {
+    auto book = TrialBook::OpenForWriting(folder.path());
+    FakeRunner runner(ReportsLr);
+    runner.stop_after_ = 1;
+    CountingObserver observer;
+    RunEnsemble(book, Options(kLr, 3, 1), runner, observer);
+    // As a manager leaves it that is killed: trial 1 prepared and running, trial 2 running.
+    Changes left;
+    left.trials.resize(book.Trials().size() == 1 ? 2 : 0);
+    ASSERT_EQ(left.trials.size(), 2u);
+    for (int i = 0; i < 2; ++i) {
+      left.trials[i].number = i + 1;
+      left.trials[i].parameters = {{"lr", 0.5}};
+      left.claims.push_back({i + 1, 1});
+      left.starts.push_back({i + 1, 1, {50 + i, 3, "boot"}});
+    }
+    book.Write(left);
+  }
+  FakeRunner runner(ReportsLr);
+  runner.recovered_[1] = {TrialMetric{1, 1, 1, {}, "accuracy", 0.75}, TrialEnded{1, 1, {}, ""}};
+  const auto summary = RunStudy(folder, Options(kLr, 3, 1), runner);
+  EXPECT_EQ(runner.orphans_.size(), 2u);
+  EXPECT_EQ(summary.complete, 3);
+  EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
+  auto book = TrialBook::OpenForReading(folder.path());
+  EXPECT_EQ(book.Trials()[1].objective, 0.75);
+  const auto attempts = book.Attempts(2);
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_EQ(attempts[0].state, TrialState::kLost);
+  EXPECT_EQ(book.Trials()[2].failures, 0);
+}
+
+TEST(Ensemble, RefusesImpossibleOptions) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  EXPECT_THROW(RunStudy(folder, Options(kLr, 0), runner), Error);
+  EXPECT_THROW(RunStudy(folder, Options(kLr, 1, 0), runner), Error);
+  auto nameless = Options(kLr, 1);
+  nameless.objective.clear();
+  EXPECT_THROW(RunStudy(folder, nameless, runner), Error);
+}
+
+TEST(Ensemble, PassesOnWhatHappensAfterItIsDurable) {
+  TempDirectory folder;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  FakeRunner runner(ReportsLr);
+  CountingObserver observer;
+  const auto summary = RunEnsemble(book, Options(kLr, 5), runner, observer);
+  EXPECT_EQ(observer.started, 5);
+  EXPECT_EQ(observer.metrics, 5);
+  EXPECT_EQ(observer.ended, 5);
+  EXPECT_EQ(observer.best_objective, summary.best->objective);
+}
+
+TEST(Ensemble, Throughput) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 1000, 1), runner).complete, 1000);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("%.0f durable no-op trials/s, one at a time\n", 1000 / took.count());
+}
+
+}  // namespace
+}  // namespace slipway::ensemble

@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "ensemble/random.h"
+#include "ensemble/samplers/sampler.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr const char* kConditional = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1e-1]},
+  "layers":{"int":[1,3]},"momentum":{"uniform":[0,0.99],"when":{"optimizer":"sgd"}},"batch":64})";
+
+std::vector<Point> AskAll(Sampler& sampler, std::int64_t limit) {
+  TrialTable table;
+  std::vector<Point> points;
+  while (table.size() < limit) {
+    auto point = sampler.Ask(table.size(), table);
+    if (!point) break;
+    points.push_back(*point);
+    TrialRecord trial;
+    trial.number = table.size();
+    trial.configuration = ConfigurationHash(*point);
+    trial.parameters = std::move(*point);
+    table.Add(std::move(trial));
+  }
+  return points;
+}
+
+TEST(Philox, GivesTheKnownAnswersOfItsAuthors) {
+  using testing::ElementsAre;
+  EXPECT_THAT(Philox4x32({0, 0, 0, 0}, {0, 0}), ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
+  const auto ones = 0xffffffffu;
+  EXPECT_THAT(Philox4x32({ones, ones, ones, ones}, {ones, ones}),
+              ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
+  EXPECT_THAT(Philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+              ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+}
+
+TEST(GridSampler, GivesEveryPointExactlyOnceAndThenEnds) {
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto sampler = MakeSampler({"grid", 1, 3, 1000}, space);
+  const auto points = AskAll(*sampler, 1000);
+  // lr 3 x layers 3 x (sgd with 3 momenta + adam without one)
+  EXPECT_EQ(points.size(), 3u * 3u * 4u);
+  std::set<std::string> hashes;
+  for (const auto& point : points) hashes.insert(ConfigurationHash(point));
+  EXPECT_EQ(hashes.size(), points.size());
+}
+
+TEST(GridSampler, TakesTheEndsAndTheMiddleOfARange) {
+  const auto space = ParseSpace(Json::parse(R"({"lr":{"log":[0.01,1]}})"));
+  const auto points = AskAll(*MakeSampler({"grid", 1, 3, 10}, space), 10);
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_DOUBLE_EQ(std::get<double>(points[0][0].second), 0.01);
+  EXPECT_NEAR(std::get<double>(points[1][0].second), 0.1, 1e-12);
+  EXPECT_DOUBLE_EQ(std::get<double>(points[2][0].second), 1);
+}
+
+TEST(GridSampler, ContinuesInTheMiddle) {
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto all = AskAll(*MakeSampler({"grid", 1, 3, 1000}, space), 1000);
+  const auto resumed = MakeSampler({"grid", 1, 3, 1000}, space);
+  EXPECT_EQ(*resumed->Ask(17, {}), all[17]);
+  EXPECT_EQ(*resumed->Ask(4, {}), all[4]);
+  EXPECT_FALSE(resumed->Ask(36, {}).has_value());
+}
+
+TEST(GridSampler, AnEmptySpaceHasOnePoint) {
+  EXPECT_EQ(AskAll(*MakeSampler({"grid", 1, 3, 9}, ParseSpace(Json::object())), 9).size(), 1u);
+}
+
+TEST(GridSampler, CountsItsPointsWithinReason) {
+  EXPECT_EQ(GridSize(ParseSpace(Json::parse(kConditional)), 3), 36);
+  EXPECT_THROW(GridSize(ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})")), 3), Error);
+}
+
+TEST(RandomSampler, StaysInsideTheDomainsAndRespectsConditions) {
+  const auto space = ParseSpace(Json::parse(kConditional));
+  EXPECT_TRUE(rc::check("points lie in the space", [&](std::uint64_t seed) {
+    for (const auto& point : AskAll(*MakeSampler({"random", seed, 3, 20}, space), 20)) {
+      std::size_t active = 0;
+      for (const auto& parameter : space.parameters()) {
+        const Scalar* value = Find(point, parameter.name);
+        RC_ASSERT(IsActive(parameter, point) == (value != nullptr));
+        if (value == nullptr) continue;
+        ++active;
+        RC_ASSERT(Contains(parameter.domain, *value));
+      }
+      RC_ASSERT(active == point.size());
+    }
+  }));
+}
+
+TEST(RandomSampler, AsksTheSameForTheSameRows) {
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto once = AskAll(*MakeSampler({"random", 7, 3, 50}, space), 50);
+  const auto again = AskAll(*MakeSampler({"random", 7, 3, 50}, space), 50);
+  const auto other = AskAll(*MakeSampler({"random", 8, 3, 50}, space), 50);
+  EXPECT_EQ(once, again);
+  EXPECT_NE(once, other);
+}
+
+TEST(RandomSampler, DoesNotRepeatWhileTheSpaceHasOtherPoints) {
+  const auto space = ParseSpace(Json::parse(R"({"a":{"int":[0,9]}})"));
+  std::set<std::string> hashes;
+  for (const auto& point : AskAll(*MakeSampler({"random", 1, 3, 8}, space), 8)) hashes.insert(ConfigurationHash(point));
+  EXPECT_EQ(hashes.size(), 8u);
+}
+
+TEST(RandomSampler, SpreadsEvenly) {
+  const auto space = ParseSpace(Json::parse(R"({"u":{"uniform":[0,1]},"l":{"log":[1e-4,1]}})"));
+  int low = 0, small = 0;
+  for (const auto& point : AskAll(*MakeSampler({"random", 3, 3, 2000}, space), 2000)) {
+    low += std::get<double>(*Find(point, "u")) < 0.25 ? 1 : 0;
+    small += std::get<double>(*Find(point, "l")) < 1e-2 ? 1 : 0;
+  }
+  EXPECT_NEAR(low, 500, 80);  // four standard deviations
+  EXPECT_NEAR(small, 1000, 90);
+}
+
+TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {
+  const auto finite = ParseSpace(Json::parse(R"({"a":{"int":[1,3]},"b":{"choice":[1,2]}})"));
+  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 6}, finite), "grid");
+  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 5}, finite), "random");
+  const auto continuous = ParseSpace(Json::parse(kConditional));
+  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 1000}, continuous), "random");
+}
+
+TEST(Samplers, ListsWhatExistsForAnUnknownName) {
+  try {
+    MakeSampler({"tpe", 1, 3, 5}, ParseSpace(Json::object()));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), testing::HasSubstr("unknown sampler 'tpe'; valid are 'auto', 'grid', 'random'"));
+  }
+}
+
+}  // namespace
+}  // namespace slipway::ensemble

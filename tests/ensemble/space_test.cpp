@@ -1,0 +1,126 @@
+#include "ensemble/space.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+
+namespace slipway::ensemble {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ErrorOf(const char* definition) {
+  try {
+    ParseParameter("lr", Json::parse(definition));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string SpaceErrorOf(const char* definitions) {
+  try {
+    ParseSpace(Json::parse(definitions));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Space, ReadsEveryKindOfDomain) {
+  const auto log = ParseParameter("lr", Json::parse(R"({"log":[1e-4,1e-1]})"));
+  EXPECT_DOUBLE_EQ(std::get<LogDomain>(log.domain).low, 1e-4);
+  const auto integers = ParseParameter("layers", Json::parse(R"({"int":[1,1e1]})"));
+  EXPECT_EQ(std::get<IntDomain>(integers.domain).high, 10);
+  const auto choice = ParseParameter("x", Json::parse(R"({"choice":[32,"a",true,null,0.5]})"));
+  EXPECT_EQ(std::get<ChoiceDomain>(choice.domain).values.size(), 5u);
+  const auto fixed = ParseParameter("x", Json::parse(R"("sgd")"));
+  EXPECT_EQ(std::get<FixedDomain>(fixed.domain).value, Scalar{"sgd"});
+  const auto uniform = ParseParameter("m", Json::parse(R"({"uniform":[0,0.99],"when":{"optimizer":["sgd","adam"]}})"));
+  ASSERT_TRUE(uniform.when.has_value());
+  EXPECT_EQ(uniform.when->clauses[0].values.size(), 2u);
+}
+
+TEST(Space, SaysWhatIsWrongWithADefinition) {
+  EXPECT_THAT(ErrorOf(R"({"uniform":[1,0]})"), HasSubstr("parameter 'lr': 'uniform' needs low < high, not [1,0]"));
+  EXPECT_THAT(ErrorOf(R"({"uniform":[1,1]})"), HasSubstr("never changes"));
+  EXPECT_THAT(ErrorOf(R"({"log":[0,1]})"), HasSubstr("'log' needs low > 0"));
+  EXPECT_THAT(ErrorOf(R"({"log":["a",1]})"), HasSubstr("needs two numbers [low, high]"));
+  EXPECT_THAT(ErrorOf(R"({"log":[1,2,3]})"), HasSubstr("needs two numbers"));
+  EXPECT_THAT(ErrorOf(R"({"int":[1,2.5]})"), HasSubstr("needs integers"));
+  EXPECT_THAT(ErrorOf(R"({"choice":[]})"), HasSubstr("'choice' has no values"));
+  EXPECT_THAT(ErrorOf(R"({"choice":[1,1.0]})"), HasSubstr("twice"));
+  EXPECT_THAT(ErrorOf(R"({"choice":[[1]]})"), HasSubstr("not [1]"));
+  EXPECT_THAT(ErrorOf(R"({"chioce":[1]})"), HasSubstr("unknown kind 'chioce'; did you mean 'choice'?"));
+  EXPECT_THAT(ErrorOf(R"({"quantised":[1]})"), HasSubstr("valid are 'uniform', 'log'"));
+  EXPECT_THAT(ErrorOf(R"({"log":[1,2],"int":[1,2]})"), HasSubstr("has both 'log' and 'int'"));
+  EXPECT_THAT(ErrorOf(R"({"when":{"a":1}})"), HasSubstr("has no domain"));
+  EXPECT_THAT(ErrorOf(R"([1,2])"), HasSubstr("a fixed value must be"));
+  EXPECT_THAT(ErrorOf(R"({"log":[1,2],"when":3})"), HasSubstr("'when' needs"));
+}
+
+TEST(Space, RefusesNotANumber) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(ParseParameter("x", Json(nan)), Error);
+  EXPECT_THROW(ParseParameter("x", Json{{"uniform", {0.0, nan}}}), Error);
+  EXPECT_THROW(ParseParameter("x", Json{{"log", {1.0, std::numeric_limits<double>::infinity()}}}), Error);
+  EXPECT_THROW(ParseParameter("x", Json{{"choice", {nan}}}), Error);
+}
+
+TEST(Space, ChecksConditionsAgainstTheOtherParameters) {
+  EXPECT_THAT(
+      SpaceErrorOf(R"({"optimizer":{"choice":["sgd","adam"]},"m":{"uniform":[0,1],"when":{"optimiser":"sgd"}}})"),
+      HasSubstr("names 'optimiser', which is no parameter; did you mean 'optimizer'?"));
+  EXPECT_THAT(SpaceErrorOf(R"({"o":{"choice":["sgd"]},"m":{"uniform":[0,1],"when":{"o":"adam"}}})"),
+              HasSubstr("a value that 'o' never has"));
+  EXPECT_THAT(SpaceErrorOf(R"({"o":{"uniform":[0,1]},"m":{"uniform":[0,1],"when":{"o":0.5}}})"),
+              HasSubstr("cannot depend on 'o', which is 'uniform'"));
+  EXPECT_THAT(SpaceErrorOf(R"({"a":{"int":[0,1],"when":{"b":1}},"b":{"int":[0,1],"when":{"a":1}}})"),
+              HasSubstr("leads back to itself"));
+  EXPECT_THAT(SpaceErrorOf(R"({"a":{"int":[0,1],"when":{"a":1}}})"), HasSubstr("leads back to itself"));
+}
+
+TEST(Space, RefusesTheSameNameTwice) {
+  const auto parameter = ParseParameter("a", Json(1));
+  EXPECT_THROW(MakeSearchSpace({parameter, parameter}), Error);
+}
+
+TEST(Space, PutsParametersAfterThoseTheyDependOn) {
+  const auto space = ParseSpace(Json::parse(R"({"c":{"int":[0,1],"when":{"b":1}},"b":{"int":[0,1],"when":{"a":1}},
+                                                "a":{"int":[0,1]},"z":3})"));
+  std::string order;
+  for (const auto& parameter : space.parameters()) order += parameter.name;
+  EXPECT_EQ(order, "abcz");
+}
+
+TEST(Space, WritesWhatItReads) {
+  const Json json = Json::parse(R"({"uniform":[0.0,0.99],"when":{"optimizer":["sgd"]}})");
+  EXPECT_EQ(ToJson(ParseParameter("m", json)), json);
+}
+
+TEST(ConfigurationHash, IsTheSameForTheSameConfiguration) {
+  const auto hash = ConfigurationHash(Json::parse(R"({"a":2,"b":"x"})"));
+  EXPECT_EQ(hash.size(), 32u);
+  EXPECT_EQ(hash, ConfigurationHash(Json::parse(R"({"b":"x","a":2.0})")));
+  EXPECT_NE(hash, ConfigurationHash(Json::parse(R"({"a":"2","b":"x"})")));
+  EXPECT_NE(hash, ConfigurationHash(Json::parse(R"({"a":2})")));
+  EXPECT_NE(ConfigurationHash(Json::parse(R"({"a":true})")), ConfigurationHash(Json::parse(R"({"a":1})")));
+}
+
+TEST(NearestWord, FindsTheMistypedWordAndNothingFarAway) {
+  const std::vector<std::string> words = {"uniform", "log", "choice"};
+  EXPECT_EQ(NearestWord("unifrom", words), "uniform");
+  EXPECT_EQ(NearestWord("LOG", words), "log");
+  EXPECT_EQ(NearestWord("quantised", words), "");
+  EXPECT_EQ(NearestWord("", words), "");
+}
+
+}  // namespace
+}  // namespace slipway::ensemble

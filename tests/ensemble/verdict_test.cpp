@@ -1,0 +1,68 @@
+#include "ensemble/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace slipway::ensemble {
+namespace {
+
+AttemptFacts Good() {
+  AttemptFacts facts;
+  facts.status = ExitStatus{};
+  facts.metric = "accuracy";
+  facts.objective = 0.5;
+  return facts;
+}
+
+TEST(Verdict, IsCompleteWithStatusZeroAndAnObjective) {
+  EXPECT_EQ(Judge(Good()), (Verdict{TrialState::kComplete, TrialState::kComplete, ""}));
+}
+
+TEST(Verdict, NamesTheMetricThatWasNotReported) {
+  auto facts = Good();
+  facts.objective.reset();
+  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kFailed, TrialState::kFailed, "reported no 'accuracy'"}));
+}
+
+TEST(Verdict, RefusesAnObjectiveThatIsNoNumber) {
+  auto facts = Good();
+  facts.objective = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Judge(facts).reason, "reported accuracy = NaN");
+  facts.objective = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
+}
+
+TEST(Verdict, KeepsSignalAndDetailOfAFailure) {
+  auto facts = Good();
+  facts.status = ExitStatus{0, 9};
+  facts.detail = "rank 1: killed";
+  EXPECT_EQ(Judge(facts).reason, "signal 9 (SIGKILL): rank 1: killed");
+  facts.status.reset();
+  EXPECT_EQ(Judge(facts).reason, "could not be started: rank 1: killed");
+}
+
+TEST(Verdict, QueuesAgainWhileRetriesAreLeft) {
+  auto facts = Good();
+  facts.status = ExitStatus{3, 0};
+  facts.retries = 2;
+  facts.failures = 1;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued);
+  facts.failures = 2;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
+}
+
+TEST(Verdict, TheManagersReasonWinsOverTheExitStatus) {
+  auto facts = Good();
+  facts.stop = StopReason::kCancelled;
+  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kCancelled, TrialState::kQueued, "cancelled"}));
+  facts.stop = StopReason::kPruned;
+  facts.status = ExitStatus{1, 0};
+  EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
+  facts.stop = StopReason::kPaused;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kPaused);
+}
+
+}  // namespace
+}  // namespace slipway::ensemble
