@@ -1,0 +1,22 @@
+/// What the launcher tells the trainer through the environment.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace fashion {
+
+struct Settings {
+  std::filesystem::path train_data;
+  std::optional<std::filesystem::path> test_data;
+  double validation_fraction = 0.1;
+  std::uint64_t validation_seed = 1;
+  std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
+  bool checkpoints = false;                  ///< there is a place for them
+};
+
+/// Errors: UsageError naming the variable and who should have set it.
+Settings ReadSettings();
+
+}  // namespace fashion
