@@ -42,8 +42,9 @@ class Dataset {
   /// `path` is a staged directory (its manifest.json lists the files), a directory of data files without a manifest
   /// (all *.tfrecord, or all *.h5 and *.hdf5), or one file. The format is recognised by content.
   /// Cost:   TFRecord: one pass over the record headers; HDF5: the metadata.
-  /// Errors: Error(kEnvironment): nothing there, a damaged or compressed file, sizes or record counts that differ from
-  ///         the manifest, a manifest path outside the directory, files of different formats or fields.
+  /// Errors: Error(kEnvironment): nothing there, no records, a damaged or compressed file, a first record that is no
+  ///         Example, sizes or record counts that differ from the manifest, a manifest path outside the directory,
+  ///         files of different formats or fields.
   static Dataset Open(const std::filesystem::path& path);
   /// The same from given files; they are sorted by name.
   static Dataset OpenFiles(std::vector<std::filesystem::path> files);
@@ -56,14 +57,15 @@ class Dataset {
   std::uint64_t record_count() const;
   /// The files in record order.
   const std::vector<std::filesystem::path>& files() const;
-  /// The fields of the first record, sorted by name; empty without records.
+  /// The fields of the first record, sorted by name.
   const std::vector<FieldInfo>& fields() const;
   /// Errors: Error(kUsage) naming the fields that exist.
   const FieldInfo& Field(std::string_view name) const;
 
   /// Fills `out` with the values of `field` for each of `records`, one record after the other.
   ///
-  /// Shape:  every record has out.size() / records.size() values, exactly.
+  /// Shape:  every record has out.size() / records.size() values, exactly. The kinds are those of FieldInfo; ReadInts
+  ///         also reads HDF5 datasets of bytes (labels are often stored so).
   /// Cost:   TFRecord: checks the record's CRC32C, no allocation per value; HDF5: one read for each run of
   ///         consecutive records.
   /// Errors: Error(kEnvironment) naming file and record: damaged, field missing, other kind or count;

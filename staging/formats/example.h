@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,8 +61,12 @@ class ExampleView {
 
 /// Reads `record`; unknown fields are skipped. The result points into `record`.
 /// Cost:   one pass over the fields; bytes values are not touched.
-/// Errors: Error(kEnvironment) when the bytes are not an Example; it says at which byte reading stopped.
+/// Errors: Error(kEnvironment) when the bytes are not an Example.
 ExampleView ParseExample(std::span<const std::byte> record);
+
+/// Only the feature `name` of `record`, the others are skipped: cheaper than ParseExample, and without allocation.
+/// Nothing when the record has no such feature. Errors: those of ParseExample.
+std::optional<FeatureView> FindFeature(std::span<const std::byte> record, std::string_view name);
 
 /// Builds the bytes of one Example. Numbers are packed; features stand in the order they were added.
 class ExampleBuilder {
