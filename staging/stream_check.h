@@ -19,8 +19,8 @@ std::string_view DataFormatName(DataFormat format);
 std::optional<DataFormat> ParseDataFormat(std::string_view name);
 
 struct StreamSummary {
-  std::optional<std::uint64_t> records;        ///< nothing where the format has no cheap count
-  std::vector<std::uint64_t> record_offsets;   ///< byte offset of every record's header (TFRecord), else empty
+  std::optional<std::uint64_t> records;       ///< nothing where the format has no cheap count
+  std::vector<std::uint64_t> record_offsets;  ///< byte offset of every record's header (TFRecord), else empty
 };
 
 /// Feed it all bytes of a file in order, in pieces of any size; then Finish().

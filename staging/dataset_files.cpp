@@ -1,0 +1,125 @@
+#include "staging/dataset_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "staging/formats/detect.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kManifestName = "manifest.json";
+constexpr auto kManifestSchema = "slipway.manifest/1";
+
+[[noreturn]] void ThrowManifest(const fs::path& manifest, std::string_view what) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}", manifest.string(), what), "stage the dataset again");
+}
+
+/// `name` comes from a file that others may have written.
+fs::path PathInside(const fs::path& directory, const std::string& name, const fs::path& manifest) {
+  const fs::path relative(name);
+  const bool climbs = std::ranges::find(relative, fs::path("..")) != relative.end();
+  if (name.empty() || relative.is_absolute() || climbs || !LiesWithin(directory / relative, directory)) {
+    ThrowManifest(manifest, fmt::format("the file '{}' does not lie in the dataset's directory", name));
+  }
+  return directory / relative;
+}
+
+std::optional<std::uint64_t> OptionalCount(const Json& entry, const char* key) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || found->is_null()) return {};
+  return found->get<std::uint64_t>();
+}
+
+DatasetFiles ParseManifest(const Json& document, const fs::path& directory, const fs::path& manifest) {
+  if (document.at("schema") != kManifestSchema) {
+    ThrowManifest(manifest,
+                  fmt::format("expected the schema {}, found {}", kManifestSchema, document["schema"].dump()));
+  }
+  const auto format = ParseDataFormat(document.at("format").get<std::string>());
+  if (!format) ThrowManifest(manifest, fmt::format("unknown format {}", document["format"].dump()));
+  DatasetFiles result{*format, {}};
+  for (const auto& entry : document.at("files")) {
+    result.files.push_back({PathInside(directory, entry.at("path").get<std::string>(), manifest),
+                            OptionalCount(entry, "bytes"), OptionalCount(entry, "records")});
+  }
+  if (result.files.empty()) ThrowManifest(manifest, "it lists no files");
+  return result;
+}
+
+DatasetFiles ReadManifest(const fs::path& directory) {
+  const auto manifest = directory / kManifestName;
+  try {
+    auto result = ParseManifest(Json::parse(ReadFile(manifest)), directory, manifest);
+    std::ranges::sort(result.files, {}, &DatasetFile::path);
+    return result;
+  } catch (const Json::exception& error) {
+    ThrowManifest(manifest, fmt::format("it is not a manifest: {}", error.what()));
+  }
+}
+
+bool HasDataSuffix(const fs::path& path) {
+  const auto extension = path.extension();
+  return extension == ".tfrecord" || extension == ".tfrecords" || extension == ".h5" || extension == ".hdf5";
+}
+
+DatasetFiles FilesOfDirectory(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const bool hidden = entry.path().filename().string().starts_with('.');
+    if (!hidden && entry.is_regular_file() && HasDataSuffix(entry.path())) files.push_back(entry.path());
+  }
+  if (files.empty()) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' holds neither a {} nor *.tfrecord or *.h5 files", directory.string(), kManifestName));
+  }
+  return DescribeFiles(std::move(files));
+}
+
+}  // namespace
+
+DatasetFiles FindDatasetFiles(const fs::path& path) {
+  try {
+    if (!fs::is_directory(path)) return DescribeFiles({path});
+    return fs::exists(path / kManifestName) ? ReadManifest(path) : FilesOfDirectory(path);
+  } catch (const fs::filesystem_error& error) {
+    throw SystemError(error.code().value(), fmt::format("cannot look into '{}'", path.string()));
+  }
+}
+
+DatasetFiles DescribeFiles(std::vector<fs::path> files) {
+  if (files.empty()) throw Error(ErrorKind::kEnvironment, "a dataset needs at least one file");
+  std::ranges::sort(files);
+  DatasetFiles result{DetectFormat(files.front()), {}};
+  for (auto& file : files) {
+    const auto format = DetectFormat(file);
+    if (format != result.format) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", result.files.front().path.string(),
+                              DataFormatName(result.format), file.string(), DataFormatName(format)));
+    }
+    result.files.push_back({std::move(file), {}, {}});
+  }
+  return result;
+}
+
+void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records) {
+  if (file.bytes && *file.bytes != bytes) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' has {} bytes, its manifest promises {}", file.path.string(), bytes, *file.bytes));
+  }
+  if (file.records && records && *file.records != *records) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has {} records, its manifest promises {}",
+                                                     file.path.string(), *records, *file.records));
+  }
+}
+
+}  // namespace slipway::staging

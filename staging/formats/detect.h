@@ -1,0 +1,15 @@
+/// Which format a file has, by looking into it.
+#pragma once
+
+#include <filesystem>
+
+#include "staging/stream_check.h"
+
+namespace slipway::staging {
+
+/// By content: an HDF5 signature, or a first TFRecord header whose length fits its CRC. Where that says nothing (a
+/// damaged or empty file) by the name's end: .tfrecord, .tfrecords, .h5, .hdf5; else kRaw. Errors: SystemError when the
+/// file cannot be read.
+DataFormat DetectFormat(const std::filesystem::path& path);
+
+}  // namespace slipway::staging
