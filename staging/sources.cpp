@@ -63,7 +63,7 @@ std::vector<fs::path> MatchesOf(const fs::path& pattern) {
   GlobResult result;
   glob_failure.reset();
   const int code = ::glob(pattern.c_str(), GLOB_NOSORT, StopAtError, &result.matches);
-  if (glob_failure) throw *glob_failure;
+  if (glob_failure) throw SystemError(*glob_failure);
   if (code == GLOB_NOMATCH) Refuse(pattern, "no file matches the pattern", "check the path and the pattern");
   if (code != 0) Refuse(pattern, "the pattern cannot be searched");
   std::vector<fs::path> paths(result.matches.gl_pathv, result.matches.gl_pathv + result.matches.gl_pathc);

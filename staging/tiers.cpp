@@ -183,6 +183,7 @@ Room RoomIn(const fs::path& path) {
 
 std::vector<TierState> DiscoverTiers(const std::vector<std::string>& wanted) {
   std::vector<TierState> states;
+  states.reserve(wanted.size());
   for (const auto& name : wanted) states.push_back(Discover(name));
   return states;
 }
