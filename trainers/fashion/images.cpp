@@ -30,7 +30,7 @@ void Images::Fill(std::span<const std::uint64_t> records, std::span<float> pixel
   for (std::size_t i = 0; i < records.size(); ++i) {
     const auto* from = pixels_.data() + records[i] * kPixels;
     auto* to = pixels.data() + i * kPixels;
-    for (int p = 0; p < kPixels; ++p) to[p] = std::to_integer<float>(from[p]) * (1.0f / 255.0f);
+    for (int p = 0; p < kPixels; ++p) to[p] = static_cast<float>(std::to_integer<int>(from[p])) * (1.0f / 255.0f);
     labels[i] = labels_[records[i]];
   }
 }
