@@ -15,7 +15,7 @@
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
 #include "launcher/monitor/log_tail.h"
-#include "launcher/monitor/pattern.h"
+#include "launcher/monitor/pattern_metrics.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -93,26 +93,17 @@ class Job::Watch {
 
   /// What the pattern finds is kept in metrics.jsonl too, so that the run folder tells all.
   void TakeMatch(std::string_view line) {
-    auto values = pattern_->Match(line);
-    if (values.empty()) return;
-    MetricsLine metrics;
-    metrics.step = static_cast<std::int64_t>(matches_++);
-    if (const auto step = values.find("step"); step != values.end()) {
-      metrics.step = static_cast<std::int64_t>(step->second);
-      values.erase(step);
-    }
-    if (const auto epoch = values.find("epoch"); epoch != values.end()) metrics.epoch = epoch->second;
-    metrics.values = std::move(values);
+    const auto metrics = pattern_->Take(line);
+    if (!metrics) return;
     const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
-    WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
-    observer_.OnMetrics(metrics);
+    WriteAll(file.get(), FormatMetricsLine(*metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+    observer_.OnMetrics(*metrics);
   }
 
   JobObserver& observer_;
   AttemptPlace place_;
   LogLines lines_;
-  std::optional<Pattern> pattern_;
-  std::size_t matches_ = 0;
+  std::optional<PatternMetrics> pattern_;
   std::map<std::string, LineFollower> followers_;
   std::optional<DirectoryWatch> directory_;
 };

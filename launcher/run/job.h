@@ -34,7 +34,7 @@ struct JobRequest {
   const Plan& plan;
   AttemptPlace place;
   StagedDirectories data;
-  Json parameters;
+  const Json& parameters;  ///< used while the job is made, not kept
   LogLines lines = LogLines::kFollow;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/checkpoint.h"
 #include "core/files.h"
+#include "launcher/run/attempt_files.h"
 #include "launcher/run/orphan.h"
 
 namespace slipway::launcher {
@@ -24,7 +25,6 @@ class LocalTrialRunner::Running final : public JobObserver {
       : events_(events),
         trial_(start.trial),
         attempt_(start.attempt),
-        folder_(place.run),
         job_(context.loop, {context.plan, std::move(place), context.data, start.parameters, LogLines::kLeave}, *this) {}
 
   Job& job() { return job_; }
@@ -47,7 +47,6 @@ class LocalTrialRunner::Running final : public JobObserver {
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
-  std::filesystem::path folder_;
   bool ended_ = false;
   Job job_;
 };
@@ -59,13 +58,13 @@ LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context) {
 
 LocalTrialRunner::~LocalTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 
-AttemptPlace LocalTrialRunner::PlaceOf(const TrialStart& start) const {
+AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   AttemptPlace place;
-  place.run = context_.folder.trials() / fmt::format("{:05}", start.trial);
-  place.attempt = start.attempt;
-  place.directory = place.run / fmt::format("attempt-{}", start.attempt);
+  place.run = context_.folder.trials() / fmt::format("{:05}", trial);
+  place.attempt = attempt;
+  place.directory = place.run / fmt::format("attempt-{}", attempt);
   place.checkpoints = place.run / "checkpoints";
-  if (start.attempt > 1) {
+  if (attempt > 1) {
     if (const auto newest = NewestCheckpoint(place.checkpoints)) place.resume_from = newest->directory;
   }
   return place;
@@ -73,7 +72,7 @@ AttemptPlace LocalTrialRunner::PlaceOf(const TrialStart& start) const {
 
 ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
-    auto place = PlaceOf(start);
+    auto place = PlaceOf(start.trial, start.attempt);
     MakeDirectories(place.run);
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
@@ -96,6 +95,21 @@ void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
 }
 
 void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
+
+std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt) {
+  const auto directory = PlaceOf(trial, attempt).directory;
+  const auto& spec = context_.plan.spec();
+  std::vector<TrialEvent> events;
+  for (const auto& line : ReadMetrics(directory, spec.train.metrics)) {
+    for (const auto& [name, value] : line.values) {
+      events.push_back(TrialMetric{trial, attempt, line.step, line.epoch, name, value});
+    }
+  }
+  if (const auto end = ReadEnd(directory, spec.launch.ranks())) {
+    events.push_back(TrialEnded{trial, attempt, *end, end->Success() ? "" : end->Describe()});
+  }
+  return events;
+}
 
 std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
   if (events_.empty()) context_.loop.RunOnce(limit);

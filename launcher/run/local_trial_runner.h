@@ -20,12 +20,13 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   void Release(ensemble::TrialNumber trial) override;
   void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
   void EndOrphan(const ProcessIdentity& identity) override;
+  std::vector<ensemble::TrialEvent> Recover(ensemble::TrialNumber trial, int attempt) override;
   std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
 
  private:
   class Running;
 
-  AttemptPlace PlaceOf(const ensemble::TrialStart& start) const;
+  AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
 
   RunContext& context_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;

@@ -24,7 +24,7 @@ inline constexpr char kStop[] = "stop";
 inline constexpr int kNotRun = 76;
 
 /// The rank's log and the record of its end, in the attempt's folder. Arguments: folder, rank.
-/// The record holds "CODE SIGNAL" and appears whole or not at all, when the program has ended by itself or by order.
+/// The record holds "CODE SIGNAL"; it appears whole or not at all, and only when the program has ended by itself.
 inline constexpr char kLogName[] = "%s/rank-%05d.log";
 inline constexpr char kExitName[] = "%s/rank-%05d.exit";
 

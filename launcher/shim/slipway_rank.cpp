@@ -43,6 +43,7 @@ struct Rank {
 struct Ended {
   int code;
   int signal;
+  bool by_itself;  ///< nobody had asked for it
 };
 
 [[noreturn]] void Fail(const char* what) {
@@ -187,6 +188,8 @@ class Ending {
     kill(-group_, SIGCONT);  // a stopped program must hear it, too
   }
 
+  bool begun() const { return begun_; }
+
   /// For poll(): -1 while there is nothing to wait for.
   int MillisecondsLeft() const {
     if (!begun_ || killed_) return -1;
@@ -234,8 +237,8 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   kill(-pid, SIGKILL);
   int wait_status = 0;
   waitpid(pid, &wait_status, 0);
-  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status)};
-  return {WEXITSTATUS(wait_status), 0};
+  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status), !ending.begun()};
+  return {WEXITSTATUS(wait_status), 0, !ending.begun()};
 }
 
 void Record(const Settings& settings, int rank, const Ended& ended) {
@@ -281,7 +284,7 @@ int Run(const Settings& settings, int channel) {
   }
   Say(channel, "%s %d\n", kStarted, static_cast<int>(started.pid));
   const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
-  Record(settings, rank.rank, ended);
+  if (ended.by_itself) Record(settings, rank.rank, ended);
   Say(channel, "%s %d %d\n", kExited, ended.code, ended.signal);
   return ended.signal != 0 ? 128 + ended.signal : ended.code;
 }

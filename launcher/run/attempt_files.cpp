@@ -1,0 +1,51 @@
+#include "launcher/run/attempt_files.h"
+
+#include <cstdio>
+
+#include "core/files.h"
+#include "launcher/monitor/line_follower.h"
+#include "launcher/monitor/pattern_metrics.h"
+#include "launcher/shim/protocol.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path RankFile(const char* format, const fs::path& directory, int rank) {
+  char name[4096];
+  std::snprintf(name, sizeof name, format, directory.c_str(), rank);
+  return name;
+}
+
+std::optional<ExitStatus> ReadRecord(const fs::path& path) {
+  const auto text = ReadFileIfPresent(path);
+  ExitStatus status;
+  if (!text || std::sscanf(text->c_str(), "%d %d", &status.code, &status.signal) != 2) return {};
+  return status;
+}
+
+}  // namespace
+
+std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpec& source) {
+  std::vector<MetricsLine> metrics;
+  std::optional<PatternMetrics> pattern;
+  if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern);
+  const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
+  LineFollower(file, [&](std::string_view line) {
+    if (auto found = pattern ? pattern->Take(line) : ParseMetricsLine(line)) metrics.push_back(std::move(*found));
+  }).Finish();
+  return metrics;
+}
+
+std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
+  ExitStatus end;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto status = ReadRecord(RankFile(shim::kExitName, directory, rank));
+    if (!status) return {};
+    if (!status->Success()) end = *status;
+  }
+  return end;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,20 @@
+/// What the folder of a past attempt tells: its metrics, and whether it had ended by itself.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/metrics_line.h"
+#include "core/process.h"
+#include "launcher/spec/spec.h"
+
+namespace slipway::launcher {
+
+/// All metrics of the attempt in `directory`, from metrics.jsonl or from what rank 0 printed.
+std::vector<MetricsLine> ReadMetrics(const std::filesystem::path& directory, const MetricsSpec& source);
+
+/// How the attempt ended, if every one of its ranks had ended by itself: a failed rank's status, else success.
+std::optional<ExitStatus> ReadEnd(const std::filesystem::path& directory, int ranks);
+
+}  // namespace slipway::launcher
