@@ -34,6 +34,7 @@ class Manager {
     EndOrphan(state_.job);
     BecomeManager();
     const auto result = Perform();
+    Unstage();
     WriteDown(result);
     Announce(result);
     return OutcomeExitCode(result.phase);
@@ -73,6 +74,7 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
+    Unstage();
     WriteDown(failed);
     throw;
   }
@@ -113,6 +115,16 @@ class Manager {
                                        {"seconds", staged.elapsed.count()}});
     directories_.emplace_back(staged.name, staged.directory);
     staged_.push_back(std::move(staged));
+  }
+
+  /// Gives the leases back; data kept for this run only is removed, unless another run uses it.
+  void Unstage() {
+    staged_.clear();
+    for (std::size_t i = 0; i < plan_.data.size(); ++i) {
+      const auto& plan = plan_.data[i];
+      const bool ours = plan_.spec().data[i].keep == Keep::kJob && !plan.root.empty();
+      if (ours) staging::RemoveGeneration(plan.root, plan.generation);
+    }
   }
 
   void WriteDown(const RunResult& result) {

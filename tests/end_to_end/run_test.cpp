@@ -1,0 +1,213 @@
+// The main job as a user does it: one spec, the real program, real ranks.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "core/files.h"
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+constexpr auto kSleeper = "[sh, -c, 'touch started; sleep 60']";
+
+TEST(Run, ShowsTheRanksLinesAndSucceeds) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo hello from $RANK of $WORLD_SIZE']", 2);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("[0] hello from 0 of 2"));
+  EXPECT_THAT(ran.output, HasSubstr("[1] hello from 1 of 2"));
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+}
+
+TEST(Run, LeavesOutThePrefixOnRequest) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[echo, plain]");
+  EXPECT_THAT(place.Slipway({"run", "exp.yaml", "--no-prefix"}).output, testing::StartsWith("plain\n"));
+}
+
+TEST(Run, GivesTheProgramItsArgumentsAndItsEnvironment) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo $SLIPWAY_PARAMS; echo \"$@\"; test -d $SLIPWAY_CHECKPOINT_DIR', program]",
+                  1, "  args: {lr: 0.01, name: 'two words; $(touch pwned)'}");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--no-prefix"});
+  EXPECT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr(R"({"lr":0.01,"name":"two words; $(touch pwned)"
+})"));
+  EXPECT_THAT(ran.output, HasSubstr("--lr 0.01 --name two words; $(touch pwned)"));
+EXPECT_FALSE(fs::exists(place / "pwned"));
+}
+
+TEST(Run, FindsMetricsInTheOutputOfAnyProgram) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: 0.5; echo FoM: 0.25']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_EQ(Json::parse(ran.output)["metrics"]["objective"], 0.25);
+}
+
+TEST(Run, NamesTheRankThatFailedAndShowsTheEndOfItsLog) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo before; if [ $RANK = 1 ]; then echo broken >&2; exit 3; fi; sleep 60']",
+                  2);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("rank 1 on"));
+  EXPECT_THAT(ran.output, HasSubstr("exit status 3"));
+  EXPECT_THAT(ran.output, HasSubstr("broken"));
+  const auto status = place.Slipway({"status"});
+  EXPECT_EQ(status.status.code, 1);
+  EXPECT_THAT(status.output, HasSubstr("rank 1 on"));
+}
+
+TEST(Run, NamesTheSignalThatEndedARank) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'kill -SEGV $$']");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("signal 11 (SIGSEGV)"));
+}
+
+TEST(Run, RefusesAProgramThatDoesNotExistBeforeAnythingStarts) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[no-such-program]");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 3);
+  EXPECT_THAT(ran.errors, HasSubstr("no-such-program"));
+  EXPECT_FALSE(fs::exists(place / "runs"));
+}
+
+TEST(Run, SaysWhatToInstallWhenThereIsNoMpi) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[/bin/true]", 2);
+  place.SetVariable("PATH", (place / "bin").string());
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 3);
+  EXPECT_THAT(ran.errors, HasSubstr("mpirun"));
+  EXPECT_THAT(ran.errors, HasSubstr("openmpi-bin"));
+}
+
+TEST(Run, CancelsOnCtrlC) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kSleeper, 2);
+  auto run = place.Start(
+      {"run", "exp.yaml", "--set", "train.metrics.from=stdout", "--set", "train.metrics.pattern='(?<x>\\d+)'"});
+  place.WaitForFile(place / "started");
+  run.Signal(SIGINT);
+  const auto status = run.WaitFor(std::chrono::seconds(10));
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 130);
+  EXPECT_EQ(place.Status()["phase"], "cancelled");
+}
+
+TEST(Run, CancelsAtAnyMoment) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sleep, '60']", 2);
+  for (const int milliseconds : {0, 5, 15, 30, 60, 120}) {
+    auto run = place.Start(
+        {"run", "exp.yaml", "--set", "train.metrics.from=stdout", "--set", "train.metrics.pattern='(?<x>\\d+)'"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    run.Signal(SIGTERM);
+    const auto status = run.WaitFor(std::chrono::seconds(10));
+    ASSERT_TRUE(status.has_value()) << milliseconds;
+    // Before the run exists, the signal ends the program as it ends any other.
+    EXPECT_TRUE(status->code == 130 || status->signal == SIGTERM) << milliseconds << ": " << status->Describe();
+  }
+  const auto listed = Json::parse(place.Slipway({"ls", "--json"}).output);
+  for (const auto& run : listed["runs"]) EXPECT_NE(run["phase"], "running");
+}
+
+TEST(Run, StartsAgainAfterAFailureAsOftenAsAllowed) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'test $SLIPWAY_ATTEMPT = 3']", 1, "resilience: {max_restarts: 2}");
+  EXPECT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  EXPECT_EQ(place.Status()["attempt"], 3);
+}
+
+TEST(Run, EndsAtItsTimeLimit) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sleep, '60']", 1, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
+}
+
+TEST(Run, ReadsAsLostWhenItsManagerWasKilledAndResumes) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'touch started; test $SLIPWAY_ATTEMPT = 2 || sleep 60']", 2);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForFile(place / "started");
+  run.Signal(SIGKILL);
+  run.Wait();
+  const auto status = place.Slipway({"status", "--json"});
+  EXPECT_EQ(status.status.code, 1);
+  EXPECT_EQ(Json::parse(status.output)["phase"], "lost");
+  const auto resumed = place.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
+  EXPECT_EQ(place.Status()["attempt"], 2);
+}
+
+TEST(Run, AnswersAUsageErrorWithTwo) {
+  Workplace place;
+  EXPECT_EQ(place.Slipway({"run"}).status.code, 2);
+  EXPECT_EQ(place.Slipway({"runn", "exp.yaml"}).status.code, 2);
+  EXPECT_EQ(place.Slipway({"status", "nothing"}).status.code, 2);
+  const auto json = place.Slipway({"status", "nothing", "--json"});
+  EXPECT_EQ(Json::parse(json.output)["schema"], "slipway.error/1");
+}
+
+TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.3; echo done']");
+  const auto submitted = place.Slipway({"submit", "exp.yaml", "-q"});
+  ASSERT_EQ(submitted.status.code, 0) << submitted.errors;
+  const auto id = submitted.output.substr(0, submitted.output.find('\n'));
+  EXPECT_EQ(place.Slipway({"wait", id, "--timeout", "20ms"}).status.code, 75);
+  EXPECT_EQ(place.Slipway({"wait", id}).status.code, 0);
+  EXPECT_EQ(place.Slipway({"logs", id}).output, "[0] done\n");
+}
+
+TEST(Submit, CanBeFollowedAndCancelled) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo begun; touch started; sleep 60']", 1,
+                  "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+  ASSERT_EQ(place.Slipway({"submit", "exp.yaml"}).status.code, 0);
+  auto logs = place.Start({"logs", "-f"});
+  place.WaitForFile(place / "started");
+  EXPECT_EQ(place.Slipway({"cancel", "last"}).status.code, 0);
+  ASSERT_TRUE(logs.WaitFor(std::chrono::seconds(5)).has_value());
+  EXPECT_EQ(ReadFile(place / "output.log"), "[0] begun\n");
+  EXPECT_EQ(place.Slipway({"status"}).status.code, 130);
+}
+
+TEST(Submit, RefusesASecondManager) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kSleeper, 1, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+  ASSERT_EQ(place.Slipway({"submit", "exp.yaml"}).status.code, 0);
+  place.WaitForFile(place / "started");
+  const auto resumed = place.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 4);
+  EXPECT_THAT(resumed.errors, HasSubstr("is managed by process"));
+  place.Slipway({"cancel", "last"});
+}
+
+TEST(Plan, ShowsTheCommandAndStartsNothing) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[python3, train.py]", 2, "  args: {lr: 0.1}");
+  const auto planned = place.Slipway({"plan", "exp.yaml"});
+  EXPECT_EQ(planned.status.code, 0) << planned.errors;
+  EXPECT_THAT(planned.output, HasSubstr("mpirun -n 2"));
+  EXPECT_THAT(planned.output, HasSubstr("python3 train.py --lr 0.1"));
+  EXPECT_FALSE(fs::exists(place / "runs"));
+}
+
+}  // namespace
+}  // namespace slipway::test
