@@ -24,7 +24,8 @@ struct Diagnostic {
   std::string suggestion;  ///< the nearest valid key or word, or empty
 };
 
-/// "file:line:column: error: message", the line, a caret, "did you mean 'x'?". `severity` is "error" or "warning".
+/// "file:line:column: error: message", the line, a caret, "did you mean 'x'?". `severity` is "error", "warning" or
+/// empty (for a warning that goes through Output::Warn, which writes the word itself).
 std::string RenderDiagnostic(const Diagnostic& diagnostic, std::string_view severity);
 Json DiagnosticToJson(const Diagnostic& diagnostic);
 
@@ -33,8 +34,7 @@ class SpecError : public Error {
  public:
   explicit SpecError(std::vector<Diagnostic> diagnostics, ErrorKind kind = ErrorKind::kUsage);
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
-  /// `slipway.error/1` with `diagnostics`.
-  Json Document() const;
+  void AddToDocument(Json& document) const override;
 
  private:
   std::vector<Diagnostic> diagnostics_;
@@ -64,6 +64,9 @@ std::vector<std::filesystem::path> SettingsFiles();
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
+
+/// The typed form of `resolved`, as it is stored in plan.json. Errors: kInternal when it is not one.
+Spec BuildSpec(const Json& resolved);
 
 /// What the machine lacks to run this spec: data, programs, mpirun, tiers that cannot be written, the engine.
 /// Kind kEnvironment for each; empty when all is there. Cost: one directory listing for each data source.

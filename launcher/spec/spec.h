@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/units.h"
@@ -16,14 +15,8 @@
 
 namespace slipway::launcher {
 
-/// A value of `train.args` as written: the type is kept.
-using Scalar = std::variant<bool, std::int64_t, double, std::string>;
 /// Names in the order of the file.
-using NamedScalars = std::vector<std::pair<std::string, Scalar>>;
 using NamedStrings = std::vector<std::pair<std::string, std::string>>;
-
-/// The text of a scalar as it appears behind `--name` or for a `{name}` placeholder.
-std::string ScalarText(const Scalar& scalar);
 
 enum class DataFormat { kTfRecord, kHdf5 };
 enum class Distribution { kReplicate, kShard, kNodeShard };
@@ -38,7 +31,7 @@ struct TierSpec {
 
 struct DatasetSpec {
   std::string name;                  ///< key under `data`: "train", "test"
-  std::vector<std::string> sources;  ///< absolute paths; the last component may be a pattern with * ? [ ]
+  std::vector<std::string> sources;  ///< absolute; may be patterns with * ? [ ]
   DataFormat format = DataFormat::kTfRecord;
   std::vector<TierSpec> tiers;  ///< in order of preference, never empty
   Distribution distribute = Distribution::kReplicate;
@@ -89,7 +82,7 @@ struct TrainSpec {
   std::string program;               ///< a bundled trainer (libexec/slipway/trainers/NAME), or empty
   std::vector<std::string> command;  ///< any program with its arguments, or empty; exactly one of the two is given
   std::optional<ValidationSpec> validation;
-  NamedScalars args;
+  ensemble::Point args;  ///< in the order of the file; the types of the values are kept
   MetricsSpec metrics;
 };
 
