@@ -43,7 +43,8 @@ std::string_view SourceText::Line(int line) const {
 }
 
 int Sources::Add(std::string name, std::string text, std::filesystem::path directory) {
-  SourceText source{std::move(name), std::move(text), std::move(directory), {0}};
+  SourceText source{std::move(name), std::move(text), std::move(directory)};
+  source.line_starts.push_back(0);
   for (std::size_t i = 0; i < source.text.size(); ++i) {
     if (source.text[i] == '\n') source.line_starts.push_back(i + 1);
   }
@@ -51,8 +52,16 @@ int Sources::Add(std::string name, std::string text, std::filesystem::path direc
   return static_cast<int>(texts_.size()) - 1;
 }
 
+int Sources::AddOverride(std::string text) {
+  const int index = Add("--set", std::move(text), std::filesystem::current_path());
+  texts_.back().is_override = true;
+  return index;
+}
+
+bool Report::IsFull() const { return errors_.size() >= kMostRemarks; }
+
 void Report::Error(const Place& place, std::string message, std::string suggestion) {
-  if (errors_.size() >= kMostRemarks) return;
+  if (IsFull()) return;
   Diagnostic diagnostic = At(place);
   diagnostic.message = std::move(message);
   diagnostic.suggestion = std::move(suggestion);

@@ -23,7 +23,8 @@ struct SourceText {
   std::string name;
   std::string text;
   std::filesystem::path directory;  ///< where its relative paths start
-  std::vector<std::size_t> line_starts;
+  bool is_override = false;         ///< a `--set` of the command line
+  std::vector<std::size_t> line_starts = {};
 
   /// Line from 1, without its end; empty outside the text.
   std::string_view Line(int line) const;
@@ -32,6 +33,8 @@ struct SourceText {
 class Sources {
  public:
   int Add(std::string name, std::string text, std::filesystem::path directory);
+  /// `text` is KEY=VALUE; relative paths start at the working directory.
+  int AddOverride(std::string text);
   const SourceText& operator[](int index) const { return texts_[static_cast<std::size_t>(index)]; }
 
  private:
@@ -46,6 +49,8 @@ class Report {
   void Error(const Place& place, std::string message, std::string suggestion = {});
   void Warn(const Place& place, std::string message);
   bool HasErrors() const { return !errors_.empty(); }
+  /// Further errors are dropped.
+  bool IsFull() const;
   /// In the order of the sources and lines; the first 100.
   std::vector<Diagnostic> TakeErrors() { return Sorted(std::move(errors_)); }
   std::vector<Diagnostic> TakeWarnings() { return Sorted(std::move(warnings_)); }

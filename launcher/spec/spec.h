@@ -57,6 +57,7 @@ struct LaunchSpec {
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
+  std::optional<Bytes> memory_per_rank;
   std::optional<Seconds> time_limit;
   SlurmSpec slurm;
   std::vector<std::string> modules;
