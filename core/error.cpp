@@ -28,6 +28,8 @@ void Error::AddContext(std::string line) {
   Compose();
 }
 
+void Error::AddToDocument(Json&) const {}
+
 void Error::Compose() {
   text_ = message_;
   for (const auto& line : context_) text_ += "\n  " + line;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+
 namespace slipway {
 
 /// Why an operation ended. The value is the exit code of the program.
@@ -37,6 +39,8 @@ class Error : public std::exception {
   const std::vector<std::string>& context() const { return context_; }
 
   void AddContext(std::string line);
+  /// Adds what only this kind of error knows to its `slipway.error/1` document.
+  virtual void AddToDocument(Json& document) const;
   /// The whole text: message, context lines, next step.
   const char* what() const noexcept override { return text_.c_str(); }
 

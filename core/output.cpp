@@ -9,8 +9,10 @@
 namespace slipway {
 
 Json ErrorDocument(const Error& error) {
-  return Json{{"schema", "slipway.error/1"}, {"kind", ErrorKindName(error.kind())}, {"exit_code", error.exit_code()},
-              {"message", error.message()},  {"context", error.context()},          {"next_step", error.next_step()}};
+  Json document{{"schema", "slipway.error/1"}, {"kind", ErrorKindName(error.kind())}, {"exit_code", error.exit_code()},
+                {"message", error.message()},  {"context", error.context()},          {"next_step", error.next_step()}};
+  error.AddToDocument(document);
+  return document;
 }
 
 namespace {

@@ -70,9 +70,7 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
                               "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
   AddSpecOptions(validate, arguments);
   validate->callback([&] {
-    const auto selection = SelectionOf(arguments);
-    arguments.validate = {selection.spec, selection.overrides};
-    arguments.command = [&](Session& session) { return Validate(arguments.validate, session.output); };
+    arguments.command = [&](Session& session) { return Validate(SelectionOf(arguments), session); };
   });
 }
 
@@ -196,10 +194,10 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   });
 }
 
-std::vector<CompletionCommand> CommandsOf(const CLI::App& app, const std::string& parent = {}) {
-  std::vector<CompletionCommand> commands;
+std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& parent = {}) {
+  std::vector<CommandWords> commands;
   for (const auto* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
-    CompletionCommand entry;
+    CommandWords entry;
     entry.name = parent.empty() ? command->get_name() : parent + " " + command->get_name();
     for (const auto* option : command->get_options()) {
       for (const auto& name : option->get_lnames()) entry.options.push_back("--" + name);
@@ -216,7 +214,7 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
                             "  slipway schema > slipway.schema.json\n  slipway schema --markdown");
   schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
   schema->callback(
-      [&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session.output); }; });
+      [&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session); }; });
 
   auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",
                                 "  source <(slipway completion bash)\n  slipway completion zsh > _slipway");
@@ -225,7 +223,7 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"bash", "zsh"}));
   completion->callback([&] {
     arguments.completion.commands = CommandsOf(app);
-    arguments.command = [&](Session& session) { return Completion(arguments.completion, session.output); };
+    arguments.command = [&](Session& session) { return Completion(arguments.completion, session); };
   });
 
   auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "  slipway bench launch --json");

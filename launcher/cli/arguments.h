@@ -7,16 +7,14 @@
 
 #include "core/output.h"
 #include "launcher/commands/bench.h"
-#include "launcher/commands/completion.h"
 #include "launcher/commands/data.h"
 #include "launcher/commands/logs.h"
 #include "launcher/commands/plan.h"
 #include "launcher/commands/run.h"
 #include "launcher/commands/runs.h"
-#include "launcher/commands/schema.h"
 #include "launcher/commands/session.h"
+#include "launcher/commands/spec.h"
 #include "launcher/commands/trials.h"
-#include "launcher/commands/validate.h"
 
 namespace CLI {
 class App;
@@ -41,7 +39,6 @@ struct Arguments {
   RunOptions run;
   ResumeOptions resume;
   ManageOptions manage;
-  ValidateOptions validate;
   SchemaOptions schema;
   CompletionOptions completion;
   DataInfoOptions data_info;

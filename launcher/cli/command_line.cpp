@@ -42,7 +42,7 @@ int Perform(const Arguments& arguments) {
   try {
     return arguments.command(session);
   } catch (const SpecError& error) {
-    output->Fail(error.Document(), error.what());
+    output->Fail(ErrorDocument(error), error.what());
     return error.exit_code();
   } catch (const Error& error) {
     output->Fail(error);

@@ -39,42 +39,69 @@ std::optional<double> ParseNumber(const std::string& text) {
   return value;
 }
 
+struct Compilation {
+  UniqueHandle<CodeTraits> code;  ///< null after an error
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+};
+
+Compilation Compile(const std::string& pattern) {
+  Compilation compilation;
+  compilation.code = UniqueHandle<CodeTraits>(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &compilation.error,
+                                                            &compilation.offset, nullptr));
+  return compilation;
+}
+
+std::string ErrorText(int error) {
+  PCRE2_UCHAR text[256];
+  pcre2_get_error_message(error, text, sizeof text);
+  return reinterpret_cast<const char*>(text);
+}
+
+/// Name -> number of the group.
+std::map<std::string, std::uint32_t> GroupsOf(const pcre2_code* code) {
+  std::uint32_t count = 0, entry_size = 0;
+  PCRE2_SPTR table = nullptr;
+  pcre2_pattern_info(code, PCRE2_INFO_NAMECOUNT, &count);
+  pcre2_pattern_info(code, PCRE2_INFO_NAMEENTRYSIZE, &entry_size);
+  pcre2_pattern_info(code, PCRE2_INFO_NAMETABLE, &table);
+  std::map<std::string, std::uint32_t> groups;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto* entry = table + i * entry_size;  // two bytes of number, then the name
+    groups[reinterpret_cast<const char*>(entry + 2)] = static_cast<std::uint32_t>(entry[0] << 8 | entry[1]);
+  }
+  return groups;
+}
+
 }  // namespace
+
+PatternInfo InspectPattern(const std::string& pattern) {
+  const auto compilation = Compile(pattern);
+  if (!compilation.code) return {ErrorText(compilation.error), compilation.offset, {}};
+  PatternInfo info;
+  for (const auto& [name, group] : GroupsOf(compilation.code.get())) info.names.push_back(name);
+  return info;
+}
 
 struct Pattern::Compiled {
   UniqueHandle<CodeTraits> code;
   UniqueHandle<MatchTraits> data;
   UniqueHandle<ContextTraits> context;
   std::map<std::string, std::uint32_t> groups;
-
-  void ReadGroupNames() {
-    std::uint32_t count = 0, entry_size = 0;
-    PCRE2_SPTR table = nullptr;
-    pcre2_pattern_info(code.get(), PCRE2_INFO_NAMECOUNT, &count);
-    pcre2_pattern_info(code.get(), PCRE2_INFO_NAMEENTRYSIZE, &entry_size);
-    pcre2_pattern_info(code.get(), PCRE2_INFO_NAMETABLE, &table);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto* entry = table + i * entry_size;  // two bytes of number, then the name
-      groups[reinterpret_cast<const char*>(entry + 2)] = static_cast<std::uint32_t>(entry[0] << 8 | entry[1]);
-    }
-  }
 };
 
 Pattern::Pattern(const std::string& pattern) : compiled_(std::make_unique<Compiled>()) {
-  int code = 0;
-  PCRE2_SIZE offset = 0;
-  compiled_->code = UniqueHandle<CodeTraits>(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), 0, &code, &offset, nullptr));
-  if (!compiled_->code) {
-    PCRE2_UCHAR text[256];
-    pcre2_get_error_message(code, text, sizeof text);
-    throw Error(ErrorKind::kUsage, fmt::format("the pattern '{}' is wrong at position {}: {}", pattern, offset,
-                                               reinterpret_cast<const char*>(text)));
+  auto compilation = Compile(pattern);
+  if (!compilation.code) {
+    throw Error(ErrorKind::kUsage, fmt::format("the pattern '{}' is wrong at position {}: {}", pattern,
+                                               compilation.offset, ErrorText(compilation.error)));
   }
+  compiled_->code = std::move(compilation.code);
   compiled_->data = UniqueHandle<MatchTraits>(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
   compiled_->context = UniqueHandle<ContextTraits>(pcre2_match_context_create(nullptr));
   pcre2_set_match_limit(compiled_->context.get(), kMatchLimit);
-  compiled_->ReadGroupNames();
+  compiled_->groups = GroupsOf(compiled_->code.get());
 }
 
 Pattern::Pattern(Pattern&&) noexcept = default;

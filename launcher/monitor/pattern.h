@@ -1,14 +1,24 @@
 /// A regular expression that finds metrics in the output of a program left as it is.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace slipway::launcher {
 
-/// PCRE2 with named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the line.
+/// Whether a pattern compiles, and which groups it names.
+struct PatternInfo {
+  std::string error;       ///< empty when the pattern compiles
+  std::size_t offset = 0;  ///< of the error, in bytes
+  std::vector<std::string> names;
+};
+PatternInfo InspectPattern(const std::string& pattern);
+
+/// PCRE2 with UTF-8 and named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the line.
 class Pattern {
  public:
   /// Errors: Error(kUsage) with the position in the pattern.

@@ -4,40 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
+#include "launcher/spec/command_line.h"
 
 namespace slipway::launcher {
 namespace {
-
-Json ToJsonValue(const Scalar& scalar) {
-  return std::visit([](const auto& value) { return Json(value); }, scalar);
-}
-
-std::string TextOf(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-/// Replaces each `{name}` that names a parameter; other braces stay as they are.
-std::string FillPlaceholders(const std::string& word, const Json& parameters, bool& used) {
-  std::string filled;
-  std::size_t at = 0;
-  while (at < word.size()) {
-    const auto end = word[at] == '{' ? word.find('}', at) : std::string::npos;
-    const auto name = end == std::string::npos ? std::string() : word.substr(at + 1, end - at - 1);
-    if (!name.empty() && parameters.contains(name)) {
-      filled += TextOf(parameters[name]);
-      used = true;
-      at = end + 1;
-    } else {
-      filled += word[at++];
-    }
-  }
-  return filled;
-}
-
-void AppendOptions(const Json& parameters, std::vector<std::string>& words) {
-  for (const auto& [name, value] : parameters.items()) {
-    words.push_back("--" + name);
-    words.push_back(TextOf(value));
-  }
-}
 
 std::string UpperCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -61,24 +31,15 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
 }  // namespace
 
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
-  Json effective = Json::object();
-  for (const auto& [name, value] : train.args) effective[name] = ToJsonValue(value);
+  auto effective = ensemble::ToJson(train.args);
   effective.update(parameters);
   return effective;
 }
 
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters) {
-  const auto effective = EffectiveParameters(train, parameters);
-  if (!train.program.empty()) {
-    std::vector<std::string> words{HelperProgram("trainers") / train.program};
-    AppendOptions(effective, words);
-    return words;
-  }
-  std::vector<std::string> words;
-  bool used_placeholder = false;
-  for (const auto& word : train.command) words.push_back(FillPlaceholders(word, effective, used_placeholder));
-  if (!used_placeholder) AppendOptions(effective, words);
-  return words;
+  const auto program =
+      train.program.empty() ? train.command : std::vector<std::string>{HelperProgram("trainers") / train.program};
+  return ExpandCommand(program, ensemble::PointFromJson(EffectiveParameters(train, parameters)));
 }
 
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,

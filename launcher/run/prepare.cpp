@@ -19,12 +19,17 @@ RunFolder PrepareRun(const Plan& plan) {
 
 Plan ReplanRun(const RunFolder& folder) {
   const auto stored = Json::parse(ReadFile(folder.plan_file()), nullptr, false);
-  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory")) {
+  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") || !stored.contains("spec_hash")) {
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),
                 "start the experiment again with: slipway run SPEC");
   }
-  auto document = SpecFromResolved(stored["spec"], folder.spec_file(), stored["spec_directory"].get<std::string>());
+  SpecDocument document;
+  document.spec = BuildSpec(stored["spec"]);
+  document.resolved = std::make_shared<const Json>(stored["spec"]);
   document.source = ReadFile(folder.spec_file());
+  document.file = folder.spec_file();
+  document.directory = stored["spec_directory"].get<std::string>();
+  document.spec_hash = stored["spec_hash"].get<std::string>();
   return MakePlan(std::move(document), folder.path().parent_path());
 }
 

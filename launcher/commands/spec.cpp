@@ -1,0 +1,102 @@
+#include "launcher/commands/spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/spec/describe_fields.h"
+#include "launcher/spec/load.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Completes the command, then its options, then files; after --set the fields of the spec.
+constexpr std::string_view kBash = R"(_slipway() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command="" word
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case $word in -*) ;; *) command="${{command:+$command }}$word" ;; esac
+  done
+  if [[ $prev == --set ]]; then
+    compopt -o nospace
+    COMPREPLY=($(compgen -S = -W "{fields}" -- "$cur"))
+    return
+  fi
+  case "$command" in
+    "") COMPREPLY=($(compgen -W "{commands} --help --version --json --quiet --runs-dir" -- "$cur")) ;;
+{cases}  esac
+  if [[ ${{#COMPREPLY[@]}} -eq 0 && $cur != -* ]]; then COMPREPLY=($(compgen -f -- "$cur")); fi
+}}
+complete -o filenames -F _slipway slipway
+)";
+
+std::string TopLevelNames(const std::vector<CommandWords>& commands) {
+  std::vector<std::string> names;
+  for (const auto& command : commands) {
+    if (command.name.find(' ') == std::string::npos) names.push_back(command.name);
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+/// The words that may follow a command: its options and its own commands.
+std::string WordsAfter(const CommandWords& command, const std::vector<CommandWords>& all) {
+  auto words = command.options;
+  for (const auto& other : all) {
+    if (other.name.starts_with(command.name + " ")) words.push_back(other.name.substr(command.name.size() + 1));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string Cases(const std::vector<CommandWords>& commands) {
+  std::string cases;
+  // The longer names first: "trials best" before "trials".
+  for (auto command = commands.rbegin(); command != commands.rend(); ++command) {
+    cases += fmt::format("    \"{}\"*) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")) ;;\n", command->name,
+                         WordsAfter(*command, commands));
+  }
+  return cases;
+}
+
+}  // namespace
+
+int Validate(const SpecSelection& selection, Session& session) {
+  const auto document = LoadSpec(selection.spec, selection.overrides);
+  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  RequireEnvironment(document);
+  Json warnings = Json::array();
+  for (const auto& warning : document.warnings) warnings.push_back(DiagnosticToJson(warning));
+  const Json result{{"schema", "slipway.validate/1"},
+                    {"valid", true},
+                    {"name", document.spec.name},
+                    {"spec_hash", document.spec_hash},
+                    {"warnings", warnings}};
+  const auto text = fmt::format("{}: valid; {} dataset{}, {} rank{}{}", document.file.string(),
+                                document.spec.data.size(), document.spec.data.size() == 1 ? "" : "s",
+                                document.spec.launch.ranks(), document.spec.launch.ranks() == 1 ? "" : "s",
+                                document.spec.ensemble ? ", an ensemble" : "");
+  session.output.Print({result, text, "valid"});
+  return 0;
+}
+
+int Schema(const SchemaOptions& options, Session& session) {
+  const auto schema = JsonSchema();
+  const auto text = options.markdown ? ReferencePage() : schema.dump(2);
+  session.output.Print({schema, text, text});
+  return 0;
+}
+
+std::string CompletionScript(const CompletionOptions& options, const std::vector<std::string>& fields) {
+  const auto script = fmt::format(kBash, fmt::arg("fields", fmt::join(fields, " ")),
+                                  fmt::arg("commands", TopLevelNames(options.commands)),
+                                  fmt::arg("cases", Cases(options.commands)));
+  if (options.shell == "zsh") return "#compdef slipway\nautoload -U +X bashcompinit && bashcompinit\n" + script;
+  return script;
+}
+
+int Completion(const CompletionOptions& options, Session& session) {
+  const auto script = CompletionScript(options, CompletionWords());
+  session.output.Print({Json{{"schema", "slipway.completion/1"}, {"script", script}}, script, script});
+  return 0;
+}
+
+}  // namespace slipway::launcher

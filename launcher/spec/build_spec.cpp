@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "launcher/spec/load.h"
+
+namespace slipway::launcher {
+namespace {
+
+template <class Enum>
+struct Word {
+  std::string_view word;
+  Enum value;
+};
+
+template <class Enum, std::size_t size>
+Enum FromWord(const std::array<Word<Enum>, size>& words, const Json& json) {
+  const auto text = json.get<std::string>();
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.word == text; });
+  if (found == words.end()) throw Error(ErrorKind::kInternal, "the resolved spec holds the unknown word '" + text + "'");
+  return found->value;
+}
+
+constexpr std::array kFormats = {Word{"tfrecord", DataFormat::kTfRecord}, Word{"hdf5", DataFormat::kHdf5}};
+constexpr std::array kDistributions = {Word{"replicate", Distribution::kReplicate}, Word{"shard", Distribution::kShard},
+                                       Word{"node-shard", Distribution::kNodeShard}};
+constexpr std::array kVerifications = {Word{"off", Verification::kOff}, Word{"format", Verification::kFormat},
+                                       Word{"full", Verification::kFull}};
+constexpr std::array kKeeps = {Word{"job", Keep::kJob}, Word{"cache", Keep::kCache}};
+constexpr std::array kTiers = {Word{"burst", TierKind::kBurst}, Word{"node", TierKind::kNode},
+                               Word{"ram", TierKind::kRam}, Word{"none", TierKind::kNone}};
+constexpr std::array kEngines = {Word{"auto", EngineChoice::kAuto}, Word{"local", EngineChoice::kLocal},
+                                 Word{"slurm", EngineChoice::kSlurm}};
+constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime}, Word{"stdout", MetricsSource::kStdout}};
+constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
+constexpr std::array kCompressions = {Word{"none", Compression::kNone}, Word{"bf16", Compression::kBf16},
+                                      Word{"fp16", Compression::kFp16}};
+constexpr std::array kOnTimeLimits = {Word{"stop", OnTimeLimit::kStop}, Word{"requeue", OnTimeLimit::kRequeue}};
+constexpr std::array kSignals = {Word{"none", StopSignal::kNone}, Word{"USR1", StopSignal::kUsr1},
+                                 Word{"TERM", StopSignal::kTerm}};
+constexpr std::array kOnNodeFailures = {Word{"fail", OnNodeFailure::kFail}, Word{"exclude", OnNodeFailure::kExclude}};
+constexpr std::array kGoals = {Word{"minimize", Goal::kMinimize}, Word{"maximize", Goal::kMaximize}};
+constexpr std::array kObjectiveValues = {Word{"last", ObjectiveValue::kLast}, Word{"best", ObjectiveValue::kBest}};
+
+std::string TextOrEmpty(const Json& json) { return json.is_null() ? "" : json.get<std::string>(); }
+
+std::vector<std::string> Texts(const Json& json) {
+  return json.is_null() ? std::vector<std::string>() : json.get<std::vector<std::string>>();
+}
+
+template <class Value>
+std::optional<Value> Maybe(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional<Value>(json.get<Value>());
+}
+
+std::optional<Seconds> MaybeSeconds(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional<Seconds>(json.get<double>());
+}
+
+TierSpec BuildTier(const Json& json) {
+  const auto text = json.get<std::string>();
+  if (text.starts_with("dir:")) return {TierKind::kDirectory, text.substr(4)};
+  return {FromWord(kTiers, json), {}};
+}
+
+DatasetSpec BuildDataset(const std::string& name, const Json& json) {
+  DatasetSpec result;
+  result.name = name;
+  result.sources = Texts(json.at("source"));
+  result.format = FromWord(kFormats, json.at("format"));
+  for (const Json& tier : json.at("tier")) result.tiers.push_back(BuildTier(tier));
+  result.distribute = FromWord(kDistributions, json.at("distribute"));
+  result.verify = FromWord(kVerifications, json.at("verify"));
+  result.keep = FromWord(kKeeps, json.at("keep"));
+  return result;
+}
+
+SlurmSpec BuildSlurm(const Json& json) {
+  return {TextOrEmpty(json.at("partition")), TextOrEmpty(json.at("account")),     TextOrEmpty(json.at("constraint")),
+          TextOrEmpty(json.at("qos")),       TextOrEmpty(json.at("reservation")), Texts(json.at("extra"))};
+}
+
+LaunchSpec BuildLaunch(const Json& json) {
+  LaunchSpec result;
+  result.engine = FromWord(kEngines, json.at("engine"));
+  result.nodes = json.at("nodes").get<int>();
+  result.ranks_per_node = json.at("ranks_per_node").get<int>();
+  result.cpus_per_rank = json.at("cpus_per_rank").get<int>();
+  result.gpus_per_rank = json.at("gpus_per_rank").get<int>();
+  if (!json.at("memory_per_rank").is_null()) result.memory_per_rank = Bytes{json["memory_per_rank"].get<std::uint64_t>()};
+  result.time_limit = MaybeSeconds(json.at("time_limit"));
+  result.slurm = BuildSlurm(json.at("slurm"));
+  result.modules = Texts(json.at("modules"));
+  for (const auto& [name, value] : json.at("env").items()) result.env.emplace_back(name, value.get<std::string>());
+  const Json& container = json.at("container");
+  if (!container.is_null()) result.container = {TextOrEmpty(container.at("image")), TextOrEmpty(container.at("runtime"))};
+  return result;
+}
+
+TrainSpec BuildTrain(const Json& json) {
+  TrainSpec result;
+  result.program = TextOrEmpty(json.at("program"));
+  result.command = Texts(json.at("command"));
+  const Json& validation = json.at("validation");
+  if (!validation.is_null()) {
+    result.validation = {validation.at("from").get<std::string>(), validation.at("fraction").get<double>(),
+                         validation.at("seed").get<std::uint64_t>()};
+  }
+  result.args = ensemble::PointFromJson(json.at("args"));
+  result.metrics = {FromWord(kMetricsSources, json.at("metrics").at("from")),
+                    TextOrEmpty(json.at("metrics").at("pattern"))};
+  return result;
+}
+
+StepCount BuildSteps(const Json& json) {
+  if (json.is_object()) return {std::nullopt, json.at("fraction").get<double>()};
+  return {json.get<std::int64_t>(), std::nullopt};
+}
+
+Determinism BuildDeterminism(const Json& json) {
+  if (json.is_string()) return Determinism::kCanonical;
+  return json.get<bool>() ? Determinism::kOn : Determinism::kOff;
+}
+
+GradientsSpec BuildGradients(const Json& json) {
+  GradientsSpec result;
+  result.mode = FromWord(kModes, json.at("mode"));
+  result.lag = Maybe<int>(json.at("lag")).value_or(0);
+  result.sync_first = BuildSteps(json.at("sync_first"));
+  result.sync_last = BuildSteps(json.at("sync_last"));
+  result.teams = json.at("teams").get<int>();
+  result.compress = FromWord(kCompressions, json.at("compress"));
+  result.deterministic = BuildDeterminism(json.at("deterministic"));
+  return result;
+}
+
+CheckpointSpec BuildCheckpoint(const Json& json) {
+  return {MaybeSeconds(json.at("every")), json.at("keep").get<int>(), FromWord(kOnTimeLimits, json.at("on_time_limit")),
+          FromWord(kSignals, json.at("signal"))};
+}
+
+ResilienceSpec BuildResilience(const Json& json) {
+  return {json.at("max_restarts").get<int>(), FromWord(kOnNodeFailures, json.at("on_node_failure")),
+          json.at("min_nodes").get<int>(), Seconds(json.at("stall_after").get<double>())};
+}
+
+ObjectiveSpec BuildObjective(const Json& json) {
+  return {json.at("metric").get<std::string>(), FromWord(kGoals, json.at("goal")),
+          FromWord(kObjectiveValues, json.at("value"))};
+}
+
+SchedulerSpec BuildScheduler(const Json& json) {
+  return {json.at("type").get<std::string>(), json.at("resource").get<std::string>(), json.at("min").get<double>(),
+          Maybe<double>(json.at("max")), json.at("reduction").get<int>()};
+}
+
+EnsembleSpec BuildEnsemble(const Json& json) {
+  EnsembleSpec result;
+  result.objective = BuildObjective(json.at("objective"));
+  for (const Json& objective : json.at("objectives")) result.more_objectives.push_back(BuildObjective(objective));
+  result.trials = Maybe<int>(json.at("trials"));
+  if (json.at("parallel").is_number()) result.parallel = json["parallel"].get<int>();
+  result.sampler = json.at("sampler").get<std::string>();
+  if (!json.at("scheduler").is_null()) result.scheduler = BuildScheduler(json["scheduler"]);
+  result.seed = json.at("seed").get<std::uint64_t>();
+  result.max_failures = Maybe<int>(json.at("max_failures"));
+  result.repeats = json.at("repeats").get<int>();
+  const Json& budget = json.at("budget");
+  if (!budget.is_null()) result.budget = {MaybeSeconds(budget.at("time")), Maybe<double>(budget.at("node_hours"))};
+  result.constraints = Texts(json.at("constraints"));
+  for (const auto& [name, definition] : json.at("space").items()) {
+    result.space.push_back(ensemble::ParseParameter(name, definition));
+  }
+  const Json& select = json.at("select");
+  if (!select.is_null()) result.select = {select.at("top").get<int>(), select.at("method").get<std::string>()};
+  return result;
+}
+
+Spec Build(const Json& json) {
+  Spec spec;
+  spec.name = json.at("name").get<std::string>();
+  spec.description = TextOrEmpty(json.at("description"));
+  for (const auto& [name, dataset] : json.at("data").items()) spec.data.push_back(BuildDataset(name, dataset));
+  spec.launch = BuildLaunch(json.at("launch"));
+  spec.train = BuildTrain(json.at("train"));
+  spec.gradients = BuildGradients(json.at("gradients"));
+  spec.checkpoint = BuildCheckpoint(json.at("checkpoint"));
+  spec.resilience = BuildResilience(json.at("resilience"));
+  if (!json.at("ensemble").is_null()) spec.ensemble = BuildEnsemble(json["ensemble"]);
+  return spec;
+}
+
+}  // namespace
+
+Spec BuildSpec(const Json& resolved) {
+  try {
+    return Build(resolved);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInternal, fmt::format("the resolved spec cannot be read: {}", error.what()));
+  }
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ensemble/space.h"
+#include "launcher/spec/checks.h"
+
+namespace slipway::launcher {
+namespace {
+
+std::string SamplerOf(const Draft& draft) {
+  return draft.Has("ensemble.sampler") ? draft.At("ensemble.sampler").get<std::string>() : "";
+}
+
+void ReportSpace(Report& report, const Place& place, const Error& error) {
+  const std::string next = error.next_step().empty() ? "" : "; " + error.next_step();
+  report.Error(place, error.message() + next);
+}
+
+void CheckSpace(Report& report, const Draft& draft) {
+  const Json& space = draft.At("ensemble.space");
+  if (space.is_null()) return;
+  if (space.empty()) report.Error(draft.PlaceOf("ensemble.space"), "the space has no parameter");
+  std::vector<ensemble::Parameter> parameters;
+  for (const auto& [name, definition] : space.items()) {
+    try {
+      parameters.push_back(ensemble::ParseParameter(name, definition));
+    } catch (const Error& error) {
+      ReportSpace(report, draft.PlaceOf("ensemble.space." + name), error);
+    }
+  }
+  if (parameters.size() != space.size()) return;
+  try {
+    ensemble::MakeSearchSpace(std::move(parameters));
+  } catch (const Error& error) {
+    ReportSpace(report, draft.PlaceOf("ensemble.space"), error);
+  }
+}
+
+void CheckTrials(Report& report, const Draft& draft) {
+  if (draft.failed.count("ensemble.trials") > 0) return;
+  const Json& trials = draft.At("ensemble.trials");
+  if (trials.is_null()) {
+    if (SamplerOf(draft) != "grid") {
+      report.Error(draft.PlaceOf("ensemble"), "'ensemble' needs 'trials', the number of trials, unless sampler: grid");
+    }
+    return;
+  }
+  const Json& parallel = draft.At("ensemble.parallel");
+  if (parallel.is_number() && parallel > trials) {
+    report.Error(draft.PlaceOf("ensemble.parallel"), fmt::format("more at a time than there are: trials is {}",
+                                                                  trials.get<std::int64_t>()));
+  }
+  const Json& top = draft.At("ensemble.select.top");
+  if (top.is_number() && top > trials) {
+    report.Error(draft.PlaceOf("ensemble.select.top"),
+                 fmt::format("more members than trials, which is {}", trials.get<std::int64_t>()));
+  }
+}
+
+/// A sampler that is quietly replaced would give other results than the user asked for.
+void CheckSampler(Report& report, const Draft& draft) {
+  const std::string sampler = SamplerOf(draft);
+  if (sampler.empty() || sampler == "auto" || sampler == "grid" || sampler == "random") return;
+  report.Error(draft.PlaceOf("ensemble.sampler"),
+               "the sampler " + Quoted(sampler) + " is not part of this version; it has grid and random");
+}
+
+void CheckScheduler(Report& report, const Draft& draft) {
+  if (!draft.Has("ensemble.scheduler.type")) return;
+  const auto type = draft.At("ensemble.scheduler.type").get<std::string>();
+  const std::string sampler = SamplerOf(draft);
+  const bool changes_trials = type == "hyperband" || type == "pbt";
+  if (sampler == "grid" && changes_trials) {
+    report.Error(draft.PlaceOf("ensemble.scheduler.type"),
+                 type + " chooses how many trials there are and with which values; it cannot work with sampler: grid");
+  }
+  const Json& least = draft.At("ensemble.scheduler.min");
+  const Json& most = draft.At("ensemble.scheduler.max");
+  if (least.is_number() && most.is_number() && least > most) {
+    report.Error(draft.PlaceOf("ensemble.scheduler.min"), "'min' is larger than 'max'");
+  }
+}
+
+void WarnOfTestScores(Report& report, const Draft& draft) {
+  const Json& metric = draft.At("ensemble.objective.metric");
+  if (!metric.is_string() || !metric.get<std::string>().starts_with("test")) return;
+  report.Warn(draft.PlaceOf("ensemble.objective.metric"),
+              "ranks the trials by a test score; select on validation records and keep the test for the end");
+}
+
+}  // namespace
+
+void CheckEnsemble(Report& report, const Draft& draft) {
+  if (!draft.Has("ensemble")) return;
+  CheckSpace(report, draft);
+  CheckTrials(report, draft);
+  CheckSampler(report, draft);
+  CheckScheduler(report, draft);
+  WarnOfTestScores(report, draft);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <cctype>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "launcher/spec/checks.h"
+
+namespace slipway::launcher {
+namespace {
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
+  }
+  return true;
+}
+
+void CheckVariables(Report& report, const Draft& draft) {
+  const Json& variables = draft.At("launch.env");
+  if (!variables.is_object()) return;
+  for (const auto& [name, value] : variables.items()) {
+    const Place place = draft.PlaceOf("launch.env." + name);
+    if (!IsVariableName(name)) report.Error(place, Quoted(name) + " cannot be the name of an environment variable");
+    if (name.starts_with("SLIPWAY_")) report.Error(place, "variables called SLIPWAY_... are set by Slipway itself");
+  }
+}
+
+void CheckRankCount(Report& report, const Draft& draft) {
+  if (!draft.Has("launch.nodes") || !draft.Has("launch.ranks_per_node")) return;
+  const auto nodes = draft.At("launch.nodes").get<std::int64_t>();
+  const auto per_node = draft.At("launch.ranks_per_node").get<std::int64_t>();
+  if (nodes * per_node <= std::numeric_limits<int>::max()) return;
+  report.Error(draft.PlaceOf("launch.ranks_per_node"), fmt::format("{} nodes with {} ranks each", nodes, per_node));
+}
+
+void CheckGradients(Report& report, const Draft& draft) {
+  if (draft.failed.count("gradients.mode") + draft.failed.count("gradients.lag") > 0) return;
+  const bool delayed = draft.At("gradients.mode") == "delayed";
+  if (delayed && !draft.Has("gradients.lag")) {
+    report.Error(draft.PlaceOf("gradients.mode"), "mode: delayed needs a lag, such as lag: 1");
+  }
+  if (!delayed && draft.Has("gradients.lag")) {
+    report.Error(draft.PlaceOf("gradients.lag"), "a lag has no meaning with mode: sync; write mode: delayed");
+  }
+}
+
+void CheckResilience(Report& report, const Draft& draft) {
+  if (!draft.Has("resilience.min_nodes") || !draft.Has("launch.nodes")) return;
+  const auto least = draft.At("resilience.min_nodes").get<std::int64_t>();
+  const auto nodes = draft.At("launch.nodes").get<std::int64_t>();
+  if (least <= nodes) return;
+  report.Error(draft.PlaceOf("resilience.min_nodes"), fmt::format("more than 'launch.nodes', which is {}", nodes));
+}
+
+}  // namespace
+
+void CheckLaunch(Report& report, const Draft& draft) {
+  CheckVariables(report, draft);
+  CheckRankCount(report, draft);
+  CheckGradients(report, draft);
+  CheckResilience(report, draft);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "core/nearest_word.h"
+#include "launcher/spec/checks.h"
+#include "launcher/spec/command_line.h"
+#include "launcher/monitor/pattern.h"
+
+namespace slipway::launcher {
+namespace {
+
+bool IsIdentifier(std::string_view name, std::string_view more) {
+  if (name.empty() || (std::isalpha(static_cast<unsigned char>(name[0])) == 0 && name[0] != '_')) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || more.find(c) != std::string_view::npos;
+  });
+}
+
+std::vector<std::string> KeysOf(const Json& object) {
+  std::vector<std::string> keys;
+  if (!object.is_object()) return keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+bool HasKey(const Json& object, const std::string& key) { return object.is_object() && object.contains(key); }
+
+/// Name of a bundled trainer: it must not lead out of their directory.
+bool IsProgramName(const std::string& name) { return IsIdentifier(name, "-"); }
+
+void CheckProgram(Report& report, const Draft& draft) {
+  const bool wrong = draft.failed.count("train.program") + draft.failed.count("train.command") > 0;
+  if (wrong) return;
+  const bool program = draft.Has("train.program");
+  const bool command = draft.Has("train.command");
+  if (program && command) {
+    report.Error(draft.PlaceOf("train.command"), "'train' has both a program and a command; keep one of them");
+  }
+  if (!program && !command) {
+    report.Error(draft.PlaceOf("train"), "'train' needs a program (a bundled trainer) or a command (any program)");
+  }
+  if (program && !IsProgramName(draft.At("train.program").get<std::string>())) {
+    report.Error(draft.PlaceOf("train.program"),
+                 "'program' is the name of a bundled trainer; for a program of your own write command: [...]");
+  }
+  const Json& words = draft.At("train.command");
+  if (command && (words.empty() || words[0].get<std::string>().empty())) {
+    report.Error(draft.PlaceOf("train.command"), "an empty command");
+  }
+}
+
+void CheckArgumentNames(Report& report, const Draft& draft) {
+  for (const std::string& name : KeysOf(draft.At("train.args"))) {
+    if (IsIdentifier(name, "-.")) continue;
+    report.Error(draft.PlaceOf("train.args"), "an argument has a name such as lr or batch_size, not " + Quoted(name));
+  }
+}
+
+void CheckPlaceholders(Report& report, const Draft& draft) {
+  const Json& words = draft.At("train.command");
+  if (words.is_null() || draft.failed.count("train.args") + draft.failed.count("ensemble.space") > 0) return;
+  std::vector<std::string> names = KeysOf(draft.At("train.args"));
+  for (const std::string& name : KeysOf(draft.At("ensemble.space"))) names.push_back(name);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const std::string& name : Placeholders(words[i].get<std::string>())) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      report.Error(draft.PlaceOf(fmt::format("train.command[{}]", i)),
+                   fmt::format("nothing gives a value for {{{0}}}: neither 'train.args' nor 'ensemble.space'; write "
+                               "{{{{{0}}}}} for that very text",
+                               name),
+                   NearestWord(name, names));
+    }
+  }
+}
+
+void CheckValidation(Report& report, const Draft& draft) {
+  if (!draft.Has("train.validation.from")) return;
+  const auto from = draft.At("train.validation.from").get<std::string>();
+  if (HasKey(draft.At("data"), from)) return;
+  report.Error(draft.PlaceOf("train.validation.from"), "no dataset is called " + Quoted(from),
+               NearestWord(from, KeysOf(draft.At("data"))));
+}
+
+/// The place of byte `offset` in a pattern that stands on one line; else the pattern's.
+Place PatternPlace(const Sources& sources, const Draft& draft, const std::string& pattern, std::size_t offset) {
+  Place place = draft.PlaceOf("train.metrics.pattern");
+  const std::string_view line = sources[place.source].Line(place.line);
+  const std::size_t start = line.find(pattern, static_cast<std::size_t>(place.column));
+  if (start == std::string_view::npos) return place;
+  place.column = static_cast<int>(start + std::min(offset, pattern.size() - 1));
+  place.length = 1;
+  return place;
+}
+
+void CheckObjectiveGroup(Report& report, const Draft& draft, const std::vector<std::string>& groups) {
+  if (!draft.Has("ensemble.objective.metric")) return;
+  const auto metric = draft.At("ensemble.objective.metric").get<std::string>();
+  if (std::find(groups.begin(), groups.end(), metric) != groups.end()) return;
+  report.Error(draft.PlaceOf("ensemble.objective.metric"),
+               "the pattern of 'train.metrics' has no group called " + Quoted(metric), NearestWord(metric, groups));
+}
+
+void CheckMetrics(const Sources& sources, Report& report, const Draft& draft) {
+  if (draft.failed.count("train.metrics.from") + draft.failed.count("train.metrics.pattern") > 0) return;
+  const bool from_output = draft.At("train.metrics.from") == "stdout";
+  if (!draft.Has("train.metrics.pattern")) {
+    if (from_output) report.Error(draft.PlaceOf("train.metrics.from"), "metrics from stdout need a pattern");
+    return;
+  }
+  if (!from_output) {
+    report.Error(draft.PlaceOf("train.metrics.pattern"), "a pattern has no meaning unless the metrics are from: stdout");
+    return;
+  }
+  const auto pattern = draft.At("train.metrics.pattern").get<std::string>();
+  const PatternInfo info = InspectPattern(pattern);
+  if (!info.error.empty()) {
+    report.Error(PatternPlace(sources, draft, pattern, info.offset), "the pattern does not compile: " + info.error);
+  } else if (info.names.empty()) {
+    report.Error(draft.PlaceOf("train.metrics.pattern"), "the pattern names no group; write (?<name>...) for a metric");
+  } else {
+    CheckObjectiveGroup(report, draft, info.names);
+  }
+}
+
+/// Where an argument or parameter called `name` is given; nothing when it is not.
+const char* GiverOf(const Draft& draft, const std::string& name) {
+  if (HasKey(draft.At("ensemble.space"), name)) return "ensemble.space.";
+  return HasKey(draft.At("train.args"), name) ? "train.args." : nullptr;
+}
+
+void CheckDivides(Report& report, const Draft& draft, const Json& batch, const Place& place) {
+  const Json& nodes = draft.At("launch.nodes");
+  const Json& per_node = draft.At("launch.ranks_per_node");
+  if (!batch.is_number_integer() || nodes.is_null() || per_node.is_null()) return;
+  const auto ranks = nodes.get<std::int64_t>() * per_node.get<std::int64_t>();
+  const auto size = batch.get<std::int64_t>();
+  if (size > 0 && size % ranks == 0) return;
+  report.Error(place, fmt::format("a global_batch_size of {} cannot be shared equally by {} ranks", size, ranks));
+}
+
+void CheckBatchSizes(Report& report, const Draft& draft) {
+  const char* batch = GiverOf(draft, "batch_size");
+  const char* global = GiverOf(draft, "global_batch_size");
+  if (global == nullptr) return;
+  const Place place = draft.PlaceOf(global + std::string("global_batch_size"));
+  if (batch != nullptr) report.Error(place, "global_batch_size excludes batch_size, which counts per rank; keep one");
+  const Json& args = draft.At("train.args");
+  if (HasKey(args, "global_batch_size")) CheckDivides(report, draft, args["global_batch_size"], place);
+  const Json& space = draft.At("ensemble.space");
+  if (!HasKey(space, "global_batch_size") || !HasKey(space["global_batch_size"], "choice")) return;
+  for (const Json& choice : space["global_batch_size"]["choice"]) CheckDivides(report, draft, choice, place);
+}
+
+}  // namespace
+
+void CheckTraining(const Sources& sources, Report& report, const Draft& draft) {
+  CheckProgram(report, draft);
+  CheckArgumentNames(report, draft);
+  CheckPlaceholders(report, draft);
+  CheckValidation(report, draft);
+  CheckMetrics(sources, report, draft);
+  CheckBatchSizes(report, draft);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,17 @@
+/// What no single field can tell: combinations, names that refer to each other, and words that this version refuses.
+#pragma once
+
+#include "launcher/spec/read_fields.h"
+
+namespace slipway::launcher {
+
+/// Brings the datasets into one form: `source` and `tier` become lists, aliases of tiers are replaced, `format: auto`
+/// becomes the format that the names of the files say.
+void ResolveDatasets(const Sources& sources, Report& report, Draft& draft);
+
+/// Fields that were already reported as wrong take no part.
+void CheckTraining(const Sources& sources, Report& report, const Draft& draft);
+void CheckLaunch(Report& report, const Draft& draft);
+void CheckEnsemble(Report& report, const Draft& draft);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,229 @@
+#include "launcher/spec/convert.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/nearest_word.h"
+#include "core/units.h"
+
+namespace slipway::launcher {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+std::string DescribeNode(const YamlNode& node) {
+  switch (node.kind) {
+    case Kind::kNull: return "nothing";
+    case Kind::kList: return "a list";
+    case Kind::kMap: return "a map";
+    case Kind::kScalar: break;
+  }
+  return (node.quoted ? "the text " : "") + Quoted(node.text);
+}
+
+Problem Unexpected(const Type& type, const YamlNode& node) {
+  return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node), {}};
+}
+
+std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0o")) {
+    base = text[1] == 'x' ? 16 : 8;
+    text.remove_prefix(2);
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || text.starts_with('-')) return std::nullopt;
+  return negative ? -value : value;
+}
+
+/// A decimal number as YAML's core schema has it; ".inf" and ".nan" give a value that is not finite.
+std::optional<double> ParseNumber(std::string_view text) {
+  if (text == ".inf" || text == "+.inf" || text == "-.inf" || text == ".nan") return std::nan("");
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
+  if (text[0] == '-' || text[0] == '+') return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::nan("");
+  return negative ? -value : value;
+}
+
+std::optional<bool> ParseBool(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
+bool InRange(const Type& type, double value) {
+  if (type.open) return value > type.min && value < type.max;
+  return value >= type.min && value <= type.max;
+}
+
+bool IsRunName(std::string_view text) {
+  static constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  if (text.empty() || text.size() > 64 || kFirst.find(text[0]) == std::string_view::npos) return false;
+  return text.find_first_not_of(std::string(kFirst) + "._-") == std::string_view::npos;
+}
+
+Json IntegerOrNull(const Type& type, const YamlNode& node) {
+  const auto value = node.quoted ? std::nullopt : ParseInteger(node.text);
+  return value && InRange(type, static_cast<double>(*value)) ? Json(*value) : Json();
+}
+
+Json NumberOrNull(const Type& type, const YamlNode& node) {
+  const auto integer = node.quoted ? std::nullopt : ParseInteger(node.text);
+  const auto value = node.quoted ? std::nullopt : ParseNumber(node.text);
+  if (integer && InRange(type, static_cast<double>(*integer))) return Json(*integer);
+  return value && std::isfinite(*value) && InRange(type, *value) ? Json(*value) : Json();
+}
+
+Json DurationOrNull(const YamlNode& node) {
+  const auto value = ParseDuration(node.text);
+  return value && value->count() > 0 ? Json(value->count()) : Json();
+}
+
+Json BytesOrNull(const YamlNode& node) {
+  const auto value = ParseBytes(node.text);
+  return value && value->count > 0 ? Json(value->count) : Json();
+}
+
+Json BoolOrNull(const YamlNode& node) {
+  const auto value = node.quoted ? std::nullopt : ParseBool(node.text);
+  return value ? Json(*value) : Json();
+}
+
+/// "10%" -> {"fraction": 0.1}.
+Json ShareOrNull(const YamlNode& node) {
+  const std::string_view text = node.text;
+  if (!text.ends_with('%')) return {};
+  const auto value = ParseNumber(text.substr(0, text.size() - 1));
+  return value && *value >= 0 && *value <= 100 ? Json{{"fraction", *value / 100}} : Json();
+}
+
+std::string AbsolutePath(std::string_view text, const std::filesystem::path& directory) {
+  return (directory / std::filesystem::path(text)).lexically_normal().string();
+}
+
+Json TierOrNull(const YamlNode& node, const std::filesystem::path& directory) {
+  static constexpr std::string_view kDirectory = "dir:";
+  const std::string_view text = node.text;
+  if (text.empty() || text == kDirectory) return {};
+  if (!text.starts_with(kDirectory)) return text.find_first_of(":/ ") == std::string_view::npos ? Json(text) : Json();
+  return std::string(kDirectory) + AbsolutePath(text.substr(kDirectory.size()), directory);
+}
+
+/// Null when the scalar is not of this type.
+Json ScalarOrNull(const Type& type, const YamlNode& node, const std::filesystem::path& directory) {
+  switch (type.kind) {
+    case TypeKind::kText: return node.text;
+    case TypeKind::kName: return IsRunName(node.text) ? Json(node.text) : Json();
+    case TypeKind::kInteger: return IntegerOrNull(type, node);
+    case TypeKind::kNumber: return NumberOrNull(type, node);
+    case TypeKind::kBool: return BoolOrNull(node);
+    case TypeKind::kDuration: return DurationOrNull(node);
+    case TypeKind::kBytes: return BytesOrNull(node);
+    case TypeKind::kPath: return node.text.empty() ? Json() : Json(AbsolutePath(node.text, directory));
+    case TypeKind::kTier: return TierOrNull(node, directory);
+    case TypeKind::kShare: return ShareOrNull(node);
+    case TypeKind::kScalar: return PlainScalar(node);
+    default: return {};
+  }
+}
+
+std::vector<Problem> ConvertWord(const Type& type, const YamlNode& node, Json& value) {
+  std::vector<std::string> words = type.words;
+  words.insert(words.end(), type.planned_words.begin(), type.planned_words.end());
+  for (const std::string& word : words) {
+    if (node.kind == Kind::kScalar && node.text == word) {
+      value = word;
+      return {};
+    }
+  }
+  Problem problem = Unexpected(type, node);
+  if (node.kind == Kind::kScalar && node.text.size() < 64) problem.suggestion = NearestWord(node.text, words);
+  return {problem};
+}
+
+std::vector<Problem> ConvertList(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
+  if (node.kind != Kind::kList) return {Unexpected(type, node)};
+  std::vector<Problem> problems;
+  value = Json::array();
+  for (const YamlNode& item : node.items) {
+    Json element;
+    const auto found = Convert(type.of[0], item, sources, element);
+    problems.insert(problems.end(), found.begin(), found.end());
+    value.push_back(std::move(element));
+  }
+  return problems;
+}
+
+std::vector<Problem> ConvertMap(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
+  if (node.kind != Kind::kMap) return {Unexpected(type, node)};
+  std::vector<Problem> problems;
+  value = Json::object();
+  for (const YamlEntry& entry : node.entries) {
+    const auto found = Convert(type.of[0], entry.value, sources, value[entry.key]);
+    problems.insert(problems.end(), found.begin(), found.end());
+  }
+  return problems;
+}
+
+/// The alternative whose shape is the user's, for messages about its parts.
+const Type* SameShape(const Type& type, const YamlNode& node) {
+  for (const Type& alternative : type.of) {
+    if (node.kind == Kind::kList && alternative.kind == TypeKind::kList) return &alternative;
+  }
+  return nullptr;
+}
+
+std::vector<Problem> ConvertOneOf(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
+  for (const Type& alternative : type.of) {
+    if (Convert(alternative, node, sources, value).empty()) return {};
+  }
+  if (const Type* shape = SameShape(type, node)) return Convert(*shape, node, sources, value);
+  value = nullptr;
+  return {Unexpected(type, node)};
+}
+
+std::vector<Problem> ConvertFree(const YamlNode& node, const Sources& sources, Json& value) {
+  Type any = type::Of(TypeKind::kFree);
+  if (node.kind == Kind::kList) return ConvertList(type::ListOf(any), node, sources, value);
+  if (node.kind == Kind::kMap) return ConvertMap(type::MapOf(any), node, sources, value);
+  return Convert(type::Of(TypeKind::kScalar), node, sources, value);
+}
+
+}  // namespace
+
+Json PlainScalar(const YamlNode& node) {
+  if (node.quoted) return node.text;
+  if (const auto truth = ParseBool(node.text)) return *truth;
+  if (const auto integer = ParseInteger(node.text)) return *integer;
+  if (const auto number = ParseNumber(node.text)) return std::isfinite(*number) ? Json(*number) : Json();
+  return node.text;
+}
+
+std::vector<Problem> Convert(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
+  switch (type.kind) {
+    case TypeKind::kWord: return ConvertWord(type, node, value);
+    case TypeKind::kList: return ConvertList(type, node, sources, value);
+    case TypeKind::kMap: return ConvertMap(type, node, sources, value);
+    case TypeKind::kOneOf: return ConvertOneOf(type, node, sources, value);
+    case TypeKind::kFree: return ConvertFree(node, sources, value);
+    default: break;
+  }
+  value = node.kind == Kind::kScalar ? ScalarOrNull(type, node, sources[node.place.source].directory) : Json();
+  if (value.is_null()) return {Unexpected(type, node)};
+  return {};
+}
+
+}  // namespace slipway::launcher

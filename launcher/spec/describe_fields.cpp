@@ -1,0 +1,160 @@
+#include "launcher/spec/describe_fields.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "launcher/spec/fields.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A pattern that a `${NAME}` reference matches: any scalar may be one.
+constexpr auto kReference = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}";
+
+Json WithReference(Json schema) {
+  return Json{{"anyOf", Json::array({std::move(schema), Json{{"type", "string"}, {"pattern", kReference}}})}};
+}
+
+void AddRange(const Type& type, Json& schema) {
+  if (std::isfinite(type.min)) schema[type.open ? "exclusiveMinimum" : "minimum"] = type.min;
+  if (std::isfinite(type.max)) schema[type.open ? "exclusiveMaximum" : "maximum"] = type.max;
+}
+
+Json WordsSchema(const Type& type) {
+  Json words = Json::array();
+  for (const auto& word : type.words) words.push_back(word);
+  for (const auto& word : type.planned_words) {
+    if (std::find(type.words.begin(), type.words.end(), word) == type.words.end()) words.push_back(word);
+  }
+  return Json{{"enum", words}};
+}
+
+Json TypeSchema(const Type& type);
+
+Json AlternativesSchema(const Type& type) {
+  Json alternatives = Json::array();
+  for (const auto& alternative : type.of) alternatives.push_back(TypeSchema(alternative));
+  return Json{{"anyOf", alternatives}};
+}
+
+Json NumberSchema(const Type& type, const char* name) {
+  Json schema{{"type", name}};
+  AddRange(type, schema);
+  return WithReference(schema);
+}
+
+Json TypeSchema(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kInteger: return NumberSchema(type, "integer");
+    case TypeKind::kNumber: return NumberSchema(type, "number");
+    case TypeKind::kBool: return WithReference(Json{{"type", "boolean"}});
+    case TypeKind::kWord: return WithReference(WordsSchema(type));
+    case TypeKind::kDuration:
+    case TypeKind::kBytes: return Json{{"type", {"string", "number"}}};
+    case TypeKind::kText: return Json{{"type", {"string", "number", "boolean"}}};
+    case TypeKind::kName:
+    case TypeKind::kPath:
+    case TypeKind::kTier:
+    case TypeKind::kShare: return Json{{"type", "string"}};
+    case TypeKind::kScalar: return Json{{"type", {"string", "number", "boolean"}}};
+    case TypeKind::kList: return Json{{"type", "array"}, {"items", TypeSchema(type.of[0])}};
+    case TypeKind::kMap: return Json{{"type", "object"}, {"additionalProperties", TypeSchema(type.of[0])}};
+    case TypeKind::kOneOf: return AlternativesSchema(type);
+    case TypeKind::kFree:
+    case TypeKind::kSection: return Json::object();
+  }
+  return Json::object();
+}
+
+Json SectionSchema(const FieldNode& node);
+
+Json NodeSchema(const FieldNode& node) {
+  const auto& field = *node.field;
+  Json schema = node.children.empty() ? TypeSchema(field.type) : SectionSchema(node);
+  if (field.type.kind == TypeKind::kList && !node.children.empty()) {
+    schema = Json{{"type", "array"}, {"items", std::move(schema)}};
+  }
+  schema["description"] = field.description + (field.since == Since::kPlanned ? " (read, not acted on yet)" : "");
+  if (!field.default_yaml.empty()) {
+    const auto value = Json::parse(field.default_yaml, nullptr, false);
+    schema["default"] = value.is_discarded() ? Json(field.default_yaml) : value;
+  }
+  return schema;
+}
+
+Json SectionSchema(const FieldNode& node) {
+  Json schema{{"type", {"object", "null"}}};
+  if (node.TakesAnyName()) {
+    schema["additionalProperties"] = NodeSchema(node.children[0].second);
+    return schema;
+  }
+  Json properties = Json::object();
+  Json required = Json::array();
+  for (const auto& [name, child] : node.children) {
+    properties[name] = NodeSchema(child);
+    if (child.field->need == Need::kRequired) required.push_back(name);
+  }
+  schema["properties"] = properties;
+  schema["additionalProperties"] = false;
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+/// "|" would end the cell of a Markdown table.
+std::string Cell(std::string text) {
+  for (auto at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, "\\");
+  return text;
+}
+
+std::string FieldRow(const Field& field) {
+  const auto note = field.since == Since::kPlanned ? " *Read, not acted on yet.*" : "";
+  const auto need = field.need == Need::kRequired ? "required" : field.default_yaml;
+  const auto example = field.example_yaml.empty() ? "" : fmt::format("`{}`", Cell(field.example_yaml));
+  return fmt::format("| `{}` | {} | {} | {}{} | {} |\n", field.path, Cell(Describe(field.type)),
+                     need.empty() ? "" : fmt::format("`{}`", Cell(need)), Cell(field.description), note, example);
+}
+
+std::string_view TopLevelKey(const Field& field) { return std::string_view(field.path).substr(0, field.path.find('.')); }
+
+}  // namespace
+
+Json JsonSchema() {
+  auto schema = SectionSchema(FieldTree());
+  schema["type"] = "object";
+  Json document{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                {"title", "Slipway experiment"},
+                {"description", "One experiment: its data, how its ranks start, what they run, and its ensemble."}};
+  document.update(schema);
+  return document;
+}
+
+std::string ReferencePage() {
+  std::string page =
+      "# The spec, field by field\n\n"
+      "Generated by `slipway schema --markdown` from the table that also reads and checks the spec. `NAME` stands for\n"
+      "any name where the path has a `*`. Any value may be or contain `${NAME}` or `${NAME:-default}`: an environment\n"
+      "variable.\n";
+  std::string section;
+  for (const auto& field : Fields()) {
+    if (section != TopLevelKey(field) || section.empty()) {
+      section = TopLevelKey(field);
+      page += fmt::format("\n## {}\n\n{}\n\n| field | value | default | meaning | example |\n|---|---|---|---|---|\n",
+                          section, field.description);
+    }
+    if (field.type.kind != TypeKind::kSection) page += FieldRow(field);
+  }
+  return page;
+}
+
+std::vector<std::string> CompletionWords() {
+  std::vector<std::string> words;
+  for (const auto& field : Fields()) {
+    const bool fixed = field.path.find_first_of("*[") == std::string::npos;
+    if (fixed && field.type.kind != TypeKind::kSection) words.push_back(field.path);
+  }
+  return words;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,20 @@
+/// What the table of fields says to others: editors, readers, shells.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace slipway::launcher {
+
+/// JSON Schema, draft-07, `additionalProperties: false` throughout.
+Json JsonSchema();
+
+/// The reference page, in Markdown: docs/spec-reference.md.
+std::string ReferencePage();
+
+/// Dotted paths of all fields with fixed names, for `--set`.
+std::vector<std::string> CompletionWords();
+
+}  // namespace slipway::launcher

@@ -1,0 +1,99 @@
+#include "launcher/spec/environment_references.h"
+
+#include <cctype>
+#include <cstdlib>
+
+#include "launcher/spec/utf8.h"
+
+namespace slipway::launcher {
+namespace {
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
+  }
+  return true;
+}
+
+class Expander {
+ public:
+  Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report)
+      : node_(node), sources_(sources), look_up_(look_up), report_(report) {}
+
+  std::string Expand() {
+    std::string_view rest = node_.text;
+    std::string result;
+    while (true) {
+      const std::size_t dollar = rest.find("${");
+      result += rest.substr(0, dollar);
+      if (dollar == std::string_view::npos) return result;
+      rest.remove_prefix(dollar + 2);
+      if (result.ends_with('$')) {
+        result += '{';
+        continue;
+      }
+      const std::size_t end = rest.find('}');
+      if (end == std::string_view::npos) {
+        report_.Error(PlaceOf("${" + std::string(rest)), "'${' without '}'; write $${ for a literal ${");
+        return result;
+      }
+      result += Value(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
+    }
+  }
+
+ private:
+  std::string Value(std::string_view reference) {
+    const std::string written = "${" + std::string(reference) + "}";
+    const std::size_t colon = reference.find(":-");
+    const std::string name(reference.substr(0, colon));
+    if (!IsVariableName(name)) {
+      report_.Error(PlaceOf(written), Quoted(written) + " is not a reference like ${NAME} or ${NAME:-default}; write $${ "
+                                      "for a literal ${");
+      return {};
+    }
+    const std::optional<std::string> value = look_up_(name);
+    if (value && FindTextFault(*value)) {
+      report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " does not hold text");
+      return {};
+    }
+    if (colon != std::string_view::npos) return std::string(value && !value->empty() ? *value : reference.substr(colon + 2));
+    if (!value) {
+      report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " is not set; give a default as ${" +
+                                          name + ":-value}, or write $${" + name + "} for that very text");
+    }
+    return value.value_or("");
+  }
+
+  /// Where `written` stands: inside the value when it can be found there, else the value.
+  Place PlaceOf(const std::string& written) const {
+    Place place = node_.place;
+    const std::string_view line = sources_[place.source].Line(place.line);
+    const std::size_t found = line.find(written, static_cast<std::size_t>(place.column));
+    if (found == std::string_view::npos) return place;
+    place.column = static_cast<int>(found);
+    place.length = static_cast<int>(written.size());
+    return place;
+  }
+
+  const YamlNode& node_;
+  const Sources& sources_;
+  const LookUp& look_up_;
+  Report& report_;
+};
+
+}  // namespace
+
+std::optional<std::string> LookUpInEnvironment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void ExpandReferences(YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report) {
+  if (node.text.find("${") != std::string::npos) node.text = Expander(node, sources, look_up, report).Expand();
+  for (YamlNode& item : node.items) ExpandReferences(item, sources, look_up, report);
+  for (YamlEntry& entry : node.entries) ExpandReferences(entry.value, sources, look_up, report);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,21 @@
+/// `${NAME}` and `${NAME:-default}` in the values of a spec.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "launcher/spec/yaml_tree.h"
+
+namespace slipway::launcher {
+
+/// Value of an environment variable, or nothing.
+using LookUp = std::function<std::optional<std::string>(const std::string& name)>;
+std::optional<std::string> LookUpInEnvironment(const std::string& name);
+
+/// Replaces the references in all values (not in keys); `$${` becomes `${`. The default of `:-` also stands for an
+/// empty variable, as in a shell, and cannot hold references itself. A value is typed after the replacement, so that
+/// `epochs: ${EPOCHS:-3}` is a number.
+void ExpandReferences(YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report);
+
+}  // namespace slipway::launcher

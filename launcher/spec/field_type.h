@@ -1,0 +1,65 @@
+/// What a value of the spec may be.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace slipway::launcher {
+
+enum class TypeKind {
+  kText,
+  kName,      ///< names of runs: letters, digits, '.', '_', '-'
+  kInteger,   ///< within [min, max]
+  kNumber,    ///< within [min, max], or strictly between when `open`
+  kBool,
+  kDuration,  ///< more than 0; a number of seconds in JSON
+  kBytes,     ///< a number of bytes in JSON
+  kPath,      ///< absolute in JSON; may be a pattern where the field says so
+  kWord,      ///< one of `words` or `planned_words`
+  kTier,      ///< burst, node, ram, none, dir:PATH or an alias
+  kShare,     ///< a percentage: {"fraction": 0.1} in JSON
+  kScalar,    ///< anything that is neither a list nor a map
+  kFree,      ///< checked elsewhere
+  kList,      ///< of `of[0]`
+  kMap,       ///< of names to `of[0]`
+  kOneOf,     ///< the first of `of` that fits
+  kSection    ///< a map of fields
+};
+
+enum class Presence {
+  kAlways,   ///< left out, it holds its defaults
+  kOptional  ///< left out, it is null
+};
+
+struct Type {
+  TypeKind kind = TypeKind::kText;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool open = false;
+  std::vector<std::string> words;
+  std::vector<std::string> planned_words;  ///< valid, but not acted on by this version
+  std::vector<Type> of;
+  Presence presence = Presence::kAlways;
+};
+
+namespace type {
+
+Type Of(TypeKind kind);
+Type Integer(double min, double max = std::numeric_limits<std::int32_t>::max());
+/// A seed: any whole number that fits 63 bits.
+Type Seed();
+Type Number(double min, double max = std::numeric_limits<double>::infinity());
+Type Between(double min, double max);
+Type Words(std::vector<std::string> words, std::vector<std::string> planned_words = {});
+Type ListOf(Type element);
+Type MapOf(Type element);
+Type OneOf(std::vector<Type> alternatives);
+Type Section(Presence presence = Presence::kAlways);
+
+}  // namespace type
+
+/// "a whole number of at least 1", "one of 'auto', 'local'": stands behind "expected".
+std::string Describe(const Type& type);
+
+}  // namespace slipway::launcher

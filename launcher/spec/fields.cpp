@@ -1,0 +1,278 @@
+#include "launcher/spec/fields.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/nearest_word.h"
+
+namespace slipway::launcher {
+namespace {
+
+using type::Between;
+using type::Integer;
+using type::ListOf;
+using type::MapOf;
+using type::Number;
+using type::Of;
+using type::OneOf;
+using type::Section;
+using type::Seed;
+using type::Words;
+using enum TypeKind;
+using enum Presence;
+
+void Append(std::vector<Field>& all, std::vector<Field> some) {
+  for (Field& field : some) all.push_back(std::move(field));
+}
+
+std::vector<Field> HeadFields() {
+  return {
+      {"name", Of(kName), "", "Name of the experiment; its run folders begin with it.", "fashion", Since::kNow,
+       Need::kRequired},
+      {"description", Of(kText), "\"\"", "What the experiment is for, for people.", "Baseline of the paper"},
+      {"tiers", MapOf(Of(kTier)), "{}", "Short names for storage tiers; mostly set once for a site.",
+       "{scratch: \"dir:/scratch/me\"}"},
+  };
+}
+
+std::vector<Field> DataFields() {
+  const Type tiers = OneOf({Of(kTier), ListOf(Of(kTier))});
+  const Type paths = OneOf({Of(kPath), ListOf(Of(kPath))});
+  return {
+      {"data", Section(), "", "The datasets. A rank finds the staged files of NAME in SLIPWAY_DATA_NAME.", ""},
+      {"data.*", Section(), "", "One dataset; its name is made of small letters, digits and '_'.", ""},
+      {"data.*.source", paths, "", "Files of the dataset; patterns with * ? [ ] are allowed.",
+       "../data/train-*.tfrecord", Since::kNow, Need::kRequired},
+      {"data.*.format", Words({"auto", "tfrecord", "hdf5"}), "auto",
+       "Format of the files; auto looks at the ending of the name.", "tfrecord"},
+      {"data.*.tier", tiers, "[ram, node, none]",
+       "Where to stage it, in order of preference; none reads it where it lies.", "[burst, node, ram, none]"},
+      {"data.*.distribute", Words({"replicate", "shard", "node-shard"}, {"node-shard"}), "replicate",
+       "Whether every rank reads all records or its own share.", "shard"},
+      {"data.*.verify", Words({"off", "format", "full"}), "format",
+       "How staged files are checked: not, while they are copied, or by reading the copy again.", "format"},
+      {"data.*.keep", Words({"job", "cache"}), "job",
+       "Whether the staged copy ends with the job or stays for the next one.", "job"},
+  };
+}
+
+std::vector<Field> LaunchFields() {
+  const auto planned = Since::kPlanned;
+  return {
+      {"launch", Section(), "", "Where and how the ranks start.", ""},
+      {"launch.engine", Words({"auto", "local", "slurm"}), "auto",
+       "Who starts the ranks: this machine or Slurm; auto decides by where it runs.", "local"},
+      {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},
+      {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
+      {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},
+      {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", planned},
+      {"launch.memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", planned},
+      {"launch.time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"},
+      {"launch.slurm", Section(), "", "What the Slurm engine asks for.", "", planned},
+      {"launch.slurm.partition", Of(kText), "", "Partition.", "debug"},
+      {"launch.slurm.account", Of(kText), "", "Account to charge.", "m1234"},
+      {"launch.slurm.constraint", Of(kText), "", "Node features.", "knl"},
+      {"launch.slurm.qos", Of(kText), "", "Quality of service.", "regular"},
+      {"launch.slurm.reservation", Of(kText), "", "Reservation.", "training"},
+      {"launch.slurm.extra", ListOf(Of(kText)), "[]", "Further options of sbatch, one a word.",
+       "[\"--licenses=scratch\"]"},
+      {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", planned},
+      {"launch.env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"},
+      {"launch.container", Section(kOptional), "", "Container the ranks run in.", "", planned},
+      {"launch.container.image", Of(kText), "", "Image: a file or a reference.", "docker://pytorch/pytorch:2.1",
+       Since::kNow, Need::kRequired},
+      {"launch.container.runtime", Words({"auto", "apptainer", "shifter", "podman", "docker"}), "auto",
+       "Program that runs containers.", "apptainer"},
+  };
+}
+
+std::vector<Field> TrainFields() {
+  return {
+      {"train", Section(), "", "The training program: either `program` or `command`.", ""},
+      {"train.program", Of(kText), "", "A bundled trainer.", "fashion"},
+      {"train.command", ListOf(Of(kText)), "",
+       "Any program with its arguments; {NAME} stands for an argument's value, {{NAME}} for itself. Without any {NAME} "
+       "the arguments follow as --NAME VALUE. No shell is involved.",
+       "[python3, train.py, \"--lr={lr}\"]"},
+      {"train.validation", Section(kOptional), "", "Records set aside to select on, split off by record.", ""},
+      {"train.validation.from", Of(kText), "", "Dataset to take them from.", "train", Since::kNow, Need::kRequired},
+      {"train.validation.fraction", Between(0, 1), "0.1", "Share of the records.", "0.1"},
+      {"train.validation.seed", Seed(), "0", "Chooses which records.", "1"},
+      {"train.args", MapOf(Of(kScalar)), "{}",
+       "Arguments of the program. batch_size counts per rank, global_batch_size over all ranks.",
+       "{epochs: 3, batch_size: 64, lr: 0.01}"},
+      {"train.metrics", Section(), "", "Where the program's metrics come from.", ""},
+      {"train.metrics.from", Words({"runtime", "stdout"}), "runtime",
+       "Reported through the runtime or SLIPWAY_METRICS, or found in the output.", "stdout"},
+      {"train.metrics.pattern", Of(kText), "", "PCRE2 pattern for a line of the output; its named groups are metrics.",
+       "'FoM: (?<objective>\\S+)'"},
+  };
+}
+
+std::vector<Field> GradientFields() {
+  const Type steps = OneOf({Of(kShare), Integer(0)});
+  const auto planned = Since::kPlanned;
+  return {
+      {"gradients", Section(), "", "How ranks exchange gradients.", ""},
+      {"gradients.mode", Words({"sync", "delayed"}, {"delayed"}), "sync",
+       "Wait for the exchange in each step, or apply it `lag` steps later.", "sync"},
+      {"gradients.lag", Integer(1, 64), "", "Steps between computing and applying; only with mode: delayed.", "1",
+       planned},
+      {"gradients.sync_first", steps, "0", "Steps (or percent of all) at the start that are synchronous.", "10%",
+       planned},
+      {"gradients.sync_last", steps, "0", "Steps (or percent of all) at the end that are synchronous.", "0", planned},
+      {"gradients.teams", Integer(1), "1", "Independent sets of tensors.", "1", planned},
+      {"gradients.compress", Words({"none", "bf16", "fp16"}, {"bf16", "fp16"}), "none", "Number format on the wire.",
+       "none"},
+      {"gradients.deterministic", OneOf({Of(kBool), Words({"canonical"}, {"canonical"})}), "true",
+       "The same bits in every run; canonical: whatever the placement.", "true"},
+  };
+}
+
+std::vector<Field> SafetyFields() {
+  const auto planned = Since::kPlanned;
+  return {
+      {"checkpoint", Section(), "", "When the state of training is saved.", ""},
+      {"checkpoint.every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"},
+      {"checkpoint.keep", Integer(1), "2", "Valid checkpoints to keep.", "2"},
+      {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop",
+       "What follows when the time is over.", "requeue"},
+      {"checkpoint.signal", Words({"none", "USR1", "TERM"}, {"USR1", "TERM"}), "none",
+       "Signal that asks a foreign program to save and end.", "USR1"},
+      {"resilience", Section(), "", "What happens when something goes wrong.", ""},
+      {"resilience.max_restarts", Integer(0), "0", "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},
+      {"resilience.on_node_failure", Words({"fail", "exclude"}, {"exclude"}), "fail",
+       "End the run, or go on without the node.", "exclude"},
+      {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1", planned},
+      {"resilience.stall_after", Of(kDuration), "60s", "Time without progress after which a rank counts as stuck.",
+       "60s", planned},
+  };
+}
+
+std::vector<Field> EnsembleFields() {
+  const Type goal = Words({"minimize", "maximize"});
+  const Type value = Words({"last", "best"}, {"best"});
+  return {
+      {"ensemble", Section(kOptional), "", "Many trials of the same training with other values, ranked.", ""},
+      {"ensemble.objective", Section(), "", "What the trials are ranked by.", "", Since::kNow, Need::kRequired},
+      {"ensemble.objective.metric", Of(kText), "", "Metric that the program reports.", "validation_accuracy",
+       Since::kNow, Need::kRequired},
+      {"ensemble.objective.goal", goal, "minimize", "Whether small or large is good.", "maximize"},
+      {"ensemble.objective.value", value, "last", "The last or the best value of a trial counts.", "last"},
+      {"ensemble.objectives", ListOf(Section()), "[]", "Further objectives, beside the first.", "", Since::kPlanned},
+      {"ensemble.objectives[].metric", Of(kText), "", "Metric that the program reports.", "throughput", Since::kNow,
+       Need::kRequired},
+      {"ensemble.objectives[].goal", goal, "minimize", "Whether small or large is good.", "maximize"},
+      {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
+      {"ensemble.trials", Integer(1), "", "Number of trials; may be left out with sampler: grid.", "16"},
+      {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
+      {"ensemble.sampler",
+       Words({"auto", "grid", "random"}, {"sobol", "lhs", "tpe", "gp", "cmaes", "genetic"}), "auto",
+       "How the next values are chosen.", "random"},
+      {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
+      {"ensemble.max_failures", Integer(0), "",
+       "The ensemble fails when more trials than this fail; left out: when none succeeds.", "2"},
+      {"ensemble.space", MapOf(Of(kFree)), "",
+       "The values to search: uniform, log, int, choice or fixed, each with an optional condition `when`.",
+       "{lr: {log: [1.0e-4, 1.0e-1]}, momentum: {uniform: [0, 0.99], when: {optimizer: sgd}}}", Since::kNow,
+       Need::kRequired},
+  };
+}
+
+std::vector<Field> EnsembleControlFields() {
+  const auto planned = Since::kPlanned;
+  return {
+      {"ensemble.scheduler", Section(kOptional), "", "Ends weak trials early.", "", planned},
+      {"ensemble.scheduler.type", Words({"asha", "hyperband", "median", "pbt"}), "", "The rule.", "asha", Since::kNow,
+       Need::kRequired},
+      {"ensemble.scheduler.resource", Of(kText), "epoch", "What a trial spends: step, epoch or a metric.", "epoch"},
+      {"ensemble.scheduler.min", Number(0), "1", "Resource before the first decision.", "1"},
+      {"ensemble.scheduler.max", Number(0), "", "Resource of a whole trial.", "9"},
+      {"ensemble.scheduler.reduction", Integer(2), "3", "One in this many goes on.", "3"},
+      {"ensemble.budget", Section(kOptional), "", "Limits of the whole ensemble.", "", planned},
+      {"ensemble.budget.time", Of(kDuration), "", "Time from start to end.", "8h"},
+      {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours.", "100"},
+      {"ensemble.repeats", Integer(1), "1", "Runs of each configuration with other seeds.", "3", planned},
+      {"ensemble.constraints", ListOf(Of(kText)), "[]", "Conditions on metrics that a trial must meet.",
+       "[\"throughput >= 1000\"]", planned},
+      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", "", planned},
+      {"ensemble.select.top", Integer(1), "1", "Number of members.", "3"},
+      {"ensemble.select.method", Words({"best", "greedy", "stacking"}), "best", "How the members are chosen.",
+       "greedy"},
+  };
+}
+
+std::vector<Field> AllFields() {
+  std::vector<Field> all = HeadFields();
+  for (auto* part : {&DataFields, &LaunchFields, &TrainFields, &GradientFields, &SafetyFields, &EnsembleFields,
+                     &EnsembleControlFields}) {
+    Append(all, part());
+  }
+  return all;
+}
+
+/// Splits the first key off a path of the table: "data.*.tier" -> "data"; "objectives[].goal" -> "objectives".
+std::string_view TakeKey(std::string_view& path) {
+  const std::size_t end = std::min(path.find('.'), path.find("[]"));
+  const std::string_view key = path.substr(0, end);
+  path.remove_prefix(key.size());
+  if (path.starts_with("[]")) path.remove_prefix(2);
+  if (path.starts_with(".")) path.remove_prefix(1);
+  return key;
+}
+
+FieldNode BuildTree() {
+  FieldNode root;
+  for (const Field& field : Fields()) {
+    FieldNode* node = &root;
+    std::string_view rest = field.path;
+    while (!rest.empty()) {
+      const std::string key(TakeKey(rest));
+      const auto found = std::find_if(node->children.begin(), node->children.end(),
+                                      [&](const auto& child) { return child.first == key; });
+      node = found == node->children.end() ? &node->children.emplace_back(key, FieldNode{}).second : &found->second;
+    }
+    node->field = &field;
+  }
+  return root;
+}
+
+std::string_view LastKey(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+const std::vector<Field>& Fields() {
+  static const std::vector<Field> kFields = AllFields();
+  return kFields;
+}
+
+const FieldNode& FieldTree() {
+  static const FieldNode kTree = BuildTree();
+  return kTree;
+}
+
+bool FieldNode::TakesAnyName() const { return children.size() == 1 && children[0].first == "*"; }
+
+const FieldNode* FieldNode::Child(std::string_view key) const {
+  if (TakesAnyName()) return &children[0].second;
+  const auto found = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == key; });
+  return found == children.end() ? nullptr : &found->second;
+}
+
+std::string SuggestField(const FieldNode& section, std::string_view key) {
+  constexpr std::size_t kLongestKey = 64;
+  if (key.size() > kLongestKey) return {};
+  for (const Field& field : Fields()) {
+    if (LastKey(field.path) == key && field.path.find('*') == std::string::npos) return field.path;
+  }
+  std::vector<std::string> names;
+  for (const auto& child : section.children) names.push_back(child.first);
+  return NearestWord(key, names);
+}
+
+bool MayStandInSettings(std::string_view key) {
+  static constexpr std::array<std::string_view, 5> kOwn = {"name", "description", "data", "train", "ensemble"};
+  return std::find(kOwn.begin(), kOwn.end(), key) == kOwn.end();
+}
+
+}  // namespace slipway::launcher

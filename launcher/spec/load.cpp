@@ -1,0 +1,204 @@
+#include "launcher/spec/load.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "launcher/spec/checks.h"
+#include "launcher/spec/environment_references.h"
+#include "launcher/spec/fields.h"
+#include "launcher/spec/read_fields.h"
+#include "launcher/spec/yaml_tree.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A name on the command line that is not a spec is a wrong command line.
+std::string ReadSpecFile(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  const std::string name = "'" + path.string() + "'";
+  if (!fs::exists(status)) throw Error(ErrorKind::kUsage, "there is no spec " + name, "give the path of a YAML file");
+  if (!fs::is_regular_file(status)) {
+    throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
+  }
+  if (fs::file_size(path) > kLargestSpec) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is larger than {} MiB: this is not a spec", name, kLargestSpec >> 20));
+  }
+  return ReadFile(path);
+}
+
+std::string WithoutByteOrderMark(std::string text) {
+  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
+}
+
+fs::path DirectoryOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
+
+std::string Fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+/// The keys of a dotted path with their places in the override.
+std::vector<YamlEntry> SplitKey(std::string_view key, int source) {
+  std::vector<YamlEntry> parts;
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t end = std::min(key.find('.', start), key.size());
+    const Place place{source, 1, static_cast<int>(start), static_cast<int>(end - start)};
+    parts.push_back({std::string(key.substr(start, end - start)), place, {}});
+    if (end == key.size()) return parts;
+    start = end + 1;
+  }
+}
+
+class Loader {
+ public:
+  Loader(fs::path path, std::string text) : path_(std::move(path)), report_(sources_) {
+    spec_source_ = sources_.Add(path_.string(), WithoutByteOrderMark(std::move(text)), DirectoryOf(path_));
+    tree_.kind = YamlNode::Kind::kMap;
+    tree_.place.source = spec_source_;
+  }
+
+  void AddSettings(const fs::path& file) {
+    const int source = sources_.Add(file.string(), WithoutByteOrderMark(ReadSpecFile(file)), DirectoryOf(file));
+    settings_.insert(source);
+    std::optional<YamlNode> tree = Parse(source);
+    if (!tree) return;
+    for (const YamlEntry& entry : tree->entries) {
+      if (!MayStandInSettings(entry.key)) {
+        report_.Error(entry.key_place, Quoted(entry.key) + " belongs in a spec, not in a settings file");
+      }
+    }
+    Merge(FieldTree(), tree_, std::move(*tree));
+  }
+
+  void AddSpec() {
+    std::optional<YamlNode> tree = Parse(spec_source_);
+    if (!tree) return Stop();
+    if (tree->kind == YamlNode::Kind::kNull) {
+      report_.Error({spec_source_}, "the spec is empty");
+      return Stop();
+    }
+    if (tree->kind != YamlNode::Kind::kMap) {
+      report_.Error(tree->place, "a spec is a map of fields such as 'name: fashion'");
+      return Stop();
+    }
+    Merge(FieldTree(), tree_, std::move(*tree));
+  }
+
+  void AddOverride(const std::string& text) {
+    const int source = sources_.AddOverride(text);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      report_.Error({source, 1, 0, static_cast<int>(text.size())}, "expected KEY=VALUE, such as launch.nodes=2");
+      return;
+    }
+    std::optional<YamlNode> value = Parse(source, {equals + 1});
+    if (!value) return;
+    std::vector<YamlEntry> parts = SplitKey(std::string_view(text).substr(0, equals), source);
+    if (value->kind == YamlNode::Kind::kNull) value->place = parts.back().key_place;
+    Merge(FieldTree(), tree_, Wrap(std::move(parts), std::move(*value)));
+  }
+
+  SpecDocument Finish() {
+    Draft draft;
+    ReadFields(tree_, sources_, settings_, report_, draft);
+    ResolveDatasets(sources_, report_, draft);
+    CheckTraining(sources_, report_, draft);
+    CheckLaunch(report_, draft);
+    CheckEnsemble(report_, draft);
+    Stop();
+    return Document(draft);
+  }
+
+ private:
+  std::optional<YamlNode> Parse(int source, TextStart start = {}) {
+    std::optional<YamlNode> tree = ParseYaml(sources_, source, report_, start);
+    if (tree) ExpandReferences(*tree, sources_, LookUpInEnvironment, report_);
+    return tree;
+  }
+
+  static YamlNode Wrap(std::vector<YamlEntry> parts, YamlNode value) {
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      YamlNode map;
+      map.kind = YamlNode::Kind::kMap;
+      map.place = part->key_place;
+      part->value = std::move(value);
+      map.entries.push_back(std::move(*part));
+      value = std::move(map);
+    }
+    return value;
+  }
+
+  /// Throws when something was found.
+  void Stop() {
+    if (report_.HasErrors()) throw SpecError(report_.TakeErrors());
+  }
+
+  SpecDocument Document(Draft& draft) {
+    SpecDocument document;
+    document.spec = BuildSpec(draft.values());
+    document.warnings = report_.TakeWarnings();
+    document.origins = std::move(draft.origins);
+    for (const auto& [path, place] : draft.places) document.places.emplace(path, report_.At(place));
+    document.source = sources_[spec_source_].text;
+    document.file = path_;
+    document.directory = sources_[spec_source_].directory;
+    document.spec_hash = Fnv1a(draft.values().dump(-1, ' ', false, Json::error_handler_t::replace));
+    document.resolved = std::make_shared<const Json>(std::move(draft.values()));
+    return document;
+  }
+
+  fs::path path_;
+  Sources sources_;
+  Report report_;
+  int spec_source_ = 0;
+  std::set<int> settings_;
+  YamlNode tree_;
+};
+
+fs::path UserSettings() {
+  const char* home = std::getenv("HOME");
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  if (config != nullptr && *config != '\0') return fs::path(config) / "slipway" / "config.yaml";
+  return home == nullptr ? fs::path() : fs::path(home) / ".config" / "slipway" / "config.yaml";
+}
+
+bool SameFile(const fs::path& a, const fs::path& b) {
+  std::error_code code;
+  return fs::equivalent(a, b, code);
+}
+
+}  // namespace
+
+std::vector<fs::path> SettingsFiles() {
+  std::vector<fs::path> result;
+  std::error_code code;
+  for (const fs::path& file : {fs::path("/etc/slipway/site.yaml"), UserSettings(), fs::path("slipway.yaml")}) {
+    if (fs::is_regular_file(file, code)) result.push_back(file);
+  }
+  return result;
+}
+
+SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& overrides) {
+  return LoadSpec(path, overrides, SettingsFiles());
+}
+
+SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& overrides,
+                      const std::vector<fs::path>& settings) {
+  Loader loader(path, ReadSpecFile(path));
+  for (const fs::path& file : settings) {
+    if (!SameFile(file, path)) loader.AddSettings(file);
+  }
+  loader.AddSpec();
+  for (const std::string& text : overrides) loader.AddOverride(text);
+  return loader.Finish();
+}
+
+}  // namespace slipway::launcher

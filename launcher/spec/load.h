@@ -1,0 +1,77 @@
+/// Reading a spec: the file, the settings below it and the overrides above it become one checked document.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "launcher/spec/spec.h"
+
+namespace slipway::launcher {
+
+/// One remark on a place in a source.
+struct Diagnostic {
+  std::string file;  ///< as the user named it; "--set" for an override
+  int line = 0;      ///< from 1; 0 = the file as a whole
+  int column = 0;    ///< from 1, in characters
+  std::string message;
+  std::string source_line;
+  int length = 1;          ///< characters to underline
+  std::string suggestion;  ///< the nearest valid key or word, or empty
+};
+
+/// "file:line:column: error: message", the line, a caret, "did you mean 'x'?". `severity` is "error", "warning" or
+/// empty (for a warning that goes through Output::Warn, which writes the word itself).
+std::string RenderDiagnostic(const Diagnostic& diagnostic, std::string_view severity);
+Json DiagnosticToJson(const Diagnostic& diagnostic);
+
+/// Everything that is wrong with a spec, in the order of the text.
+class SpecError : public Error {
+ public:
+  explicit SpecError(std::vector<Diagnostic> diagnostics, ErrorKind kind = ErrorKind::kUsage);
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  void AddToDocument(Json& document) const override;
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+struct SpecDocument {
+  Spec spec;
+  std::vector<Diagnostic> warnings;  ///< render with "warning"; fields that this version reads but does not act on
+  /// Every field with its value, nested as in the spec; durations in seconds, sizes in bytes, paths absolute.
+  std::shared_ptr<const Json> resolved;
+  /// Dotted path -> where its value comes from: "fashion.yaml:12", "--set", "default", "/etc/slipway/site.yaml:3".
+  std::map<std::string, std::string> origins;
+  /// Where values stand, for errors found later: dotted path -> a Diagnostic without message.
+  std::map<std::string, Diagnostic> places;
+  std::string source;               ///< the text of the spec file, as it is kept in the run folder
+  std::filesystem::path file;       ///< as given
+  std::filesystem::path directory;  ///< absolute; relative paths and a command's relative program start here
+  std::string spec_hash;            ///< 16 hex digits over `resolved`
+};
+
+/// The settings files that exist, weakest first: /etc/slipway/site.yaml, $XDG_CONFIG_HOME/slipway/config.yaml,
+/// ./slipway.yaml. They hold the same fields except `name`, `data`, `train` and `ensemble`.
+std::vector<std::filesystem::path> SettingsFiles();
+
+/// `overrides` are `KEY=VALUE`: a dotted path and a YAML value; relative paths in them start at the working directory.
+/// Errors: SpecError with all diagnostics of the files and overrides; kEnvironment when the file cannot be read.
+SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
+SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                      const std::vector<std::filesystem::path>& settings);
+
+/// The typed form of `resolved`, as it is stored in plan.json. Errors: kInternal when it is not one.
+Spec BuildSpec(const Json& resolved);
+
+/// What the machine lacks to run this spec: data, programs, mpirun, tiers that cannot be written, the engine.
+/// Kind kEnvironment for each; empty when all is there. Cost: one directory listing for each data source.
+std::vector<Diagnostic> ValidateEnvironment(const SpecDocument& document);
+/// Throws SpecError (kEnvironment) when ValidateEnvironment finds something.
+void RequireEnvironment(const SpecDocument& document);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,245 @@
+#include "launcher/spec/read_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "launcher/spec/convert.h"
+
+namespace slipway::launcher {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+std::string Join(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+bool IsSection(const FieldNode& node) { return node.field == nullptr || node.field->type.kind == TypeKind::kSection; }
+
+bool IsListOfSections(const FieldNode& node) {
+  return node.field->type.kind == TypeKind::kList && node.field->type.of[0].kind == TypeKind::kSection;
+}
+
+bool IsPlannedWord(const Type& type, const Json& value) {
+  const auto& words = type.planned_words;
+  if (value.is_string() && std::find(words.begin(), words.end(), value.get<std::string>()) != words.end()) return true;
+  return type.kind == TypeKind::kOneOf && std::any_of(type.of.begin(), type.of.end(), [&](const Type& alternative) {
+           return IsPlannedWord(alternative, value);
+         });
+}
+
+/// Names of datasets become parts of environment variables.
+bool IsDatasetName(std::string_view name) {
+  static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  return !name.empty() && name.size() <= 64 && kLetters.find(name[0]) != std::string_view::npos &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+class FieldReader {
+ public:
+  FieldReader(Sources& sources, const std::set<int>& settings, Report& report, Draft& draft)
+      : sources_(sources), settings_(settings), report_(report), draft_(draft) {}
+
+  void ReadRoot(const YamlNode& root) {
+    draft_.values() = ReadSection(FieldTree(), &root, "", root.place);
+  }
+
+ private:
+  Json ReadSection(const FieldNode& section, const YamlNode* given, const std::string& path, const Place& place) {
+    if (given != nullptr && given->kind == Kind::kNull) given = nullptr;
+    if (given != nullptr && given->kind != Kind::kMap) {
+      Fail(path, Problem{given->place, (path.empty() ? "a spec is" : "'" + path + "' is") + " a map of fields", {}});
+      given = nullptr;
+    }
+    if (section.TakesAnyName()) return ReadNamed(section.children[0].second, given, path);
+    if (given != nullptr) ReportUnknown(section, *given, path);
+    Json result = Json::object();
+    for (const auto& [key, child] : section.children) {
+      const YamlEntry* entry = given == nullptr ? nullptr : given->Find(key);
+      result[key] = ReadField(child, entry, Join(path, key), place);
+    }
+    return result;
+  }
+
+  Json ReadNamed(const FieldNode& child, const YamlNode* given, const std::string& path) {
+    Json result = Json::object();
+    if (given == nullptr) return result;
+    for (const YamlEntry& entry : given->entries) {
+      if (IsDatasetName(entry.key)) {
+        result[entry.key] = ReadField(child, &entry, Join(path, entry.key), entry.key_place);
+      } else {
+        report_.Error(entry.key_place, "the name of a dataset is made of small letters, digits and '_', not " +
+                                           Quoted(entry.key));
+      }
+    }
+    return result;
+  }
+
+  void ReportUnknown(const FieldNode& section, const YamlNode& given, const std::string& path) {
+    for (const YamlEntry& entry : given.entries) {
+      if (report_.IsFull()) return;
+      if (section.Child(entry.key) != nullptr) continue;
+      const std::string where = path.empty() ? "" : " in '" + path + "'";
+      report_.Error(entry.key_place, "unknown field " + Quoted(entry.key) + where, SuggestField(section, entry.key));
+    }
+  }
+
+  Json ReadField(const FieldNode& node, const YamlEntry* entry, const std::string& path, const Place& section) {
+    const Field& field = *node.field;
+    const bool empty = entry == nullptr || entry->value.kind == Kind::kNull;
+    if (empty && field.need == Need::kRequired) return Missing(field, entry, path, section);
+    if (entry == nullptr) return Default(node, path, section);
+    if (IsSection(node)) {
+      if (empty && field.type.presence == Presence::kOptional) return Default(node, path, section);
+      Note(path, entry->key_place);
+      if (field.since == Since::kPlanned && !empty) WarnPlanned(path, entry->key_place);
+      return ReadSection(node, &entry->value, path, entry->key_place);
+    }
+    if (empty && field.default_yaml.empty()) return Default(node, path, section);
+    Note(path, entry->value.place);
+    if (IsListOfSections(node)) return ReadSections(node, *entry, path);
+    return ReadValue(field, *entry, path);
+  }
+
+  Json ReadSections(const FieldNode& node, const YamlEntry& entry, const std::string& path) {
+    Json result = Json::array();
+    if (entry.value.kind != Kind::kList) return Fail(path, {entry.value.place, "'" + path + "' is a list of maps", {}});
+    for (const YamlNode& item : entry.value.items) {
+      result.push_back(ReadSection(node, &item, path + "[" + std::to_string(result.size()) + "]", item.place));
+    }
+    if (!result.empty() && node.field->since == Since::kPlanned) WarnPlanned(path, entry.key_place);
+    return result;
+  }
+
+  Json ReadValue(const Field& field, const YamlEntry& entry, const std::string& path) {
+    Json value;
+    const std::vector<Problem> problems = Convert(field.type, entry.value, sources_, value);
+    for (const Problem& problem : problems) Fail(path, problem);
+    if (!problems.empty()) return nullptr;
+    NoteParts(entry.value, path);
+    if (field.since == Since::kPlanned && value != DefaultValue(field)) WarnPlanned(path, entry.key_place);
+    if (IsPlannedWord(field.type, value)) WarnPlanned(path + ": " + value.get<std::string>(), entry.value.place);
+    return value;
+  }
+
+  Json Default(const FieldNode& node, const std::string& path, const Place& section) {
+    if (!IsSection(node)) {
+      draft_.origins[path] = "default";
+      return DefaultValue(*node.field);
+    }
+    if (node.field->type.presence == Presence::kAlways) return ReadSection(node, nullptr, path, section);
+    draft_.origins[path] = "default";
+    return nullptr;
+  }
+
+  Json DefaultValue(const Field& field) {
+    if (field.default_yaml.empty()) return nullptr;
+    const int source = sources_.Add("the default of " + field.path, field.default_yaml, {});
+    Json value;
+    if (const auto node = ParseYaml(sources_, source, report_)) Convert(field.type, *node, sources_, value);
+    return value;
+  }
+
+  Json Missing(const Field& field, const YamlEntry* entry, const std::string& path, const Place& section) {
+    const std::size_t dot = path.rfind('.');
+    const std::string owner = dot == std::string::npos ? "the spec" : "'" + path.substr(0, dot) + "'";
+    const std::string example = field.example_yaml.empty() ? "" : ", such as " + field.example_yaml;
+    const Place& place = entry == nullptr ? section : entry->key_place;
+    return Fail(path, {place, fmt::format("{} needs '{}'{}", owner, path.substr(dot + 1), example), {}});
+  }
+
+  Json Fail(const std::string& path, const Problem& problem) {
+    draft_.failed.insert(path);
+    report_.Error(problem.place, problem.message, problem.suggestion);
+    return nullptr;
+  }
+
+  void WarnPlanned(const std::string& what, const Place& place) {
+    if (settings_.count(place.source) > 0) return;
+    report_.Warn(place, what + " is read but not acted on by this version");
+  }
+
+  void Note(const std::string& path, const Place& place) {
+    draft_.places[path] = place;
+    const SourceText& source = sources_[place.source];
+    draft_.origins[path] = source.is_override ? source.name : fmt::format("{}:{}", source.name, place.line);
+  }
+
+  /// The parts of a map or list can have other places and origins than the whole.
+  void NoteParts(const YamlNode& node, const std::string& path) {
+    for (const YamlEntry& entry : node.entries) Note(Join(path, entry.key), entry.value.place);
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      draft_.places[fmt::format("{}[{}]", path, i)] = node.items[i].place;
+    }
+  }
+
+  Sources& sources_;
+  const std::set<int>& settings_;
+  Report& report_;
+  Draft& draft_;
+};
+
+}  // namespace
+
+void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay) {
+  const bool is_section = IsSection(fields);
+  const bool removable = fields.field != nullptr && fields.field->type.presence == Presence::kOptional;
+  if (is_section && !removable && overlay.kind == Kind::kNull && base.kind != Kind::kNull) return;
+  const bool by_key = is_section || fields.field->type.kind == TypeKind::kMap;
+  if (!by_key || base.kind != Kind::kMap || overlay.kind != Kind::kMap) {
+    base = std::move(overlay);
+    return;
+  }
+  base.place = overlay.place;
+  for (YamlEntry& entry : overlay.entries) {
+    YamlEntry* below = base.Find(entry.key);
+    const FieldNode* child = fields.Child(entry.key);
+    if (below == nullptr) {
+      base.entries.push_back(std::move(entry));
+    } else if (child == nullptr) {
+      *below = std::move(entry);
+    } else {
+      below->key_place = entry.key_place;
+      Merge(*child, below->value, std::move(entry.value));
+    }
+  }
+}
+
+Draft::Draft() : values_(std::make_unique<Json>(Json::object())) {}
+Draft::~Draft() = default;
+
+const Json& Draft::At(std::string_view path) const {
+  static const Json kNothing;
+  const Json* value = values_.get();
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::string key(path.substr(0, dot));
+    if (!value->is_object() || !value->contains(key)) return kNothing;
+    value = &(*value)[key];
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+  }
+  return *value;
+}
+
+bool Draft::Has(std::string_view path) const { return !At(path).is_null(); }
+
+Place Draft::PlaceOf(std::string path) const {
+  while (true) {
+    const auto found = places.find(path);
+    if (found != places.end()) return found->second;
+    const std::size_t end = path.find_last_of(".[");
+    if (end == std::string::npos) break;
+    path.resize(end);
+  }
+  const auto root = places.find("");
+  return root == places.end() ? Place{} : root->second;
+}
+
+void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {
+  draft.places[""] = root.place;
+  FieldReader(sources, settings, report, draft).ReadRoot(root);
+}
+
+}  // namespace slipway::launcher

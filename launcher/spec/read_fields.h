@@ -1,0 +1,48 @@
+/// The merged tree, read by the table of fields.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "launcher/spec/fields.h"
+#include "launcher/spec/yaml_tree.h"
+
+namespace slipway::launcher {
+
+/// Lays `overlay` over `base`: sections and maps are merged by key, everything else is replaced.
+/// An empty section leaves what lies below it; an empty optional section removes it.
+void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay);
+
+/// A spec on its way from the tree to typed values. Paths are dotted, list elements "data.train.source[0]".
+class Draft {
+ public:
+  Draft();
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft();
+
+  Json& values() { return *values_; }
+  const Json& values() const { return *values_; }
+  /// The value at a path without list elements; null when it was not given, has no default, or is wrong.
+  const Json& At(std::string_view path) const;
+  bool Has(std::string_view path) const;
+  /// Where a value stands: its own place, else that of the nearest section around it that was given.
+  Place PlaceOf(std::string path) const;
+
+  std::map<std::string, Place> places;         ///< of the values that were given
+  std::map<std::string, std::string> origins;  ///< of all fields
+  std::set<std::string> failed;                ///< paths whose value was reported as wrong
+
+ private:
+  std::unique_ptr<Json> values_;
+};
+
+/// Fills the draft and reports unknown and missing fields and wrong values. Fields that this version does not act on
+/// give a warning unless they stand in one of the `settings` sources or hold their default.
+void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,184 @@
+/// The experiment a user wrote, as typed values: one struct for each section of the spec.
+///
+/// What each field means, its default and its limits stand in the table of launcher/spec/fields.cpp and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+#include "ensemble/space.h"
+
+namespace slipway::launcher {
+
+/// Names in the order of the file.
+using NamedStrings = std::vector<std::pair<std::string, std::string>>;
+
+enum class DataFormat { kTfRecord, kHdf5 };
+enum class Distribution { kReplicate, kShard, kNodeShard };
+enum class Verification { kOff, kFormat, kFull };
+enum class Keep { kJob, kCache };
+
+enum class TierKind { kBurst, kNode, kRam, kDirectory, kNone };
+struct TierSpec {
+  TierKind kind = TierKind::kNone;
+  std::filesystem::path directory;  ///< absolute; only for kDirectory
+};
+
+struct DatasetSpec {
+  std::string name;                  ///< key under `data`: "train", "test"
+  std::vector<std::string> sources;  ///< absolute; may be patterns with * ? [ ]
+  DataFormat format = DataFormat::kTfRecord;
+  std::vector<TierSpec> tiers;  ///< in order of preference, never empty
+  Distribution distribute = Distribution::kReplicate;
+  Verification verify = Verification::kFormat;
+  Keep keep = Keep::kJob;
+};
+
+enum class EngineChoice { kAuto, kLocal, kSlurm };
+
+struct SlurmSpec {
+  std::string partition, account, constraint, qos, reservation;  ///< empty = not given
+  std::vector<std::string> extra;
+};
+
+struct ContainerSpec {
+  std::string image;
+  std::string runtime;
+};
+
+struct LaunchSpec {
+  EngineChoice engine = EngineChoice::kAuto;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  int cpus_per_rank = 1;
+  int gpus_per_rank = 0;
+  std::optional<Bytes> memory_per_rank;
+  std::optional<Seconds> time_limit;
+  SlurmSpec slurm;
+  std::vector<std::string> modules;
+  NamedStrings env;
+  std::optional<ContainerSpec> container;
+
+  int ranks() const { return nodes * ranks_per_node; }
+};
+
+struct ValidationSpec {
+  std::string from;  ///< name of a dataset
+  double fraction = 0.1;
+  std::uint64_t seed = 0;
+};
+
+enum class MetricsSource { kRuntime, kStdout };
+struct MetricsSpec {
+  MetricsSource from = MetricsSource::kRuntime;
+  std::string pattern;  ///< PCRE2 with at least one named group, checked to compile; only for kStdout
+};
+
+struct TrainSpec {
+  std::string program;               ///< a bundled trainer (libexec/slipway/trainers/NAME), or empty
+  std::vector<std::string> command;  ///< any program with its arguments, or empty; exactly one of the two is given
+  std::optional<ValidationSpec> validation;
+  ensemble::Point args;  ///< in the order of the file; the types of the values are kept
+  MetricsSpec metrics;
+};
+
+enum class GradientMode { kSync, kDelayed };
+enum class Compression { kNone, kBf16, kFp16 };
+enum class Determinism { kOff, kOn, kCanonical };
+
+/// A number of steps, or a share of all of them.
+struct StepCount {
+  std::optional<std::int64_t> steps;
+  std::optional<double> fraction;  ///< 0 to 1
+};
+
+struct GradientsSpec {
+  GradientMode mode = GradientMode::kSync;
+  int lag = 0;  ///< at least 1 when delayed
+  StepCount sync_first;
+  StepCount sync_last;
+  int teams = 1;
+  Compression compress = Compression::kNone;
+  Determinism deterministic = Determinism::kOn;
+};
+
+enum class OnTimeLimit { kStop, kRequeue };
+enum class StopSignal { kNone, kUsr1, kTerm };
+
+struct CheckpointSpec {
+  std::optional<Seconds> every;  ///< unset: at the end of each epoch, as the program likes
+  int keep = 2;
+  OnTimeLimit on_time_limit = OnTimeLimit::kStop;
+  StopSignal signal = StopSignal::kNone;
+};
+
+enum class OnNodeFailure { kFail, kExclude };
+
+struct ResilienceSpec {
+  int max_restarts = 0;
+  OnNodeFailure on_node_failure = OnNodeFailure::kFail;
+  int min_nodes = 1;
+  Seconds stall_after{60};
+};
+
+enum class Goal { kMinimize, kMaximize };
+enum class ObjectiveValue { kLast, kBest };
+
+struct ObjectiveSpec {
+  std::string metric;
+  Goal goal = Goal::kMinimize;
+  ObjectiveValue value = ObjectiveValue::kLast;
+};
+
+struct SchedulerSpec {
+  std::string type;  ///< one of the words of the table: "asha", "hyperband", ...
+  std::string resource;
+  double min = 1;
+  std::optional<double> max;
+  int reduction = 3;
+};
+
+struct BudgetSpec {
+  std::optional<Seconds> time;
+  std::optional<double> node_hours;
+};
+
+struct SelectSpec {
+  int top = 1;
+  std::string method;
+};
+
+struct EnsembleSpec {
+  ObjectiveSpec objective;
+  std::vector<ObjectiveSpec> more_objectives;  ///< `objectives`, beyond `objective`
+  std::optional<int> trials;                   ///< unset only with the grid sampler: the whole grid
+  std::optional<int> parallel;                 ///< unset: `auto`, as many as fit
+  std::string sampler;                         ///< one of the words of the table: "auto", "grid", "random", ...
+  std::optional<SchedulerSpec> scheduler;
+  std::uint64_t seed = 0;
+  std::optional<int> max_failures;  ///< unset: it fails only when no trial succeeds
+  int repeats = 1;
+  std::optional<BudgetSpec> budget;
+  std::vector<std::string> constraints;
+  std::vector<ensemble::Parameter> space;  ///< in the order of the file; never empty
+  std::optional<SelectSpec> select;
+};
+
+struct Spec {
+  std::string name;
+  std::string description;
+  std::vector<DatasetSpec> data;
+  LaunchSpec launch;
+  TrainSpec train;
+  GradientsSpec gradients;
+  CheckpointSpec checkpoint;
+  ResilienceSpec resilience;
+  std::optional<EnsembleSpec> ensemble;
+};
+
+}  // namespace slipway::launcher

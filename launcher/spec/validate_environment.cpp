@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/install.h"
+#include "core/nearest_word.h"
+#include "core/process.h"
+#include "launcher/spec/load.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Existing paths that match; a pattern without special characters matches itself.
+std::vector<fs::path> Match(const std::string& pattern) {
+  glob_t found{};
+  std::vector<fs::path> result;
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    result.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return result;
+}
+
+class EnvironmentCheck {
+ public:
+  explicit EnvironmentCheck(const SpecDocument& document) : document_(document), spec_(document.spec) {}
+
+  std::vector<Diagnostic> Run() {
+    for (const DatasetSpec& dataset : spec_.data) CheckDataset(dataset);
+    CheckEngine();
+    CheckMpi();
+    if (!spec_.train.program.empty()) CheckTrainer();
+    if (!spec_.train.command.empty()) CheckCommand();
+    return std::move(found_);
+  }
+
+ private:
+  void Add(const std::string& path, std::string message, std::string suggestion = {}) {
+    Diagnostic diagnostic = PlaceOf(path);
+    diagnostic.message = std::move(message);
+    diagnostic.suggestion = std::move(suggestion);
+    found_.push_back(std::move(diagnostic));
+  }
+
+  /// The place of the value or of what is around it; a default has none.
+  Diagnostic PlaceOf(std::string path) const {
+    while (true) {
+      const auto place = document_.places.find(path);
+      if (place != document_.places.end()) return place->second;
+      const std::size_t end = path.find_last_of(".[");
+      if (end == std::string::npos) break;
+      path.resize(end);
+    }
+    Diagnostic whole;
+    whole.file = document_.file.string();
+    return whole;
+  }
+
+  void CheckDataset(const DatasetSpec& dataset) {
+    const std::string path = "data." + dataset.name;
+    for (std::size_t i = 0; i < dataset.sources.size(); ++i) {
+      CheckSource(fmt::format("{}.source[{}]", path, i), dataset.sources[i]);
+    }
+    for (std::size_t i = 0; i < dataset.tiers.size(); ++i) {
+      if (dataset.tiers[i].kind == TierKind::kDirectory) {
+        CheckWritable(fmt::format("{}.tier[{}]", path, i), dataset.tiers[i].directory);
+      }
+    }
+  }
+
+  void CheckSource(const std::string& path, const std::string& pattern) {
+    const std::vector<fs::path> files = Match(pattern);
+    if (files.empty()) Add(path, fmt::format("no file matches '{}'", pattern));
+    for (const fs::path& file : files) {
+      std::error_code code;
+      if (fs::is_directory(file, code)) {
+        Add(path, fmt::format("'{}' is a directory; name its files, such as '{}/*'", file.string(), file.string()));
+      } else if (::access(file.c_str(), R_OK) != 0) {
+        Add(path, fmt::format("'{}' cannot be read by this user", file.string()));
+      }
+    }
+  }
+
+  void CheckWritable(const std::string& path, fs::path directory) {
+    std::error_code code;
+    const std::string wanted = directory.string();
+    while (!fs::exists(directory, code) && directory.has_relative_path()) directory = directory.parent_path();
+    if (!fs::is_directory(directory, code)) {
+      Add(path, fmt::format("'{}' is not a directory", directory.string()));
+    } else if (::access(directory.c_str(), W_OK | X_OK) != 0) {
+      Add(path, fmt::format("the tier '{}' cannot be written: no permission in '{}'", wanted, directory.string()));
+    }
+  }
+
+  void CheckEngine() {
+    if (spec_.launch.engine == EngineChoice::kSlurm) {
+      Add("launch.engine", "the Slurm engine is not part of this version");
+    } else if (spec_.launch.nodes > 1) {
+      Add("launch.nodes", "the local engine has one node; ask for more with ranks_per_node");
+    }
+  }
+
+  void CheckMpi() {
+    if (spec_.launch.ranks() == 1 || FindProgram("mpirun")) return;
+    Add("launch.ranks_per_node", "several ranks need mpirun, which is not on PATH; install Open MPI");
+  }
+
+  void CheckTrainer() {
+    const fs::path trainers = HelperProgram("trainers");
+    const fs::path program = trainers / spec_.train.program;
+    if (::access(program.c_str(), X_OK) == 0) return;
+    std::vector<std::string> known;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(trainers, code)) known.push_back(entry.path().filename().string());
+    std::sort(known.begin(), known.end());
+    Add("train.program", fmt::format("this installation has no trainer called '{}'", spec_.train.program),
+        NearestWord(spec_.train.program, known));
+  }
+
+  void CheckCommand() {
+    const std::string& program = spec_.train.command.front();
+    if (program.find('/') == std::string::npos) {
+      if (!FindProgram(program)) Add("train.command[0]", fmt::format("the program '{}' is not on PATH", program));
+      return;
+    }
+    const fs::path path = document_.directory / program;
+    std::error_code code;
+    if (!fs::exists(path, code)) {
+      Add("train.command[0]", fmt::format("there is no program '{}'", path.string()));
+    } else if (fs::is_directory(path, code) || ::access(path.c_str(), X_OK) != 0) {
+      Add("train.command[0]", fmt::format("'{}' cannot be executed", path.string()));
+    }
+  }
+
+  const SpecDocument& document_;
+  const Spec& spec_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> ValidateEnvironment(const SpecDocument& document) { return EnvironmentCheck(document).Run(); }
+
+void RequireEnvironment(const SpecDocument& document) {
+  std::vector<Diagnostic> found = ValidateEnvironment(document);
+  if (!found.empty()) throw SpecError(std::move(found), ErrorKind::kEnvironment);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,243 @@
+#include "launcher/spec/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <unordered_map>
+
+#include "launcher/spec/utf8.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kMostValues = 100'000;
+
+/// Ends the parsing after a remark was reported.
+struct ParsingEnded {};
+
+struct Extent {
+  std::size_t values = 1;
+  std::size_t depth = 1;
+
+  void Hold(const Extent& inner) {
+    values += inner.values;
+    depth = std::max(depth, inner.depth + 1);
+  }
+};
+
+Extent ExtentOf(const YamlNode& node) {
+  Extent result;
+  for (const YamlNode& item : node.items) result.Hold(ExtentOf(item));
+  for (const YamlEntry& entry : node.entries) result.Hold(ExtentOf(entry.value));
+  return result;
+}
+
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(int source, std::size_t first_column, Report& report)
+      : source_(source), first_column_(first_column), report_(report) {}
+
+  YamlNode TakeRoot() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) Refuse(PlaceOf(mark), "a spec is one YAML document; remove the second '---'");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    YamlNode node;
+    node.place = PlaceOf(mark);
+    Complete(std::move(node), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const Place place = PlaceOf(mark);
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) Refuse(place, "this alias refers to a value that contains it");
+    const Extent extent = ExtentOf(found->second);
+    if (extent.depth + stack_.size() > kDeepest) RefuseDepth(place);
+    Spend(extent.values, place);
+    Attach(YamlNode(found->second));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node;
+    node.kind = YamlNode::Kind::kScalar;
+    node.place = PlaceOf(mark);
+    node.quoted = CheckTag(tag, node.place);
+    node.place.length = static_cast<int>(value.size()) + (tag == "!" ? 2 : 0);
+    node.text = value;
+    Complete(std::move(node), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(YamlNode::Kind::kList, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(YamlNode::Kind::kMap, mark, tag, anchor);
+  }
+  void OnMapEnd() override { Close(); }
+
+ private:
+  struct Frame {
+    YamlNode node;
+    YAML::anchor_t anchor = 0;
+    bool has_key = false;
+    std::string key;
+    Place key_place;
+    std::unordered_map<std::string, int> lines;  ///< key -> the line where it was first given
+  };
+
+  Place PlaceOf(const YAML::Mark& mark) const {
+    const int offset = mark.line == 0 ? static_cast<int>(first_column_) : 0;
+    return {source_, mark.line + 1, mark.column + offset, 1};
+  }
+
+  [[noreturn]] void Refuse(const Place& place, std::string message) {
+    report_.Error(place, std::move(message));
+    throw ParsingEnded{};
+  }
+  [[noreturn]] void RefuseDepth(const Place& place) {
+    Refuse(place, fmt::format("nested deeper than {} levels", kDeepest));
+  }
+
+  void Spend(std::size_t values, const Place& place) {
+    values_ += values;
+    if (values_ > kMostValues) Refuse(place, fmt::format("more than {} values, aliases counted in full", kMostValues));
+  }
+
+  /// True when the scalar is text whatever it looks like.
+  bool CheckTag(const std::string& tag, const Place& place) {
+    static constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    if (tag.empty() || tag == "?") return false;
+    if (tag == "!" || tag == std::string(kCore) + "str") return true;
+    if (!tag.starts_with(kCore)) report_.Error(place, "tags such as " + Quoted(tag) + " are not supported");
+    return false;
+  }
+
+  void Open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    const Place place = PlaceOf(mark);
+    CheckTag(tag == "!" ? "" : tag, place);
+    if (stack_.size() >= kDeepest) RefuseDepth(place);
+    Frame frame;
+    frame.node.kind = kind;
+    frame.node.place = place;
+    frame.anchor = anchor;
+    stack_.push_back(std::move(frame));
+  }
+
+  void Close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    Complete(std::move(frame.node), frame.anchor);
+  }
+
+  void Complete(YamlNode node, YAML::anchor_t anchor) {
+    Spend(1, node.place);
+    if (anchor != 0) {
+      Spend(ExtentOf(node).values, node.place);
+      anchors_[anchor] = node;
+    }
+    Attach(std::move(node));
+  }
+
+  void Attach(YamlNode node) {
+    if (stack_.empty()) {
+      root_ = std::move(node);
+    } else if (stack_.back().node.kind == YamlNode::Kind::kList) {
+      stack_.back().node.items.push_back(std::move(node));
+    } else if (stack_.back().has_key) {
+      AttachValue(stack_.back(), std::move(node));
+    } else {
+      TakeKey(stack_.back(), std::move(node));
+    }
+  }
+
+  void TakeKey(Frame& frame, YamlNode node) {
+    if (node.kind != YamlNode::Kind::kScalar) Refuse(node.place, "a key must be a name");
+    if (node.text == "<<" && !node.quoted) Refuse(node.place, "merge keys ('<<') are not supported; write the fields out");
+    frame.has_key = true;
+    frame.key = std::move(node.text);
+    frame.key_place = node.place;
+  }
+
+  void AttachValue(Frame& frame, YamlNode node) {
+    frame.has_key = false;
+    // An empty value has no place of its own: what the parser calls its place lies behind it.
+    if (node.kind == YamlNode::Kind::kNull) node.place = frame.key_place;
+    const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
+    if (!is_new) {
+      report_.Error(frame.key_place,
+                    fmt::format("{} is given twice; the first is in line {}", Quoted(frame.key), first->second));
+      return;
+    }
+    frame.node.entries.push_back({std::move(frame.key), frame.key_place, std::move(node)});
+  }
+
+  int source_;
+  std::size_t first_column_;
+  Report& report_;
+  YamlNode root_;
+  std::vector<Frame> stack_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
+  std::size_t values_ = 0;
+  int documents_ = 0;
+};
+
+/// Reports what no YAML reader should even look at.
+bool IsCleanText(std::string_view text, int source, Report& report) {
+  if (text.size() > kLargestSpec) {
+    report.Error({source}, fmt::format("larger than {} MiB: this is not a spec", kLargestSpec >> 20));
+    return false;
+  }
+  const std::optional<TextFault> fault = FindTextFault(text);
+  if (!fault) return true;
+  const std::string_view before = text.substr(0, fault->offset);
+  const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  report.Error({source, line, static_cast<int>(before.size() - line_start)}, "not a text file: " + fault->reason);
+  return false;
+}
+
+}  // namespace
+
+const YamlEntry* YamlNode::Find(std::string_view key) const {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const YamlEntry& e) { return e.key == key; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+YamlEntry* YamlNode::Find(std::string_view key) {
+  return const_cast<YamlEntry*>(static_cast<const YamlNode*>(this)->Find(key));
+}
+
+std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& report, TextStart start) {
+  const std::string text = sources[source].text.substr(start.offset);
+  if (!IsCleanText(text, source, report)) return std::nullopt;
+  TreeBuilder builder(source, start.offset, report);
+  std::istringstream stream(text);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const ParsingEnded&) {
+    return std::nullopt;
+  } catch (const YAML::Exception& error) {
+    const int offset = error.mark.line == 0 ? static_cast<int>(start.offset) : 0;
+    report.Error({source, error.mark.line + 1, error.mark.column + offset}, "not valid YAML: " + error.msg);
+    return std::nullopt;
+  }
+  return builder.TakeRoot();
+}
+
+}  // namespace slipway::launcher

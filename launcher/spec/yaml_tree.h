@@ -1,0 +1,49 @@
+/// YAML text as a plain tree in which every value knows its place.
+///
+/// Stricter than YAML: one document, UTF-8 text, no duplicate keys, no merge keys, no own tags; aliases are copied.
+/// Limits against hostile files: 4 MiB, 64 levels, 100,000 values after the aliases are copied.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/spec/source.h"
+
+namespace slipway::launcher {
+
+struct YamlEntry;
+
+struct YamlNode {
+  enum class Kind { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  Place place;
+  std::string text;     ///< kScalar: the text without quotes
+  bool quoted = false;  ///< kScalar: always text, never a number or a truth value
+  std::vector<YamlNode> items;
+  std::vector<YamlEntry> entries;
+
+  const YamlEntry* Find(std::string_view key) const;
+  YamlEntry* Find(std::string_view key);
+};
+
+struct YamlEntry {
+  std::string key;
+  Place key_place;
+  YamlNode value;
+};
+
+inline constexpr std::size_t kLargestSpec = std::size_t{4} << 20;
+
+/// Where a text begins that is a part of its source: the value of an override.
+struct TextStart {
+  std::size_t offset = 0;
+};
+
+/// Nothing when the text cannot be used at all; then `report` says why. Duplicate keys are reported and dropped.
+/// An empty text gives kNull.
+std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& report, TextStart start = {});
+
+}  // namespace slipway::launcher
