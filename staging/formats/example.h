@@ -51,7 +51,9 @@ class FeatureView {
 class ExampleView {
  public:
   explicit ExampleView(std::vector<FeatureView> features) : features_(std::move(features)) {}
-  const std::vector<FeatureView>& features() const { return features_; }
+  const std::vector<FeatureView>& features() const& { return features_; }
+  /// So that `for (... : ParseExample(record).features())` does not refer to what is gone.
+  std::vector<FeatureView> features() && { return std::move(features_); }
   /// Null when the record has no such feature.
   const FeatureView* Find(std::string_view name) const;
 

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "launcher/commands/data.h"
+#include "tests/staging/formats_support.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using staging::ErrorOf;
+using staging::ImageExample;
+using staging::MakeIdxPair;
+using staging::MakeTfrecords;
+using staging::WithBitFlipped;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Keeps what a command says.
+class RecordingOutput : public Output {
+ public:
+  OutputMode mode() const override { return OutputMode::kHuman; }
+  void Print(const Result& result) override {
+    document = result.document;
+    text = result.text;
+    brief = result.brief;
+  }
+  void Stream(const Json&, std::string_view) override {}
+  void Say(std::string_view) override {}
+  void Warn(std::string_view line) override { warnings += line; }
+  void Fail(const Error&) override {}
+  void Fail(const Json&, std::string_view) override {}
+  void Progress(std::string_view) override {}
+
+  Json document;
+  std::string text;
+  std::string brief;
+  std::string warnings;
+};
+
+TEST(DataInfo, ShowsFormatSizeRecordsAndFields) {
+  const test::TempDirectory directory;
+  const auto bytes = MakeTfrecords(directory / "a.tfrecord", {ImageExample(784, 1), ImageExample(784, 2)});
+  RecordingOutput output;
+  EXPECT_EQ(DataInfo({{directory.path()}}, output), 0);
+  EXPECT_EQ(output.document["schema"], "slipway.data_info/1");
+  const auto& file = output.document["files"][0];
+  EXPECT_EQ(file["format"], "tfrecord");
+  EXPECT_EQ(file["bytes"], bytes.size());
+  EXPECT_EQ(file["records"], 2);
+  EXPECT_EQ(file["fields"][0]["name"], "image");
+  EXPECT_EQ(file["fields"][0]["kind"], "bytes");
+  EXPECT_EQ(file["fields"][0]["count"], 784);
+  EXPECT_THAT(output.text, HasSubstr("image: bytes 784, label: int64 1"));
+}
+
+TEST(DataInfo, ShowsTheShapesOfHdf5) {
+  const test::TempDirectory directory;
+  const auto source = MakeIdxPair(directory.path(), 5);
+  RecordingOutput output;
+  EXPECT_EQ(DataConvert({source.images, source.labels, directory / "test.h5", "hdf5", 1}, output), 0);
+  EXPECT_EQ(DataInfo({{directory / "test.h5"}}, output), 0);
+  EXPECT_THAT(output.text, HasSubstr("image: bytes 2x3"));
+}
+
+TEST(DataVerify, IsContentWithWholeFiles) {
+  const test::TempDirectory directory;
+  const auto source = MakeIdxPair(directory.path(), 5);
+  RecordingOutput output;
+  DataConvert({source.images, source.labels, directory / "test.h5", "hdf5", 1}, output);
+  DataConvert({source.images, source.labels, directory / "shards" / "train", "tfrecord", 2}, output);
+  EXPECT_EQ(DataVerify({{directory / "shards", directory / "test.h5"}}, output), 0);
+  EXPECT_EQ(output.document["schema"], "slipway.data_verify/1");
+  EXPECT_EQ(output.document["ok"], true);
+  EXPECT_EQ(output.document["files"].size(), 3u);
+  EXPECT_EQ(output.document["files"][2]["records"], 5);
+}
+
+TEST(DataVerify, ReportsEveryBadFile) {
+  const test::TempDirectory directory;
+  const auto whole = MakeTfrecords(directory / "good.tfrecord", {ImageExample(50, 1), ImageExample(50, 2)});
+  WriteFile(directory / "flipped.tfrecord", WithBitFlipped(whole, (whole.size() - 9) * 8));
+  WriteFile(directory / "torn.tfrecord", whole.substr(0, whole.size() - 1));
+  RecordingOutput output;
+  EXPECT_EQ(DataVerify({{directory.path(), directory / "missing.tfrecord"}}, output), 1);
+  EXPECT_EQ(output.document["ok"], false);
+  EXPECT_THAT(output.text, AllOf(HasSubstr("flipped.tfrecord': record 1"), HasSubstr("torn.tfrecord': record 1"),
+                                 HasSubstr("missing.tfrecord")));
+  EXPECT_THAT(output.brief, Not(HasSubstr("good.tfrecord")));
+}
+
+TEST(DataVerify, ReportsADamagedFirstHeader) {
+  const test::TempDirectory directory;
+  const auto whole = MakeTfrecords(directory / "a.tfrecord", {"one"});
+  WriteFile(directory / "a.tfrecord", WithBitFlipped(whole, 0));
+  RecordingOutput output;
+  EXPECT_EQ(DataVerify({{directory / "a.tfrecord"}}, output), 1);
+  EXPECT_THAT(output.text, HasSubstr("of the record's length"));
+}
+
+TEST(DataVerify, WarnsOfFilesWithoutRecords) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "a.tfrecord", "");
+  RecordingOutput output;
+  EXPECT_EQ(DataVerify({{directory / "a.tfrecord"}}, output), 0);
+  EXPECT_THAT(output.warnings, HasSubstr("has no records"));
+}
+
+TEST(DataConvert, ListsTheNewFiles) {
+  const test::TempDirectory directory;
+  const auto source = MakeIdxPair(directory.path(), 5);
+  RecordingOutput output;
+  EXPECT_EQ(DataConvert({source.images, source.labels, directory / "out" / "train", "tfrecord", 2}, output), 0);
+  EXPECT_EQ(output.document["schema"], "slipway.data_convert/1");
+  EXPECT_EQ(output.document["records"], 5);
+  EXPECT_EQ(output.document["files"].size(), 2u);
+  EXPECT_THAT(output.text, HasSubstr("train-00001-of-00002.tfrecord"));
+}
+
+TEST(DataCommands, RefuseWhatTheyCannotDo) {
+  RecordingOutput output;
+  EXPECT_EQ(ErrorOf([&] { DataInfo({}, output); }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(ErrorOf([&] { DataVerify({}, output); }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(ErrorOf([&] { DataConvert({"a", "b", "c", "parquet", 1}, output); }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(ErrorOf([&] { DataInfo({{"/nowhere/at/all"}}, output); }).kind(), ErrorKind::kEnvironment);
+}
+
+}  // namespace
+}  // namespace slipway::launcher
