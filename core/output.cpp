@@ -70,13 +70,9 @@ class ConsoleOutput final : public Output {
   }
 
   void Fail(const Error& error) override {
-    Fail(ErrorDocument(error), Coloured("\033[1;31m", "error:") + " " + error.what());
-  }
-
-  void Fail(const Json& document, std::string_view text) override {
     ClearProgress();
-    if (mode_ == OutputMode::kJson) WriteLine(stdout, Dump(document, 2));
-    WriteLine(stderr, text);
+    if (mode_ == OutputMode::kJson) WriteLine(stdout, Dump(ErrorDocument(error), 2));
+    WriteLine(stderr, Coloured("\033[1;31m", "error:") + " " + error.what());
   }
 
   void Progress(std::string_view line) override {

@@ -37,8 +37,6 @@ class Output {
   virtual void Warn(std::string_view line) = 0;
   /// "error: ..." with context and next step; in JSON mode a `slipway.error/1` document on stdout as well.
   virtual void Fail(const Error& error) = 0;
-  /// The same for an error that brings its own text (a list of places in a file) and document.
-  virtual void Fail(const Json& document, std::string_view text) = 0;
   /// Replaces the progress line on a terminal; elsewhere a line every few seconds at most. Empty clears it.
   virtual void Progress(std::string_view line) = 0;
 };

@@ -3,11 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <exception>
-#include <nlohmann/json.hpp>
 
 #include "core/install.h"
 #include "launcher/cli/arguments.h"
-#include "launcher/spec/load.h"
 
 namespace slipway::launcher {
 namespace {
@@ -41,9 +39,6 @@ int Perform(const Arguments& arguments) {
   Session session{*output, RunsDirectory(arguments)};
   try {
     return arguments.command(session);
-  } catch (const SpecError& error) {
-    output->Fail(ErrorDocument(error), error.what());
-    return error.exit_code();
   } catch (const Error& error) {
     output->Fail(error);
     return error.exit_code();

@@ -70,10 +70,10 @@ int Validate(const SpecSelection& selection, Session& session) {
                     {"name", document.spec.name},
                     {"spec_hash", document.spec_hash},
                     {"warnings", warnings}};
-  const auto text = fmt::format("{}: valid; {} dataset{}, {} rank{}{}", document.file.string(),
-                                document.spec.data.size(), document.spec.data.size() == 1 ? "" : "s",
-                                document.spec.launch.ranks(), document.spec.launch.ranks() == 1 ? "" : "s",
-                                document.spec.ensemble ? ", an ensemble" : "");
+  const auto text =
+      fmt::format("{}: valid; {} dataset{}, {} rank{}{}", document.file.string(), document.spec.data.size(),
+                  document.spec.data.size() == 1 ? "" : "s", document.spec.launch.ranks(),
+                  document.spec.launch.ranks() == 1 ? "" : "s", document.spec.ensemble ? ", an ensemble" : "");
   session.output.Print({result, text, "valid"});
   return 0;
 }
@@ -86,9 +86,9 @@ int Schema(const SchemaOptions& options, Session& session) {
 }
 
 std::string CompletionScript(const CompletionOptions& options, const std::vector<std::string>& fields) {
-  const auto script = fmt::format(kBash, fmt::arg("fields", fmt::join(fields, " ")),
-                                  fmt::arg("commands", TopLevelNames(options.commands)),
-                                  fmt::arg("cases", Cases(options.commands)));
+  const auto script =
+      fmt::format(kBash, fmt::arg("fields", fmt::join(fields, " ")),
+                  fmt::arg("commands", TopLevelNames(options.commands)), fmt::arg("cases", Cases(options.commands)));
   if (options.shell == "zsh") return "#compdef slipway\nautoload -U +X bashcompinit && bashcompinit\n" + script;
   return script;
 }

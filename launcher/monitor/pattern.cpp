@@ -47,9 +47,9 @@ struct Compilation {
 
 Compilation Compile(const std::string& pattern) {
   Compilation compilation;
-  compilation.code = UniqueHandle<CodeTraits>(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &compilation.error,
-                                                            &compilation.offset, nullptr));
+  compilation.code = UniqueHandle<CodeTraits>(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()),
+                                                            pattern.size(), PCRE2_UTF | PCRE2_MATCH_INVALID_UTF,
+                                                            &compilation.error, &compilation.offset, nullptr));
   return compilation;
 }
 

@@ -18,7 +18,8 @@ struct PatternInfo {
 };
 PatternInfo InspectPattern(const std::string& pattern);
 
-/// PCRE2 with UTF-8 and named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the line.
+/// PCRE2 with UTF-8 and named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the
+/// line.
 class Pattern {
  public:
   /// Errors: Error(kUsage) with the position in the pattern.

@@ -10,9 +10,9 @@
 
 #include "core/event_loop.h"
 #include "core/json.h"
+#include "core/metrics_line.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
-#include "core/metrics_line.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {

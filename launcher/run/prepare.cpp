@@ -19,7 +19,8 @@ RunFolder PrepareRun(const Plan& plan) {
 
 Plan ReplanRun(const RunFolder& folder) {
   const auto stored = Json::parse(ReadFile(folder.plan_file()), nullptr, false);
-  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") || !stored.contains("spec_hash")) {
+  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") ||
+      !stored.contains("spec_hash")) {
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),
                 "start the experiment again with: slipway run SPEC");
   }

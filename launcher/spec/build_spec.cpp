@@ -20,7 +20,8 @@ template <class Enum, std::size_t size>
 Enum FromWord(const std::array<Word<Enum>, size>& words, const Json& json) {
   const auto text = json.get<std::string>();
   const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.word == text; });
-  if (found == words.end()) throw Error(ErrorKind::kInternal, "the resolved spec holds the unknown word '" + text + "'");
+  if (found == words.end())
+    throw Error(ErrorKind::kInternal, "the resolved spec holds the unknown word '" + text + "'");
   return found->value;
 }
 
@@ -34,7 +35,8 @@ constexpr std::array kTiers = {Word{"burst", TierKind::kBurst}, Word{"node", Tie
                                Word{"ram", TierKind::kRam}, Word{"none", TierKind::kNone}};
 constexpr std::array kEngines = {Word{"auto", EngineChoice::kAuto}, Word{"local", EngineChoice::kLocal},
                                  Word{"slurm", EngineChoice::kSlurm}};
-constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime}, Word{"stdout", MetricsSource::kStdout}};
+constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime},
+                                        Word{"stdout", MetricsSource::kStdout}};
 constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
 constexpr std::array kCompressions = {Word{"none", Compression::kNone}, Word{"bf16", Compression::kBf16},
                                       Word{"fp16", Compression::kFp16}};
@@ -90,13 +92,15 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.ranks_per_node = json.at("ranks_per_node").get<int>();
   result.cpus_per_rank = json.at("cpus_per_rank").get<int>();
   result.gpus_per_rank = json.at("gpus_per_rank").get<int>();
-  if (!json.at("memory_per_rank").is_null()) result.memory_per_rank = Bytes{json["memory_per_rank"].get<std::uint64_t>()};
+  if (!json.at("memory_per_rank").is_null())
+    result.memory_per_rank = Bytes{json["memory_per_rank"].get<std::uint64_t>()};
   result.time_limit = MaybeSeconds(json.at("time_limit"));
   result.slurm = BuildSlurm(json.at("slurm"));
   result.modules = Texts(json.at("modules"));
   for (const auto& [name, value] : json.at("env").items()) result.env.emplace_back(name, value.get<std::string>());
   const Json& container = json.at("container");
-  if (!container.is_null()) result.container = {TextOrEmpty(container.at("image")), TextOrEmpty(container.at("runtime"))};
+  if (!container.is_null())
+    result.container = {TextOrEmpty(container.at("image")), TextOrEmpty(container.at("runtime"))};
   return result;
 }
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/nearest_word.h"
+#include "launcher/monitor/pattern.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/command_line.h"
-#include "launcher/monitor/pattern.h"
 
 namespace slipway::launcher {
 namespace {
@@ -111,7 +111,8 @@ void CheckMetrics(const Sources& sources, Report& report, const Draft& draft) {
     return;
   }
   if (!from_output) {
-    report.Error(draft.PlaceOf("train.metrics.pattern"), "a pattern has no meaning unless the metrics are from: stdout");
+    report.Error(draft.PlaceOf("train.metrics.pattern"),
+                 "a pattern has no meaning unless the metrics are from: stdout");
     return;
   }
   const auto pattern = draft.At("train.metrics.pattern").get<std::string>();

@@ -7,7 +7,9 @@
 namespace slipway::launcher {
 namespace {
 
-bool IsNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; }
+bool IsNameCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+}
 
 /// Length of the name that `text` starts with and that ends in '}', or 0.
 std::size_t NameLength(std::string_view text) {

@@ -25,9 +25,7 @@ void AddRange(const Type& type, Json& schema) {
 Json WordsSchema(const Type& type) {
   Json words = Json::array();
   for (const auto& word : type.words) words.push_back(word);
-  for (const auto& word : type.planned_words) {
-    if (std::find(type.words.begin(), type.words.end(), word) == type.words.end()) words.push_back(word);
-  }
+  for (const auto& word : type.planned_words) words.push_back(word);
   return Json{{"enum", words}};
 }
 
@@ -116,7 +114,9 @@ std::string FieldRow(const Field& field) {
                      need.empty() ? "" : fmt::format("`{}`", Cell(need)), Cell(field.description), note, example);
 }
 
-std::string_view TopLevelKey(const Field& field) { return std::string_view(field.path).substr(0, field.path.find('.')); }
+std::string_view TopLevelKey(const Field& field) {
+  return std::string_view(field.path).substr(0, field.path.find('.'));
+}
 
 }  // namespace
 

@@ -30,9 +30,10 @@ std::string Location(const Diagnostic& diagnostic) {
   return fmt::format("{}:{}:{}", diagnostic.file, diagnostic.line, diagnostic.column);
 }
 
-std::string Compose(const std::vector<Diagnostic>& diagnostics) {
-  std::string result = diagnostics.size() == 1 ? "the spec has an error" :
-                                                 fmt::format("the spec has {} errors", diagnostics.size());
+std::string TextOf(const std::vector<Diagnostic>& diagnostics, ErrorKind kind) {
+  const auto count = diagnostics.size();
+  std::string result = count == 1 ? "the spec has an error" : fmt::format("the spec has {} errors", count);
+  if (kind == ErrorKind::kEnvironment) result = "this machine lacks what the spec needs";
   for (const Diagnostic& diagnostic : diagnostics) result += "\n" + RenderDiagnostic(diagnostic, "error");
   return result;
 }
@@ -40,8 +41,8 @@ std::string Compose(const std::vector<Diagnostic>& diagnostics) {
 }  // namespace
 
 std::string RenderDiagnostic(const Diagnostic& diagnostic, std::string_view severity) {
-  std::string result = fmt::format("{}: {}{}{}", Location(diagnostic), severity, severity.empty() ? "" : ": ",
-                                   diagnostic.message);
+  std::string result =
+      fmt::format("{}: {}{}{}", Location(diagnostic), severity, severity.empty() ? "" : ": ", diagnostic.message);
   if (!diagnostic.source_line.empty()) {
     const std::string tail(static_cast<std::size_t>(std::clamp(diagnostic.length, 1, 120)) - 1, '~');
     result += fmt::format("\n  {}\n  {}^{}", diagnostic.source_line,
@@ -52,8 +53,12 @@ std::string RenderDiagnostic(const Diagnostic& diagnostic, std::string_view seve
 }
 
 Json DiagnosticToJson(const Diagnostic& diagnostic) {
-  Json result = {{"file", diagnostic.file},       {"line", nullptr}, {"column", nullptr},
-                 {"message", diagnostic.message}, {"source_line", diagnostic.source_line}, {"length", diagnostic.length},
+  Json result = {{"file", diagnostic.file},
+                 {"line", nullptr},
+                 {"column", nullptr},
+                 {"message", diagnostic.message},
+                 {"source_line", diagnostic.source_line},
+                 {"length", diagnostic.length},
                  {"suggestion", nullptr}};
   if (diagnostic.line > 0) {
     result["line"] = diagnostic.line;
@@ -64,7 +69,7 @@ Json DiagnosticToJson(const Diagnostic& diagnostic) {
 }
 
 SpecError::SpecError(std::vector<Diagnostic> diagnostics, ErrorKind kind)
-    : Error(kind, Compose(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+    : Error(kind, TextOf(diagnostics, kind)), diagnostics_(std::move(diagnostics)) {}
 
 void SpecError::AddToDocument(Json& document) const {
   document["diagnostics"] = Json::array();

@@ -49,8 +49,9 @@ class Expander {
     const std::size_t colon = reference.find(":-");
     const std::string name(reference.substr(0, colon));
     if (!IsVariableName(name)) {
-      report_.Error(PlaceOf(written), Quoted(written) + " is not a reference like ${NAME} or ${NAME:-default}; write $${ "
-                                      "for a literal ${");
+      report_.Error(PlaceOf(written), Quoted(written) +
+                                          " is not a reference like ${NAME} or ${NAME:-default}; write $${ "
+                                          "for a literal ${");
       return {};
     }
     const std::optional<std::string> value = look_up_(name);
@@ -58,7 +59,8 @@ class Expander {
       report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " does not hold text");
       return {};
     }
-    if (colon != std::string_view::npos) return std::string(value && !value->empty() ? *value : reference.substr(colon + 2));
+    if (colon != std::string_view::npos)
+      return std::string(value && !value->empty() ? *value : reference.substr(colon + 2));
     if (!value) {
       report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " is not set; give a default as ${" +
                                           name + ":-value}, or write $${" + name + "} for that very text");

@@ -39,6 +39,7 @@ Type Between(double min, double max) {
 Type Words(std::vector<std::string> words, std::vector<std::string> planned_words) {
   Type result = Of(TypeKind::kWord);
   result.words = std::move(words);
+  for (const auto& planned : planned_words) std::erase(result.words, planned);
   result.planned_words = std::move(planned_words);
   return result;
 }

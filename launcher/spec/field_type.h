@@ -9,9 +9,9 @@ namespace slipway::launcher {
 
 enum class TypeKind {
   kText,
-  kName,      ///< names of runs: letters, digits, '.', '_', '-'
-  kInteger,   ///< within [min, max]
-  kNumber,    ///< within [min, max], or strictly between when `open`
+  kName,     ///< names of runs: letters, digits, '.', '_', '-'
+  kInteger,  ///< within [min, max]
+  kNumber,   ///< within [min, max], or strictly between when `open`
   kBool,
   kDuration,  ///< more than 0; a number of seconds in JSON
   kBytes,     ///< a number of bytes in JSON

@@ -135,12 +135,13 @@ std::vector<Field> SafetyFields() {
       {"checkpoint", Section(), "", "When the state of training is saved.", ""},
       {"checkpoint.every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"},
       {"checkpoint.keep", Integer(1), "2", "Valid checkpoints to keep.", "2"},
-      {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop",
-       "What follows when the time is over.", "requeue"},
+      {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop", "What follows when the time is over.",
+       "requeue"},
       {"checkpoint.signal", Words({"none", "USR1", "TERM"}, {"USR1", "TERM"}), "none",
        "Signal that asks a foreign program to save and end.", "USR1"},
       {"resilience", Section(), "", "What happens when something goes wrong.", ""},
-      {"resilience.max_restarts", Integer(0), "0", "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},
+      {"resilience.max_restarts", Integer(0), "0",
+       "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},
       {"resilience.on_node_failure", Words({"fail", "exclude"}, {"exclude"}), "fail",
        "End the run, or go on without the node.", "exclude"},
       {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1", planned},
@@ -166,8 +167,7 @@ std::vector<Field> EnsembleFields() {
       {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
       {"ensemble.trials", Integer(1), "", "Number of trials; may be left out with sampler: grid.", "16"},
       {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
-      {"ensemble.sampler",
-       Words({"auto", "grid", "random"}, {"sobol", "lhs", "tpe", "gp", "cmaes", "genetic"}), "auto",
+      {"ensemble.sampler", Words({"auto", "grid", "random"}, {"sobol", "lhs", "tpe", "gp", "cmaes", "genetic"}), "auto",
        "How the next values are chosen.", "random"},
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
       {"ensemble.max_failures", Integer(0), "",
@@ -255,7 +255,8 @@ bool FieldNode::TakesAnyName() const { return children.size() == 1 && children[0
 
 const FieldNode* FieldNode::Child(std::string_view key) const {
   if (TakesAnyName()) return &children[0].second;
-  const auto found = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == key; });
+  const auto found =
+      std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == key; });
   return found == children.end() ? nullptr : &found->second;
 }
 

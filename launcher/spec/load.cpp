@@ -27,14 +27,13 @@ std::string ReadSpecFile(const fs::path& path) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }
   if (fs::file_size(path) > kLargestSpec) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} is larger than {} MiB: this is not a spec", name, kLargestSpec >> 20));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} is larger than {} MiB: this is not a spec", name, kLargestSpec >> 20));
   }
   return ReadFile(path);
 }
 
-std::string WithoutByteOrderMark(std::string text) {
-  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
-}
+std::string WithoutByteOrderMark(std::string text) { return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text; }
 
 fs::path DirectoryOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
 

@@ -42,9 +42,7 @@ class FieldReader {
   FieldReader(Sources& sources, const std::set<int>& settings, Report& report, Draft& draft)
       : sources_(sources), settings_(settings), report_(report), draft_(draft) {}
 
-  void ReadRoot(const YamlNode& root) {
-    draft_.values() = ReadSection(FieldTree(), &root, "", root.place);
-  }
+  void ReadRoot(const YamlNode& root) { draft_.values() = ReadSection(FieldTree(), &root, "", root.place); }
 
  private:
   Json ReadSection(const FieldNode& section, const YamlNode* given, const std::string& path, const Place& place) {
@@ -70,8 +68,8 @@ class FieldReader {
       if (IsDatasetName(entry.key)) {
         result[entry.key] = ReadField(child, &entry, Join(path, entry.key), entry.key_place);
       } else {
-        report_.Error(entry.key_place, "the name of a dataset is made of small letters, digits and '_', not " +
-                                           Quoted(entry.key));
+        report_.Error(entry.key_place,
+                      "the name of a dataset is made of small letters, digits and '_', not " + Quoted(entry.key));
       }
     }
     return result;

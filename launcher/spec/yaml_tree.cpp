@@ -1,10 +1,9 @@
 #include "launcher/spec/yaml_tree.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -166,7 +165,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void TakeKey(Frame& frame, YamlNode node) {
     if (node.kind != YamlNode::Kind::kScalar) Refuse(node.place, "a key must be a name");
-    if (node.text == "<<" && !node.quoted) Refuse(node.place, "merge keys ('<<') are not supported; write the fields out");
+    if (node.text == "<<" && !node.quoted)
+      Refuse(node.place, "merge keys ('<<') are not supported; write the fields out");
     frame.has_key = true;
     frame.key = std::move(node.text);
     frame.key_place = node.place;
