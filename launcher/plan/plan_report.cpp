@@ -66,7 +66,8 @@ std::string DescribePlan(const Plan& plan) {
   text += DescribeData(plan) + "\n";
   if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
   text += DescribeStart(plan, parameters) + "  with\n";
-  for (const auto& [name, value] : EnvironmentOf(plan, parameters).items()) {
+  const auto environment = EnvironmentOf(plan, parameters);
+  for (const auto& [name, value] : environment.items()) {
     text += fmt::format("    {}={}\n", name, value.get<std::string>());
   }
   const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
