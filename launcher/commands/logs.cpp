@@ -11,6 +11,7 @@
 #include "core/event_loop.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
+#include "launcher/monitor/rank_log.h"
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
@@ -72,7 +73,14 @@ class LogPrinter {
   std::map<std::string, LineFollower> followers_;
 };
 
-/// Prints as lines come, until the run has ended. state.json is replaced at every change, so its folder tells.
+/// Returns when `folder` is there or the run has ended. state.json is replaced at every change, so its folder tells.
+void WaitForFolder(const RunFolder& run, const fs::path& folder) {
+  EventLoop loop;
+  const DirectoryWatch changes(loop, run.path(), [](const std::string&) {});
+  while (!fs::is_directory(folder) && !HasEnded(run.ReadState().phase)) loop.RunOnce(std::chrono::seconds(5));
+}
+
+/// Prints as lines come, until the run has ended.
 void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& printer) {
   EventLoop loop;
   bool ended = HasEnded(run.ReadState().phase);
@@ -95,6 +103,7 @@ int Logs(const LogsOptions& options, Session& session) {
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / fmt::format("attempt-{}", attempt);
+  if (options.follow == Follow::kYes && !options.trial && !run.ReadState().ensemble) WaitForFolder(run, folder);
   if (!fs::is_directory(folder)) {
     const bool trials = run.ReadState().ensemble && !options.trial;
     throw Error(ErrorKind::kUsage, fmt::format("run {} has no logs of attempt {}", run.id(), attempt),

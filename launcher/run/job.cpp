@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -16,6 +15,7 @@
 #include "launcher/monitor/line_follower.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
+#include "launcher/monitor/rank_log.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -37,16 +37,6 @@ int FreePort() {
   CheckErrno(::bind(fd.get(), generic, size), "cannot bind a socket");
   CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
   return ntohs(address.sin_port);
-}
-
-/// The rank of "rank-00003.log"; nothing for other names.
-std::optional<int> RankOfLog(std::string_view name) {
-  if (!name.starts_with("rank-") || !name.ends_with(".log")) return {};
-  const auto digits = name.substr(5, name.size() - 9);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  if (error != std::errc() || end != digits.data() + digits.size()) return {};
-  return rank;
 }
 
 }  // namespace

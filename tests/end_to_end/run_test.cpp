@@ -39,10 +39,9 @@ TEST(Run, GivesTheProgramItsArgumentsAndItsEnvironment) {
                   1, "  args: {lr: 0.01, name: 'two words; $(touch pwned)'}");
   const auto ran = place.Slipway({"run", "exp.yaml", "--no-prefix"});
   EXPECT_EQ(ran.status.code, 0) << ran.errors;
-  EXPECT_THAT(ran.output, HasSubstr(R"({"lr":0.01,"name":"two words; $(touch pwned)"
-})"));
+  EXPECT_THAT(ran.output, HasSubstr(R"x({"lr":0.01,"name":"two words; $(touch pwned)"})x"));
   EXPECT_THAT(ran.output, HasSubstr("--lr 0.01 --name two words; $(touch pwned)"));
-EXPECT_FALSE(fs::exists(place / "pwned"));
+  EXPECT_FALSE(fs::exists(place / "pwned"));
 }
 
 TEST(Run, FindsMetricsInTheOutputOfAnyProgram) {
