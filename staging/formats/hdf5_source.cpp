@@ -49,7 +49,7 @@ bool SameFields(const std::vector<Hdf5Dataset>& left, const std::vector<Hdf5Data
   });
 }
 
-class Hdf5Source : public RecordSource {
+class Hdf5Source final : public RecordSource {
  public:
   explicit Hdf5Source(const DatasetFiles& dataset) {
     for (const auto& file : dataset.files) Add(file);

@@ -56,7 +56,7 @@ std::string Found(const std::optional<FeatureView>& feature) {
   return fmt::format("{} {} values", feature->count(), FeatureKindName(feature->kind()));
 }
 
-class TfrecordSource : public RecordSource {
+class TfrecordSource final : public RecordSource {
  public:
   explicit TfrecordSource(const DatasetFiles& dataset) {
     for (const auto& file : dataset.files) Add(file);

@@ -31,7 +31,6 @@ class RecordingOutput : public Output {
   void Say(std::string_view) override {}
   void Warn(std::string_view line) override { warnings += line; }
   void Fail(const Error&) override {}
-  void Fail(const Json&, std::string_view) override {}
   void Progress(std::string_view) override {}
 
   Json document;
