@@ -86,6 +86,7 @@ std::vector<std::string> GenerationsIn(const fs::path& root) {
 }
 
 bool RemoveGeneration(const fs::path& root, const std::string& generation) {
+  if (!fs::exists(root / generation)) return false;
   const Generation condemned(root, generation);
   condemned.Prepare();
   const auto lock = condemned.TryLockForStaging();

@@ -51,7 +51,7 @@ class Generation {
 /// The generations published in `root`, sorted; none when it does not exist.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 
-/// Removes a published generation. False when a job uses it or somebody stages it.
+/// Removes a published generation. False when it is not there, a job uses it, or somebody stages it.
 bool RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
 
 /// Removes what interrupted processes left in .staging; what somebody is at work on stays. Returns the names.

@@ -49,11 +49,10 @@ class LogPrinter {
   }
 
   void Look(const std::string& name) {
-    int rank = 0;
-    if (std::sscanf(name.c_str(), "rank-%d.log", &rank) != 1) return;
-    if (options_.rank && *options_.rank != rank) return;
-    const auto [at, is_new] =
-        followers_.try_emplace(name, folder_ / name, [this, rank](std::string_view line) { PrintLine(rank, line); });
+    const auto rank = RankOfLog(name);
+    if (!rank || options_.rank.value_or(*rank) != *rank) return;
+    const auto [at, is_new] = followers_.try_emplace(
+        name, folder_ / name, [this, rank = *rank](std::string_view line) { PrintLine(rank, line); });
     at->second.Poll();
   }
 

@@ -117,13 +117,19 @@ class Manager {
     staged_.push_back(std::move(staged));
   }
 
-  /// Gives the leases back; data kept for this run only is removed, unless another run uses it.
+  /// Gives the leases back; data kept for this run only is removed, unless another run uses it. A copy that cannot be
+  /// removed is worth a warning, not the run.
   void Unstage() {
+    const auto staged = staged_.size();  // in the order of the plan
     staged_.clear();
-    for (std::size_t i = 0; i < plan_.data.size(); ++i) {
+    for (std::size_t i = 0; i < staged; ++i) {
       const auto& plan = plan_.data[i];
-      const bool ours = plan_.spec().data[i].keep == Keep::kJob && !plan.root.empty();
-      if (ours) staging::RemoveGeneration(plan.root, plan.generation);
+      if (plan_.spec().data[i].keep != Keep::kJob || plan.root.empty()) continue;
+      try {
+        staging::RemoveGeneration(plan.root, plan.generation);
+      } catch (const Error& error) {
+        output_.Warn(fmt::format("the staged copy of '{}' is left: {}", plan.request.name, error.what()));
+      }
     }
   }
 
