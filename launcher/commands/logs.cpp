@@ -75,7 +75,8 @@ class LogPrinter {
 /// Returns when `folder` is there or the run has ended. state.json is replaced at every change, so its folder tells.
 void WaitForFolder(const RunFolder& run, const fs::path& folder) {
   EventLoop loop;
-  const DirectoryWatch changes(loop, run.path(), [](const std::string&) {});
+  DirectoryWatcher watcher(loop);
+  const DirectoryWatch changes(watcher, run.path(), [](const std::string&) {});
   while (!fs::is_directory(folder) && !HasEnded(run.ReadState().phase)) loop.RunOnce(std::chrono::seconds(5));
 }
 
@@ -83,8 +84,9 @@ void WaitForFolder(const RunFolder& run, const fs::path& folder) {
 void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& printer) {
   EventLoop loop;
   bool ended = HasEnded(run.ReadState().phase);
-  const DirectoryWatch lines(loop, folder, [&](const std::string& name) { printer.Look(name); });
-  const DirectoryWatch states(loop, run.path(), [&](const std::string& name) {
+  DirectoryWatcher watcher(loop);
+  const DirectoryWatch lines(watcher, folder, [&](const std::string& name) { printer.Look(name); });
+  const DirectoryWatch states(watcher, run.path(), [&](const std::string& name) {
     if (name == "state.json") ended = HasEnded(run.ReadState().phase);
   });
   printer.PrintWhatIsThere();

@@ -1,29 +1,48 @@
-/// Tells when files in a directory are created, written to, or moved in (inotify; this machine's writes only).
+/// Tells when files in directories are created, written to, or moved in (inotify; this machine's writes only).
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "core/event_loop.h"
 
 namespace slipway::launcher {
 
+/// One inotify instance for any number of directories. The kernel takes some ten milliseconds to close an instance, so
+/// thousands of short trials must share one.
+class DirectoryWatcher {
+ public:
+  using Callback = std::function<void(const std::string& name)>;
+
+  explicit DirectoryWatcher(EventLoop& loop);
+  DirectoryWatcher(const DirectoryWatcher&) = delete;
+  DirectoryWatcher& operator=(const DirectoryWatcher&) = delete;
+  ~DirectoryWatcher();
+
+ private:
+  friend class DirectoryWatch;
+
+  void Read();
+
+  EventLoop& loop_;
+  UniqueFd fd_;
+  std::map<int, Callback> callbacks_;  // by inotify's number of the watch
+};
+
+/// One directory, for as long as the object lives. A directory has one watch at a time.
 class DirectoryWatch {
  public:
   /// `changed` gets the name of the file. Errors: SystemError when the directory cannot be watched.
-  DirectoryWatch(EventLoop& loop, const std::filesystem::path& directory,
-                 std::function<void(const std::string& name)> changed);
+  DirectoryWatch(DirectoryWatcher& watcher, const std::filesystem::path& directory, DirectoryWatcher::Callback changed);
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
   ~DirectoryWatch();
 
  private:
-  void Read();
-
-  EventLoop& loop_;
-  UniqueFd fd_;
-  std::function<void(const std::string&)> changed_;
+  DirectoryWatcher& watcher_;
+  int number_;
 };
 
 }  // namespace slipway::launcher

@@ -44,11 +44,11 @@ int FreePort() {
 /// Follows the files of an attempt's folder: the ranks' logs, and the metrics.
 class Job::Watch {
  public:
-  Watch(EventLoop& loop, const JobRequest& request, JobObserver& observer)
+  Watch(DirectoryWatcher& files, const JobRequest& request, JobObserver& observer)
       : observer_(observer), place_(request.place), lines_(request.lines) {
     const auto& metrics = request.plan.spec().train.metrics;
     if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern);
-    directory_.emplace(loop, place_.directory, [this](const std::string& name) { Look(name); });
+    directory_.emplace(files, place_.directory, [this](const std::string& name) { Look(name); });
   }
 
   /// Everything that is there now, also lines without an end.
@@ -98,13 +98,13 @@ class Job::Watch {
   std::optional<DirectoryWatch> directory_;
 };
 
-Job::Job(EventLoop& loop, JobRequest request, JobObserver& observer)
+Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserver& observer)
     : loop_(loop), observer_(observer), place_(request.place) {
   const bool reads_stop_file = request.plan.spec().train.metrics.from == MetricsSource::kRuntime;
   stop_patience_ = reads_stop_file ? std::chrono::nanoseconds(kStopPatience) : std::chrono::nanoseconds(0);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
-  watch_ = std::make_unique<Watch>(loop, request, observer);
+  watch_ = std::make_unique<Watch>(files, request, observer);
   ranks_ =
       std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
 }

@@ -13,6 +13,7 @@
 #include "core/metrics_line.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
+#include "launcher/monitor/directory_watch.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
@@ -41,7 +42,7 @@ struct JobRequest {
 class Job {
  public:
   /// Creates the attempt's folder and starts the ranks, held at their gate.
-  Job(EventLoop& loop, JobRequest request, JobObserver& observer);
+  Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserver& observer);
   ~Job();
 
   ProcessIdentity identity() const;

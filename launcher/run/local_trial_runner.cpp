@@ -25,7 +25,8 @@ class LocalTrialRunner::Running final : public JobObserver {
       : events_(events),
         trial_(start.trial),
         attempt_(start.attempt),
-        job_(context.loop, {context.plan, std::move(place), context.data, start.parameters, LogLines::kLeave}, *this) {}
+        job_(context.loop, context.files,
+             {context.plan, std::move(place), context.data, start.parameters, LogLines::kLeave}, *this) {}
 
   Job& job() { return job_; }
   bool ended() const { return ended_; }

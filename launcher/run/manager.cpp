@@ -65,9 +65,8 @@ class Manager {
   RunResult Perform() try {
     StageAll();
     if (interrupt_.asked()) return Cancelled();
-    RunContext context{plan_,   folder_, directories_,
-                       state_,  loop_,   interrupt_,
-                       output_, prefix_, [this](std::string_view event) { Commit(event); }};
+    RunContext context{plan_,  folder_,    directories_, state_,  loop_,
+                       files_, interrupt_, output_,      prefix_, [this](std::string_view event) { Commit(event); }};
     return plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
@@ -162,6 +161,7 @@ class Manager {
   FileLock lock_;
   RunState state_;
   EventLoop loop_;
+  DirectoryWatcher files_{loop_};
   Interrupt interrupt_;
   SteadyTime started_;
   std::vector<StagedDataset> staged_;  // their leases are held until the run has ended

@@ -8,6 +8,7 @@
 #include "core/event_loop.h"
 #include "core/output.h"
 #include "launcher/commands/logs.h"
+#include "launcher/monitor/directory_watch.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/interrupt.h"
 #include "launcher/run/run_folder.h"
@@ -20,6 +21,7 @@ struct RunContext {
   const StagedDirectories& data;
   RunState& state;
   EventLoop& loop;
+  DirectoryWatcher& files;
   Interrupt& interrupt;
   Output& output;
   LinePrefix prefix;

@@ -63,7 +63,7 @@ class SingleRun final : public JobObserver {
     time_limit_hit_ = false;
     const auto place = NextPlace();
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
-    Job job(context_.loop, {context_.plan, place, context_.data, Json::object()}, *this);
+    Job job(context_.loop, context_.files, {context_.plan, place, context_.data, Json::object()}, *this);
     context_.state.phase = Phase::kRunning;
     context_.state.job = job.identity();
     context_.commit("running");
