@@ -48,7 +48,7 @@ class Manager {
     state_.ended.clear();
     state_.reason.clear();
     state_.detail.clear();
-    Enter(Phase::kStaging);
+    if (!plan_.data.empty()) Enter(Phase::kStaging);
   }
 
   void Enter(Phase phase) {

@@ -39,6 +39,10 @@ RunState ReadStoredState(const fs::path& path) {
   return RunStateFromJson(Json::parse(ReadFile(path / "state.json"), nullptr, false));
 }
 
+std::string TextOf(const RunState& state) {
+  return ToJson(state).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 bool ManagerIsGone(const RunState& state) {
   return !HasEnded(state.phase) && state.host == HostName() && !IsAlive(state.manager);
 }
@@ -54,7 +58,7 @@ RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& n
   state.created = FormatUtc(SystemClock().Now());
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
-  folder.WriteState(state);
+  WriteFileAtomically(folder.path_ / "state.json", TextOf(state));
   return folder;
 }
 
@@ -83,7 +87,7 @@ RunState RunFolder::ReadState() const {
 }
 
 void RunFolder::WriteState(const RunState& state) const {
-  WriteFileDurably(path_ / "state.json", ToJson(state).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  WriteFileDurably(path_ / "state.json", TextOf(state));
 }
 
 void RunFolder::AppendEvent(std::string_view event, const Json& more) const {

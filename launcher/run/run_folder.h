@@ -17,7 +17,8 @@ namespace slipway::launcher {
 
 class RunFolder {
  public:
-  /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`. Errors: SystemError.
+  /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`, which becomes durable with the next file that
+  /// is. Errors: SystemError.
   static RunFolder Create(const std::filesystem::path& runs_directory, const std::string& name, bool ensemble);
   /// Errors: Error(kUsage) when there is no run folder.
   static RunFolder Open(const std::filesystem::path& path);
@@ -34,7 +35,7 @@ class RunFolder {
 
   /// As stored, but `lost` when it claims to be alive and its manager, on this host, is gone.
   RunState ReadState() const;
-  /// Atomic and durable.
+  /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;
 
   /// One line of events.jsonl: time, event, and the members of `more`.

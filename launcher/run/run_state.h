@@ -12,7 +12,7 @@ namespace slipway::launcher {
 
 /// Stored in state.json as words.
 ///
-///   created -> staging -> running -> succeeded
+///   created -> staging -> running -> succeeded      (no data: no staging)
 ///       |         |          |----> failed
 ///       '---------+----------'----> cancelled
 ///   any of the first three without a living manager reads as `lost`; `resume` starts again at staging.
