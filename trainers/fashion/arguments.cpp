@@ -4,7 +4,7 @@
 
 #include <charconv>
 #include <functional>
-#include <optional>
+#include <string_view>
 
 namespace fashion {
 namespace {
@@ -60,11 +60,18 @@ const std::vector<Option>& Options() {
   return options;
 }
 
-const Option& FindOption(const std::string& word) {
+/// Null when there is none.
+const Option* FindOption(std::string_view name) {
   for (const auto& option : Options()) {
-    if (word == std::string("--") + option.name) return option;
+    if (name == option.name) return &option;
   }
-  throw UsageError(fmt::format("unknown argument '{}'; see --help", word));
+  return nullptr;
+}
+
+const Option& OptionOf(const std::string& word) {
+  const auto* option = word.starts_with("--") ? FindOption(std::string_view(word).substr(2)) : nullptr;
+  if (option == nullptr) throw UsageError(fmt::format("unknown argument '{}'; see --help", word));
+  return *option;
 }
 
 }  // namespace
@@ -76,17 +83,28 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
       arguments.help = true;
       return arguments;
     }
-    const auto& option = FindOption(words[i]);
+    const auto& option = OptionOf(words[i]);
     if (i + 1 == words.size()) throw UsageError(fmt::format("{} needs a value", words[i]));
     option.set(arguments, words[i + 1]);
   }
   return arguments;
 }
 
+void Override(Arguments& arguments, const std::map<std::string, std::string>& parameters) try {
+  for (const auto& [name, value] : parameters) {
+    if (const auto* option = FindOption(name)) option->set(arguments, value);
+  }
+} catch (const UsageError& error) {
+  throw UsageError(fmt::format("SLIPWAY_PARAMS: {}", error.what()));
+}
+
+const char* OptimizerName(OptimizerKind kind) { return kind == OptimizerKind::kAdam ? "adam" : "sgd"; }
+
 std::string HelpText() {
   std::string text =
       "fashion: trains a small convolutional network on Fashion-MNIST, data-parallel over the ranks of a job.\n"
-      "It is started by `slipway run`, which sets SLIPWAY_DATA_TRAIN and SLIPWAY_DATA_TEST.\n\n";
+      "It is started by `slipway run`, which sets SLIPWAY_DATA_TRAIN and SLIPWAY_DATA_TEST. A value in SLIPWAY_PARAMS\n"
+      "replaces the argument of the same name.\n\n";
   for (const auto& option : Options()) text += fmt::format("  --{:<18} {}\n", option.name, option.what);
   return text;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,10 +11,15 @@ namespace fashion {
 
 enum class OptimizerKind { kAdam, kSgd };
 
+inline constexpr int kBatchSize = 64;
+
+/// "adam", "sgd".
+const char* OptimizerName(OptimizerKind kind);
+
 struct Arguments {
   int epochs = 3;
-  int batch_size = 64;        ///< images per rank and step
-  int global_batch_size = 0;  ///< images per step over all ranks; replaces batch_size when given
+  int batch_size = 0;         ///< images per rank and step; 0: not given, kBatchSize
+  int global_batch_size = 0;  ///< images per step over all ranks; 0: not given. Only one of the two is
   double lr = 1e-3;
   OptimizerKind optimizer = OptimizerKind::kAdam;
   double momentum = 0.9;  ///< of sgd
@@ -32,6 +38,12 @@ struct UsageError : std::runtime_error {
 
 /// Errors: UsageError naming the argument and what is allowed.
 Arguments ParseArguments(const std::vector<std::string>& words);
+
+/// Puts the values of SLIPWAY_PARAMS in place of the arguments of the same name. Names that are no argument are left
+/// alone: a command of its own may pass them under other names, and `slipway run` gives all of them to a bundled
+/// trainer as arguments too, where an unknown one is an error.
+/// Errors: UsageError.
+void Override(Arguments& arguments, const std::map<std::string, std::string>& parameters);
 
 /// The text of --help.
 std::string HelpText();

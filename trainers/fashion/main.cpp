@@ -7,24 +7,42 @@
 
 #include "trainers/fashion/training.h"
 
+namespace {
+
+/// Joins the job and trains. A UsageError is the same on every rank: they leave the job together.
+void TrainInJob(const fashion::Arguments& arguments, const fashion::Settings& settings) {
+  slipway::client::Session session;
+  try {
+    fashion::Train(arguments, settings, session);
+  } catch (const fashion::UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    // Before the session's destructor, which waits for all ranks: the others may be in a collective that this one
+    // never reaches. MPI's launcher ends them when it sees this one gone.
+    std::fprintf(stderr, "fashion: %s\n", error.what());
+    std::fflush(nullptr);
+    std::_Exit(1);
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   try {
-    const auto arguments = fashion::ParseArguments(std::vector<std::string>(argv + 1, argv + argc));
+    auto arguments = fashion::ParseArguments(std::vector<std::string>(argv + 1, argv + argc));
     if (arguments.help) {
       std::fputs(fashion::HelpText().c_str(), stdout);
       return 0;
     }
     const auto settings = fashion::ReadSettings();
-    slipway::client::Session session;
-    fashion::Train(arguments, settings, session);
+    fashion::Override(arguments, settings.parameters);
+    TrainInJob(arguments, settings);
     return 0;
   } catch (const fashion::UsageError& error) {
     std::fprintf(stderr, "fashion: %s\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    // Not by way of the session's destructor: the other ranks may wait in a collective that this one never reaches.
     std::fprintf(stderr, "fashion: %s\n", error.what());
-    std::fflush(nullptr);
-    std::_Exit(1);
+    return 1;
   }
 }

@@ -1,31 +1,68 @@
 #include "trainers/fashion/settings.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "trainers/fashion/arguments.h"
 
 namespace fashion {
 namespace {
 
+using nlohmann::json;
+
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
 
-void ReadConfiguration(const std::string& text, Settings& settings) {
-  if (text.empty()) return;
-  const auto config = nlohmann::json::parse(text, nullptr, false);
-  if (!config.is_object()) throw UsageError("SLIPWAY_CONFIG is not a JSON object");
-  if (const auto validation = config.find("validation"); validation != config.end()) {
-    settings.validation_fraction = validation->value("fraction", settings.validation_fraction);
-    settings.validation_seed = validation->value("seed", settings.validation_seed);
+/// The variable's JSON object; an empty one when it is not set.
+json ReadObject(const char* name) {
+  const auto text = Variable(name);
+  if (text.empty()) return json::object();
+  auto document = json::parse(text, nullptr, false);
+  if (!document.is_object()) throw UsageError(fmt::format("{} is not a JSON object", name));
+  return document;
+}
+
+/// The value at `section.key` of SLIPWAY_CONFIG. Nothing when it is not there.
+template <class Value>
+std::optional<Value> ConfigValue(const json& config, const char* section, const char* key, const char* wanted,
+                                 bool (json::*is_wanted)() const noexcept) {
+  const auto found = config.find(section);
+  if (found == config.end() || !found->is_object() || !found->contains(key)) return std::nullopt;
+  const auto& value = (*found)[key];
+  if ((value.*is_wanted)()) return value.get<Value>();
+  throw UsageError(fmt::format("SLIPWAY_CONFIG: {}.{} is {}: must be {}", section, key, value.dump(), wanted));
+}
+
+void ReadValidation(const json& config, Settings& settings) {
+  const auto from = ConfigValue<std::string>(config, "validation", "from", "a name", &json::is_string);
+  if (from.value_or("train") != "train") {
+    throw UsageError(
+        fmt::format("SLIPWAY_CONFIG: validation.from is '{}': this trainer takes its validation images "
+                    "from 'train'",
+                    *from));
   }
-  if (const auto checkpoint = config.find("checkpoint");
-      checkpoint != config.end() && checkpoint->contains("every_s")) {
-    settings.checkpoint_every_s = (*checkpoint)["every_s"].get<double>();
+  const auto fraction = ConfigValue<double>(config, "validation", "fraction", "a number", &json::is_number);
+  settings.validation_fraction = fraction.value_or(settings.validation_fraction);
+  if (!(settings.validation_fraction >= 0 && settings.validation_fraction < 1)) {
+    throw UsageError(fmt::format("SLIPWAY_CONFIG: validation.fraction is {}: must be at least 0 and less than 1",
+                                 settings.validation_fraction));
   }
+  settings.validation_seed =
+      ConfigValue<std::uint64_t>(config, "validation", "seed", "a number of 0 or more", &json::is_number_unsigned)
+          .value_or(settings.validation_seed);
+}
+
+std::map<std::string, std::string> ReadParameters() {
+  std::map<std::string, std::string> parameters;
+  const auto document = ReadObject("SLIPWAY_PARAMS");
+  for (const auto& [name, value] : document.items()) {
+    parameters[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return parameters;
 }
 
 }  // namespace
@@ -38,7 +75,10 @@ Settings ReadSettings() {
   }
   if (const auto test = Variable("SLIPWAY_DATA_TEST"); !test.empty()) settings.test_data = test;
   settings.checkpoints = !Variable("SLIPWAY_CHECKPOINT_DIR").empty();
-  ReadConfiguration(Variable("SLIPWAY_CONFIG"), settings);
+  settings.parameters = ReadParameters();
+  const auto config = ReadObject("SLIPWAY_CONFIG");
+  ReadValidation(config, settings);
+  settings.checkpoint_every_s = ConfigValue<double>(config, "checkpoint", "every_s", "a number", &json::is_number);
   return settings;
 }
 

@@ -3,20 +3,23 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace fashion {
 
 struct Settings {
   std::filesystem::path train_data;
   std::optional<std::filesystem::path> test_data;
+  std::map<std::string, std::string> parameters;  ///< of SLIPWAY_PARAMS, as text
   double validation_fraction = 0.1;
   std::uint64_t validation_seed = 1;
   std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
   bool checkpoints = false;                  ///< there is a place for them
 };
 
-/// Errors: UsageError naming the variable and who should have set it.
+/// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.
 Settings ReadSettings();
 
 }  // namespace fashion

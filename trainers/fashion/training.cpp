@@ -1,22 +1,23 @@
 #include "trainers/fashion/training.h"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <memory>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "staging/sharding.h"
 #include "trainers/fashion/images.h"
+#include "trainers/fashion/model.h"
+#include "trainers/fashion/progress.h"
 
 namespace fashion {
 namespace {
 
-namespace nn = torch::nn;
 using slipway::client::Session;
 using slipway::client::Tensor;
 using slipway::staging::RecordNumbers;
@@ -28,59 +29,32 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-nn::Sequential MakeModel(int channels) {
-  const auto convolution = [](int from, int to) { return nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1)); };
-  return nn::Sequential(convolution(1, channels), nn::ReLU(), nn::MaxPool2d(2),                   //
-                        convolution(channels, 2 * channels), nn::ReLU(), nn::MaxPool2d(2),        //
-                        nn::Flatten(), nn::Linear(2 * channels * kPixels / 16, 128), nn::ReLU(),  //
-                        nn::Linear(128, kClasses));
+/// Adds one batch.
+void Add(Sums& sums, double batch_loss, const at::Tensor& scores, const at::Tensor& labels) {
+  const auto count = static_cast<double>(labels.size(0));
+  sums.loss += batch_loss * count;
+  sums.correct += scores.argmax(1).eq(labels).sum().item<double>();
+  sums.images += count;
 }
 
-std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const Arguments& arguments, std::vector<at::Tensor> parameters) {
-  if (arguments.optimizer == OptimizerKind::kAdam) {
-    return std::make_unique<torch::optim::Adam>(
-        parameters, torch::optim::AdamOptions(arguments.lr).weight_decay(arguments.weight_decay));
-  }
-  return std::make_unique<torch::optim::SGD>(
-      parameters,
-      torch::optim::SGDOptions(arguments.lr).momentum(arguments.momentum).weight_decay(arguments.weight_decay));
+Sums OverRanks(const Sums& sums, Session& session) {
+  double values[] = {sums.loss, sums.correct, sums.images};
+  session.Sum(values);
+  return {values[0], values[1], values[2]};
 }
 
-/// Sums over images; ranks add theirs up.
-struct Sums {
-  double loss = 0;
-  double correct = 0;
-  double images = 0;
-
-  void Add(double batch_loss, const at::Tensor& scores, const at::Tensor& labels) {
-    const auto count = static_cast<double>(labels.size(0));
-    loss += batch_loss * count;
-    correct += scores.argmax(1).eq(labels).sum().item<double>();
-    images += count;
-  }
-
-  Sums OverRanks(Session& session) const {
-    double values[] = {loss, correct, images};
-    session.Sum(values);
-    return {values[0], values[1], values[2]};
-  }
-  double MeanLoss() const { return images > 0 ? loss / images : std::nan(""); }
-  double Accuracy() const { return images > 0 ? correct / images : std::nan(""); }
-};
-
-/// Where the training stands; with the weights and the optimizer it is all that a checkpoint holds, since the order of
-/// the images is a function of seed and epoch.
-struct Position {
-  std::int64_t epoch = 0;
-  std::int64_t step_in_epoch = 0;
-  std::int64_t step = 0;
-  Sums train;  ///< of this epoch so far, over all ranks when read or written
-};
+RecordNumbers AllRecords(const Images& images) {
+  RecordNumbers records(images.size());
+  std::iota(records.begin(), records.end(), std::uint64_t{0});
+  return records;
+}
 
 class Trainer {
  public:
   Trainer(const Arguments& arguments, const Settings& settings, Session& session)
       : arguments_(arguments), settings_(settings), session_(session), images_(settings.train_data) {
+    // Before any training: a test set that cannot be read should not cost hours.
+    if (settings.test_data) test_images_.emplace(*settings.test_data);
     at::set_num_threads(arguments_.threads);
     torch::manual_seed(static_cast<std::uint64_t>(arguments_.seed));
     SplitRecords();
@@ -92,7 +66,8 @@ class Trainer {
 
   void Run() {
     Resume();
-    for (; position_.epoch < arguments_.epochs; NextEpoch()) {
+    if (First()) PrintStart();
+    for (; progress_.epoch < arguments_.epochs; NextEpoch()) {
       if (!TrainEpoch()) return;
       FinishEpoch();
     }
@@ -104,11 +79,18 @@ class Trainer {
  private:
   bool First() const { return session_.rank() == 0; }
 
+  void PrintStart() const {
+    fmt::print("{} training and {} validation images, {} a step on {} {}, {} with lr {}\n", train_.size(),
+               validation_.size(), batch_ * session_.size(), session_.size(), session_.size() == 1 ? "rank" : "ranks",
+               OptimizerName(arguments_.optimizer), arguments_.lr);
+    std::fflush(stdout);
+  }
+
   void Report(const std::string& name, double value) {
     const auto epoch =
-        static_cast<double>(position_.epoch) +
-        static_cast<double>(position_.step_in_epoch) / static_cast<double>(std::max<std::int64_t>(1, steps_));
-    session_.Report(position_.step, epoch, name, value);
+        static_cast<double>(progress_.epoch) +
+        static_cast<double>(progress_.step_in_epoch) / static_cast<double>(std::max<std::int64_t>(1, steps_));
+    session_.Report(progress_.step, epoch, name, value);
   }
 
   void SplitRecords() {
@@ -120,8 +102,11 @@ class Trainer {
   }
 
   void ChooseBatch() {
-    batch_ = arguments_.batch_size;
+    batch_ = arguments_.batch_size > 0 ? arguments_.batch_size : kBatchSize;
     if (arguments_.global_batch_size > 0) {
+      if (arguments_.batch_size > 0) {
+        throw UsageError("--batch_size is per rank, --global_batch_size over all ranks: give one of them");
+      }
       if (arguments_.global_batch_size % session_.size() != 0) {
         throw UsageError(fmt::format("--global_batch_size {} does not divide among {} ranks",
                                      arguments_.global_batch_size, session_.size()));
@@ -140,59 +125,71 @@ class Trainer {
     std::int64_t total = 0;
     for (const auto& parameter : model_->parameters()) total += parameter.numel();
     gradients_ = torch::zeros({total});
-    std::vector<Tensor> gradients;
     std::int64_t offset = 0;
     for (auto& item : model_->named_parameters()) {
       auto& parameter = item.value();
       parameter.mutable_grad() = gradients_.narrow(0, offset, parameter.numel()).view_as(parameter);
       offset += parameter.numel();
       const auto shape = parameter.sizes().vec();
-      gradients.push_back({item.key(), shape, parameter.grad().data_ptr<float>()});
+      gradient_list_.push_back({item.key(), shape, parameter.grad().data_ptr<float>()});
       weights_.push_back({item.key(), shape, parameter.data_ptr<float>()});
     }
-    session_.Register(kTeam, gradients, steps_ * arguments_.epochs);
+    session_.Register(kTeam, gradient_list_, steps_ * arguments_.epochs);
     session_.Broadcast(weights_);
+  }
+
+  /// Guards against a libtorch that gives a parameter a gradient of its own: the exchange would go on with memory that
+  /// nobody writes, and the replicas drift apart.
+  void RequireGradientsInPlace() const {
+    auto expected = gradient_list_.begin();
+    for (const auto& parameter : model_->parameters()) {
+      if (parameter.grad().data_ptr<float>() != expected->data) {
+        throw std::logic_error("libtorch has moved the gradient of '" + expected->name + "'");
+      }
+      ++expected;
+    }
   }
 
   /// False when the launcher has asked to stop; a checkpoint is written then.
   bool TrainEpoch() {
     const auto order = slipway::staging::EpochOrder(train_, static_cast<std::uint64_t>(arguments_.seed),
-                                                    static_cast<std::uint64_t>(position_.epoch));
+                                                    static_cast<std::uint64_t>(progress_.epoch));
     const auto mine = slipway::staging::ShardOf(order, session_.rank(), session_.size());
-    const auto first_step = position_.step_in_epoch;
+    const auto first_step = progress_.step_in_epoch;
     const auto started = std::chrono::steady_clock::now();
     model_->train();
-    while (position_.step_in_epoch < steps_) {
-      const auto offset = static_cast<std::size_t>(position_.step_in_epoch * batch_);
+    while (progress_.step_in_epoch < steps_) {
+      const auto offset = static_cast<std::size_t>(progress_.step_in_epoch * batch_);
       Step(std::span(mine).subspan(offset, static_cast<std::size_t>(batch_)));
       if (session_.StopRequested()) {
         Checkpoint();
-        if (First()) fmt::print("stopping as asked, after step {}\n", position_.step);
+        if (First()) fmt::print("stopping as asked, after step {}\n", progress_.step);
         return false;
       }
       if (CheckpointIsDue()) Checkpoint();
     }
     const auto trained = static_cast<double>((steps_ - first_step) * batch_ * session_.size());
-    images_per_second_ = trained / SecondsSince(started);
+    images_per_second_ = trained > 0 ? trained / SecondsSince(started) : std::nan("");
     return true;
   }
 
   void Step(std::span<const std::uint64_t> records) {
-    const auto [pixels, labels] = Batch(records);
+    const auto [pixels, labels] = Batch(images_, records);
     gradients_.zero_();
     const auto scores = model_->forward(pixels);
-    const auto loss = nn::functional::cross_entropy(scores, labels);
+    const auto loss = torch::nn::functional::cross_entropy(scores, labels);
     const auto value = loss.item<double>();
     if (!std::isfinite(value)) {
       throw std::runtime_error(fmt::format("the loss is {} at step {} on rank {}: try a smaller learning rate than {}",
-                                           value, position_.step, session_.rank(), arguments_.lr));
+                                           value, progress_.step, session_.rank(), arguments_.lr));
     }
     loss.backward();
+    RequireGradientsInPlace();
     session_.Gradients(kTeam);
     optimizer_->step();
-    train_sums_.Add(value, scores.detach(), labels);
-    ++position_.step;
-    ++position_.step_in_epoch;
+    Add(train_sums_, value, scores.detach(), labels);
+    ++progress_.step;
+    ++progress_.step_in_epoch;
     ReportNowAndThen(value);
   }
 
@@ -202,17 +199,17 @@ class Trainer {
     Report("train_loss", loss);
   }
 
-  std::pair<at::Tensor, at::Tensor> Batch(std::span<const std::uint64_t> records) const {
+  static std::pair<at::Tensor, at::Tensor> Batch(const Images& images, std::span<const std::uint64_t> records) {
     const auto count = static_cast<std::int64_t>(records.size());
     auto pixels = torch::empty({count, 1, kSide, kSide});
     auto labels = torch::empty({count}, torch::kInt64);
-    images_.Fill(records, {pixels.data_ptr<float>(), records.size() * kPixels},
-                 {labels.data_ptr<std::int64_t>(), records.size()});
+    images.Fill(records, {pixels.data_ptr<float>(), records.size() * kPixels},
+                {labels.data_ptr<std::int64_t>(), records.size()});
     return {pixels, labels};
   }
 
   void FinishEpoch() {
-    const auto train = train_sums_.OverRanks(session_);
+    const auto train = OverRanks(train_sums_, session_);
     const auto validation = Evaluate(images_, validation_);
     Report("train_loss", train.MeanLoss());
     Report("train_accuracy", train.Accuracy());
@@ -220,17 +217,21 @@ class Trainer {
       Report("validation_loss", validation.MeanLoss());
       Report("validation_accuracy", validation.Accuracy());
     }
-    Report("images_per_second", images_per_second_);
-    if (First()) {
-      fmt::print("epoch {}  loss {:.4f}  accuracy {:.4f}  validation accuracy {:.4f}  {:.0f} images/s\n",
-                 position_.epoch + 1, train.MeanLoss(), train.Accuracy(), validation.Accuracy(), images_per_second_);
-      std::fflush(stdout);
-    }
+    if (std::isfinite(images_per_second_)) Report("images_per_second", images_per_second_);
+    if (First()) PrintEpoch(train, validation);
+  }
+
+  void PrintEpoch(const Sums& train, const Sums& validation) const {
+    fmt::print("epoch {}  loss {:.4f}  accuracy {:.4f}", progress_.epoch + 1, train.MeanLoss(), train.Accuracy());
+    if (!validation_.empty()) fmt::print("  validation accuracy {:.4f}", validation.Accuracy());
+    if (std::isfinite(images_per_second_)) fmt::print("  {:.0f} images/s", images_per_second_);
+    fmt::print("\n");
+    std::fflush(stdout);
   }
 
   void NextEpoch() {
-    ++position_.epoch;
-    position_.step_in_epoch = 0;
+    ++progress_.epoch;
+    progress_.step_in_epoch = 0;
     train_sums_ = {};
     Checkpoint();
   }
@@ -247,22 +248,16 @@ class Trainer {
     Sums sums;
     for (std::size_t at = 0; at < mine.size(); at += kEvaluationBatch) {
       const auto part = std::span(mine).subspan(at, std::min<std::size_t>(kEvaluationBatch, mine.size() - at));
-      auto pixels = torch::empty({static_cast<std::int64_t>(part.size()), 1, kSide, kSide});
-      auto labels = torch::empty({static_cast<std::int64_t>(part.size())}, torch::kInt64);
-      images.Fill(part, {pixels.data_ptr<float>(), part.size() * kPixels},
-                  {labels.data_ptr<std::int64_t>(), part.size()});
+      const auto [pixels, labels] = Batch(images, part);
       const auto scores = model_->forward(pixels);
-      sums.Add(nn::functional::cross_entropy(scores, labels).item<double>(), scores, labels);
+      Add(sums, torch::nn::functional::cross_entropy(scores, labels).item<double>(), scores, labels);
     }
-    return sums.OverRanks(session_);
+    return OverRanks(sums, session_);
   }
 
   void Test() {
-    if (!settings_.test_data) return;
-    const Images images(*settings_.test_data);
-    RecordNumbers records(images.size());
-    for (std::size_t i = 0; i < records.size(); ++i) records[i] = i;
-    const auto test = Evaluate(images, records);
+    if (!test_images_) return;
+    const auto test = Evaluate(*test_images_, AllRecords(*test_images_));
     Report("test_loss", test.MeanLoss());
     Report("test_accuracy", test.Accuracy());
     if (First()) fmt::print("test accuracy {:.4f}\n", test.Accuracy());
@@ -278,68 +273,55 @@ class Trainer {
 
   void Checkpoint() {
     if (!settings_.checkpoints) return;
-    position_.train = train_sums_.OverRanks(session_);
-    const std::filesystem::path directory = session_.BeginCheckpoint(position_.step);
+    progress_.train = OverRanks(train_sums_, session_);
+    const std::filesystem::path directory = session_.BeginCheckpoint(progress_.step);
     if (First()) Write(directory);
-    session_.CommitCheckpoint(position_.step, static_cast<double>(position_.epoch));
+    session_.CommitCheckpoint(progress_.step, static_cast<double>(progress_.epoch));
     checkpointed_ = std::chrono::steady_clock::now();
   }
 
-  void Write(const std::filesystem::path& directory) {
-    torch::save(model_, directory / "model.pt");
-    torch::save(*optimizer_, directory / "optimizer.pt");
-    std::ofstream file(directory / "position.txt");
-    file.precision(17);
-    file << position_.epoch << ' ' << position_.step_in_epoch << ' ' << position_.step << ' ' << position_.train.loss
-         << ' ' << position_.train.correct << ' ' << position_.train.images << ' ' << batch_ * session_.size() << '\n';
-    if (!file.flush()) throw std::runtime_error("cannot write the checkpoint in " + directory.string());
+  Course CurrentCourse() const {
+    Course course;
+    course.channels = arguments_.channels;
+    course.optimizer = OptimizerName(arguments_.optimizer);
+    course.global_batch_size = batch_ * session_.size();
+    course.seed = arguments_.seed;
+    course.train_images = static_cast<std::int64_t>(train_.size());
+    course.validation_seed = settings_.validation_seed;
+    return course;
+  }
+
+  void Write(const std::filesystem::path& directory) const {
+    torch::save(model_, (directory / "model.pt").string());
+    torch::save(*optimizer_, (directory / "optimizer.pt").string());
+    WriteProgress(directory / "progress.json", progress_, CurrentCourse());
   }
 
   void Resume() {
     const std::filesystem::path directory = session_.ResumeFrom();
     if (directory.empty()) return;
-    try {
-      torch::load(model_, directory / "model.pt");
-      torch::load(*optimizer_, directory / "optimizer.pt");
-    } catch (const c10::Error& error) {
-      throw std::runtime_error("the checkpoint in " + directory.string() +
-                               " is of another model or optimizer: " + error.what_without_backtrace());
-    }
-    ReadPosition(directory / "position.txt");
-    // Loading may have replaced the memory that the runtime knows.
-    session_.CheckMatch(weights_);
-    if (First()) fmt::print("continuing at epoch {}, step {}\n", position_.epoch + 1, position_.step);
-  }
-
-  void ReadPosition(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    auto& train = position_.train;
-    int global_batch = 0;
-    file >> position_.epoch >> position_.step_in_epoch >> position_.step >> train.loss >> train.correct >>
-        train.images >> global_batch;
-    if (!file) throw std::runtime_error(path.string() + " is damaged");
-    if (global_batch != batch_ * session_.size()) {
-      throw std::runtime_error(
-          fmt::format("the checkpoint was made with {} images per step over all ranks, now there are {}: "
-                      "set global_batch_size to {}",
-                      global_batch, batch_ * session_.size(), global_batch));
-    }
-    if (First()) train_sums_ = train;
+    progress_ = ReadProgress(directory / "progress.json", CurrentCourse());
+    LoadWeights(model_, arguments_.channels, directory / "model.pt");
+    LoadFile(*optimizer_, directory / "optimizer.pt");
+    if (First()) train_sums_ = progress_.train;
+    if (First()) fmt::print("continuing at epoch {}, step {}\n", progress_.epoch + 1, progress_.step);
   }
 
   const Arguments& arguments_;
   const Settings& settings_;
   Session& session_;
   Images images_;
+  std::optional<Images> test_images_;
   RecordNumbers train_;
   RecordNumbers validation_;
-  int batch_ = 0;           ///< images per rank and step
+  std::int64_t batch_ = 0;  ///< images per rank and step
   std::int64_t steps_ = 0;  ///< per epoch
-  nn::Sequential model_{nullptr};
+  torch::nn::Sequential model_{nullptr};
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
-  at::Tensor gradients_;  ///< all of them, one behind the other
+  at::Tensor gradients_;               ///< all of them, one behind the other
+  std::vector<Tensor> gradient_list_;  ///< its parts, as the runtime knows them
   std::vector<Tensor> weights_;
-  Position position_;
+  Progress progress_;
   Sums train_sums_;  ///< of this rank, in this epoch
   double images_per_second_ = 0;
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();

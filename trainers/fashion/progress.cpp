@@ -1,0 +1,83 @@
+#include "trainers/fashion/progress.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace fashion {
+namespace {
+
+using nlohmann::json;
+
+json ToJson(const Progress& progress) {
+  const auto& train = progress.train;
+  return {{"epoch", progress.epoch},
+          {"step_in_epoch", progress.step_in_epoch},
+          {"step", progress.step},
+          {"train", {{"loss", train.loss}, {"correct", train.correct}, {"images", train.images}}}};
+}
+
+json ToJson(const Course& course) {
+  return {{"channels", course.channels},
+          {"optimizer", course.optimizer},
+          {"global_batch_size", course.global_batch_size},
+          {"seed", course.seed},
+          {"train_images", course.train_images},
+          {"validation_seed", course.validation_seed}};
+}
+
+std::int64_t Count(const json& document, const char* name) {
+  const auto count = document.at(name).get<std::int64_t>();
+  if (count < 0) throw std::runtime_error(fmt::format("{} is negative", name));
+  return count;
+}
+
+Progress ProgressFromJson(const json& document) {
+  Progress progress;
+  progress.epoch = Count(document, "epoch");
+  progress.step_in_epoch = Count(document, "step_in_epoch");
+  progress.step = Count(document, "step");
+  const auto& train = document.at("train");
+  progress.train = {train.at("loss").get<double>(), train.at("correct").get<double>(),
+                    train.at("images").get<double>()};
+  return progress;
+}
+
+std::string Shown(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+void RequireSameCourse(const json& saved, const Course& course, const std::filesystem::path& file) {
+  const auto ours = ToJson(course);
+  for (const auto& [name, value] : ours.items()) {
+    if (saved.at(name) == value) continue;
+    throw std::runtime_error(
+        fmt::format("the checkpoint '{}' was made with {} {}, now it is {}: give the same value, "
+                    "or start afresh",
+                    file.parent_path().string(), name, Shown(saved.at(name)), Shown(value)));
+  }
+}
+
+json ReadDocument(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(fmt::format("cannot read '{}'", file.string()));
+  return json::parse(stream);
+}
+
+}  // namespace
+
+void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course) {
+  std::ofstream stream(file);
+  stream << json{{"progress", ToJson(progress)}, {"course", ToJson(course)}}.dump(2) << '\n';
+  if (!stream.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", file.string()));
+}
+
+Progress ReadProgress(const std::filesystem::path& file, const Course& course) try {
+  const auto document = ReadDocument(file);
+  RequireSameCourse(document.at("course"), course, file);
+  return ProgressFromJson(document.at("progress"));
+} catch (const json::exception& error) {
+  throw std::runtime_error(fmt::format("'{}' is damaged: {}", file.string(), error.what()));
+}
+
+}  // namespace fashion
