@@ -19,10 +19,18 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+spdlog::level::level_enum LevelOf(Level level) {
+  switch (level) {
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarn: return spdlog::level::warn;
+  }
+  return spdlog::level::off;
+}
+
 }  // namespace
 
-void Debug(std::string_view line) { Logger().debug(line); }
-void Info(std::string_view line) { Logger().info(line); }
-void Warn(std::string_view line) { Logger().warn(line); }
+bool IsOn(Level level) { return Logger().should_log(LevelOf(level)); }
+void Write(Level level, std::string_view line) { Logger().log(LevelOf(level), line); }
 
 }  // namespace slipway::log

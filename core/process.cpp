@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 
 extern char** environ;
 
@@ -225,6 +226,7 @@ ChildProcess ChildProcess::Spawn(const SpawnOptions& options) {
     throw SystemError(code, fmt::format("cannot start '{}'", options.argv[0]),
                       "check the spelling, that it is executable, and that the working directory exists");
   }
+  log::Debug("started process {}: {}", pid, QuoteForShell(options.argv));
   auto pidfd = OpenPidfd(pid);
   if (!pidfd) {
     const int saved = errno;

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "core/progress.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
@@ -57,6 +58,7 @@ class Manager {
   }
 
   void Commit(std::string_view event) {
+    log::Info("run {}: {}", state_.run, event);
     folder_.WriteState(state_);
     folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
   }

@@ -28,7 +28,6 @@ class KeptOutput : public Output {
   void Say(std::string_view) override {}
   void Warn(std::string_view) override {}
   void Fail(const Error&) override {}
-  void Fail(const Json&, std::string_view) override {}
   void Progress(std::string_view) override {}
 
   Json document;

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "core/log.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/shim/protocol.h"
 
@@ -191,6 +192,7 @@ void RankGroup::Receive(Channel& channel) {
 }
 
 void RankGroup::TakeLine(Channel& channel, const std::string& line) {
+  log::Debug("shim of rank {} says: {}", channel.outcome.rank, line);
   const auto words = Words(line);
   const auto number = [&](std::size_t at) { return words.size() > at ? std::atoi(words[at].c_str()) : 0; };
   if (words.empty()) return;

@@ -1,0 +1,124 @@
+// The experiments of ./quickstart, smaller: real images, the bundled trainer, two MPI ranks, a ranked ensemble.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "core/files.h"
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+constexpr auto kImages = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
+constexpr auto kLabels = "/usr/share/datasets/fashion-mnist/t10k-labels-idx1-ubyte.gz";
+const std::string kSpec = SLIPWAY_SOURCE_DIR "/configs/fashion.yaml";
+const std::string kEnsembleSpec = SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml";
+
+/// The smaller of the two real sets serves as both training and test data.
+class Fashion : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kImages)) GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
+    place_.SetVariable("SLIPWAY_DATA_ROOT", (place_ / "data").string());
+    fs::create_directories(place_ / "data/fashion");
+    Convert("tfrecord", "data/fashion/train");
+    Convert("hdf5", "data/fashion/test.h5");
+  }
+
+  void Convert(const std::string& format, const std::string& destination) const {
+    const auto converted =
+        place_.Slipway({"data", "convert", "--images", kImages, "--labels", kLabels, "--to", format, destination});
+    ASSERT_EQ(converted.status.code, 0) << converted.errors;
+  }
+
+  Captured Run(const std::string& spec, std::vector<std::string> settings, const std::string& form = "--json") const {
+    std::vector<std::string> words{"run", spec, "--engine", "local", form};
+    for (auto& setting : settings) words.insert(words.end(), {"--set", std::move(setting)});
+    return place_.Slipway(words);
+  }
+
+  Workplace place_;
+};
+
+const std::vector<std::string> kSmall{"train.args.epochs=1", "train.args.train_images=2560", "train.args.channels=8"};
+
+std::vector<std::string> With(std::vector<std::string> settings, std::vector<std::string> more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+TEST_F(Fashion, TrainsOnTwoRanksFromStagedData) {
+  const auto ran = Run(kSpec, kSmall);
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto metrics = Json::parse(ran.output)["metrics"];
+  EXPECT_GT(metrics["validation_accuracy"].get<double>(), 0.5);
+  EXPECT_GT(metrics["test_accuracy"].get<double>(), 0.5);
+  EXPECT_EQ(metrics["replicas_match"], 1);
+  EXPECT_TRUE(place_.StagedFiles().empty());
+}
+
+TEST_F(Fashion, ReachesTheSameAccuracyOnOneRankAtEqualGlobalBatch) {
+  std::vector<double> accuracies;
+  for (const int ranks : {1, 2}) {
+    const auto ran = Run(kSpec, With(kSmall, {"launch.ranks_per_node=" + std::to_string(ranks),
+                                              "train.args.batch_size=" + std::to_string(64 / ranks)}));
+    ASSERT_EQ(ran.status.code, 0) << ran.errors;
+    accuracies.push_back(Json::parse(ran.output)["metrics"]["test_accuracy"]);
+  }
+  EXPECT_NEAR(accuracies[0], accuracies[1], 0.01);
+}
+
+TEST_F(Fashion, ContinuesFromItsCheckpointAfterCtrlC) {
+  std::vector<std::string> words{
+      "run", kSpec, "--engine", "local", "--set", "train.args.epochs=4", "--set", "train.args.channels=8"};
+  auto run = place_.Start(words);
+  place_.WaitForFile(place_ / "runs");
+  const auto metrics = place_.RunFolder() / "attempt-1/metrics.jsonl";
+  place_.WaitForFile(metrics);
+  while (ReadFile(metrics).empty()) ::usleep(20'000);
+  run.Signal(SIGINT);
+  ASSERT_EQ(run.Wait().code, 130) << ReadFile(place_ / "output.log");
+  EXPECT_THAT(ReadFile(place_ / "output.log"), HasSubstr("stopping as asked"));
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("continuing from"));
+}
+
+TEST_F(Fashion, RanksAnEnsembleOfTrainings) {
+  const auto ran = Run(kEnsembleSpec, {"train.args.train_images=640", "train.args.channels=4", "ensemble.trials=4"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto document = Json::parse(ran.output);
+  EXPECT_EQ(document["trials"]["complete"], 4);
+  const auto best = Json::parse(place_.Slipway({"trials", "best", "--json"}).output);
+  EXPECT_EQ(best["trials"].size(), 4u);
+  EXPECT_EQ(best["trials"][0]["trial"], document["best"]["trial"]);
+}
+
+TEST_F(Fashion, RunsFromAnInstalledTree) {
+  SpawnOptions install;
+  install.argv = {"cmake", "--install", SLIPWAY_BUILD_DIR, "--prefix", (place_ / "installed").string()};
+  const auto installed = RunAndCapture(install);
+  ASSERT_EQ(installed.status.code, 0) << installed.errors;
+  fs::rename(place_ / "installed", place_ / "moved");  // any place will do
+  SpawnOptions run;
+  run.argv = {(place_ / "moved/bin/slipway").string(),
+              "run",
+              "--engine",
+              "local",
+              "--runs-dir",
+              (place_ / "runs").string(),
+              (place_ / "moved/share/slipway/configs/fashion.yaml").string()};
+  for (const auto& setting : kSmall) run.argv.insert(run.argv.end(), {"--set", setting});
+  run.environment = Environment::Inherited()
+                        .Set("SLIPWAY_DATA_ROOT", (place_ / "data").string())
+                        .Set("SLIPWAY_TIER_RAM", (place_ / "ram").string());
+  const auto ran = RunAndCapture(run);
+  EXPECT_EQ(ran.status.code, 0) << ran.errors << ran.output;
+}
+
+}  // namespace
+}  // namespace slipway::test
