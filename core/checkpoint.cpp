@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/crc32c.h"
@@ -46,6 +49,7 @@ Contents Measure(const fs::path& path) {
   Contents contents;
   while (true) {
     const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
     if (count == 0) return contents;
     contents.crc = Crc32c(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents.crc);
@@ -53,15 +57,25 @@ Contents Measure(const fs::path& path) {
   }
 }
 
-/// All files below a checkpoint but its manifest, relative, sorted.
-std::vector<fs::path> FilesIn(const fs::path& directory) {
-  std::vector<fs::path> files;
+struct Tree {
+  std::vector<fs::path> files;  // relative, sorted; without the manifest
+  std::vector<fs::path> directories;
+};
+
+/// What lies below a checkpoint. Errors: Error for a link that leads out of it: the checkpoint would not be whole.
+Tree TreeOf(const fs::path& directory) {
+  Tree tree;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     const auto name = entry.path().lexically_relative(directory);
-    if (entry.is_regular_file() && name != kManifest) files.push_back(name);
+    if (entry.is_symlink() && !LiesWithin(entry.path(), directory)) {
+      throw Error(ErrorKind::kFailed,
+                  fmt::format("'{}' is a link that leads out of the checkpoint: copy the file", name.string()));
+    }
+    if (entry.is_regular_file() && name != kManifest) tree.files.push_back(name);
+    if (entry.is_directory() && !entry.is_symlink()) tree.directories.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  std::sort(tree.files.begin(), tree.files.end());
+  return tree;
 }
 
 void SyncFile(const fs::path& path) {
@@ -70,12 +84,14 @@ void SyncFile(const fs::path& path) {
 }
 
 Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
+  const auto tree = TreeOf(directory);
   Json files = Json::array();
-  for (const auto& name : FilesIn(directory)) {
+  for (const auto& name : tree.files) {
     SyncFile(directory / name);
     const auto contents = Measure(directory / name);
     files.push_back({{"path", name.string()}, {"bytes", contents.bytes}, {"crc32c", contents.crc}});
   }
+  for (const auto& path : tree.directories) SyncDirectory(path);
   return Json{{"schema", kSchema},           {"step", info.step},
               {"epoch", info.epoch},         {"world_size", info.world_size},
               {"spec_hash", info.spec_hash}, {"files", files}};
@@ -83,14 +99,16 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
 
 bool FileMatches(const fs::path& directory, const Json& entry) {
   const fs::path name = entry.at("path").get<std::string>();
+  std::error_code error;  // a pipe would be waited for
   if (name.is_absolute() || !LiesWithin(directory / name, directory)) return false;
+  if (!fs::is_regular_file(directory / name, error)) return false;
   const auto contents = Measure(directory / name);
   return contents.bytes == entry.at("bytes").get<std::uint64_t>() &&
          contents.crc == entry.at("crc32c").get<std::uint32_t>();
 }
 
 std::optional<CheckpointInfo> Parse(const fs::path& directory, const Json& manifest) {
-  if (manifest.at("schema") != kSchema) return {};
+  if (manifest.at("schema") != kSchema || !manifest.at("files").is_array()) return {};
   for (const auto& entry : manifest.at("files")) {
     if (!FileMatches(directory, entry)) return {};
   }
@@ -125,28 +143,43 @@ void RemoveUnfinished(const fs::path& checkpoints, const std::string& prefix) {
   for (const auto& path : leftovers) RemoveTree(path);
 }
 
+/// Puts `prepared` in the place of `published`; returns where the old one is now, under the name of an unfinished one.
+fs::path Replace(const fs::path& prepared, const fs::path& published) {
+  // One step, so that a sudden end leaves the old one or the new one.
+  if (::renameat2(AT_FDCWD, prepared.c_str(), AT_FDCWD, published.c_str(), RENAME_EXCHANGE) == 0) return prepared;
+  if (errno != EINVAL && errno != ENOSYS) ThrowErrno(fmt::format("cannot replace '{}'", published.string()));
+  // File systems without exchange (NFS): between the two renames this step has no checkpoint.
+  const auto old = published.parent_path() / fmt::format("{}old-{}", kUnfinished, published.filename().string());
+  RemoveTree(old);
+  fs::rename(published, old);
+  fs::rename(prepared, published);
+  return old;
+}
+
 }  // namespace
 
 fs::path BeginCheckpoint(const fs::path& checkpoints, std::uint64_t step) {
   MakeDirectories(checkpoints);
-  const auto name = std::string(kUnfinished) + NameOf(step);
-  RemoveUnfinished(checkpoints, name);
-  const auto prepared = checkpoints / fmt::format("{}-{}", name, ::getpid());
+  const auto prefix = fmt::format("{}{}-", kUnfinished, NameOf(step));
+  RemoveUnfinished(checkpoints, prefix);
+  const auto prepared = checkpoints / fmt::format("{}{}", prefix, ::getpid());
   MakeDirectories(prepared);
   return prepared;
 }
 
 fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info) {
+  if (!std::isfinite(info.epoch)) throw Error(ErrorKind::kFailed, "the epoch of a checkpoint is not a finite number");
   WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info).dump(2) + "\n");
   const auto checkpoints = prepared.parent_path();
   const auto published = checkpoints / NameOf(info.step);
-  // rename() cannot replace a directory that is not empty: the old one first becomes unfinished, then goes.
-  const auto old = checkpoints / fmt::format("{}old-{}", kUnfinished, NameOf(info.step));
-  RemoveTree(old);
-  if (fs::exists(published)) fs::rename(published, old);
-  fs::rename(prepared, published);
-  SyncDirectory(checkpoints);
-  RemoveTree(old);
+  if (fs::exists(published)) {
+    const auto old = Replace(prepared, published);
+    SyncDirectory(checkpoints);
+    RemoveTree(old);
+  } else {
+    fs::rename(prepared, published);
+    SyncDirectory(checkpoints);
+  }
   return published;
 }
 

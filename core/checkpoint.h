@@ -25,7 +25,9 @@ struct CheckpointInfo {
 std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, std::uint64_t step);
 
 /// Adds the manifest, syncs every file, publishes by rename and returns the final directory.
-/// An existing valid checkpoint of the same step is replaced.
+/// A checkpoint of the same step is replaced; an end between leaves one of the two where the file system can exchange.
+/// Errors: Error: a link that leads out of `prepared`, an epoch that is not finite, a file that cannot be read; then
+/// nothing is published.
 std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info);
 
 /// Reads and verifies one directory; nothing when the manifest is missing, torn, or a file differs from it.
@@ -34,7 +36,10 @@ std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& direct
 /// The valid checkpoint with the highest step; older ones are tried when newer ones are torn.
 std::optional<CheckpointInfo> NewestCheckpoint(const std::filesystem::path& checkpoints);
 
-/// Removes all but the `keep` newest valid ones (at least one is kept), and unfinished leftovers.
+/// Removes what is older than the `keep` newest valid ones (at least one is kept), and unfinished leftovers. Torn ones
+/// among the newest stay: a file that cannot be read now may be readable later.
+///
+/// Cost: reads the `keep` newest ones whole.
 void PruneCheckpoints(const std::filesystem::path& checkpoints, int keep);
 
 }  // namespace slipway

@@ -5,7 +5,10 @@
  * slipway_gradients and slipway_report, at the end slipway_finalize. Every function returns SLIPWAY_OK (0) or an
  * error code; slipway_error_message() then says what, why and what to do, for the calling thread.
  *
- * Collective functions (marked so) must be called by all ranks, in the same order for one team. A tensor is a dense
+ * Collective functions (marked so) must be called by all ranks, in the same order for one team. Where the arguments of
+ * one rank alone are wrong, all ranks get its error; but slipway_gradients, slipway_allreduce, slipway_average and
+ * slipway_stop_requested, called every step, check only their own arguments. A program that gives up on one rank must
+ * end that process without slipway_finalize, which would wait for the others. A tensor is a dense
  * row-major array in CPU memory; a device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY.
  */
 #ifndef SLIPWAY_H_
@@ -24,7 +27,14 @@ extern "C" {
 #define SLIPWAY_API
 #endif
 
-typedef enum slipway_status {
+/* In C++ any int may be passed and is checked; the layout is that of C. */
+#ifdef __cplusplus
+#define SLIPWAY_ENUM_BASE : int
+#else
+#define SLIPWAY_ENUM_BASE
+#endif
+
+typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_OK = 0,
   SLIPWAY_ERROR_ARGUMENT = 1,        /* null pointer, negative or overflowing count, unknown enum value */
   SLIPWAY_ERROR_STATE = 2,           /* before init, after finalize, unknown team, registered twice */
@@ -36,14 +46,14 @@ typedef enum slipway_status {
   SLIPWAY_ERROR_INTERNAL = 8
 } slipway_status;
 
-typedef enum slipway_dtype {
+typedef enum slipway_dtype SLIPWAY_ENUM_BASE {
   SLIPWAY_FLOAT32 = 0,
   SLIPWAY_FLOAT64 = 1,
   SLIPWAY_INT32 = 2,
   SLIPWAY_INT64 = 3
 } slipway_dtype;
 
-typedef enum slipway_op { SLIPWAY_SUM = 0, SLIPWAY_MEAN = 1, SLIPWAY_MIN = 2, SLIPWAY_MAX = 3 } slipway_op;
+typedef enum slipway_op SLIPWAY_ENUM_BASE { SLIPWAY_SUM = 0, SLIPWAY_MEAN = 1, SLIPWAY_MIN = 2, SLIPWAY_MAX = 3 } slipway_op;
 
 /** One tensor of a team. `shape` has `ndim` entries; `data` stays owned by the caller and must stay valid. */
 typedef struct slipway_tensor {
@@ -81,7 +91,10 @@ SLIPWAY_API int slipway_local_rank(void);
  * `total_steps` (0: unknown) is what schedules in per cent refer to. Collective.
  */
 SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
-/** Copies `count` tensors of rank `root` to all ranks, in place. They need not be registered. Collective. */
+/**
+ * Copies `count` tensors of rank `root` to all ranks, in place. They need not be registered; names, dtypes and shapes
+ * are compared as in slipway_register. Collective.
+ */
 SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root);
 /** Combines `count` elements over all ranks, in place, the same bits on every rank. Collective. */
 SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op);
@@ -93,7 +106,7 @@ SLIPWAY_API int slipway_average(double* values, int64_t count);
 SLIPWAY_API int slipway_barrier(void);
 /**
  * Verifies that `count` tensors hold the same bits on every rank (replicas of a model).
- * SLIPWAY_ERROR_MISMATCH names the first tensor that differs and the ranks. Collective.
+ * SLIPWAY_ERROR_MISMATCH names the first tensor that differs and the lowest rank where it does. Collective.
  */
 SLIPWAY_API int slipway_check_match(const slipway_tensor* tensors, int count);
 

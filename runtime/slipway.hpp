@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -51,7 +52,11 @@ class Session {
   explicit Session(const char* config = nullptr) { Check(slipway_init(config)); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() { slipway_finalize(); }
+  /// Leaves the job; not when an exception ends this scope: finalizing would wait for the other ranks, which may be
+  /// waiting for this one. The process is expected to end, and then the launcher ends the others.
+  ~Session() {
+    if (std::uncaught_exceptions() == exceptions_) slipway_finalize();
+  }
 
   int rank() const { return slipway_rank(); }
   int size() const { return slipway_size(); }
@@ -102,6 +107,9 @@ class Session {
     Check(slipway_resume_from(path, sizeof path));
     return path;
   }
+
+ private:
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace slipway::client

@@ -17,4 +17,7 @@ class RuntimeError : public std::runtime_error {
   slipway_status status_;
 };
 
+/// The code for any exception: its own, IO for what core and the file system throw, out of memory, or internal.
+slipway_status StatusOf(const std::exception& error);
+
 }  // namespace slipway::runtime

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/checkpoints.h"
 #include "runtime/exchange/team.h"
 #include "runtime/group/communicator.h"
+#include "runtime/group/mpi_library.h"
 #include "runtime/report/metrics_file.h"
 #include "runtime/stop/stop_file.h"
 
@@ -18,12 +19,10 @@ namespace slipway::runtime {
 class Job {
  public:
   /// `config`: JSON text, or null to read SLIPWAY_CONFIG.
-  /// Errors: RuntimeError: malformed configuration, MPI, files.
+  /// Errors: RuntimeError: malformed configuration or files, the same on all ranks; MPI.
   explicit Job(const char* config);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  /// Finalizes MPI if this object initialised it.
-  ~Job();
 
   /// False in a child made by fork(), where MPI must not be touched.
   bool InItsOwnProcess() const;
@@ -39,7 +38,7 @@ class Job {
   void Configure(const char* config);
 
   pid_t process_;
-  bool finalize_mpi_ = false;
+  MpiLibrary mpi_;  // outlives all that communicates
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;

@@ -5,25 +5,37 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <memory>
-#include <new>
+#include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/install.h"
 #include "runtime/api/job.h"
 #include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/replicas.h"
+#include "runtime/group/agreement.h"
 #include "runtime/status.h"
 
 namespace {
 
 using slipway::runtime::Job;
+using slipway::runtime::OnAllRanks;
 using slipway::runtime::RuntimeError;
+using slipway::runtime::TakeTensors;
+using slipway::runtime::TensorInfo;
 
-std::unique_ptr<Job> job;
+/// Not destroyed when the program exits without slipway_finalize: MPI would then wait for ranks that may be waiting
+/// for this one. It ends, and the launcher ends the others.
+Job* job = nullptr;
 thread_local std::string last_message;
 
-int Remember(slipway_status status, const char* message) {
-  last_message = message;
+int Remember(slipway_status status, const char* function, const char* message) noexcept {
+  try {
+    last_message = fmt::format("{}: {}", function, message);
+  } catch (const std::exception&) {
+    last_message.clear();  // no memory for the words: the code remains
+  }
   return status;
 }
 
@@ -34,17 +46,15 @@ int Guard(const char* function, Body body) noexcept {
     last_message.clear();
     body();
     return SLIPWAY_OK;
-  } catch (const RuntimeError& error) {
-    return Remember(error.status(), fmt::format("{}: {}", function, error.what()).c_str());
-  } catch (const std::bad_alloc&) {
-    return Remember(SLIPWAY_ERROR_OUT_OF_MEMORY, function);
   } catch (const std::exception& error) {
-    return Remember(SLIPWAY_ERROR_INTERNAL, error.what());
+    return Remember(slipway::runtime::StatusOf(error), function, error.what());
+  } catch (...) {
+    return Remember(SLIPWAY_ERROR_INTERNAL, function, "unknown exception");
   }
 }
 
 Job& CurrentJob() {
-  if (!job) throw RuntimeError(SLIPWAY_ERROR_STATE, "call slipway_init first");
+  if (job == nullptr) throw RuntimeError(SLIPWAY_ERROR_STATE, "call slipway_init first");
   if (!job->InItsOwnProcess())
     throw RuntimeError(SLIPWAY_ERROR_STATE, "a process made by fork() is not part of the job");
   return *job;
@@ -52,6 +62,15 @@ Job& CurrentJob() {
 
 void RequireArgument(bool good, const std::string& message) {
   if (!good) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, message);
+}
+
+/// TakeTensors, refused on all ranks when one rank's list is wrong or differs. Collective.
+std::vector<TensorInfo> TakeSameTensors(const std::string& call, const slipway_tensor* tensors, int count,
+                                        Job& current) {
+  std::vector<TensorInfo> taken;
+  OnAllRanks(current.communicator(), [&] { taken = TakeTensors(tensors, count); });
+  RequireSameCall(call, taken, current.communicator());
+  return taken;
 }
 
 void CopyPath(const std::string& text, char* path, size_t capacity) {
@@ -77,39 +96,46 @@ const char* slipway_version(void) { return slipway::Version().data(); }
 
 int slipway_init(const char* config) {
   return Guard(__func__, [&] {
-    if (job) throw RuntimeError(SLIPWAY_ERROR_STATE, "called twice");
-    job = std::make_unique<Job>(config);
+    if (job != nullptr) throw RuntimeError(SLIPWAY_ERROR_STATE, "called twice");
+    job = new Job(config);
   });
 }
 
 int slipway_finalize(void) {
   return Guard(__func__, [] {
     CurrentJob();
-    job.reset();
+    delete std::exchange(job, nullptr);
   });
 }
 
-int slipway_rank(void) { return job ? job->communicator().rank() : -1; }
-int slipway_size(void) { return job ? job->communicator().size() : -1; }
-int slipway_local_rank(void) { return job ? job->communicator().local_rank() : -1; }
+int slipway_rank(void) { return job != nullptr ? job->communicator().rank() : -1; }
+int slipway_size(void) { return job != nullptr ? job->communicator().size() : -1; }
+int slipway_local_rank(void) { return job != nullptr ? job->communicator().local_rank() : -1; }
 
 int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps) {
   return Guard(__func__, [&] {
     auto& current = CurrentJob();
-    RequireArgument(team != nullptr && *team != '\0', "the team has no name");
-    RequireArgument(total_steps >= 0, fmt::format("the number of steps is negative: {}", total_steps));
-    if (current.teams().contains(team)) {
-      throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' is registered already", team));
-    }
-    current.teams().try_emplace(team, slipway::runtime::TakeTensors(tensors, count), current.communicator());
+    OnAllRanks(current.communicator(), [&] {
+      RequireArgument(team != nullptr && *team != '\0', "the team has no name");
+      RequireArgument(total_steps >= 0, fmt::format("the number of steps is negative: {}", total_steps));
+      if (current.teams().contains(team)) {
+        throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' is registered already", team));
+      }
+    });
+    const auto taken =
+        TakeSameTensors(fmt::format("team '{}' of {} steps", team, total_steps), tensors, count, current);
+    current.teams().try_emplace(team, taken, current.communicator());
   });
 }
 
 int slipway_broadcast(const slipway_tensor* tensors, int count, int root) {
   return Guard(__func__, [&] {
-    auto& communicator = CurrentJob().communicator();
-    RequireArgument(root >= 0 && root < communicator.size(), fmt::format("there is no rank {}", root));
-    for (const auto& tensor : slipway::runtime::TakeTensors(tensors, count)) {
+    auto& current = CurrentJob();
+    auto& communicator = current.communicator();
+    OnAllRanks(communicator, [&] {
+      RequireArgument(root >= 0 && root < communicator.size(), fmt::format("there is no rank {}", root));
+    });
+    for (const auto& tensor : TakeSameTensors(fmt::format("root {}", root), tensors, count, current)) {
       communicator.Broadcast(tensor.data, tensor.bytes(), root);
     }
   });
@@ -119,6 +145,7 @@ int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op
   return Guard(__func__, [&] {
     auto& communicator = CurrentJob().communicator();
     RequireArgument(count >= 0, fmt::format("the count is negative: {}", count));
+    RequireArgument(count <= std::numeric_limits<int64_t>::max() / 8, fmt::format("the count is too large: {}", count));
     RequireArgument(slipway::runtime::SizeOf(dtype) > 0, "unknown dtype");
     RequireArgument(op >= SLIPWAY_SUM && op <= SLIPWAY_MAX, "unknown operation");
     RequireArgument(data != nullptr || count == 0, "the data is a null pointer");
@@ -148,8 +175,8 @@ int slipway_barrier(void) {
 
 int slipway_check_match(const slipway_tensor* tensors, int count) {
   return Guard(__func__, [&] {
-    auto& communicator = CurrentJob().communicator();
-    slipway::runtime::CheckReplicas(slipway::runtime::TakeTensors(tensors, count), communicator);
+    auto& current = CurrentJob();
+    CheckReplicas(TakeSameTensors("a comparison", tensors, count, current), current.communicator());
   });
 }
 
@@ -172,7 +199,8 @@ int slipway_stop_requested(int* requested) {
 int slipway_checkpoint_begin(int64_t step, char* path, size_t capacity) {
   return Guard(__func__, [&] {
     auto& current = CurrentJob();
-    CopyPath(current.checkpoints().Begin(step, current.communicator()), path, capacity);
+    const auto prepared = current.checkpoints().Begin(step, current.communicator());
+    OnAllRanks(current.communicator(), [&] { CopyPath(prepared, path, capacity); });
   });
 }
 
@@ -186,7 +214,8 @@ int slipway_checkpoint_commit(int64_t step, double epoch) {
 int slipway_resume_from(char* path, size_t capacity) {
   return Guard(__func__, [&] {
     auto& current = CurrentJob();
-    CopyPath(current.checkpoints().ResumeFrom(current.communicator()), path, capacity);
+    const auto checkpoint = current.checkpoints().ResumeFrom(current.communicator());
+    OnAllRanks(current.communicator(), [&] { CopyPath(checkpoint, path, capacity); });
   });
 }
 

@@ -2,42 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/checkpoint.h"
-#include "core/error.h"
+#include "runtime/group/agreement.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
 
-std::string Checkpoints::OnFirstRank(const std::function<std::string()>& action, Communicator& communicator) const {
-  std::string answer = "+";  // first letter: + the result follows, - a message follows
-  if (communicator.rank() == 0) {
-    try {
-      answer += action();
-    } catch (const std::exception& error) {
-      answer = fmt::format("-{}", error.what());
-    }
-  }
-  answer = communicator.BroadcastText(answer, 0);
-  if (answer.front() == '-') throw RuntimeError(SLIPWAY_ERROR_IO, answer.substr(1));
-  return answer.substr(1);
+namespace {
+
+void RequireSameStep(std::int64_t step, Communicator& communicator) {
+  auto reference = step;
+  communicator.Broadcast(&reference, sizeof reference, 0);
+  OnAllRanks(communicator, [&] {
+    if (step == reference) return;
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, fmt::format("step {}, but step {} on rank 0", step, reference));
+  });
 }
 
+}  // namespace
+
 std::filesystem::path Checkpoints::Begin(std::int64_t step, Communicator& communicator) {
-  if (step < 0) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the step is negative: {}", step));
-  if (settings_.directory.empty()) {
-    throw RuntimeError(SLIPWAY_ERROR_STATE, "SLIPWAY_CHECKPOINT_DIR is not set: start the program with `slipway run`");
-  }
-  const auto make = [&] { return BeginCheckpoint(settings_.directory, static_cast<std::uint64_t>(step)).string(); };
-  prepared_ = OnFirstRank(make, communicator);
+  RequireSameStep(step, communicator);
+  prepared_ = OnFirstRank(communicator, [&] {
+    if (step < 0) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the step is negative: {}", step));
+    if (settings_.directory.empty()) {
+      throw RuntimeError(SLIPWAY_ERROR_STATE,
+                         "SLIPWAY_CHECKPOINT_DIR is not set: start the program with `slipway run`");
+    }
+    return BeginCheckpoint(settings_.directory, static_cast<std::uint64_t>(step)).string();
+  });
+  prepared_step_ = step;
   return prepared_;
 }
 
 void Checkpoints::Commit(std::int64_t step, double epoch, Communicator& communicator) {
-  if (prepared_.empty()) {
-    throw RuntimeError(SLIPWAY_ERROR_STATE, "slipway_checkpoint_commit without slipway_checkpoint_begin");
-  }
-  communicator.Barrier();  // every rank has written its files
-  const auto publish = [&] {
+  // Also the barrier: rank 0 goes on when every rank has come here, and so has written its files.
+  OnAllRanks(communicator, [&] {
+    if (!prepared_.empty() && step == prepared_step_) return;
+    throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("step {} has no slipway_checkpoint_begin", step));
+  });
+  OnFirstRank(communicator, [&] {
+    if (!std::isfinite(epoch)) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "the epoch is not a finite number");
     CheckpointInfo info;
     info.step = static_cast<std::uint64_t>(step);
     info.epoch = epoch;
@@ -46,8 +53,7 @@ void Checkpoints::Commit(std::int64_t step, double epoch, Communicator& communic
     CommitCheckpoint(prepared_, info);
     PruneCheckpoints(settings_.directory, settings_.keep);
     return std::string();
-  };
-  OnFirstRank(publish, communicator);
+  });
   prepared_.clear();
 }
 
@@ -60,7 +66,7 @@ std::filesystem::path Checkpoints::ResumeFrom(Communicator& communicator) {
     }
     return settings_.resume_from.string();
   };
-  return OnFirstRank(verify, communicator);
+  return OnFirstRank(communicator, verify);
 }
 
 }  // namespace slipway::runtime

@@ -1,10 +1,10 @@
-/// Checkpoints of a job: one directory for all ranks. Errors are the same on every rank:
-/// RuntimeError(SLIPWAY_ERROR_IO).
+/// Checkpoints of a job: one directory for all ranks; the settings of rank 0 count.
+///
+/// Errors are the same on every rank: RuntimeError: IO; MISMATCH when ranks name different steps; ARGUMENT; STATE.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "runtime/group/communicator.h"
@@ -23,17 +23,15 @@ class Checkpoints {
 
   /// The private directory for `step`, the same on all ranks. Collective.
   std::filesystem::path Begin(std::int64_t step, Communicator& communicator);
-  /// Publishes what Begin prepared, when every rank has come here; then removes old ones. Collective.
+  /// Publishes what Begin prepared for `step`, when every rank has come here; then removes old ones. Collective.
   void Commit(std::int64_t step, double epoch, Communicator& communicator);
   /// The verified directory to continue from, or empty. Collective.
   std::filesystem::path ResumeFrom(Communicator& communicator);
 
  private:
-  /// Runs `action` on rank 0 only; its text, or its error, reaches all ranks.
-  std::string OnFirstRank(const std::function<std::string()>& action, Communicator& communicator) const;
-
   Settings settings_;
-  std::filesystem::path prepared_;
+  std::filesystem::path prepared_;  // empty: none begun
+  std::int64_t prepared_step_ = -1;
 };
 
 }  // namespace slipway::runtime

@@ -1,0 +1,20 @@
+/// Agreement: an error on one rank becomes the same error on all, so that no rank waits for one that has left.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/group/communicator.h"
+
+namespace slipway::runtime {
+
+/// Runs `action`, which must not communicate, on every rank. When it throws on any, all ranks throw RuntimeError with
+/// the code and the text of the lowest such rank, which the text names. Collective.
+///
+/// Cost: one allreduce of 8 bytes.
+void OnAllRanks(Communicator& communicator, const std::function<void()>& action);
+
+/// Runs `action`, which must not communicate, on rank 0; its text, or its error, reaches all ranks. Collective.
+std::string OnFirstRank(Communicator& communicator, const std::function<std::string()>& action);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,46 @@
+#include "runtime/group/mpi_library.h"
+
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "runtime/group/communicator.h"
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+bool StartedByMpiLauncher() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"}) {
+    if (std::getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
+bool Ask(int (*question)(int*)) {
+  int answer = 0;
+  question(&answer);
+  return answer != 0;
+}
+
+}  // namespace
+
+MpiLibrary::MpiLibrary() {
+  if (Ask(MPI_Finalized)) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE, "MPI has been finalized: a process can join a job only once");
+  }
+  in_use_ = Ask(MPI_Initialized);
+  if (in_use_) {
+    MPI_Query_thread(&thread_level_);
+  } else if (StartedByMpiLauncher()) {
+    // A lone process is left without MPI: there is nobody to talk to, and MPI's start would only cost time.
+    CheckMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &thread_level_), "MPI_Init_thread");
+    in_use_ = started_here_ = true;
+  }
+}
+
+MpiLibrary::~MpiLibrary() {
+  if (started_here_ && !Ask(MPI_Finalized)) MPI_Finalize();
+}
+
+}  // namespace slipway::runtime

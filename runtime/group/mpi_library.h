@@ -1,0 +1,26 @@
+/// MPI's life in this process: used as the program has started it, else started and ended here.
+#pragma once
+
+namespace slipway::runtime {
+
+class MpiLibrary {
+ public:
+  /// Starts MPI unless the program did, or unless no launcher of MPI programs started this process.
+  /// Errors: RuntimeError: STATE when MPI has been finalized, which it survives only once; MPI.
+  MpiLibrary();
+  MpiLibrary(const MpiLibrary&) = delete;
+  MpiLibrary& operator=(const MpiLibrary&) = delete;
+  /// Ends MPI if the constructor started it.
+  ~MpiLibrary();
+
+  bool in_use() const { return in_use_; }
+  /// MPI_THREAD_*: what MPI gives, which may be less than MPI_THREAD_MULTIPLE.
+  int thread_level() const { return thread_level_; }
+
+ private:
+  bool in_use_ = false;
+  bool started_here_ = false;
+  int thread_level_ = 0;
+};
+
+}  // namespace slipway::runtime
