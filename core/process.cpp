@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -34,108 +33,6 @@ std::string ExitStatus::Describe() const {
   if (signal == 0) return fmt::format("exit status {}", code);
   const char* name = ::sigabbrev_np(signal);
   return name != nullptr ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
-}
-
-namespace {
-
-struct StatFields {
-  char state = '?';
-  pid_t group = 0;
-  std::uint64_t start_time = 0;
-
-  bool Ended() const { return state == 'Z' || state == 'X'; }
-};
-
-/// Fields 3, 5 and 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from the last ')'.
-std::optional<StatFields> ReadStat(pid_t pid) {
-  const UniqueFd fd(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return {};
-  char buffer[1024];
-  const ssize_t count = ::read(fd.get(), buffer, sizeof buffer - 1);
-  if (count <= 0) return {};
-  std::string_view text(buffer, static_cast<std::size_t>(count));
-  const auto end_of_name = text.rfind(')');
-  if (end_of_name == std::string_view::npos || end_of_name + 2 >= text.size()) return {};
-  text.remove_prefix(end_of_name + 2);
-  StatFields fields;
-  fields.state = text.front();
-  for (int field = 3; field < 22; ++field) {
-    const auto space = text.find(' ');
-    if (space == std::string_view::npos) return {};
-    text.remove_prefix(space + 1);
-    if (field + 1 == 5) fields.group = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
-  }
-  fields.start_time = std::strtoull(std::string(text.substr(0, text.find(' '))).c_str(), nullptr, 10);
-  return fields;
-}
-
-const std::string& BootId() {
-  static const std::string id = [] {
-    auto text = ReadFileIfPresent("/proc/sys/kernel/random/boot_id").value_or("");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }();
-  return id;
-}
-
-}  // namespace
-
-ProcessIdentity IdentityOf(pid_t pid) {
-  const auto fields = ReadStat(pid);
-  return {pid, fields ? fields->start_time : 0, BootId()};
-}
-
-bool IsAlive(const ProcessIdentity& identity) {
-  if (identity.boot_id != BootId() || identity.start_time == 0) return false;
-  const auto fields = ReadStat(static_cast<pid_t>(identity.pid));
-  return fields && fields->start_time == identity.start_time && !fields->Ended();
-}
-
-Json ToJson(const ProcessIdentity& identity) {
-  return Json{{"pid", identity.pid}, {"start_time", identity.start_time}, {"boot_id", identity.boot_id}};
-}
-
-ProcessIdentity ProcessIdentityFromJson(const Json& json) {
-  return {json.value("pid", std::int64_t{0}), json.value("start_time", std::uint64_t{0}),
-          json.value("boot_id", std::string())};
-}
-
-std::string HostName() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
-}
-
-Environment Environment::Inherited() {
-  Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.entries_.emplace_back(*entry);
-  return environment;
-}
-
-namespace {
-
-bool Names(std::string_view entry, std::string_view name) {
-  return entry.size() > name.size() && entry[name.size()] == '=' && entry.substr(0, name.size()) == name;
-}
-
-}  // namespace
-
-Environment& Environment::Set(std::string_view name, std::string_view value) {
-  Unset(name);
-  entries_.push_back(fmt::format("{}={}", name, value));
-  return *this;
-}
-
-Environment& Environment::Unset(std::string_view name) {
-  std::erase_if(entries_, [&](const std::string& entry) { return Names(entry, name); });
-  return *this;
-}
-
-std::optional<std::string> Environment::Get(std::string_view name) const {
-  for (const auto& entry : entries_) {
-    if (Names(entry, name)) return entry.substr(name.size() + 1);
-  }
-  return {};
 }
 
 namespace {
@@ -283,18 +180,6 @@ std::optional<ExitStatus> ChildProcess::TryWait() {
 
 namespace {
 
-/// True while a member runs. kill(2) alone would also see zombies, and in a container nobody may ever reap them.
-bool GroupLives(pid_t group) {
-  if (::kill(-group, 0) != 0) return false;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; entry != end; entry.increment(error)) {
-    const pid_t pid = std::atoi(entry->path().filename().c_str());
-    const auto fields = pid > 0 ? ReadStat(pid) : std::nullopt;
-    if (fields && fields->group == group && !fields->Ended()) return true;
-  }
-  return false;
-}
-
 /// Gives the rest of a group whose leader is gone until `deadline` to end, then kills it.
 /// The kernel has no event for the end of a group, so this looks; its number stays taken while a member is there.
 void EndGroup(pid_t group, SteadyTime deadline) {
@@ -395,43 +280,6 @@ Captured RunAndCapture(SpawnOptions options, std::chrono::nanoseconds limit) {
   if (captured.timed_out) child.Signal(SIGKILL);
   captured.status = child.Wait();
   return captured;
-}
-
-std::optional<fs::path> FindProgram(std::string_view name) {
-  const auto executable = [](const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-  };
-  if (name.find('/') != std::string_view::npos) {
-    if (executable(name)) return fs::absolute(name);
-    return {};
-  }
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const auto colon = rest.find(':');
-    const auto directory = rest.substr(0, colon);
-    if (!directory.empty() && executable(fs::path(directory) / name)) return fs::path(directory) / name;
-    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
-  }
-  return {};
-}
-
-std::string QuoteForShell(const std::vector<std::string>& words) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  std::string line;
-  for (const auto& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool assignment = &word == words.data() && word.find('=') != std::string::npos;
-    if (!word.empty() && !assignment && word.find_first_not_of(plain) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
 }
 
 }  // namespace slipway

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "core/environment.h"
+#include "core/process_identity.h"
+#include "core/shell.h"
 #include "core/unique_handle.h"
 
 namespace slipway {
@@ -29,37 +31,6 @@ struct ExitStatus {
   /// What a shell would return: the code, or 128 + signal.
   int ShellCode() const { return signal != 0 ? 128 + signal : code; }
   bool operator==(const ExitStatus&) const = default;
-};
-
-/// Tells a process from a later one with the same number.
-/// Stored in the trial book and in run folders.
-struct ProcessIdentity {
-  std::int64_t pid = 0;
-  std::uint64_t start_time = 0;  ///< clock ticks since boot, field 22 of /proc/PID/stat
-  std::string boot_id;           ///< /proc/sys/kernel/random/boot_id
-
-  bool operator==(const ProcessIdentity&) const = default;
-};
-
-/// The identity of a live process; start_time is 0 when it is gone.
-ProcessIdentity IdentityOf(pid_t pid);
-/// True while exactly this process runs on this machine (a zombie counts as ended).
-bool IsAlive(const ProcessIdentity& identity);
-Json ToJson(const ProcessIdentity& identity);
-ProcessIdentity ProcessIdentityFromJson(const Json& json);
-std::string HostName();
-
-/// Environment of a child as NAME=value pairs, later ones winning.
-class Environment {
- public:
-  static Environment Inherited();
-  Environment& Set(std::string_view name, std::string_view value);
-  Environment& Unset(std::string_view name);
-  std::optional<std::string> Get(std::string_view name) const;
-  const std::vector<std::string>& entries() const { return entries_; }
-
- private:
-  std::vector<std::string> entries_;
 };
 
 /// kOwnSession also leaves the terminal behind, so that a hang-up does not reach the child.
@@ -122,11 +93,5 @@ struct Captured {
 /// Runs a program to its end and returns what it printed; both pipes are drained together, so it cannot block.
 /// After `limit` the group is killed and `timed_out` set.
 Captured RunAndCapture(SpawnOptions options, std::chrono::nanoseconds limit = std::chrono::minutes(5));
-
-/// The full path of a program as execvp would find it; nothing when there is none or it is not executable.
-std::optional<std::filesystem::path> FindProgram(std::string_view name);
-
-/// `words` as a line that a POSIX shell reads back as the same words.
-std::string QuoteForShell(const std::vector<std::string>& words);
 
 }  // namespace slipway

@@ -1,21 +1,13 @@
 #include <fmt/format.h>
 
-#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "launcher/spec/checks.h"
+#include "launcher/spec/environment_references.h"
 
 namespace slipway::launcher {
 namespace {
-
-bool IsVariableName(std::string_view name) {
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
-  }
-  return true;
-}
 
 void CheckVariables(Report& report, const Draft& draft) {
   const Json& variables = draft.At("launch.env");

@@ -8,14 +8,6 @@
 namespace slipway::launcher {
 namespace {
 
-bool IsVariableName(std::string_view name) {
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
-  }
-  return true;
-}
-
 class Expander {
  public:
   Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report)
@@ -86,6 +78,14 @@ class Expander {
 };
 
 }  // namespace
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
+  }
+  return true;
+}
 
 std::optional<std::string> LookUpInEnvironment(const std::string& name) {
   const char* value = std::getenv(name.c_str());

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "launcher/spec/yaml_tree.h"
 
@@ -12,6 +13,9 @@ namespace slipway::launcher {
 /// Value of an environment variable, or nothing.
 using LookUp = std::function<std::optional<std::string>(const std::string& name)>;
 std::optional<std::string> LookUpInEnvironment(const std::string& name);
+
+/// Letters, digits and '_', not beginning with a digit.
+bool IsVariableName(std::string_view name);
 
 /// Replaces the references in all values (not in keys); `$${` becomes `${`. The default of `:-` also stands for an
 /// empty variable, as in a shell, and cannot hold references itself. A value is typed after the replacement, so that

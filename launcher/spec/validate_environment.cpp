@@ -107,7 +107,8 @@ class EnvironmentCheck {
 
   void CheckMpi() {
     if (spec_.launch.ranks() == 1 || FindProgram("mpirun")) return;
-    Add("launch.ranks_per_node", "several ranks need mpirun, which is not on PATH; install Open MPI (Debian: apt install openmpi-bin)");
+    Add("launch.ranks_per_node",
+        "several ranks need mpirun, which is not on PATH; install Open MPI (Debian: apt install openmpi-bin)");
   }
 
   void CheckTrainer() {

@@ -7,6 +7,7 @@
 #include "core/output.h"
 #include "launcher/commands/trials.h"
 #include "tests/ensemble/fake_runner.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -14,25 +15,6 @@ namespace {
 
 using ensemble::FakeRunner;
 using testing::HasSubstr;
-
-/// Keeps the last answer.
-class KeptOutput : public Output {
- public:
-  OutputMode mode() const override { return OutputMode::kHuman; }
-  void Print(const Result& result) override {
-    document = result.document;
-    text = result.text;
-    brief = result.brief;
-  }
-  void Stream(const Json&, std::string_view) override {}
-  void Say(std::string_view) override {}
-  void Warn(std::string_view) override {}
-  void Fail(const Error&) override {}
-  void Progress(std::string_view) override {}
-
-  Json document;
-  std::string text, brief;
-};
 
 /// Trials with 0.1, 0.2, 0.3 that report just this; the one with 0.2 fails.
 class TrialsCommands : public testing::Test {
@@ -54,7 +36,7 @@ class TrialsCommands : public testing::Test {
   }
 
   test::TempDirectory folder_;
-  KeptOutput output_;
+  test::KeptOutput output_;
 };
 
 TEST_F(TrialsCommands, LsRanksTheCompleteAndListsTheRest) {

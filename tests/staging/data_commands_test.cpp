@@ -5,6 +5,7 @@
 #include "core/files.h"
 #include "launcher/commands/data.h"
 #include "tests/staging/formats_support.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -18,31 +19,10 @@ using staging::WithBitFlipped;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Keeps what a command says.
-class RecordingOutput : public Output {
- public:
-  OutputMode mode() const override { return OutputMode::kHuman; }
-  void Print(const Result& result) override {
-    document = result.document;
-    text = result.text;
-    brief = result.brief;
-  }
-  void Stream(const Json&, std::string_view) override {}
-  void Say(std::string_view) override {}
-  void Warn(std::string_view line) override { warnings += line; }
-  void Fail(const Error&) override {}
-  void Progress(std::string_view) override {}
-
-  Json document;
-  std::string text;
-  std::string brief;
-  std::string warnings;
-};
-
 TEST(DataInfo, ShowsFormatSizeRecordsAndFields) {
   const test::TempDirectory directory;
   const auto bytes = MakeTfrecords(directory / "a.tfrecord", {ImageExample(784, 1), ImageExample(784, 2)});
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataInfo({{directory.path()}}, output), 0);
   EXPECT_EQ(output.document["schema"], "slipway.data_info/1");
   const auto& file = output.document["files"][0];
@@ -58,7 +38,7 @@ TEST(DataInfo, ShowsFormatSizeRecordsAndFields) {
 TEST(DataInfo, ShowsTheShapesOfHdf5) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 5);
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataConvert({source.images, source.labels, directory / "test.h5", "hdf5", 1}, output), 0);
   EXPECT_EQ(DataInfo({{directory / "test.h5"}}, output), 0);
   EXPECT_THAT(output.text, HasSubstr("image: bytes 2x3"));
@@ -67,7 +47,7 @@ TEST(DataInfo, ShowsTheShapesOfHdf5) {
 TEST(DataVerify, IsContentWithWholeFiles) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 5);
-  RecordingOutput output;
+  test::KeptOutput output;
   DataConvert({source.images, source.labels, directory / "test.h5", "hdf5", 1}, output);
   DataConvert({source.images, source.labels, directory / "shards" / "train", "tfrecord", 2}, output);
   EXPECT_EQ(DataVerify({{directory / "shards", directory / "test.h5"}}, output), 0);
@@ -82,7 +62,7 @@ TEST(DataVerify, ReportsEveryBadFile) {
   const auto whole = MakeTfrecords(directory / "good.tfrecord", {ImageExample(50, 1), ImageExample(50, 2)});
   WriteFile(directory / "flipped.tfrecord", WithBitFlipped(whole, (whole.size() - 9) * 8));
   WriteFile(directory / "torn.tfrecord", whole.substr(0, whole.size() - 1));
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataVerify({{directory.path(), directory / "missing.tfrecord"}}, output), 1);
   EXPECT_EQ(output.document["ok"], false);
   EXPECT_THAT(output.text, AllOf(HasSubstr("flipped.tfrecord': record 1"), HasSubstr("torn.tfrecord': record 1"),
@@ -94,7 +74,7 @@ TEST(DataVerify, ReportsADamagedFirstHeader) {
   const test::TempDirectory directory;
   const auto whole = MakeTfrecords(directory / "a.tfrecord", {"one"});
   WriteFile(directory / "a.tfrecord", WithBitFlipped(whole, 0));
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataVerify({{directory / "a.tfrecord"}}, output), 1);
   EXPECT_THAT(output.text, HasSubstr("of the record's length"));
 }
@@ -102,7 +82,7 @@ TEST(DataVerify, ReportsADamagedFirstHeader) {
 TEST(DataVerify, WarnsOfFilesWithoutRecords) {
   const test::TempDirectory directory;
   WriteFile(directory / "a.tfrecord", "");
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataVerify({{directory / "a.tfrecord"}}, output), 0);
   EXPECT_THAT(output.warnings, HasSubstr("has no records"));
 }
@@ -110,7 +90,7 @@ TEST(DataVerify, WarnsOfFilesWithoutRecords) {
 TEST(DataConvert, ListsTheNewFiles) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 5);
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(DataConvert({source.images, source.labels, directory / "out" / "train", "tfrecord", 2}, output), 0);
   EXPECT_EQ(output.document["schema"], "slipway.data_convert/1");
   EXPECT_EQ(output.document["records"], 5);
@@ -119,7 +99,7 @@ TEST(DataConvert, ListsTheNewFiles) {
 }
 
 TEST(DataCommands, RefuseWhatTheyCannotDo) {
-  RecordingOutput output;
+  test::KeptOutput output;
   EXPECT_EQ(ErrorOf([&] { DataInfo({}, output); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(ErrorOf([&] { DataVerify({}, output); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(ErrorOf([&] { DataConvert({"a", "b", "c", "parquet", 1}, output); }).kind(), ErrorKind::kUsage);

@@ -1,0 +1,24 @@
+/// The environment variables of a process to be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway {
+
+/// Environment of a child as NAME=value pairs, later ones winning.
+class Environment {
+ public:
+  static Environment Inherited();
+  Environment& Set(std::string_view name, std::string_view value);
+  Environment& Unset(std::string_view name);
+  std::optional<std::string> Get(std::string_view name) const;
+  const std::vector<std::string>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::string> entries_;
+};
+
+}  // namespace slipway

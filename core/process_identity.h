@@ -1,0 +1,34 @@
+/// Which process it is, beyond its number; and which host this is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/json.h"
+
+namespace slipway {
+
+/// Tells a process from a later one with the same number.
+/// Stored in the trial book and in run folders.
+struct ProcessIdentity {
+  std::int64_t pid = 0;
+  std::uint64_t start_time = 0;  ///< clock ticks since boot, field 22 of /proc/PID/stat
+  std::string boot_id;           ///< /proc/sys/kernel/random/boot_id
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+/// The identity of a live process; start_time is 0 when it is gone.
+ProcessIdentity IdentityOf(pid_t pid);
+/// True while exactly this process runs on this machine (a zombie counts as ended).
+bool IsAlive(const ProcessIdentity& identity);
+/// True while a member of the process group runs. kill(2) alone would also see zombies, and in a container nobody may
+/// ever reap them. Cost: a look at every process when the group has any member.
+bool GroupLives(pid_t group);
+Json ToJson(const ProcessIdentity& identity);
+ProcessIdentity ProcessIdentityFromJson(const Json& json);
+std::string HostName();
+
+}  // namespace slipway

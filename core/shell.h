@@ -1,0 +1,18 @@
+/// What a shell does for its user: finds programs, quotes words.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway {
+
+/// The full path of a program as execvp would find it; nothing when there is none or it is not executable.
+std::optional<std::filesystem::path> FindProgram(std::string_view name);
+
+/// `words` as a line that a POSIX shell reads back as the same words.
+std::string QuoteForShell(const std::vector<std::string>& words);
+
+}  // namespace slipway
