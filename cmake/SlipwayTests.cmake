@@ -36,7 +36,8 @@ function(slipway_mpi_test program)
                                            MPI::MPI_C)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                                OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   foreach(ranks IN LISTS ARG_RANKS)
     add_test(NAME ${program}.${ranks}
              COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks}

@@ -1,0 +1,270 @@
+// A process of its own, without any launcher: a job of one rank, which needs no MPI and may join again and again.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/checkpoint.h"
+#include "core/files.h"
+#include "runtime/slipway.hpp"
+#include "tests/support/temp_directory.h"
+
+extern "C" int CallFromC(void);  // header_in_c.c
+
+namespace slipway {
+namespace {
+
+constexpr auto kInt64Max = std::numeric_limits<std::int64_t>::max();
+
+void ExpectError(int result, slipway_status status, const std::string& text) {
+  EXPECT_EQ(result, status);
+  EXPECT_NE(std::string(slipway_error_message()).find(text), std::string::npos) << slipway_error_message();
+}
+
+/// Not part of a job yet; nothing of a launcher in the environment.
+class Outside : public testing::Test {
+ protected:
+  Outside() {
+    for (const char* name :
+         {"SLIPWAY_CONFIG", "SLIPWAY_CHECKPOINT_DIR", "SLIPWAY_RESUME_FROM", "SLIPWAY_METRICS", "SLIPWAY_STOP_FILE"}) {
+      ::unsetenv(name);
+    }
+  }
+};
+
+class Alone : public Outside {
+ protected:
+  Alone() { EXPECT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message(); }
+  ~Alone() override { slipway_finalize(); }
+};
+
+/// Every call that needs a job, with good arguments.
+std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
+  static float value = 0;
+  static double number = 0;
+  static int requested = 0;
+  static char path[4096];
+  const slipway_tensor tensor{"x", SLIPWAY_FLOAT32, 0, nullptr, &value};
+  return {{"register", slipway_register("team", &tensor, 1, 0)},
+          {"broadcast", slipway_broadcast(&tensor, 1, 0)},
+          {"allreduce", slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM)},
+          {"gradients", slipway_gradients("team")},
+          {"average", slipway_average(&number, 1)},
+          {"barrier", slipway_barrier()},
+          {"check_match", slipway_check_match(&tensor, 1)},
+          {"report", slipway_report(1, "loss", 1)},
+          {"report_epoch", slipway_report_epoch(1, 1, "loss", 1)},
+          {"stop_requested", slipway_stop_requested(&requested)},
+          {"checkpoint_begin", slipway_checkpoint_begin(1, path, sizeof path)},
+          {"checkpoint_commit", slipway_checkpoint_commit(1, 1)},
+          {"resume_from", slipway_resume_from(path, sizeof path)},
+          {"finalize", slipway_finalize()}};
+}
+
+void ExpectNoJob() {
+  for (const auto& [name, result] : ResultsOfAllCalls()) EXPECT_EQ(result, SLIPWAY_ERROR_STATE) << name;
+  ExpectError(slipway_barrier(), SLIPWAY_ERROR_STATE, "slipway_barrier: call slipway_init first");
+  EXPECT_EQ(slipway_rank(), -1);
+  EXPECT_EQ(slipway_size(), -1);
+  EXPECT_EQ(slipway_local_rank(), -1);
+}
+
+TEST_F(Outside, CallsBeforeInitAndAfterFinalizeAreRefused) {
+  ExpectNoJob();
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK);
+  ExpectNoJob();
+}
+
+TEST_F(Outside, ALoneProcessNeedsNoMpiAndMayJoinAgain) {
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(slipway_rank(), 0);
+    EXPECT_EQ(slipway_size(), 1);
+    EXPECT_EQ(slipway_local_rank(), 0);
+    int initialized = 1;
+    MPI_Initialized(&initialized);
+    EXPECT_EQ(initialized, 0);
+    ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  }
+}
+
+TEST_F(Outside, AMalformedConfigurationIsRefusedAndAnotherMayBeTried) {
+  for (const char* config :
+       {"{", "[]", "7", R"({"checkpoint":{"keep":"two"}})", R"({"spec_hash":5})", "\xff", "{\"a\":"}) {
+    ExpectError(slipway_init(config), SLIPWAY_ERROR_ARGUMENT, "the configuration is");
+    EXPECT_EQ(slipway_rank(), -1);
+  }
+  ::setenv("SLIPWAY_CONFIG", "nonsense", 1);
+  ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_ARGUMENT, "the configuration is");
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_OK) << slipway_error_message();  // in place of the variable
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK);
+}
+
+TEST_F(Outside, AMetricsFileThatCannotBeOpenedIsNamed) {
+  ::setenv("SLIPWAY_METRICS", "/nonexistent/metrics.jsonl", 1);
+  ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_IO, "/nonexistent/metrics.jsonl");
+}
+
+TEST_F(Outside, TheHeaderIsC) { EXPECT_EQ(CallFromC(), 0); }
+
+TEST_F(Alone, InitTwiceIsRefused) { ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_STATE, "called twice"); }
+
+TEST_F(Alone, EveryCallWorks) {
+  test::TempDirectory folder;
+  slipway_finalize();
+  ::setenv("SLIPWAY_CHECKPOINT_DIR", folder.path().c_str(), 1);
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK);
+  for (const auto& [name, result] : ResultsOfAllCalls()) EXPECT_EQ(result, SLIPWAY_OK) << name;
+}
+
+TEST_F(Alone, AReductionLeavesTheValues) {
+  for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX}) {
+    double values[] = {1.5, -2};
+    ASSERT_EQ(slipway_allreduce(values, 2, SLIPWAY_FLOAT64, op), SLIPWAY_OK);
+    EXPECT_EQ(values[0], 1.5);
+    EXPECT_EQ(values[1], -2);
+  }
+}
+
+TEST_F(Alone, ReductionsRefuseBadArguments) {
+  float value = 0;
+  const auto call = [&](void* data, std::int64_t count, int dtype, int op) {
+    return slipway_allreduce(data, count, static_cast<slipway_dtype>(dtype), static_cast<slipway_op>(op));
+  };
+  ExpectError(call(nullptr, 1, 0, 0), SLIPWAY_ERROR_ARGUMENT, "null pointer");
+  ExpectError(call(&value, -1, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the count is negative: -1");
+  ExpectError(call(&value, kInt64Max, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the count is too large");
+  for (const int unknown : {-1, 4, 99}) {
+    ExpectError(call(&value, 1, unknown, 0), SLIPWAY_ERROR_ARGUMENT, "unknown dtype");
+    ExpectError(call(&value, 1, 0, unknown), SLIPWAY_ERROR_ARGUMENT, "unknown operation");
+  }
+  ExpectError(slipway_average(nullptr, 1), SLIPWAY_ERROR_ARGUMENT, "null pointer");
+}
+
+TEST_F(Alone, TensorsWithBadFieldsAreRefusedByName) {
+  float value = 0;
+  const std::int64_t negative[] = {2, -2};
+  const std::int64_t huge[] = {kInt64Max / 2, 3};
+  const std::int64_t one[] = {1};
+  const auto unknown = static_cast<slipway_dtype>(99);
+  const std::pair<slipway_tensor, const char*> cases[] = {
+      {{nullptr, SLIPWAY_FLOAT32, 1, one, &value}, "tensor 0 has no name"},
+      {{"w", unknown, 1, one, &value}, "tensor 'w' has an unknown dtype"},
+      {{"w", SLIPWAY_FLOAT32, -1, one, &value}, "tensor 'w' has -1 dimensions"},
+      {{"w", SLIPWAY_FLOAT32, 1, nullptr, &value}, "tensor 'w' has no shape"},
+      {{"w", SLIPWAY_FLOAT32, 2, negative, &value}, "tensor 'w' has a negative extent: -2"},
+      {{"w", SLIPWAY_FLOAT32, 2, huge, &value}, "tensor 'w' has more elements than"},
+      {{"w", SLIPWAY_FLOAT32, 1, one, nullptr}, "tensor 'w' has no memory"},
+  };
+  for (const auto& [tensor, text] : cases) {
+    ExpectError(slipway_register("team", &tensor, 1, 0), SLIPWAY_ERROR_ARGUMENT, text);
+    ExpectError(slipway_broadcast(&tensor, 1, 0), SLIPWAY_ERROR_ARGUMENT, text);
+    ExpectError(slipway_check_match(&tensor, 1), SLIPWAY_ERROR_ARGUMENT, text);
+  }
+}
+
+TEST_F(Alone, OtherBadArgumentsAreRefused) {
+  char path[4096];
+  ExpectError(slipway_register(nullptr, nullptr, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the team has no name");
+  ExpectError(slipway_register("", nullptr, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the team has no name");
+  ExpectError(slipway_register("t", nullptr, 0, -1), SLIPWAY_ERROR_ARGUMENT, "the number of steps is negative: -1");
+  ExpectError(slipway_register("t", nullptr, -1, 0), SLIPWAY_ERROR_ARGUMENT, "the number of tensors is negative: -1");
+  ExpectError(slipway_register("t", nullptr, 1, 0), SLIPWAY_ERROR_ARGUMENT, "the list of tensors is a null pointer");
+  ExpectError(slipway_gradients(nullptr), SLIPWAY_ERROR_ARGUMENT, "the team has no name");
+  ExpectError(slipway_gradients("t"), SLIPWAY_ERROR_STATE, "team 't' is not registered");
+  for (const int root : {-1, 1}) {
+    ExpectError(slipway_broadcast(nullptr, 0, root), SLIPWAY_ERROR_ARGUMENT, "there is no rank");
+  }
+  ExpectError(slipway_report(1, nullptr, 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
+  ExpectError(slipway_report(1, "", 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
+  ExpectError(slipway_stop_requested(nullptr), SLIPWAY_ERROR_ARGUMENT, "null pointer");
+  ExpectError(slipway_checkpoint_begin(1, path, sizeof path), SLIPWAY_ERROR_STATE, "SLIPWAY_CHECKPOINT_DIR is not set");
+  ExpectError(slipway_resume_from(nullptr, 10), SLIPWAY_ERROR_ARGUMENT, "null");
+  ExpectError(slipway_resume_from(path, 0), SLIPWAY_ERROR_ARGUMENT, "too small");
+}
+
+TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {
+  EXPECT_NE(slipway_gradients(nullptr), SLIPWAY_OK);
+  std::string elsewhere = "unset";
+  std::thread([&] { elsewhere = slipway_error_message(); }).join();
+  EXPECT_EQ(elsewhere, "");
+  EXPECT_STRNE(slipway_error_message(), "");
+  EXPECT_EQ(slipway_barrier(), SLIPWAY_OK);
+  EXPECT_STREQ(slipway_error_message(), "");
+}
+
+TEST_F(Alone, WithoutALauncherNothingIsAskedForAndReportsGoNowhere) {
+  char path[16] = "unset";
+  int requested = 1;
+  EXPECT_EQ(slipway_resume_from(path, sizeof path), SLIPWAY_OK);
+  EXPECT_STREQ(path, "");
+  EXPECT_EQ(slipway_stop_requested(&requested), SLIPWAY_OK);
+  EXPECT_EQ(requested, 0);
+  EXPECT_EQ(slipway_report(1, "loss", 1), SLIPWAY_OK);
+}
+
+TEST_F(Alone, AChildMadeByForkIsNotPartOfTheJob) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const auto& [name, result] : ResultsOfAllCalls()) {
+      if (result != SLIPWAY_ERROR_STATE) ::_exit(1);
+    }
+    if (slipway_init(nullptr) != SLIPWAY_ERROR_STATE) ::_exit(2);
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(slipway_barrier(), SLIPWAY_OK) << slipway_error_message();  // the parent still is
+}
+
+TEST_F(Outside, TheSessionOfCppRunsAWholeLife) {
+  test::TempDirectory folder;
+  ::setenv("SLIPWAY_CHECKPOINT_DIR", folder.path().c_str(), 1);
+  {
+    client::Session session;
+    std::vector<float> weights(6, 1.0f);
+    const client::Tensor tensors[] = {{"weights", {2, 3}, weights.data()}};
+    session.Register("net", tensors, 10);
+    session.Broadcast(tensors);
+    session.Gradients("net");
+    session.CheckMatch(tensors);
+    double values[] = {1, 2};
+    session.Sum(values);
+    session.Average(values);
+    session.Barrier();
+    session.Report(1, "loss", 0.5);
+    session.Report(1, 0.1, "loss", 0.5);
+    EXPECT_FALSE(session.StopRequested());
+    EXPECT_EQ(session.ResumeFrom(), "");
+    WriteFile(std::filesystem::path(session.BeginCheckpoint(3)) / "weights.bin", "weights");
+    session.CommitCheckpoint(3, 0.5);
+    EXPECT_EQ(NewestCheckpoint(folder.path())->step, 3u);
+    EXPECT_EQ(session.size(), 1);
+  }
+  EXPECT_EQ(slipway_rank(), -1);
+}
+
+TEST_F(Outside, TheSessionOfCppThrowsWhatACallAnswers) {
+  client::Session session;
+  try {
+    session.Gradients("nobody");
+    FAIL() << "nothing was thrown";
+  } catch (const client::Failure& failure) {
+    EXPECT_EQ(failure.status(), SLIPWAY_ERROR_STATE);
+    EXPECT_NE(std::string(failure.what()).find("nobody"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace slipway

@@ -1,0 +1,88 @@
+// Lives of a process under mpirun, one test for each process: how MPI was started, and how it ends.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "runtime/slipway.hpp"
+
+namespace slipway {
+namespace {
+
+bool Initialized() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  return initialized != 0;
+}
+
+bool Finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+void ExpectSumOfOnes() {
+  float value = 1;
+  ASSERT_EQ(slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(value, static_cast<float>(slipway_size()));
+}
+
+TEST(Life, StartsAndEndsMpiOnce) {
+  ASSERT_FALSE(Initialized());
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_TRUE(Initialized());
+  EXPECT_EQ(slipway_init(nullptr), SLIPWAY_ERROR_STATE);
+  ExpectSumOfOnes();
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_TRUE(Finalized());
+  EXPECT_EQ(slipway_barrier(), SLIPWAY_ERROR_STATE);
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_ERROR_STATE);
+  EXPECT_EQ(slipway_init(nullptr), SLIPWAY_ERROR_STATE);
+  EXPECT_NE(std::string(slipway_error_message()).find("MPI has been finalized"), std::string::npos);
+}
+
+TEST(Life, LeavesTheUsersMpiRunning) {
+  int provided = -1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+  for (int life = 0; life < 2; ++life) {
+    testing::internal::CaptureStderr();
+    ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+    const auto said = testing::internal::GetCapturedStderr();
+    const bool warns = slipway_rank() == 0 && provided < MPI_THREAD_MULTIPLE;
+    EXPECT_EQ(said.find("less than MPI_THREAD_MULTIPLE") != std::string::npos, warns) << said;
+    ExpectSumOfOnes();
+    ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_FALSE(Finalized());
+  }
+  MPI_Finalize();
+}
+
+TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
+  const bool second = std::string(std::getenv("OMPI_COMM_WORLD_RANK")) == "1";
+  EXPECT_EQ(slipway_init(second ? "{" : "{}"), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(std::string(slipway_error_message()).find("slipway_init: rank 1: the configuration is malformed"), 0u)
+      << slipway_error_message();
+  EXPECT_TRUE(Finalized());  // so that mpirun sees an orderly end
+}
+
+TEST(Life, OfAForkedChildIsOutsideOfTheJob) {
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool refused = slipway_barrier() == SLIPWAY_ERROR_STATE && slipway_init(nullptr) == SLIPWAY_ERROR_STATE &&
+                         slipway_finalize() == SLIPWAY_ERROR_STATE;
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ExpectSumOfOnes();
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK);
+}
+
+}  // namespace
+}  // namespace slipway
