@@ -1,5 +1,7 @@
 #include "launcher/spec/source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -102,7 +104,7 @@ std::vector<Diagnostic> Report::Sorted(std::vector<Remark> remarks) {
 
 std::string Quoted(std::string_view text) {
   const std::string_view shown = Prefix(text, 60);
-  return "'" + Printable(shown) + (shown.size() < text.size() ? "..." : "") + "'";
+  return fmt::format("'{}{}'", Printable(shown), shown.size() < text.size() ? "..." : "");
 }
 
 }  // namespace slipway::launcher

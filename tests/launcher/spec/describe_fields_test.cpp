@@ -1,0 +1,87 @@
+// What the table of fields tells editors, readers and shells.
+
+#include "launcher/spec/describe_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/process.h"
+#include "launcher/commands/spec.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr auto kRegenerate = "regenerate it with: slipway schema";
+
+TEST(ReferencePage, IsTheOneInTheDocuments) {
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/spec-reference.md"), ReferencePage()) << kRegenerate << " --markdown";
+}
+
+TEST(JsonSchema, IsTheOneInTheDocuments) {
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
+}
+
+/// Whether Python's jsonschema accepts the YAML text; the schema itself is checked, too.
+testing::AssertionResult Accepts(const std::string& yaml) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "schema.json", JsonSchema().dump());
+  WriteFile(directory / "spec.yaml", yaml);
+  SpawnOptions options;
+  options.argv = {"/usr/bin/python3", "-c",
+                  "import json, jsonschema, yaml\n"
+                  "schema = json.load(open('schema.json'))\n"
+                  "jsonschema.Draft7Validator.check_schema(schema)\n"
+                  "jsonschema.Draft7Validator(schema).validate(yaml.safe_load(open('spec.yaml')))\n"};
+  options.working_directory = directory.path();
+  const auto captured = RunAndCapture(options);
+  if (captured.status.Success()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << captured.errors;
+}
+
+TEST(JsonSchema, AcceptsTheExperimentsAndRefusesTypos) {
+  SpawnOptions probe;
+  probe.argv = {"/usr/bin/python3", "-c", "import jsonschema, yaml"};
+  if (!RunAndCapture(probe).status.Success()) GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
+  EXPECT_TRUE(Accepts(ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion.yaml")));
+  EXPECT_TRUE(Accepts(ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml")));
+  EXPECT_FALSE(Accepts("name: x\ntrain: {command: [a], argz: {}}\n"));
+  EXPECT_FALSE(Accepts("name: x\nlaunch: {nodes: many}\ntrain: {command: [a]}\n"));
+  EXPECT_FALSE(Accepts("train: {command: [a]}\n"));
+}
+
+/// The words that bash offers after `line`.
+std::string Complete(const std::vector<std::string>& line) {
+  CompletionOptions options;
+  options.shell = "bash";
+  options.commands = {{"run", {"--set", "--engine"}}, {"resume", {}}, {"trials", {}}, {"trials best", {"--limit"}}};
+  auto script = CompletionScript(options, CompletionWords());
+  script += "COMP_WORDS=(" + QuoteForShell(line) + "); COMP_CWORD=" + std::to_string(line.size() - 1) +
+            "\ncompopt() { :; }\n_slipway\necho \"${COMPREPLY[@]}\"\n";
+  SpawnOptions bash;
+  bash.argv = {"bash", "-c", script};
+  const auto captured = RunAndCapture(bash);
+  EXPECT_EQ(captured.errors, "");
+  return captured.output;
+}
+
+TEST(Completion, OffersCommandsOptionsAndFields) {
+  EXPECT_EQ(Complete({"slipway", "r"}), "run resume\n");
+  EXPECT_EQ(Complete({"slipway", "trials", "b"}), "best\n");
+  EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--s"}), HasSubstr("--set"));
+  EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--set", "launch.ranks"}), HasSubstr("launch.ranks_per_node="));
+}
+
+TEST(CompletionWords, AreFieldsWithFixedNames) {
+  EXPECT_THAT(CompletionWords(), Contains("ensemble.objective.metric"));
+  for (const auto& word : CompletionWords()) EXPECT_EQ(word.find('*'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,157 @@
+// Reading a spec: overrides, settings, limits, hostile input.
+
+#include "launcher/spec/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+constexpr auto kSmall = "name: small\ntrain: {command: [/bin/true], args: {lr: 0.1, epochs: 3}}\n";
+
+class Load : public testing::Test {
+ protected:
+  fs::path Write(const std::string& content, const std::string& name = "exp.yaml") const {
+    WriteFile(directory_ / name, content);
+    return directory_ / name;
+  }
+
+  SpecDocument LoadText(const std::string& content, const std::vector<std::string>& overrides = {}) const {
+    return LoadSpec(Write(content), overrides, {});
+  }
+
+  std::string ErrorOf(const std::string& content, const std::vector<std::string>& overrides = {}) const {
+    try {
+      LoadText(content, overrides);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.what();
+    }
+    return "no error";
+  }
+
+  test::TempDirectory directory_;
+};
+
+TEST_F(Load, GivesTypedValuesAndDefaults) {
+  const auto spec = LoadText(std::string(kSmall) + "launch: {ranks_per_node: 2, time_limit: 1h30m}\n").spec;
+  EXPECT_EQ(spec.name, "small");
+  EXPECT_EQ(spec.launch.ranks(), 2);
+  EXPECT_EQ(spec.launch.time_limit, Seconds(5400));
+  EXPECT_EQ(spec.checkpoint.keep, 2);
+  EXPECT_FALSE(spec.ensemble.has_value());
+}
+
+TEST_F(Load, ResolvesSourcesAgainstTheSpecsFolder) {
+  const auto spec = LoadText(std::string(kSmall) + "data: {train: {source: 'data/*.tfrecord'}}\n").spec;
+  EXPECT_EQ(spec.data.at(0).sources.at(0), (directory_ / "data/*.tfrecord").string());
+}
+
+TEST_F(Load, LetsOverridesWin) {
+  const auto document = LoadText(kSmall, {"train.args.lr=0.5", "launch.env.A='1'", "launch.nodes=1"});
+  EXPECT_EQ((*document.resolved)["train"]["args"]["lr"], 0.5);
+  EXPECT_EQ(document.spec.launch.env.at(0).second, "1");
+  EXPECT_EQ(document.origins.at("train.args.lr"), "--set");
+}
+
+TEST_F(Load, RefusesOverridesThatNameNothing) {
+  EXPECT_THAT(ErrorOf(kSmall, {"launch.node=2"}), HasSubstr("did you mean 'nodes'?"));
+  EXPECT_THAT(ErrorOf(kSmall, {"launch.nodes"}), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(ErrorOf(kSmall, {"launch.nodes=[1"}), HasSubstr("--set"));
+}
+
+TEST_F(Load, TakesSettingsAsDefaultsAndTellsWhereAValueIsFrom) {
+  const auto settings = Write("launch: {cpus_per_rank: 4, ranks_per_node: 8}\n", "site.yaml");
+  const auto spec = Write(std::string(kSmall) + "launch: {ranks_per_node: 2}\n");
+  const auto document = LoadSpec(spec, {}, {settings});
+  EXPECT_EQ(document.spec.launch.cpus_per_rank, 4);
+  EXPECT_EQ(document.spec.launch.ranks_per_node, 2);
+  EXPECT_THAT(document.origins.at("launch.cpus_per_rank"), HasSubstr("site.yaml:1"));
+  EXPECT_EQ(document.origins.at("launch.nodes"), "default");
+}
+
+TEST_F(Load, RefusesAnExperimentInTheSettings) {
+  const auto settings = Write("name: all\n", "site.yaml");
+  EXPECT_THROW(LoadSpec(Write(kSmall), {}, {settings}), SpecError);
+}
+
+TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
+  const auto document = LoadText(
+      "name: all\n"
+      "data: {train: {source: a.tfrecord, tier: [ram, 'dir:/scratch'], keep: cache}}\n"
+      "launch: {ranks_per_node: 2, time_limit: 20m, env: {A: b}}\n"
+      "train: {command: [/bin/true], validation: {from: train}, args: {lr: 0.1, name: adam}}\n"
+      "ensemble:\n"
+      "  objective: {metric: loss}\n"
+      "  trials: 4\n"
+      "  space: {x: {uniform: [0, 1]}, opt: {choice: [a, b]}, m: {int: [1, 3], when: {opt: a}}}\n");
+  const auto again = BuildSpec(*document.resolved);
+  EXPECT_EQ(again.name, "all");
+  EXPECT_EQ(again.launch.time_limit, Seconds(1200));
+  EXPECT_EQ(again.data.at(0).tiers.at(1).directory, "/scratch");
+  EXPECT_EQ(again.data.at(0).keep, Keep::kCache);
+  EXPECT_EQ(again.train.args, document.spec.train.args);
+  EXPECT_EQ(again.ensemble->space.size(), 3u);
+  EXPECT_EQ(LoadText(document.source).spec_hash, document.spec_hash);
+}
+
+TEST_F(Load, PutsEveryErrorIntoTheDocument) {
+  try {
+    LoadText("nam: x\ntrain: {command: [/bin/true], argz: 1}\n");
+    FAIL();
+  } catch (const SpecError& error) {
+    Json document = Json::object();
+    error.AddToDocument(document);
+    ASSERT_EQ(document["diagnostics"].size(), 3u);  // two unknown keys, and the name is missing
+    EXPECT_EQ(document["diagnostics"][0]["line"], 1);
+    EXPECT_EQ(document["diagnostics"][0]["suggestion"], "name");
+  }
+}
+
+TEST_F(Load, RefusesAFileThatIsNone) {
+  EXPECT_THROW(LoadSpec(directory_ / "missing.yaml", {}, {}), Error);
+  EXPECT_THROW(LoadSpec(directory_.path(), {}, {}), Error);
+  EXPECT_THAT(ErrorOf(std::string(5 << 20, ' ')), HasSubstr("larger than"));
+}
+
+TEST_F(Load, RefusesHostileYaml) {
+  EXPECT_NE(ErrorOf(std::string(100'000, '[')), "no error");
+  EXPECT_NE(ErrorOf("name: \xff\xfe\n"), "no error");
+  EXPECT_NE(ErrorOf(std::string("\x00\x01\x02\x7f", 4)), "no error");
+  std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n";
+  for (char c = 'b'; c < 'j'; ++c) {
+    const std::string before(1, static_cast<char>(c - 1));
+    bomb += std::string(1, c) + ": &" + c + " [*" + before + ", *" + before + ", *" + before + ", *" + before + "]\n";
+  }
+  EXPECT_NE(ErrorOf(bomb), "no error");
+}
+
+TEST_F(Load, NeverCrashesOnMutatedSpecs) {
+  const std::string good = ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml");
+  std::mt19937 random(7);
+  for (int i = 0; i < 400; ++i) {
+    auto text = good;
+    for (int change = 0; change < 3; ++change) {
+      text[random() % text.size()] =
+          static_cast<char>(random() % 4 == 0 ? random() : " :{}[]-,'\"#&*|>%@\n"[random() % 18]);
+    }
+    try {
+      LoadText(text);
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.message().empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace slipway::launcher
