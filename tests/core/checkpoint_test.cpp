@@ -6,14 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cmath>
-#include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -229,6 +231,19 @@ TEST_F(Checkpoint, OfTheSameStepIsReplaced) {
   EXPECT_EQ(ReadFile(directory / "weights.bin"), "new weights");
   EXPECT_TRUE(ReadCheckpoint(directory));
   EXPECT_EQ(Names(), Strings{"step-000000000007"});
+}
+
+TEST_F(Checkpoint, IsThereAtEveryInstantWhileItIsReplaced) {
+  const auto manifest = Publish(7) / "manifest.json";
+  std::atomic<bool> done{false};
+  int missing = 0;
+  std::thread observer([&] {
+    while (!done) missing += ::access(manifest.c_str(), F_OK) != 0 ? 1 : 0;
+  });
+  for (int round = 0; round < 25; ++round) Publish(7);
+  done = true;
+  observer.join();
+  EXPECT_EQ(missing, 0);  // or the file system of temporary files cannot exchange two names
 }
 
 TEST_F(Checkpoint, UnfinishedOnesOfTheStepAreRemovedWhenItBeginsAgain) {
