@@ -1,0 +1,58 @@
+#include "launcher/monitor/pattern.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "launcher/monitor/pattern_metrics.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(Pattern, FindsNumbersByName) {
+  const Pattern pattern("loss=(?<loss>\\S+) acc=(?<accuracy>\\S+)");
+  EXPECT_THAT(pattern.Match("step 3 loss=0.5 acc=9e-1"), ElementsAre(Pair("accuracy", 0.9), Pair("loss", 0.5)));
+  EXPECT_THAT(pattern.Match("nothing here"), IsEmpty());
+  EXPECT_THAT(pattern.Match("loss=abc acc=1"), ElementsAre(Pair("accuracy", 1)));
+  EXPECT_THAT(pattern.Match("loss=1 acc=2 \xff\xfe"), testing::SizeIs(2));
+}
+
+TEST(Pattern, GivesUpSoonOnAMadPattern) {
+  const Pattern pattern("(?<x>(a+)+)$");
+  const auto started = SystemClock().Steady();
+  EXPECT_THAT(pattern.Match(std::string(5000, 'a') + "b"), IsEmpty());
+  EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(5));
+}
+
+TEST(Pattern, NamesThePositionOfAnError) {
+  EXPECT_EQ(InspectPattern("a(?<x>b").offset, 7u);
+  EXPECT_THAT(InspectPattern("(?<x>1)(?<y>2)").names, ElementsAre("x", "y"));
+  try {
+    Pattern("a(");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("position 2"));
+  }
+}
+
+TEST(PatternMetrics, CountStepsUnlessTheLineTellsThem) {
+  PatternMetrics counted("x=(?<x>\\S+)");
+  EXPECT_EQ(counted.Take("x=1")->step, 0);
+  EXPECT_FALSE(counted.Take("nothing").has_value());
+  EXPECT_EQ(counted.Take("x=2")->step, 1);
+  PatternMetrics told("(?<step>\\d+)/(?<epoch>\\d+) x=(?<x>\\S+)");
+  const auto metrics = told.Take("40/2 x=1");
+  EXPECT_EQ(metrics->step, 40);
+  EXPECT_EQ(metrics->epoch, 2);
+  EXPECT_THAT(metrics->values, ElementsAre(Pair("x", 1)));
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,90 @@
+#include "launcher/run/manager_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/process.h"
+#include "launcher/run/orphan.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A run that `process` claims to manage.
+RunFolder RunManagedBy(const ChildProcess& process, const test::TempDirectory& directory) {
+  auto run = RunFolder::Create(directory.path(), "exp", false);
+  auto state = run.ReadState();
+  state.phase = Phase::kRunning;
+  state.manager = IdentityOf(process.pid());
+  run.WriteState(state);
+  return run;
+}
+
+ChildProcess Start(const std::string& script) {
+  SpawnOptions options;
+  options.argv = {"sh", "-c", script};
+  return ChildProcess::Spawn(options);
+}
+
+TEST(WaitForEnd, WakesWhenTheManagerEnds) {
+  const test::TempDirectory directory;
+  auto manager = Start("sleep 0.3");
+  const auto run = RunManagedBy(manager, directory);
+  const auto started = SystemClock().Steady();
+  std::thread reaper([&] { manager.Wait(); });
+  const auto state = WaitForEnd(run, {});
+  reaper.join();
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->phase, Phase::kLost);
+  EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(2));
+}
+
+TEST(WaitForEnd, GivesUpAtItsLimit) {
+  const test::TempDirectory directory;
+  const auto manager = Start("sleep 60");
+  EXPECT_FALSE(WaitForEnd(RunManagedBy(manager, directory), Seconds(0.05)).has_value());
+}
+
+TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
+  const test::TempDirectory directory;
+  auto manager = Start("sleep 60");
+  auto state = RunManagedBy(manager, directory).ReadState();
+  auto other = state;
+  other.manager.start_time += 1;  // the number has been taken by somebody else
+  AskToStop(other);
+  EXPECT_FALSE(manager.WaitFor(std::chrono::milliseconds(100)).has_value());
+  AskToStop(state);
+  EXPECT_EQ(manager.Wait().signal, SIGTERM);
+}
+
+TEST(AskToStop, RefusesAManagerOnAnotherHost) {
+  RunState state;
+  state.host = "elsewhere";
+  EXPECT_THROW(AskToStop(state), Error);
+}
+
+TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {
+  auto orphan = Start("trap '' TERM; sleep 60 & wait; sleep 60");
+  const auto leader = IdentityOf(orphan.pid());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::thread reaper([&] { orphan.Wait(); });
+  EndOrphan(leader, std::chrono::milliseconds(200));
+  reaper.join();
+  EXPECT_FALSE(IsAlive(leader));
+}
+
+TEST(EndOrphan, LeavesStrangersAlone) {
+  auto stranger = Start("sleep 60");
+  auto identity = IdentityOf(stranger.pid());
+  identity.start_time += 1;
+  EndOrphan(identity);
+  EndOrphan({});
+  EXPECT_FALSE(stranger.WaitFor(std::chrono::milliseconds(100)).has_value());
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,128 @@
+#include "launcher/run/run_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "tests/support/forked_child.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+class Runs : public testing::Test {
+ protected:
+  RunFolder Create(const std::string& name = "exp") const { return RunFolder::Create(directory_.path(), name, false); }
+
+  std::string ErrorOf(const std::string& selector) const {
+    try {
+      FindRun(directory_.path(), selector);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.what();
+    }
+    return "no error";
+  }
+
+  test::TempDirectory directory_;
+};
+
+TEST_F(Runs, KeepTheirState) {
+  const auto run = Create();
+  auto state = run.ReadState();
+  EXPECT_EQ(state.phase, Phase::kCreated);
+  EXPECT_EQ(state.run, run.id());
+  state.phase = Phase::kFailed;
+  state.attempt = 3;
+  state.reason = "rank 1 \xff";
+  run.WriteState(state);
+  EXPECT_EQ(run.ReadState().attempt, 3);
+  EXPECT_EQ(run.ReadState().phase, Phase::kFailed);
+}
+
+TEST_F(Runs, AreClosedToOthers) {
+  const auto run = Create();
+  struct stat info {};
+  ASSERT_EQ(::stat(run.path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0027, 0u);
+  ASSERT_EQ(::stat((run.path() / "state.json").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0137, 0u);
+}
+
+TEST_F(Runs, AreFoundByIdPrefixLastAndPath) {
+  const auto first = Create("alpha");
+  const auto second = Create("beta");
+  EXPECT_EQ(FindRun(directory_.path(), first.id()).path(), first.path());
+  EXPECT_EQ(FindRun(directory_.path(), "alp").path(), first.path());
+  EXPECT_EQ(FindRun(directory_.path(), "last").path(), second.path());
+  EXPECT_EQ(FindRun("/nonexistent", first.path().string()).path(), first.path());
+  EXPECT_EQ(ListRuns(directory_.path()).size(), 2u);
+}
+
+TEST_F(Runs, ThatCannotBeFoundAreExplained) {
+  EXPECT_THAT(ErrorOf("last"), HasSubstr("there is no run yet"));
+  Create("same");
+  Create("same");
+  EXPECT_THAT(ErrorOf("same"), HasSubstr("fits several runs"));
+  EXPECT_THAT(ErrorOf("other"), HasSubstr("slipway ls"));
+  EXPECT_THAT(ErrorOf("./nowhere"), HasSubstr("not a run folder"));
+}
+
+TEST_F(Runs, SayWhenTheirStateIsDamaged) {
+  const auto run = Create();
+  for (const auto* text : {"", "{", "[]", "{\"run\": 3}"}) {
+    WriteFile(run.path() / "state.json", text);
+    EXPECT_THROW(run.ReadState(), Error) << text;
+  }
+}
+
+TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
+  const auto run = Create();
+  {
+    test::ForkedChild manager([&] {
+      auto state = run.ReadState();
+      state.phase = Phase::kRunning;
+      state.manager = IdentityOf(::getpid());
+      run.WriteState(state);
+    });
+    EXPECT_EQ(run.ReadState().phase, Phase::kRunning);
+  }
+  EXPECT_EQ(run.ReadState().phase, Phase::kLost);
+  EXPECT_THAT(run.ReadState().reason, HasSubstr("slipway resume"));
+}
+
+TEST_F(Runs, HaveOneManagerUntilItDies) {
+  const auto run = Create();
+  {
+    std::optional<FileLock> lock;
+    test::ForkedChild manager([&] { lock = run.TakeManagerLock(); });
+    try {
+      run.TakeManagerLock();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBusy);
+      EXPECT_THAT(error.what(), HasSubstr("process " + std::to_string(manager.pid())));
+    }
+  }
+  EXPECT_NO_THROW(run.TakeManagerLock());
+}
+
+TEST_F(Runs, RecordEvents) {
+  const auto run = Create();
+  run.AppendEvent("staged", Json{{"bytes", 3}});
+  run.AppendEvent("running", Json::object());
+  const auto text = ReadFile(run.path() / "events.jsonl");
+  const auto first = Json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(first["event"], "staged");
+  EXPECT_EQ(first["bytes"], 3);
+  EXPECT_TRUE(first.contains("time"));
+}
+
+}  // namespace
+}  // namespace slipway::launcher
