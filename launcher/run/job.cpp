@@ -44,21 +44,46 @@ int FreePort() {
 /// Follows the files of an attempt's folder: the ranks' logs, and the metrics.
 class Job::Watch {
  public:
-  Watch(DirectoryWatcher& files, const JobRequest& request, JobObserver& observer)
-      : observer_(observer), place_(request.place), lines_(request.lines) {
+  Watch(EventLoop& loop, DirectoryWatcher& files, const JobRequest& request, JobObserver& observer)
+      : loop_(loop), files_(files), observer_(observer), place_(request.place), lines_(request.lines) {
+    ranks_ = request.plan.spec().launch.ranks();
     const auto& metrics = request.plan.spec().train.metrics;
     if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern);
-    directory_.emplace(files, place_.directory, [this](const std::string& name) { Look(name); });
+    if (lines_ == LogLines::kFollow) {
+      Begin();
+    } else {
+      begin_ = loop_.After(kTrialWatchDelay, [this] {
+        begin_.reset();
+        Begin();
+        LookAtAll();
+      });
+    }
+  }
+
+  ~Watch() {
+    if (begin_) loop_.Cancel(*begin_);
   }
 
   /// Everything that is there now, also lines without an end.
   void Finish() {
     directory_.reset();
-    for (const auto& entry : fs::directory_iterator(place_.directory)) Look(entry.path().filename().string());
+    LookAtAll();
     for (auto& [name, follower] : followers_) follower.Finish();
   }
 
  private:
+  /// Trials by the thousand are over by then, and for them a watch would cost more than it tells.
+  static constexpr auto kTrialWatchDelay = std::chrono::milliseconds(100);
+
+  void Begin() {
+    directory_.emplace(files_, place_.directory, [this](const std::string& name) { Look(name); });
+  }
+
+  void LookAtAll() {
+    Look("metrics.jsonl");
+    for (int rank = 0; rank < ranks_; ++rank) Look(fmt::format("rank-{:05}.log", rank));
+  }
+
   void Look(const std::string& name) {
     const auto found = followers_.find(name);
     if (found != followers_.end()) return found->second.Poll();
@@ -90,9 +115,13 @@ class Job::Watch {
     observer_.OnMetrics(*metrics);
   }
 
+  EventLoop& loop_;
+  DirectoryWatcher& files_;
   JobObserver& observer_;
   AttemptPlace place_;
   LogLines lines_;
+  int ranks_ = 1;
+  std::optional<EventLoop::TimerId> begin_;
   std::optional<PatternMetrics> pattern_;
   std::map<std::string, LineFollower> followers_;
   std::optional<DirectoryWatch> directory_;
@@ -104,7 +133,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   stop_patience_ = reads_stop_file ? std::chrono::nanoseconds(kStopPatience) : std::chrono::nanoseconds(0);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
-  watch_ = std::make_unique<Watch>(files, request, observer);
+  watch_ = std::make_unique<Watch>(loop, files, request, observer);
   ranks_ =
       std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
 }

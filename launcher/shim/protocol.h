@@ -24,7 +24,8 @@ inline constexpr char kStop[] = "stop";
 inline constexpr int kNotRun = 76;
 
 /// The rank's log and the record of its end, in the attempt's folder. Arguments: folder, rank.
-/// The record holds "CODE SIGNAL"; it appears whole or not at all, and only when the program has ended by itself.
+/// The record holds "CODE SIGNAL" (or nothing, when its writer was killed at that very moment), and it is there only
+/// when the program has ended by itself.
 inline constexpr char kLogName[] = "%s/rank-%05d.log";
 inline constexpr char kExitName[] = "%s/rank-%05d.exit";
 

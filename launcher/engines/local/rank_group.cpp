@@ -26,7 +26,15 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kChannelInChild = 3;
-constexpr auto kLauncherLog = "launcher.log";
+/// By these the MPI libraries and ours know that a launcher of MPI programs has started them.
+constexpr const char* kMpiJobVariables[] = {"OMPI_COMM_WORLD_RANK",
+                                            "OMPI_COMM_WORLD_SIZE",
+                                            "OMPI_COMM_WORLD_LOCAL_RANK",
+                                            "PMIX_RANK",
+                                            "PMIX_NAMESPACE",
+                                            "PMI_RANK",
+                                            "PMI_SIZE",
+                                            "PMI_FD"};
 
 int UsableCores() {
   cpu_set_t set;
@@ -108,6 +116,8 @@ void RankGroup::StartAlone() {
   CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
+  // Slipway may itself run inside an MPI job or a Slurm step: this rank must not take itself for one of theirs.
+  for (const char* name : kMpiJobVariables) launch_.environment.Unset(name);
   Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
   AddChannel(std::move(ours));
 }
@@ -122,7 +132,7 @@ void RankGroup::StartWithMpirun() {
 }
 
 void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int>> inherited) {
-  const auto log = OpenFile(launch_.log_directory / kLauncherLog, O_WRONLY | O_CREAT | O_APPEND);
+  const auto log = OpenFile(LauncherLog(), O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
   options.argv = LocalCommandLine(launch_, channel);
   options.environment = launch_.environment;
@@ -241,7 +251,10 @@ void RankGroup::Release() {
 }
 
 void RankGroup::OpenGateIfReady() {
-  if (!released_ || gate_open_ || stopped_ || hellos_ < launch_.ranks) return;
+  // A lone shim is our own child and need not be waited for; several must all be there, so that none runs without the
+  // others.
+  const bool all_there = launch_.ranks == 1 || hellos_ == launch_.ranks;
+  if (!released_ || gate_open_ || stopped_ || !all_there) return;
   gate_open_ = true;
   for (const auto& channel : channels_) channel->Send(shim::kGo);
 }
@@ -297,8 +310,13 @@ GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   return outcome;
 }
 
+/// A lone shim has nothing to say but when it cannot start: that may stand in the rank's own log.
+std::filesystem::path RankGroup::LauncherLog() const {
+  return launch_.log_directory / (launch_.ranks == 1 ? "rank-00000.log" : "launcher.log");
+}
+
 std::string RankGroup::LauncherSaid() const {
-  const auto lines = LastLines(launch_.log_directory / kLauncherLog, 12);
+  const auto lines = LastLines(LauncherLog(), 12);
   return lines.empty() ? "" : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : "mpirun", lines);
 }
 

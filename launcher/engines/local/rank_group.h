@@ -20,7 +20,7 @@ struct RankLaunch {
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;
-  std::filesystem::path log_directory;                        ///< exists; gets rank-00000.log ... and launcher.log
+  std::filesystem::path log_directory;                        ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
 };
 
@@ -66,6 +66,7 @@ class RankGroup {
   void KillAll();
   void LeaderEnded();
   GroupOutcome MakeOutcome(const ExitStatus& launcher) const;
+  std::filesystem::path LauncherLog() const;
   std::string LauncherSaid() const;
 
   EventLoop& loop_;

@@ -87,6 +87,13 @@ TEST_F(RankGroups, RunSeveralRanks) {
   for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(Log(rank), std::to_string(rank) + " of 3\n");
 }
 
+TEST_F(RankGroups, RunALoneRankAsALoneRankInsideAnotherJob) {
+  auto launch = Script(1, "echo $RANK/$WORLD_SIZE/${OMPI_COMM_WORLD_SIZE-unset}");
+  launch.environment.Set("OMPI_COMM_WORLD_RANK", "3").Set("OMPI_COMM_WORLD_SIZE", "8").Set("SLURM_NTASKS", "8");
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  EXPECT_EQ(Log(0), "0/1/unset\n");
+}
+
 TEST_F(RankGroups, ReportExitCodesAndSignals) {
   EXPECT_EQ(RunToTheEnd(Script(1, "exit 7")).status, (ExitStatus{7, 0}));
   EXPECT_EQ(RunToTheEnd(Script(1, "kill -ABRT $$")).status, (ExitStatus{0, SIGABRT}));
