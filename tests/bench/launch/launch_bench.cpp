@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -60,7 +61,9 @@ double TimeOf(const std::vector<std::string>& words, const fs::path& directory) 
 class Workplace {
  public:
   Workplace() {
-    std::string pattern = fs::temp_directory_path() / "slipway-bench-XXXXXX";
+    // Not /tmp, which may live in memory: there being durable costs nothing.
+    const char* directory = std::getenv("TMPDIR");
+    std::string pattern = fs::path(directory != nullptr ? directory : "/var/tmp") / "slipway-bench-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) ThrowErrno("cannot create a folder for the benchmark");
     path_ = pattern;
     WriteSpec("one", "launch: {ranks_per_node: 1}");
