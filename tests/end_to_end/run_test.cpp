@@ -198,6 +198,14 @@ TEST(Submit, RefusesASecondManager) {
   place.Slipway({"cancel", "last"});
 }
 
+TEST(Template, RunsAsItIs) {
+  Workplace place;
+  const std::string spec = SLIPWAY_SOURCE_DIR "/templates/command.yaml";
+  const auto ran = place.Slipway({"run", spec, "--engine", "local", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_EQ(Json::parse(ran.output)["metrics"]["loss"], 0.01);
+}
+
 TEST(Plan, ShowsTheCommandAndStartsNothing) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[python3, train.py]", 2, "  args: {lr: 0.1}");
