@@ -45,13 +45,13 @@ TEST(WaitForEnd, WakesWhenTheManagerEnds) {
 
 TEST(WaitForEnd, GivesUpAtItsLimit) {
   const test::TempDirectory directory;
-  const auto manager = Start("sleep 60");
+  const auto manager = Start("exec sleep 60");
   EXPECT_FALSE(WaitForEnd(RunManagedBy(manager, directory), Seconds(0.05)).has_value());
 }
 
 TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
   const test::TempDirectory directory;
-  auto manager = Start("sleep 60");
+  auto manager = Start("exec sleep 60");
   auto state = RunManagedBy(manager, directory).ReadState();
   auto other = state;
   other.manager.start_time += 1;  // the number has been taken by somebody else
@@ -78,7 +78,7 @@ TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {
 }
 
 TEST(EndOrphan, LeavesStrangersAlone) {
-  auto stranger = Start("sleep 60");
+  auto stranger = Start("exec sleep 60");
   auto identity = IdentityOf(stranger.pid());
   identity.start_time += 1;
   EndOrphan(identity);
