@@ -60,7 +60,7 @@ TEST_P(Golden, ValidateSaysWhatTheTextFileHolds) {
   EXPECT_EQ(ReadFile(file), said);
 }
 
-INSTANTIATE_TEST_SUITE_P(Spec, Golden, testing::ValuesIn(SpecNames()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Spec, Golden, testing::ValuesIn(SpecNames()), [](const auto& spec) { return spec.param; });
 
 }  // namespace
 }  // namespace slipway::test
