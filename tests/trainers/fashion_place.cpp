@@ -95,29 +95,30 @@ Captured FashionPlace::Run(Words command) const {
   options.argv = std::move(command);
   options.environment = environment_;
   options.working_directory = directory_.path();
-  auto result = RunAndCapture(std::move(options), std::chrono::seconds(60));
+  auto result = RunAndCapture(std::move(options), std::chrono::minutes(2));
   EXPECT_FALSE(result.timed_out) << result.output << result.errors;
   return result;
 }
 
+std::vector<Json> FashionPlace::MetricsLines() const {
+  std::vector<Json> lines;
+  std::ifstream file(metrics());
+  for (std::string line; std::getline(file, line) && !file.eof();) lines.push_back(Json::parse(line).at("metrics"));
+  return lines;
+}
+
 std::vector<double> FashionPlace::Values(const std::string& metric) const {
   std::vector<double> values;
-  std::ifstream file(metrics());
-  for (std::string line; std::getline(file, line);) {
-    const auto json = Json::parse(line);
-    if (const auto found = json["metrics"].find(metric); found != json["metrics"].end()) {
-      values.push_back(NumberOf(*found));
-    }
+  for (const auto& line : MetricsLines()) {
+    if (line.contains(metric)) values.push_back(NumberOf(line[metric]));
   }
   return values;
 }
 
 std::map<std::string, double> FashionPlace::LastValues() const {
   std::map<std::string, double> values;
-  std::ifstream file(metrics());
-  for (std::string line; std::getline(file, line);) {
-    const auto json = Json::parse(line);
-    for (const auto& [name, value] : json["metrics"].items()) values[name] = NumberOf(value);
+  for (const auto& line : MetricsLines()) {
+    for (const auto& [name, value] : line.items()) values[name] = NumberOf(value);
   }
   return values;
 }

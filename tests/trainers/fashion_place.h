@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/process.h"
 #include "tests/support/temp_directory.h"
 
@@ -42,7 +43,7 @@ class FashionPlace {
 
   /// Trains to the end. A small network on all data unless `arguments` says otherwise.
   Captured Train(Words arguments, int ranks = 1) const;
-  /// Any command in this environment, with a limit of 60 s.
+  /// Any command in this environment, which fails the test when it takes two minutes.
   Captured Run(Words command) const;
   /// The command that starts `ranks` ranks.
   static Words Command(Words arguments, int ranks);
@@ -60,6 +61,9 @@ class FashionPlace {
   static std::vector<LabelledImage> RealImages(std::size_t count);
 
  private:
+  /// The "metrics" of every complete line.
+  std::vector<Json> MetricsLines() const;
+
   TempDirectory directory_;
   Environment environment_ = Environment::Inherited();
 };
