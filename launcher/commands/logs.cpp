@@ -62,8 +62,7 @@ class LogPrinter {
 
  private:
   void PrintLine(int rank, std::string_view line) {
-    const auto prefix = options_.prefix == LinePrefix::kRank ? fmt::format("[{}] ", rank) : std::string();
-    output_.Stream(Json{{"rank", rank}, {"line", line}}, prefix + std::string(line));
+    output_.Stream(Json{{"rank", rank}, {"line", line}}, ShownLine(rank, line, options_.prefix));
   }
 
   fs::path folder_;

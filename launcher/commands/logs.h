@@ -5,10 +5,10 @@
 #include <string>
 
 #include "launcher/commands/session.h"
+#include "launcher/monitor/rank_line.h"
 
 namespace slipway::launcher {
 
-enum class LinePrefix { kRank, kNone };
 enum class Follow { kNo, kYes };
 
 struct LogsOptions {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "launcher/commands/logs.h"
 #include "launcher/commands/plan.h"
+#include "launcher/monitor/rank_line.h"
 
 namespace slipway::launcher {
 

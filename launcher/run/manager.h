@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/output.h"
-#include "launcher/commands/logs.h"
+#include "launcher/monitor/rank_line.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/run_folder.h"
 

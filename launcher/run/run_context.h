@@ -7,8 +7,8 @@
 
 #include "core/event_loop.h"
 #include "core/output.h"
-#include "launcher/commands/logs.h"
 #include "launcher/monitor/directory_watch.h"
+#include "launcher/monitor/rank_line.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/interrupt.h"
 #include "launcher/run/run_folder.h"

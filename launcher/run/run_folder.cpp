@@ -86,9 +86,7 @@ RunState RunFolder::ReadState() const {
   });
 }
 
-void RunFolder::WriteState(const RunState& state) const {
-  WriteFileDurably(path_ / "state.json", TextOf(state));
-}
+void RunFolder::WriteState(const RunState& state) const { WriteFileDurably(path_ / "state.json", TextOf(state)); }
 
 void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
   const auto now = SystemClock().Now();

@@ -31,8 +31,7 @@ class SingleRun final : public JobObserver {
 
   void OnLine(int rank, std::string_view line) override {
     if (context_.output.mode() != OutputMode::kHuman) return;
-    const auto prefix = context_.prefix == LinePrefix::kRank ? fmt::format("[{}] ", rank) : std::string();
-    context_.output.Stream(Json{{"rank", rank}, {"line", line}}, prefix + std::string(line));
+    context_.output.Stream(Json{{"rank", rank}, {"line", line}}, ShownLine(rank, line, context_.prefix));
   }
 
   void OnMetrics(const MetricsLine& line) override {
