@@ -20,7 +20,8 @@ void ReportSpace(Report& report, const Place& place, const Error& error) {
 void CheckSpace(Report& report, const Draft& draft) {
   const Json& space = draft.At("ensemble.space");
   if (space.is_null()) return;
-  if (space.empty()) report.Error(draft.PlaceOf("ensemble.space"), "the space has no parameter");
+  const bool all_given = draft.failed.count("ensemble.space") == 0;
+  if (space.empty() && all_given) report.Error(draft.PlaceOf("ensemble.space"), "the space has no parameter");
   std::vector<ensemble::Parameter> parameters;
   for (const auto& [name, definition] : space.items()) {
     try {
@@ -29,7 +30,7 @@ void CheckSpace(Report& report, const Draft& draft) {
       ReportSpace(report, draft.PlaceOf("ensemble.space." + name), error);
     }
   }
-  if (parameters.size() != space.size()) return;
+  if (!all_given || parameters.size() != space.size()) return;
   try {
     ensemble::MakeSearchSpace(std::move(parameters));
   } catch (const Error& error) {
@@ -38,7 +39,7 @@ void CheckSpace(Report& report, const Draft& draft) {
 }
 
 void CheckTrials(Report& report, const Draft& draft) {
-  if (draft.failed.count("ensemble.trials") > 0) return;
+  if (draft.failed.count("ensemble") + draft.failed.count("ensemble.trials") > 0) return;
   const Json& trials = draft.At("ensemble.trials");
   if (trials.is_null()) {
     if (SamplerOf(draft) != "grid") {
@@ -82,6 +83,12 @@ void CheckScheduler(Report& report, const Draft& draft) {
   }
 }
 
+/// A limit ends a run; what it means for the trials still to come belongs to a later version.
+void WarnOfTimeLimit(Report& report, const Draft& draft) {
+  if (!draft.Has("launch.time_limit")) return;
+  report.Warn(draft.PlaceOf("launch.time_limit"), "launch.time_limit is not acted on in an ensemble by this version");
+}
+
 void WarnOfTestScores(Report& report, const Draft& draft) {
   const Json& metric = draft.At("ensemble.objective.metric");
   if (!metric.is_string() || !metric.get<std::string>().starts_with("test")) return;
@@ -97,6 +104,7 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   CheckTrials(report, draft);
   CheckSampler(report, draft);
   CheckScheduler(report, draft);
+  WarnOfTimeLimit(report, draft);
   WarnOfTestScores(report, draft);
 }
 

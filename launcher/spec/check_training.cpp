@@ -32,7 +32,8 @@ bool HasKey(const Json& object, const std::string& key) { return object.is_objec
 bool IsProgramName(const std::string& name) { return IsIdentifier(name, "-"); }
 
 void CheckProgram(Report& report, const Draft& draft) {
-  const bool wrong = draft.failed.count("train.program") + draft.failed.count("train.command") > 0;
+  const bool wrong =
+      draft.failed.count("train") + draft.failed.count("train.program") + draft.failed.count("train.command") > 0;
   if (wrong) return;
   const bool program = draft.Has("train.program");
   const bool command = draft.Has("train.command");

@@ -27,6 +27,10 @@ std::string DescribeNode(const YamlNode& node) {
 }
 
 Problem Unexpected(const Type& type, const YamlNode& node) {
+  // Any scalar will do except these.
+  if (type.kind == TypeKind::kScalar && node.kind == Kind::kScalar) {
+    return {node.place, "the number " + Quoted(node.text) + " is not finite, or whole and beyond 64 bits", {}};
+  }
   return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node), {}};
 }
 
@@ -172,8 +176,10 @@ std::vector<Problem> ConvertMap(const Type& type, const YamlNode& node, const So
   std::vector<Problem> problems;
   value = Json::object();
   for (const YamlEntry& entry : node.entries) {
-    const auto found = Convert(type.of[0], entry.value, sources, value[entry.key]);
+    Json member;
+    const auto found = Convert(type.of[0], entry.value, sources, member);
     problems.insert(problems.end(), found.begin(), found.end());
+    if (found.empty()) value[entry.key] = std::move(member);
   }
   return problems;
 }
@@ -208,7 +214,11 @@ Json PlainScalar(const YamlNode& node) {
   if (node.quoted) return node.text;
   if (const auto truth = ParseBool(node.text)) return *truth;
   if (const auto integer = ParseInteger(node.text)) return *integer;
-  if (const auto number = ParseNumber(node.text)) return std::isfinite(*number) ? Json(*number) : Json();
+  if (const auto number = ParseNumber(node.text)) {
+    // Digits alone are a whole number; one beyond 64 bits would quietly become another number.
+    const bool too_large = node.text.find_first_of(".eE") == std::string::npos;
+    return std::isfinite(*number) && !too_large ? Json(*number) : Json();
+  }
   return node.text;
 }
 

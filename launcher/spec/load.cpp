@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,9 @@ namespace slipway::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// More than any field has; a tree of any depth could not even be destroyed.
+constexpr std::ptrdiff_t kMostDots = 16;
 
 /// A name on the command line that is not a spec is a wrong command line.
 std::string ReadSpecFile(const fs::path& path) {
@@ -96,6 +100,11 @@ class Loader {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       report_.Error({source, 1, 0, static_cast<int>(text.size())}, "expected KEY=VALUE, such as launch.nodes=2");
+      return;
+    }
+    const auto key_end = text.begin() + static_cast<std::ptrdiff_t>(equals);
+    if (std::count(text.begin(), key_end, '.') > kMostDots) {
+      report_.Error({source, 1, 0, static_cast<int>(equals)}, "no field has such a long path");
       return;
     }
     std::optional<YamlNode> value = Parse(source, {equals + 1});

@@ -115,8 +115,9 @@ class FieldReader {
     Json value;
     const std::vector<Problem> problems = Convert(field.type, entry.value, sources_, value);
     for (const Problem& problem : problems) Fail(path, problem);
-    if (!problems.empty()) return nullptr;
     NoteParts(entry.value, path);
+    // What is right in a map is still checked, so that all of its errors are told at once.
+    if (!problems.empty()) return field.type.kind == TypeKind::kMap ? value : nullptr;
     if (field.since == Since::kPlanned && value != DefaultValue(field)) WarnPlanned(path, entry.key_place);
     if (IsPlannedWord(field.type, value)) WarnPlanned(path + ": " + value.get<std::string>(), entry.value.place);
     return value;
@@ -142,6 +143,7 @@ class FieldReader {
 
   Json Missing(const Field& field, const YamlEntry* entry, const std::string& path, const Place& section) {
     const std::size_t dot = path.rfind('.');
+    if (dot != std::string::npos && draft_.failed.count(path.substr(0, dot)) > 0) return nullptr;
     const std::string owner = dot == std::string::npos ? "the spec" : "'" + path.substr(0, dot) + "'";
     const std::string example = field.example_yaml.empty() ? "" : ", such as " + field.example_yaml;
     const Place& place = entry == nullptr ? section : entry->key_place;
@@ -186,7 +188,7 @@ void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay) {
   const bool removable = fields.field != nullptr && fields.field->type.presence == Presence::kOptional;
   if (is_section && !removable && overlay.kind == Kind::kNull && base.kind != Kind::kNull) return;
   const bool by_key = is_section || fields.field->type.kind == TypeKind::kMap;
-  if (!by_key || base.kind != Kind::kMap || overlay.kind != Kind::kMap) {
+  if (!by_key || base.kind != Kind::kMap || overlay.kind != Kind::kMap || base.entries.empty()) {
     base = std::move(overlay);
     return;
   }

@@ -28,6 +28,7 @@ class Draft {
   Json& values() { return *values_; }
   const Json& values() const { return *values_; }
   /// The value at a path without list elements; null when it was not given, has no default, or is wrong.
+  /// Of a map with wrong members only those are missing; `failed` holds its path.
   const Json& At(std::string_view path) const;
   bool Has(std::string_view path) const;
   /// Where a value stands: its own place, else that of the nearest section around it that was given.

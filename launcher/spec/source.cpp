@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "launcher/spec/utf8.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -23,12 +25,13 @@ std::string_view Prefix(std::string_view text, std::size_t count) {
   return text.substr(0, count);
 }
 
-/// A hostile file must not steer the user's terminal.
+/// A hostile file must not steer the user's terminal, nor break a JSON document.
 std::string Printable(std::string_view text) {
   std::string result(text);
+  const bool broken = !IsUtf8(text);
   for (char& c : result) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7f) c = '?';
+    if ((byte < 0x20 && c != '\t') || byte == 0x7f || (broken && byte >= 0x80)) c = '?';
   }
   return result;
 }

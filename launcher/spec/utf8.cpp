@@ -24,8 +24,9 @@ std::optional<Lead> ReadLead(unsigned char byte) {
   return std::nullopt;
 }
 
-/// Length of the multi-byte character that `text` starts with, or 0 when it is broken.
+/// Length of the character that `text` starts with, or 0 when it is broken.
 std::size_t CharacterLength(std::string_view text) {
+  if (static_cast<unsigned char>(text[0]) < 0x80) return 1;
   const std::optional<Lead> lead = ReadLead(static_cast<unsigned char>(text[0]));
   if (!lead || text.size() <= static_cast<std::size_t>(lead->following)) return 0;
   std::uint32_t code = lead->bits;
@@ -46,11 +47,20 @@ std::optional<TextFault> FindTextFault(std::string_view text) {
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if (IsForbidden(byte)) return TextFault{at, fmt::format("it holds the byte 0x{:02x}", byte)};
-    const std::size_t length = byte < 0x80 ? 1 : CharacterLength(text.substr(at));
+    const std::size_t length = CharacterLength(text.substr(at));
     if (length == 0) return TextFault{at, fmt::format("the byte 0x{:02x} is not UTF-8 here", byte)};
     at += length;
   }
   return std::nullopt;
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = CharacterLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 }  // namespace slipway::launcher

@@ -17,4 +17,7 @@ struct TextFault {
 /// (truncated, overlong, surrogates, beyond U+10FFFF).
 std::optional<TextFault> FindTextFault(std::string_view text);
 
+/// True when `text` is UTF-8, control characters included.
+bool IsUtf8(std::string_view text);
+
 }  // namespace slipway::launcher

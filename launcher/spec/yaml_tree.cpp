@@ -16,7 +16,8 @@ namespace slipway::launcher {
 namespace {
 
 constexpr std::size_t kDeepest = 64;
-constexpr std::size_t kMostValues = 100'000;
+constexpr std::size_t kMostValues = 20'000;
+constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
 /// Ends the parsing after a remark was reported.
 struct ParsingEnded {};
@@ -195,19 +196,46 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
+/// The place of byte `offset` of a source.
+Place PlaceOfByte(std::string_view text, std::size_t offset, int source) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+  const std::size_t line_end = before.rfind('\n');
+  const std::size_t line_start = line_end == std::string_view::npos ? 0 : line_end + 1;
+  return {source, line, static_cast<int>(offset - line_start)};
+}
+
+/// Where a line begins that is too long.
+std::optional<std::size_t> FindLongLine(std::string_view text) {
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end - start > kLongestLine) return start;
+    start = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// A tab is the commonest reason why the parser cannot make sense of a line, and it never says so.
+std::string HintFor(std::string_view line) {
+  const std::string_view indent = line.substr(0, line.find_first_not_of(" \t"));
+  return indent.find('\t') == std::string_view::npos ? "" : "; YAML is indented with spaces, this line has a tab";
+}
+
 /// Reports what no YAML reader should even look at.
 bool IsCleanText(std::string_view text, int source, Report& report) {
   if (text.size() > kLargestSpec) {
     report.Error({source}, fmt::format("larger than {} MiB: this is not a spec", kLargestSpec >> 20));
     return false;
   }
-  const std::optional<TextFault> fault = FindTextFault(text);
-  if (!fault) return true;
-  const std::string_view before = text.substr(0, fault->offset);
-  const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
-  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  report.Error({source, line, static_cast<int>(before.size() - line_start)}, "not a text file: " + fault->reason);
-  return false;
+  if (const std::optional<TextFault> fault = FindTextFault(text)) {
+    report.Error(PlaceOfByte(text, fault->offset, source), "not text: " + fault->reason);
+    return false;
+  }
+  if (const std::optional<std::size_t> start = FindLongLine(text)) {
+    report.Error(PlaceOfByte(text, *start, source), fmt::format("a line of more than {} KiB", kLongestLine >> 10));
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -222,8 +250,8 @@ YamlEntry* YamlNode::Find(std::string_view key) {
 }
 
 std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& report, TextStart start) {
+  if (!IsCleanText(sources[source].text, source, report)) return std::nullopt;
   const std::string text = sources[source].text.substr(start.offset);
-  if (!IsCleanText(text, source, report)) return std::nullopt;
   TreeBuilder builder(source, start.offset, report);
   std::istringstream stream(text);
   try {
@@ -234,7 +262,8 @@ std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& re
     return std::nullopt;
   } catch (const YAML::Exception& error) {
     const int offset = error.mark.line == 0 ? static_cast<int>(start.offset) : 0;
-    report.Error({source, error.mark.line + 1, error.mark.column + offset}, "not valid YAML: " + error.msg);
+    report.Error({source, error.mark.line + 1, error.mark.column + offset},
+                 "not valid YAML: " + error.msg + HintFor(sources[source].Line(error.mark.line + 1)));
     return std::nullopt;
   }
   return builder.TakeRoot();

@@ -1,7 +1,8 @@
 /// YAML text as a plain tree in which every value knows its place.
 ///
 /// Stricter than YAML: one document, UTF-8 text, no duplicate keys, no merge keys, no own tags; aliases are copied.
-/// Limits against hostile files: 4 MiB, 64 levels, 100,000 values after the aliases are copied.
+/// Limits against hostile files: 4 MiB, lines of 64 KiB (the parser's time grows with the square of a line), 64 levels,
+/// 20,000 values after the aliases are copied.
 #pragma once
 
 #include <optional>

@@ -136,6 +136,57 @@ TEST_F(Load, RefusesHostileYaml) {
   EXPECT_NE(ErrorOf(bomb), "no error");
 }
 
+TEST_F(Load, RefusesWhatWouldTakeLongToRead) {
+  EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("a line of more than"));
+  std::string many_keys;
+  for (int i = 0; i < 30'000; ++i) many_keys += "k" + std::to_string(i) + ": 1\n";
+  EXPECT_THAT(ErrorOf(many_keys), HasSubstr("more than 20000 values"));
+}
+
+TEST_F(Load, RefusesAnEndlessOverride) {
+  std::string key;
+  for (int i = 0; i < 60'000; ++i) key += "a.";
+  EXPECT_THAT(ErrorOf(kSmall, {key + "a=1"}), HasSubstr("no field has such a long path"));
+}
+
+TEST_F(Load, PointsAtTheByteOfAnOverrideThatIsNotText) {
+  EXPECT_THAT(ErrorOf(kSmall, {"name=a\x01"}), HasSubstr("--set:1:7: error: not text"));
+}
+
+TEST_F(Load, KeepsBrokenTextOffTheTerminal) {
+  const auto said = ErrorOf("name: \xe9\n");
+  EXPECT_THAT(said, HasSubstr("name: ?"));
+  EXPECT_EQ(said.find('\xe9'), std::string::npos);
+}
+
+TEST_F(Load, NamesATabAsTheReason) {
+  EXPECT_THAT(ErrorOf("name: x\ntrain:\n\tprogram: fashion\n"), HasSubstr("indented with spaces"));
+}
+
+TEST_F(Load, TellsAllErrorsOfASpaceAtOnce) {
+  const auto said = ErrorOf(std::string(kSmall) +
+                            "ensemble:\n  objective: {metric: loss}\n  trials: 2\n"
+                            "  space: {a: {choise: [1]}, b: , c: {log: [0, 1]}, d: 99999999999999999999}\n");
+  EXPECT_THAT(said, HasSubstr("4 errors"));
+  EXPECT_THAT(said, HasSubstr("choise"));
+  EXPECT_THAT(said, HasSubstr("low > 0"));
+  EXPECT_THAT(said, HasSubstr("beyond 64 bits"));
+}
+
+TEST_F(Load, SaysOnceThatASectionIsNone) {
+  EXPECT_THAT(ErrorOf("name: x\ntrain: 5\n"), HasSubstr("an error\n"));
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "data: {train: 5}\n"), HasSubstr("an error\n"));
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "ensemble: 5\n"), HasSubstr("an error\n"));
+}
+
+TEST_F(Load, WarnsOfATimeLimitThatAnEnsembleDoesNotKeep) {
+  const auto document = LoadText(std::string(kSmall) +
+                                 "launch: {time_limit: 5m}\n"
+                                 "ensemble: {objective: {metric: loss}, trials: 2, space: {lr: {uniform: [0, 1]}}}\n");
+  ASSERT_EQ(document.warnings.size(), 1u);
+  EXPECT_THAT(document.warnings[0].message, HasSubstr("time_limit"));
+}
+
 TEST_F(Load, NeverCrashesOnMutatedSpecs) {
   const std::string good = ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml");
   std::mt19937 random(7);
