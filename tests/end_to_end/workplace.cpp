@@ -104,7 +104,7 @@ fs::path Workplace::RunFolder() const {
 }
 
 void Workplace::WaitForFile(const fs::path& path) const {
-  for (int i = 0; i < 1000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 6000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ASSERT_TRUE(fs::exists(path)) << path;
 }
 

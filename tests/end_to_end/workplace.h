@@ -34,7 +34,7 @@ class Workplace {
   Json Status() const;
   /// The folder of the only run.
   std::filesystem::path RunFolder() const;
-  /// Waits until a file exists; fails the test after ten seconds.
+  /// Waits until a file exists; fails the test after a minute.
   void WaitForFile(const std::filesystem::path& path) const;
   /// Names of all files below the tiers, for "nothing is left behind".
   std::vector<std::string> StagedFiles() const;

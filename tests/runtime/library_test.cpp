@@ -43,7 +43,8 @@ TEST(Library, ExportsTheFunctionsOfItsHeaderAndNothingElse) {
 }
 
 TEST(Library, NeedsNoFrameworkAndNoParserOfSpecs) {
-  const auto needed = Shell("ldd " + kLibrary);
+  // Without the addresses, whose digits may read like a name.
+  const auto needed = Shell("ldd " + kLibrary + " | sed 's/ (0x.*//'");
   ASSERT_EQ(needed.exit_code, 0);
   EXPECT_GT(needed.lines.size(), 2u);
   for (const auto& line : needed.lines) {
