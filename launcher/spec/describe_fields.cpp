@@ -102,9 +102,13 @@ Json SectionSchema(const FieldNode& node) {
 }
 
 /// "|" would end the cell of a Markdown table.
-std::string Cell(std::string text) {
-  for (auto at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, "\\");
-  return text;
+std::string Cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c;
+  }
+  return cell;
 }
 
 /// The planned words of a type or of its alternatives.

@@ -25,7 +25,7 @@ constexpr std::ptrdiff_t kMostDots = 16;
 std::string ReadSpecFile(const fs::path& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
-  const std::string name = "'" + path.string() + "'";
+  const std::string name = fmt::format("'{}'", path.string());
   if (!fs::exists(status)) throw Error(ErrorKind::kUsage, "there is no spec " + name, "give the path of a YAML file");
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
