@@ -50,6 +50,7 @@ Json EnvironmentOf(const Plan& plan, const Json& parameters) {
                                                      PlannedPlace(plan), parameters)) {
     environment[name] = value;
   }
+  environment["MASTER_PORT"] = "<a free port>";  // chosen when the ranks start
   return environment;
 }
 

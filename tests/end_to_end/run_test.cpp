@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "core/files.h"
@@ -214,6 +215,43 @@ TEST(Plan, ShowsTheCommandAndStartsNothing) {
   EXPECT_THAT(planned.output, HasSubstr("mpirun -n 2"));
   EXPECT_THAT(planned.output, HasSubstr("python3 train.py --lr 0.1"));
   EXPECT_FALSE(fs::exists(place / "runs"));
+}
+
+std::string ReplaceAll(std::string text, const std::string& what, const std::string& with) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+/// A plan without what differs from machine to machine and from user to user.
+std::string Portable(std::string plan, const Workplace& place) {
+  plan = ReplaceAll(plan, place / "", "PLACE/");
+  plan = ReplaceAll(plan, (place / "").parent_path(), "PLACE");
+  plan = ReplaceAll(plan, SLIPWAY_BUILD_DIR, "PREFIX");
+  plan = ReplaceAll(plan, "--allow-run-as-root ", "");
+  return ReplaceAll(plan, "--oversubscribe ", "");
+}
+
+/// tests/end_to_end/golden/plan.txt; SLIPWAY_REWRITE_GOLDEN=1 writes it anew.
+TEST(Plan, ReadsWordForWordAsRecorded) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo $1', train, '{lr}']", 2,
+                  "  args: {lr: 0.1, epochs: 3}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: loss}\n"
+                  "  trials: 4\n"
+                  "  parallel: 2\n"
+                  "  space: {lr: {log: [0.001, 0.1]}}\n");
+  const auto planned = place.Slipway({"plan", "exp.yaml"});
+  ASSERT_EQ(planned.status.code, 0) << planned.errors;
+  const auto plan = Portable(planned.output, place);
+  const std::string golden = SLIPWAY_SOURCE_DIR "/tests/end_to_end/golden/plan.txt";
+  if (std::getenv("SLIPWAY_REWRITE_GOLDEN") != nullptr) {
+    WriteFile(golden, plan, 0644);
+    GTEST_SKIP() << "rewritten";
+  }
+  EXPECT_EQ(plan, ReadFile(golden));
 }
 
 }  // namespace
