@@ -34,7 +34,7 @@ void Continue(FashionPlace& place) {
 
 std::string Weights(const FashionPlace& place) { return ReadFile(place.NewestCheckpoint() / "model.pt"); }
 
-class FashionResumes : public ::testing::TestWithParam<std::pair<int, const char*>> {};
+class FashionResumes : public ::testing::TestWithParam<std::pair<int, std::string>> {};
 
 TEST_P(FashionResumes, WithTheWeightsOfARunThatNeverStopped) {
   const auto [ranks, optimizer] = GetParam();
@@ -64,10 +64,9 @@ TEST_P(FashionResumes, WithTheWeightsOfARunThatNeverStopped) {
   EXPECT_NEAR(place.LastValues()["train_loss"], uninterrupted.LastValues()["train_loss"], 1e-12);
 }
 INSTANTIATE_TEST_SUITE_P(Jobs, FashionResumes,
-                         ::testing::Values(std::pair(1, "sgd"), std::pair(1, "adam"), std::pair(2, "adam")),
-                         [](const auto& job) {
-                           return std::string(job.param.second) + "On" + std::to_string(job.param.first);
-                         });
+                         ::testing::Values(std::pair(1, std::string("sgd")), std::pair(1, std::string("adam")),
+                                           std::pair(2, std::string("adam"))),
+                         [](const auto& job) { return job.param.second + "On" + std::to_string(job.param.first); });
 
 TEST(FashionStops, OnAllRanksWhenAskedWhileItTrains) {
   const FashionPlace place;
