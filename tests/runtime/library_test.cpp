@@ -6,9 +6,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/temp_directory.h"
 
 namespace slipway {
 namespace {
@@ -52,6 +55,30 @@ TEST(Library, NeedsNothingThatAProgramMayBringInAnotherVersion) {
       EXPECT_EQ(line.find(foreign), std::string::npos) << line;
     }
   }
+}
+
+class Installed : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto installed = Shell("cmake -DCMAKE_INSTALL_PREFIX=" + Prefix() +
+                                 " -P " SLIPWAY_BUILD_DIR "/runtime/cmake_install.cmake 2>&1");
+    ASSERT_EQ(installed.exit_code, 0) << (installed.lines.empty() ? "" : installed.lines.back());
+  }
+  std::string Prefix() const { return (folder_ / "prefix").string(); }
+
+  test::TempDirectory folder_;
+};
+
+TEST_F(Installed, HeadersAndLibraryAreEnoughToBuildAndStartAProgram) {
+  const auto source = (folder_ / "program.cpp").string();
+  const auto program = (folder_ / "program").string();
+  std::ofstream(source) << "#include <slipway.hpp>\n"
+                           "int main() { slipway::client::Session session; return session.size() - 1; }\n";
+  const auto built =
+      Shell(SLIPWAY_CXX " -std=c++20 " SLIPWAY_SANITIZER_FLAGS " " + source + " -I" + Prefix() + "/include -L" +
+            Prefix() + "/lib -lslipway -Wl,-rpath," + Prefix() + "/lib -o " + program + " 2>&1");
+  ASSERT_EQ(built.exit_code, 0) << (built.lines.empty() ? "" : built.lines.front());
+  EXPECT_EQ(Shell(program + " 2>&1").exit_code, 0);
 }
 
 TEST(Job, EndsWhenOneRankGivesUpWhileTheOthersWait) {
