@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
@@ -25,12 +26,22 @@ Json ParseConfiguration(const std::string& text) {
   return config;
 }
 
+int CheckpointsToKeep(const Json& config, int otherwise) {
+  const auto keep = config.value("checkpoint", Json::object()).value("keep", Json(otherwise));
+  if (!keep.is_number_integer() || keep < 1 || keep > std::numeric_limits<int>::max()) {
+    throw RuntimeError(
+        SLIPWAY_ERROR_ARGUMENT,
+        fmt::format("the configuration is wrong: checkpoint.keep is {}, not a number from 1", keep.dump()));
+  }
+  return keep.get<int>();
+}
+
 Checkpoints::Settings CheckpointSettings(const std::string& config) try {
   const auto json = ParseConfiguration(config);
   Checkpoints::Settings settings;
   settings.directory = Variable("SLIPWAY_CHECKPOINT_DIR");
   settings.resume_from = Variable("SLIPWAY_RESUME_FROM");
-  settings.keep = json.value("/checkpoint/keep"_json_pointer, settings.keep);
+  settings.keep = CheckpointsToKeep(json, settings.keep);
   settings.spec_hash = json.value("spec_hash", std::string());
   return settings;
 } catch (const nlohmann::json::exception& error) {

@@ -100,7 +100,9 @@ TEST_F(Outside, ALoneProcessNeedsNoMpiAndMayJoinAgain) {
 
 TEST_F(Outside, AMalformedConfigurationIsRefusedAndAnotherMayBeTried) {
   for (const char* config :
-       {"{", "[]", "7", R"({"checkpoint":{"keep":"two"}})", R"({"spec_hash":5})", "\xff", "{\"a\":"}) {
+       {"{", "[]", "7", R"({"checkpoint":{"keep":"two"}})", R"({"checkpoint":{"keep":0}})",
+        R"({"checkpoint":{"keep":-1}})", R"({"checkpoint":{"keep":1.5}})", R"({"checkpoint":{"keep":9999999999}})",
+        R"({"checkpoint":3})", R"({"spec_hash":5})", "\xff", "{\"a\":"}) {
     ExpectError(slipway_init(config), SLIPWAY_ERROR_ARGUMENT, "the configuration is");
     EXPECT_EQ(slipway_rank(), -1);
   }
