@@ -9,7 +9,8 @@
  * one rank alone are wrong, all ranks get its error; but slipway_gradients, slipway_allreduce, slipway_average and
  * slipway_stop_requested, called every step, check only their own arguments. A program that gives up on one rank must
  * end that process without slipway_finalize, which would wait for the others. A tensor is a dense
- * row-major array in CPU memory; a device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY.
+ * row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY (other makers'
+ * devices are not recognised).
  */
 #ifndef SLIPWAY_H_
 #define SLIPWAY_H_

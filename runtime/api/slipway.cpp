@@ -13,6 +13,7 @@
 #include "core/install.h"
 #include "runtime/api/job.h"
 #include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/cpu_memory.h"
 #include "runtime/exchange/replicas.h"
 #include "runtime/group/agreement.h"
 #include "runtime/status.h"
@@ -149,6 +150,7 @@ int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op
     RequireArgument(slipway::runtime::SizeOf(dtype) > 0, "unknown dtype");
     RequireArgument(op >= SLIPWAY_SUM && op <= SLIPWAY_MAX, "unknown operation");
     RequireArgument(data != nullptr || count == 0, "the data is a null pointer");
+    slipway::runtime::RequireCpuMemory(data, "the data");
     slipway::runtime::Allreduce(data, count, dtype, op, communicator);
   });
 }

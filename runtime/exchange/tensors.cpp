@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/cpu_memory.h"
 #include "runtime/group/agreement.h"
 #include "runtime/status.h"
 
@@ -49,6 +50,7 @@ TensorInfo TakeTensor(const slipway_tensor& tensor, int index) {
   if (CheckedCount(info) > 0 && info.data == nullptr) {
     throw ArgumentError(fmt::format("tensor '{}' has no memory (null pointer)", info.name));
   }
+  RequireCpuMemory(info.data, fmt::format("tensor '{}'", info.name));
   return info;
 }
 

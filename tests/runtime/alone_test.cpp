@@ -1,5 +1,6 @@
 // A process of its own, without any launcher: a job of one rank, which needs no MPI and may join again and again.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/wait.h>
@@ -193,6 +194,24 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
   ExpectError(slipway_checkpoint_begin(1, path, sizeof path), SLIPWAY_ERROR_STATE, "SLIPWAY_CHECKPOINT_DIR is not set");
   ExpectError(slipway_resume_from(nullptr, 10), SLIPWAY_ERROR_ARGUMENT, "null");
   ExpectError(slipway_resume_from(path, 0), SLIPWAY_ERROR_ARGUMENT, "too small");
+}
+
+TEST_F(Alone, MemoryOfAGpuIsRefusedByNameAsSoonAsADriverIsThere) {
+  float here[4] = {1, 2, 3, 4};
+  ASSERT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK);  // looks for a driver: none
+  void* driver = ::dlopen(SLIPWAY_FAKE_CUDA_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(driver, nullptr) << ::dlerror();
+  void* device = ::dlsym(driver, "fake_device_memory");
+  void* managed = ::dlsym(driver, "fake_managed_memory");
+  const std::int64_t shape[] = {4};
+  const slipway_tensor tensors[] = {{"bias", SLIPWAY_FLOAT32, 1, shape, here},
+                                    {"weight", SLIPWAY_FLOAT32, 1, shape, device}};
+  ExpectError(slipway_register("t", tensors, 2, 0), SLIPWAY_ERROR_DEVICE_MEMORY, "tensor 'weight' lies in the memory");
+  ExpectError(slipway_broadcast(tensors, 2, 0), SLIPWAY_ERROR_DEVICE_MEMORY, "'weight'");
+  ExpectError(slipway_check_match(tensors, 2), SLIPWAY_ERROR_DEVICE_MEMORY, "'weight'");
+  ExpectError(slipway_allreduce(device, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_ERROR_DEVICE_MEMORY, "the data lies");
+  EXPECT_EQ(slipway_allreduce(managed, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
 }
 
 TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {
