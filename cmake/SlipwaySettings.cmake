@@ -26,8 +26,10 @@ if(SLIPWAY_SANITIZE)
 endif()
 
 add_library(slipway_warnings INTERFACE)
-target_compile_options(slipway_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
-                                                  -Wcast-qual -Woverloaded-virtual)
+target_compile_options(slipway_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                                                  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+                                                  -Wcast-qual
+                                                  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(SLIPWAY_WERROR)
   target_compile_options(slipway_warnings INTERFACE -Werror)
 endif()
