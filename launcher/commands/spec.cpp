@@ -11,21 +11,30 @@
 namespace slipway::launcher {
 namespace {
 
-/// Completes the command, then its options, then files; after --set the fields of the spec.
+/// Completes the command; behind it its own commands, else files; after a dash its options; after --set the fields of
+/// the spec. Also read by zsh, which has no compopt.
 constexpr std::string_view kBash = R"(_slipway() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command="" word
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command="" words="" options="" before="" word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case $word in -*) ;; *) command="${{command:+$command }}$word" ;; esac
+    if [[ $word != -* && $before != --runs-dir ]]; then command="${{command:+$command }}$word"; fi
+    before=$word
   done
   if [[ $prev == --set ]]; then
-    compopt -o nospace
+    compopt -o nospace 2>/dev/null
     COMPREPLY=($(compgen -S = -W "{fields}" -- "$cur"))
     return
   fi
   case "$command" in
-    "") COMPREPLY=($(compgen -W "{commands} --help --version --json --quiet --runs-dir" -- "$cur")) ;;
+    "") words="{commands}" options="--help --version" ;;
 {cases}  esac
-  if [[ ${{#COMPREPLY[@]}} -eq 0 && $cur != -* ]]; then COMPREPLY=($(compgen -f -- "$cur")); fi
+  if [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$options --json --quiet --runs-dir" -- "$cur"))
+  elif [[ -n $words && $prev != --runs-dir ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  else
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -f -- "$cur"))
+  fi
 }}
 complete -o filenames -F _slipway slipway
 )";
@@ -38,21 +47,21 @@ std::string TopLevelNames(const std::vector<CommandWords>& commands) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// The words that may follow a command: its options and its own commands.
-std::string WordsAfter(const CommandWords& command, const std::vector<CommandWords>& all) {
-  auto words = command.options;
+/// The commands of a command: "best" for "trials".
+std::string InnerNames(const CommandWords& command, const std::vector<CommandWords>& all) {
+  std::vector<std::string> names;
   for (const auto& other : all) {
-    if (other.name.starts_with(command.name + " ")) words.push_back(other.name.substr(command.name.size() + 1));
+    if (other.name.starts_with(command.name + " ")) names.push_back(other.name.substr(command.name.size() + 1));
   }
-  return fmt::format("{}", fmt::join(words, " "));
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string Cases(const std::vector<CommandWords>& commands) {
   std::string cases;
   // The longer names first: "trials best" before "trials".
   for (auto command = commands.rbegin(); command != commands.rend(); ++command) {
-    cases += fmt::format("    \"{}\"*) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")) ;;\n", command->name,
-                         WordsAfter(*command, commands));
+    cases += fmt::format("    \"{0}\" | \"{0} \"*) words=\"{1}\" options=\"{2}\" ;;\n", command->name,
+                         InnerNames(*command, commands), fmt::join(command->options, " "));
   }
   return cases;
 }

@@ -17,6 +17,14 @@ void ReportSpace(Report& report, const Place& place, const Error& error) {
   report.Error(place, error.message() + next);
 }
 
+/// What MakeSearchSpace says begins with the name of the parameter.
+std::string PathOfCulprit(const Error& error, const Json& space) {
+  for (const auto& [name, definition] : space.items()) {
+    if (error.message().starts_with("parameter '" + name + "':")) return "ensemble.space." + name;
+  }
+  return "ensemble.space";
+}
+
 void CheckSpace(Report& report, const Draft& draft) {
   const Json& space = draft.At("ensemble.space");
   if (space.is_null()) return;
@@ -34,7 +42,7 @@ void CheckSpace(Report& report, const Draft& draft) {
   try {
     ensemble::MakeSearchSpace(std::move(parameters));
   } catch (const Error& error) {
-    ReportSpace(report, draft.PlaceOf("ensemble.space"), error);
+    ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
   }
 }
 

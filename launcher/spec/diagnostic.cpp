@@ -38,6 +38,11 @@ std::string TextOf(const std::vector<Diagnostic>& diagnostics, ErrorKind kind) {
   return result;
 }
 
+std::string NextStep(ErrorKind kind) {
+  if (kind != ErrorKind::kEnvironment) return {};
+  return "provide what is missing (./quickstart prepares the data of the examples), or change the spec";
+}
+
 }  // namespace
 
 std::string RenderDiagnostic(const Diagnostic& diagnostic, std::string_view severity) {
@@ -69,7 +74,7 @@ Json DiagnosticToJson(const Diagnostic& diagnostic) {
 }
 
 SpecError::SpecError(std::vector<Diagnostic> diagnostics, ErrorKind kind)
-    : Error(kind, TextOf(diagnostics, kind)), diagnostics_(std::move(diagnostics)) {}
+    : Error(kind, TextOf(diagnostics, kind), NextStep(kind)), diagnostics_(std::move(diagnostics)) {}
 
 void SpecError::AddToDocument(Json& document) const {
   document["diagnostics"] = Json::array();

@@ -27,7 +27,7 @@ class Expander {
       }
       const std::size_t end = rest.find('}');
       if (end == std::string_view::npos) {
-        report_.Error(PlaceOf("${" + std::string(rest)), "'${' without '}'; write $${ for a literal ${");
+        Refuse("${" + std::string(rest), "'${' without '}'; write $${ for a literal ${");
         return result;
       }
       result += Value(rest.substr(0, end));
@@ -35,29 +35,35 @@ class Expander {
     }
   }
 
+  bool failed() const { return failed_; }
+
  private:
   std::string Value(std::string_view reference) {
     const std::string written = "${" + std::string(reference) + "}";
     const std::size_t colon = reference.find(":-");
     const std::string name(reference.substr(0, colon));
     if (!IsVariableName(name)) {
-      report_.Error(PlaceOf(written), Quoted(written) +
-                                          " is not a reference like ${NAME} or ${NAME:-default}; write $${ "
-                                          "for a literal ${");
+      Refuse(written,
+             Quoted(written) + " is not a reference like ${NAME} or ${NAME:-default}; write $${ for a literal ${");
       return {};
     }
     const std::optional<std::string> value = look_up_(name);
     if (value && FindTextFault(*value)) {
-      report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " does not hold text");
+      Refuse(written, "the environment variable " + Quoted(name) + " does not hold text");
       return {};
     }
     if (colon != std::string_view::npos)
       return std::string(value && !value->empty() ? *value : reference.substr(colon + 2));
     if (!value) {
-      report_.Error(PlaceOf(written), "the environment variable " + Quoted(name) + " is not set; give a default as ${" +
-                                          name + ":-value}, or write $${" + name + "} for that very text");
+      Refuse(written, "the environment variable " + Quoted(name) + " is not set; give a default as ${" + name +
+                          ":-value}, or write $${" + name + "} for that very text");
     }
     return value.value_or("");
+  }
+
+  void Refuse(const std::string& written, std::string message) {
+    failed_ = true;
+    report_.Error(PlaceOf(written), std::move(message));
   }
 
   /// Where `written` stands: inside the value when it can be found there, else the value.
@@ -75,6 +81,7 @@ class Expander {
   const Sources& sources_;
   const LookUp& look_up_;
   Report& report_;
+  bool failed_ = false;
 };
 
 }  // namespace
@@ -93,7 +100,11 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name) {
 }
 
 void ExpandReferences(YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report) {
-  if (node.text.find("${") != std::string::npos) node.text = Expander(node, sources, look_up, report).Expand();
+  if (node.text.find("${") != std::string::npos) {
+    Expander expander(node, sources, look_up, report);
+    node.text = expander.Expand();
+    node.broken = expander.failed();
+  }
   for (YamlNode& item : node.items) ExpandReferences(item, sources, look_up, report);
   for (YamlEntry& entry : node.entries) ExpandReferences(entry.value, sources, look_up, report);
 }

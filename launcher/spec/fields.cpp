@@ -45,7 +45,7 @@ std::vector<Field> DataFields() {
        "../data/train-*.tfrecord", Since::kNow, Need::kRequired},
       {"data.*.format", Words({"auto", "tfrecord", "hdf5"}), "auto",
        "Format of the files; auto looks at the ending of the name.", "tfrecord"},
-      {"data.*.tier", tiers, "[ram, node, none]",
+      {"data.*.tier", tiers, "[\"ram\", \"node\", \"none\"]",
        "Where to stage it, in order of preference; none reads it where it lies.", "[burst, node, ram, none]"},
       {"data.*.distribute", Words({"replicate", "shard", "node-shard"}, {"node-shard"}), "replicate",
        "Whether every rank reads all records or its own share.", "shard"},

@@ -73,6 +73,10 @@ class Loader {
     settings_.insert(source);
     std::optional<YamlNode> tree = Parse(source);
     if (!tree) return;
+    if (tree->kind != YamlNode::Kind::kMap && tree->kind != YamlNode::Kind::kNull) {
+      report_.Error(tree->place, "a settings file is a map of fields such as 'tiers: {scratch: dir:/scratch}'");
+      return;
+    }
     for (const YamlEntry& entry : tree->entries) {
       if (!MayStandInSettings(entry.key)) {
         report_.Error(entry.key_place, Quoted(entry.key) + " belongs in a spec, not in a settings file");

@@ -30,6 +30,13 @@ bool IsPlannedWord(const Type& type, const Json& value) {
          });
 }
 
+/// Its value is unknown; more remarks about it would only follow from the first.
+bool HasBrokenReference(const YamlNode& node) {
+  return node.broken || std::any_of(node.items.begin(), node.items.end(), HasBrokenReference) ||
+         std::any_of(node.entries.begin(), node.entries.end(),
+                     [](const YamlEntry& entry) { return HasBrokenReference(entry.value); });
+}
+
 /// Names of datasets become parts of environment variables.
 bool IsDatasetName(std::string_view name) {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
@@ -79,8 +86,13 @@ class FieldReader {
     for (const YamlEntry& entry : given.entries) {
       if (report_.IsFull()) return;
       if (section.Child(entry.key) != nullptr) continue;
-      const std::string where = path.empty() ? "" : " in '" + path + "'";
-      report_.Error(entry.key_place, "unknown field " + Quoted(entry.key) + where, SuggestField(section, entry.key));
+      std::string suggestion = SuggestField(section, entry.key);
+      std::string message = "unknown field " + Quoted(entry.key) + (path.empty() ? "" : " in '" + path + "'");
+      if (suggestion == entry.key) {
+        message += "; it stands at the top of a spec, in no section";
+        suggestion.clear();
+      }
+      report_.Error(entry.key_place, std::move(message), std::move(suggestion));
     }
   }
 
@@ -112,6 +124,10 @@ class FieldReader {
   }
 
   Json ReadValue(const Field& field, const YamlEntry& entry, const std::string& path) {
+    if (HasBrokenReference(entry.value)) {
+      draft_.failed.insert(path);
+      return nullptr;
+    }
     Json value;
     const std::vector<Problem> problems = Convert(field.type, entry.value, sources_, value);
     for (const Problem& problem : problems) Fail(path, problem);

@@ -40,6 +40,12 @@ std::size_t CharacterLength(std::string_view text) {
   return static_cast<std::size_t>(lead->following) + 1;
 }
 
+/// U+0080 to U+009F except the line end U+0085: some terminals obey them.
+bool IsLateControl(std::string_view text) {
+  const auto second = static_cast<unsigned char>(text.size() > 1 ? text[1] : 0);
+  return text.starts_with('\xc2') && second >= 0x80 && second < 0xa0 && second != 0x85;
+}
+
 }  // namespace
 
 std::optional<TextFault> FindTextFault(std::string_view text) {
@@ -49,6 +55,7 @@ std::optional<TextFault> FindTextFault(std::string_view text) {
     if (IsForbidden(byte)) return TextFault{at, fmt::format("it holds the byte 0x{:02x}", byte)};
     const std::size_t length = CharacterLength(text.substr(at));
     if (length == 0) return TextFault{at, fmt::format("the byte 0x{:02x} is not UTF-8 here", byte)};
+    if (IsLateControl(text.substr(at))) return TextFault{at, "it holds a control character"};
     at += length;
   }
   return std::nullopt;

@@ -99,7 +99,7 @@ class EnvironmentCheck {
 
   void CheckEngine() {
     if (spec_.launch.engine == EngineChoice::kSlurm) {
-      Add("launch.engine", "the Slurm engine is not part of this version");
+      Add("launch.engine", "the Slurm engine is not part of this version; write engine: local");
     } else if (spec_.launch.nodes > 1) {
       Add("launch.nodes", "the local engine has one node; ask for more with ranks_per_node");
     }
@@ -129,7 +129,7 @@ class EnvironmentCheck {
       if (!FindProgram(program)) Add("train.command[0]", fmt::format("the program '{}' is not on PATH", program));
       return;
     }
-    const fs::path path = document_.directory / program;
+    const fs::path path = (document_.directory / program).lexically_normal();
     std::error_code code;
     if (!fs::exists(path, code)) {
       Add("train.command[0]", fmt::format("there is no program '{}'", path.string()));

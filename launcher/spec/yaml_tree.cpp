@@ -39,12 +39,38 @@ Extent ExtentOf(const YamlNode& node) {
   return result;
 }
 
+/// Whether the scalar at the start of `text`, behind its anchor and tag, is a quote without an end.
+bool IsOpenQuote(std::string_view text) {
+  while (text.starts_with('&') || text.starts_with('!')) {
+    text.remove_prefix(std::min(text.find_first_of(" \t\r\n"), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  if (!text.starts_with('"') && !text.starts_with('\'')) return false;
+  const char quote = text[0];
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool escapes = quote == '"' ? text[i] == '\\' : text.substr(i).starts_with("''");
+    if (escapes) {
+      ++i;
+    } else if (text[i] == quote) {
+      return false;
+    }
+  }
+  return true;
+}
+
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(int source, std::size_t first_column, Report& report)
       : source_(source), first_column_(first_column), report_(report) {}
 
   YamlNode TakeRoot() { return std::move(root_); }
+
+  /// Behind a line end the parser takes the end of the text for the end of a quote.
+  void RefuseOpenQuote(std::string_view text) {
+    if (IsOpenQuote(text.substr(std::min(last_scalar_.offset, text.size())))) {
+      Refuse(last_scalar_.place, "not valid YAML: this quote is never closed");
+    }
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) Refuse(PlaceOf(mark), "a spec is one YAML document; remove the second '---'");
@@ -75,6 +101,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.quoted = CheckTag(tag, node.place);
     node.place.length = static_cast<int>(value.size()) + (tag == "!" ? 2 : 0);
     node.text = value;
+    last_scalar_ = {node.place, static_cast<std::size_t>(mark.pos)};
     Complete(std::move(node), anchor);
   }
 
@@ -186,8 +213,14 @@ class TreeBuilder : public YAML::EventHandler {
     frame.node.entries.push_back({std::move(frame.key), frame.key_place, std::move(node)});
   }
 
+  struct ScalarStart {
+    Place place;
+    std::size_t offset = 0;
+  };
+
   int source_;
   std::size_t first_column_;
+  ScalarStart last_scalar_;
   Report& report_;
   YamlNode root_;
   std::vector<Frame> stack_;
@@ -258,6 +291,7 @@ std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& re
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
+    builder.RefuseOpenQuote(text);
   } catch (const ParsingEnded&) {
     return std::nullopt;
   } catch (const YAML::Exception& error) {

@@ -23,6 +23,7 @@ struct YamlNode {
   Place place;
   std::string text;     ///< kScalar: the text without quotes
   bool quoted = false;  ///< kScalar: always text, never a number or a truth value
+  bool broken = false;  ///< kScalar: a ${NAME} in it was reported as wrong
   std::vector<YamlNode> items;
   std::vector<YamlEntry> entries;
 

@@ -28,6 +28,11 @@ TEST(JsonSchema, IsTheOneInTheDocuments) {
   EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
 }
 
+TEST(JsonSchema, GivesListsAsDefaultsOfLists) {
+  const auto tier = JsonSchema()["properties"]["data"]["additionalProperties"]["properties"]["tier"];
+  EXPECT_EQ(tier["default"], Json::array({"ram", "node", "none"}));
+}
+
 /// Whether Python's jsonschema accepts the YAML text; the schema itself is checked, too.
 testing::AssertionResult Accepts(const std::string& yaml) {
   const test::TempDirectory directory;
@@ -73,9 +78,24 @@ std::string Complete(const std::vector<std::string>& line) {
 
 TEST(Completion, OffersCommandsOptionsAndFields) {
   EXPECT_EQ(Complete({"slipway", "r"}), "run resume\n");
+  EXPECT_EQ(Complete({"slipway", "--runs-dir", "elsewhere", "trials", "b"}), "best\n");
   EXPECT_EQ(Complete({"slipway", "trials", "b"}), "best\n");
   EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--s"}), HasSubstr("--set"));
   EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--set", "launch.ranks"}), HasSubstr("launch.ranks_per_node="));
+}
+
+TEST(Completion, OffersFilesWhereACommandTakesThem) {
+  EXPECT_EQ(Complete({"slipway", "run", "/etc/host"}).find("--"), std::string::npos);
+  EXPECT_THAT(Complete({"slipway", "run", "/etc/pass"}), HasSubstr("/etc/passwd"));
+  EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--j"}), HasSubstr("--json"));
+}
+
+TEST(Completion, IsAcceptedByBash) {
+  SpawnOptions bash;
+  bash.argv = {"bash", "-c", "\"$0\" completion bash | bash -n", SLIPWAY_BUILD_DIR "/bin/slipway"};
+  const auto captured = RunAndCapture(bash);
+  EXPECT_TRUE(captured.status.Success()) << captured.errors;
+  EXPECT_EQ(captured.errors, "");
 }
 
 TEST(CompletionWords, AreFieldsWithFixedNames) {

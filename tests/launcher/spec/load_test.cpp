@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -85,6 +87,20 @@ TEST_F(Load, RefusesAnExperimentInTheSettings) {
   EXPECT_THROW(LoadSpec(Write(kSmall), {}, {settings}), SpecError);
 }
 
+TEST_F(Load, RefusesSettingsThatAreNoMap) {
+  const auto settings = Write("- launch\n", "site.yaml");
+  EXPECT_THROW(LoadSpec(Write(kSmall), {}, {settings}), SpecError);
+}
+
+TEST_F(Load, LetsLaterSettingsWinOverEarlierOnes) {
+  const auto site = Write("launch: {cpus_per_rank: 4, env: {A: site, B: site}}\n", "site.yaml");
+  const auto own = Write("# of this user\nlaunch: {env: {B: own}}\n", "config.yaml");
+  const auto document = LoadSpec(Write(kSmall), {}, {site, own});
+  EXPECT_EQ(document.spec.launch.cpus_per_rank, 4);
+  EXPECT_EQ(document.spec.launch.env, (NamedStrings{{"A", "site"}, {"B", "own"}}));
+  EXPECT_THAT(document.origins.at("launch.env.B"), HasSubstr("config.yaml:2"));
+}
+
 TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   const auto document = LoadText(
       "name: all\n"
@@ -157,6 +173,37 @@ TEST_F(Load, KeepsBrokenTextOffTheTerminal) {
   const auto said = ErrorOf("name: \xe9\n");
   EXPECT_THAT(said, HasSubstr("name: ?"));
   EXPECT_EQ(said.find('\xe9'), std::string::npos);
+}
+
+TEST_F(Load, RefusesAQuoteThatTheEndOfTheFileCloses) {
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "description: \"long\n\n\n"), HasSubstr("exp.yaml:3:14: error"));
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "description: &text 'it''s\n\n"), HasSubstr("never closed"));
+  EXPECT_EQ(LoadText(std::string(kSmall) + "description: 'it''s'\n\n").spec.description, "it's");
+  EXPECT_EQ(LoadText(std::string(kSmall) + "description: \"a\\\"b\"\n").spec.description, "a\"b");
+  EXPECT_EQ(LoadText(std::string(kSmall) + "description: |\n  \"block\n").spec.description, "\"block\n");
+}
+
+TEST_F(Load, KeepsLateControlCharactersOut) {
+  EXPECT_THAT(ErrorOf(std::string(kSmall) + "description: \"\xc2\x9b"
+                                            "31m\"\n"),
+              HasSubstr("a control character"));
+  EXPECT_EQ(LoadText(std::string(kSmall) + "description: \"\xc2\xa0\"\n").spec.description, "\xc2\xa0");
+}
+
+TEST_F(Load, SaysOnceThatAVariableIsNotSet) {
+  const auto said = ErrorOf(std::string(kSmall) + "launch: {nodes: \"${SLIPWAY_TEST_IS_NOT_SET}\"}\n");
+  EXPECT_THAT(said, HasSubstr("an error\n"));
+  EXPECT_THAT(said, HasSubstr("is not set"));
+}
+
+TEST_F(Load, ReadsAThousandLinesAtOnce) {
+  std::string text = std::string(kSmall) + "launch:\n  env:\n";
+  for (int i = 0; i < 1000; ++i) text += "    NAME_" + std::to_string(i) + ": \"value ${HOME:-none}\"\n";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(LoadText(text).spec.launch.env.size(), 1000u);
+  const auto took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start);
+  RecordProperty("milliseconds", std::to_string(took.count()));
+  std::cout << "1,000 lines in " << took.count() << " ms\n";
 }
 
 TEST_F(Load, NamesATabAsTheReason) {
