@@ -1,0 +1,77 @@
+/// Which allreduce for which size, number of ranks and nodes. Pure: no MPI; also read by the launcher for `plan`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway::runtime {
+
+/// docs/allreduce.md describes each with its steps and bytes.
+enum class Algorithm { kShared, kRecursiveDoubling, kRing, kRabenseifner, kTorus, kPairwise, kMpi };
+
+/// What runs between all ranks; or, hierarchical, between one leader of each node, with shared memory inside the nodes.
+struct Choice {
+  Algorithm algorithm = Algorithm::kMpi;
+  bool hierarchical = false;
+
+  bool operator==(const Choice&) const = default;
+};
+
+/// "ring", "hierarchical_ring", "shared", "mpi", ...
+std::string NameOf(const Choice& choice);
+std::optional<Choice> ChoiceOf(std::string_view name);
+
+/// Where the ranks of a job are.
+struct Placement {
+  int ranks = 1;
+  int nodes = 1;
+  bool shared_memory = true;  ///< ranks of a node reach each other's memory
+
+  bool operator==(const Placement&) const = default;
+};
+
+/// Networks whose winners differ (docs/allreduce.md, "Simulated").
+enum class Network { kUnknown, kDragonfly, kFatTree };
+
+/// Ranges of message sizes in bytes, each with an algorithm; together they cover every size.
+class AlgorithmTable {
+ public:
+  struct Range {
+    std::int64_t first = 0;
+    std::int64_t last = 0;  ///< inclusive; kMax: no end
+    Choice choice;
+
+    bool operator==(const Range&) const = default;
+  };
+  static constexpr std::int64_t kMax = INT64_MAX;
+
+  /// What ships with Slipway.
+  static AlgorithmTable Default(const Placement& placement, Network network = Network::kUnknown);
+
+  /// This table with ranges replaced by `text`: "recursive_doubling:0-8192;ring:8193-max", sizes in bytes or with a unit
+  /// (64KiB), "ring" alone for every size.
+  /// Errors: Error(kUsage) naming the piece: unknown algorithm (with the nearest name), bad range, overlapping ranges.
+  AlgorithmTable With(std::string_view text) const;
+
+  /// This table with the rules for `placement` of a file written by `slipway bench allreduce --tune`
+  /// ({"schema":"slipway.algorithms/1","rules":[{"ranks":2,"nodes":1,"table":"shared:0-max"}]}); rules for another
+  /// placement do nothing. Errors: Error(kUsage) naming `origin`.
+  AlgorithmTable WithTuned(std::string_view json, const std::string& origin, const Placement& placement) const;
+
+  /// For a message of `bytes` bytes. What needs shared memory where there is none, or is hierarchical on one node,
+  /// becomes the nearest that works.
+  Choice Select(std::int64_t bytes) const;
+
+  /// The table in the syntax of With(); equal tables give equal text.
+  std::string ToText() const;
+  const std::vector<Range>& ranges() const { return ranges_; }
+
+ private:
+  Placement placement_;
+  std::vector<Range> ranges_;
+};
+
+}  // namespace slipway::runtime
