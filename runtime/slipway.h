@@ -5,12 +5,17 @@
  * slipway_gradients and slipway_report, at the end slipway_finalize. Every function returns SLIPWAY_OK (0) or an
  * error code; slipway_error_message() then says what, why and what to do, for the calling thread.
  *
- * Collective functions (marked so) must be called by all ranks, in the same order for one team. Where the arguments of
- * one rank alone are wrong, all ranks get its error; but slipway_gradients, slipway_allreduce, slipway_average and
- * slipway_stop_requested, called every step, check only their own arguments. A program that gives up on one rank must
- * end that process without slipway_finalize, which would wait for the others. A tensor is a dense
- * row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY (other makers'
- * devices are not recognised).
+ * Collective functions (marked so) must be called by all ranks of a group, in the same order; different teams are
+ * independent of each other. Where the arguments of one rank alone are wrong, all ranks get its error; but the calls
+ * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
+ * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
+ * does not come is named with host and last operation after `stall_after` (a dead one in a second): SLIPWAY_ERROR_STALLED
+ * on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process; slipway_finalize then waits for
+ * nobody. A program that gives up on one rank for a reason of its own must end that process without slipway_finalize.
+ *
+ * A tensor is a dense row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY
+ * (other makers' devices are not recognised). One thread at a time may be inside this library, except that
+ * slipway_submit may be called by any thread. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
 #define SLIPWAY_H_
@@ -44,17 +49,32 @@ typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_ERROR_IO = 5,              /* a file of the run folder cannot be read or written */
   SLIPWAY_ERROR_DEVICE_MEMORY = 6,   /* not CPU memory */
   SLIPWAY_ERROR_OUT_OF_MEMORY = 7,
-  SLIPWAY_ERROR_INTERNAL = 8
+  SLIPWAY_ERROR_INTERNAL = 8,
+  SLIPWAY_ERROR_STALLED = 9,         /* a rank is dead, or did not come in time; the message names rank and host */
+  SLIPWAY_ERROR_NOT_FINITE = 10      /* a gradient holds NaN or infinity; the message names tensor and rank */
 } slipway_status;
 
 typedef enum slipway_dtype SLIPWAY_ENUM_BASE {
   SLIPWAY_FLOAT32 = 0,
   SLIPWAY_FLOAT64 = 1,
   SLIPWAY_INT32 = 2,
-  SLIPWAY_INT64 = 3
+  SLIPWAY_INT64 = 3,
+  SLIPWAY_FLOAT16 = 4,  /* IEEE binary16 */
+  SLIPWAY_BFLOAT16 = 5, /* the upper half of a float32 */
+  SLIPWAY_UINT8 = 6     /* bytes: moved, never reduced */
 } slipway_dtype;
 
-typedef enum slipway_op SLIPWAY_ENUM_BASE { SLIPWAY_SUM = 0, SLIPWAY_MEAN = 1, SLIPWAY_MIN = 2, SLIPWAY_MAX = 3 } slipway_op;
+/* Minimum and maximum of anything and NaN are NaN. The mean of integers is rounded towards zero. */
+typedef enum slipway_op SLIPWAY_ENUM_BASE {
+  SLIPWAY_SUM = 0,
+  SLIPWAY_MEAN = 1,
+  SLIPWAY_MIN = 2,
+  SLIPWAY_MAX = 3,
+  SLIPWAY_PRODUCT = 4
+} slipway_op;
+
+/* The group of all ranks. */
+#define SLIPWAY_ALL 0
 
 /** One tensor of a team. `shape` has `ndim` entries; `data` stays owned by the caller and must stay valid. */
 typedef struct slipway_tensor {
@@ -87,24 +107,101 @@ SLIPWAY_API int slipway_size(void);
 SLIPWAY_API int slipway_local_rank(void);
 
 /**
- * Defines a team: a named set of tensors that are exchanged together (usually the gradients of one model).
- * Names, dtypes and shapes are compared across ranks; a difference is SLIPWAY_ERROR_MISMATCH naming tensor and rank.
- * `total_steps` (0: unknown) is what schedules in per cent refer to. Collective.
+ * Makes a group of `count` different ranks, in this order; *group is its number, the same on every rank. Collective over
+ * all ranks of the job, also those outside, which may not use it.
  */
-SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
+SLIPWAY_API int slipway_group_create(const int* ranks, int count, int* group);
+/** Frees a group that is not in use. Collective over all ranks of the job. */
+SLIPWAY_API int slipway_group_free(int group);
+/** This rank in the group, or -1 when it is outside or there is no such group. */
+SLIPWAY_API int slipway_group_rank(int group);
+/** Ranks in the group; -1 when there is no such group. */
+SLIPWAY_API int slipway_group_size(int group);
+
+/**
+ * Memory that all ranks of this node can reach, zeroed, aligned to a page: tensors in it are exchanged without a copy.
+ * Falls back to ordinary memory, with one warning, where shared memory is exhausted or not to be had. Local.
+ */
+SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
+/** Frees memory of slipway_alloc; NULL is allowed. No exchange may be using it. Local. */
+SLIPWAY_API int slipway_free(void* memory);
+
 /**
  * Copies `count` tensors of rank `root` to all ranks, in place. They need not be registered; names, dtypes and shapes
  * are compared as in slipway_register. Collective.
  */
-SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root);
-/** Combines `count` elements over all ranks, in place, the same bits on every rank. Collective. */
-SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op);
-/** Replaces the team's tensors by their mean over all ranks, the same bits on every rank. Collective. */
+SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group);
+/**
+ * Combines `count` elements over all ranks of the group, in place, the same bits on every rank. 16-bit floats are added
+ * in float32. Collective.
+ */
+SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group);
+/**
+ * Combines the `send` buffers (sum of `counts` elements) of all ranks; rank r gets its `counts[r]` elements, in rank
+ * order. `counts` has one entry for each rank and is the same everywhere. `receive` must not overlap `send`. Collective.
+ */
+SLIPWAY_API int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
+                                       slipway_op op, int group);
+/**
+ * Concatenates the `counts[r]` elements of each rank r, in rank order. `counts` has one entry for each rank and is the
+ * same everywhere. `receive` must not overlap `send`. Collective.
+ */
+SLIPWAY_API int slipway_allgather(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
+                                  int group);
+/**
+ * Sends the r-th piece of `send`, `send_counts[r]` elements, to rank r, and receives `receive_counts[r]` from it.
+ * `receive` must not overlap `send`. Collective.
+ */
+SLIPWAY_API int slipway_alltoall(const void* send, const int64_t* send_counts, void* receive,
+                                 const int64_t* receive_counts, slipway_dtype dtype, int group);
+/** Returns when every rank of the group has called it. Collective. */
+SLIPWAY_API int slipway_barrier(int group);
+
+/**
+ * Defines a team: a named set of tensors that are exchanged together (usually the gradients of one model), with its own
+ * queue: two teams may be in flight in different orders on different ranks. Names, dtypes and shapes are compared
+ * across ranks; a difference is SLIPWAY_ERROR_MISMATCH naming tensor and rank. `total_steps` (0: unknown) is what
+ * schedules in per cent refer to. Settings come from `gradients` of the configuration. Collective.
+ */
+SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
+/**
+ * Changes a team's settings before its first exchange. `settings` is JSON with any of
+ *   {"mode": "sync"|"delayed", "lag": 1, "sync_first": steps|"10%", "sync_last": steps|"10%",
+ *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
+ *    "bucket_bytes": bytes, "op": "mean"|"sum"}.
+ * Collective.
+ */
+SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);
+/** Forgets a team, after what is in flight has come. Collective. */
+SLIPWAY_API int slipway_unregister(const char* team);
+/**
+ * The tensor with this index holds its final value for this step: it may be exchanged while the program computes the
+ * others. Any order, any thread. The tensor must not be touched until slipway_wait. Local.
+ */
+SLIPWAY_API int slipway_submit(const char* team, int index);
+/** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
+SLIPWAY_API int slipway_wait(const char* team);
+/**
+ * One step, slipway_submit of all tensors and slipway_wait. In mode `sync` the tensors hold their mean over all ranks;
+ * in mode `delayed` the mean of `lag` steps ago. The same bits on every rank. Collective.
+ */
 SLIPWAY_API int slipway_gradients(const char* team);
+/**
+ * *delivered is 1 when the last slipway_wait gave gradients to apply; 0 in the first `lag` delayed steps, when the
+ * tensors are zero, and in passes that only accumulate. Local.
+ */
+SLIPWAY_API int slipway_delivered(const char* team, int* delivered);
+/** The global norm (root of the sum of squares) before clipping, of the last step of a team with `clip_norm`. Local. */
+SLIPWAY_API int slipway_gradient_norm(const char* team, double* norm);
+/**
+ * What a team would lose in a restart: step count and gradients in flight. Save waits for them and copies them; with
+ * `buffer` NULL only *size is set. Load takes it after slipway_register of the same tensors and settings. Collective.
+ */
+SLIPWAY_API int slipway_state_save(const char* team, void* buffer, size_t* size);
+SLIPWAY_API int slipway_state_load(const char* team, const void* buffer, size_t size);
+
 /** Mean of `count` doubles over all ranks, in place (for metrics). Collective. */
 SLIPWAY_API int slipway_average(double* values, int64_t count);
-/** Returns when every rank has called it. Collective. */
-SLIPWAY_API int slipway_barrier(void);
 /**
  * Verifies that `count` tensors hold the same bits on every rank (replicas of a model).
  * SLIPWAY_ERROR_MISMATCH names the first tensor that differs and the lowest rank where it does. Collective.
@@ -124,6 +221,10 @@ SLIPWAY_API int slipway_report_epoch(int64_t step, double epoch, const char* nam
  * same call. Collective; call it once a step.
  */
 SLIPWAY_API int slipway_stop_requested(int* requested);
+
+/** Between the two the program waits for input data; shown by the trace. Local. */
+SLIPWAY_API int slipway_input_begin(void);
+SLIPWAY_API int slipway_input_end(void);
 
 /**
  * Checkpoints in the layout that `slipway resume` continues from. Begin gives every rank the path of one private
