@@ -9,9 +9,10 @@
  * independent of each other. Where the arguments of one rank alone are wrong, all ranks get its error; but the calls
  * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
  * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
- * does not come is named with host and last operation after `stall_after` (a dead one in a second): SLIPWAY_ERROR_STALLED
- * on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process; slipway_finalize then waits for
- * nobody. A program that gives up on one rank for a reason of its own must end that process without slipway_finalize.
+ * does not come is named with host and last operation after `stall_after` (a dead one in a second):
+ * SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
+ * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
+ * process without slipway_finalize.
  *
  * A tensor is a dense row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY
  * (other makers' devices are not recognised). One thread at a time may be inside this library, except that
@@ -42,16 +43,16 @@ extern "C" {
 
 typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_OK = 0,
-  SLIPWAY_ERROR_ARGUMENT = 1,        /* null pointer, negative or overflowing count, unknown enum value */
-  SLIPWAY_ERROR_STATE = 2,           /* before init, after finalize, unknown team, registered twice */
-  SLIPWAY_ERROR_MPI = 3,             /* MPI reported an error; the communicator cannot be used again */
-  SLIPWAY_ERROR_MISMATCH = 4,        /* ranks disagree (tensor list, sizes, replicas); the message names them */
-  SLIPWAY_ERROR_IO = 5,              /* a file of the run folder cannot be read or written */
-  SLIPWAY_ERROR_DEVICE_MEMORY = 6,   /* not CPU memory */
+  SLIPWAY_ERROR_ARGUMENT = 1,      /* null pointer, negative or overflowing count, unknown enum value */
+  SLIPWAY_ERROR_STATE = 2,         /* before init, after finalize, unknown team, registered twice */
+  SLIPWAY_ERROR_MPI = 3,           /* MPI reported an error; the communicator cannot be used again */
+  SLIPWAY_ERROR_MISMATCH = 4,      /* ranks disagree (tensor list, sizes, replicas); the message names them */
+  SLIPWAY_ERROR_IO = 5,            /* a file of the run folder cannot be read or written */
+  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* not CPU memory */
   SLIPWAY_ERROR_OUT_OF_MEMORY = 7,
   SLIPWAY_ERROR_INTERNAL = 8,
-  SLIPWAY_ERROR_STALLED = 9,         /* a rank is dead, or did not come in time; the message names rank and host */
-  SLIPWAY_ERROR_NOT_FINITE = 10      /* a gradient holds NaN or infinity; the message names tensor and rank */
+  SLIPWAY_ERROR_STALLED = 9,    /* a rank is dead, or did not come in time; the message names rank and host */
+  SLIPWAY_ERROR_NOT_FINITE = 10 /* a gradient holds NaN or infinity; the message names tensor and rank */
 } slipway_status;
 
 typedef enum slipway_dtype SLIPWAY_ENUM_BASE {
@@ -107,8 +108,8 @@ SLIPWAY_API int slipway_size(void);
 SLIPWAY_API int slipway_local_rank(void);
 
 /**
- * Makes a group of `count` different ranks, in this order; *group is its number, the same on every rank. Collective over
- * all ranks of the job, also those outside, which may not use it.
+ * Makes a group of `count` different ranks, in this order; *group is its number, the same on every rank. Collective
+ * over all ranks of the job, also those outside, which may not use it.
  */
 SLIPWAY_API int slipway_group_create(const int* ranks, int count, int* group);
 /** Frees a group that is not in use. Collective over all ranks of the job. */
@@ -138,7 +139,8 @@ SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int 
 SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group);
 /**
  * Combines the `send` buffers (sum of `counts` elements) of all ranks; rank r gets its `counts[r]` elements, in rank
- * order. `counts` has one entry for each rank and is the same everywhere. `receive` must not overlap `send`. Collective.
+ * order. `counts` has one entry for each rank and is the same everywhere. `receive` must not overlap `send`.
+ * Collective.
  */
 SLIPWAY_API int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
                                        slipway_op op, int group);

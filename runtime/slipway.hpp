@@ -69,19 +69,20 @@ class Session {
   void Gradients(const std::string& team) { Check(slipway_gradients(team.c_str())); }
   void Broadcast(std::span<const Tensor> tensors, int root = 0) {
     const auto list = AsC(tensors);
-    Check(slipway_broadcast(list.data(), static_cast<int>(list.size()), root));
+    Check(slipway_broadcast(list.data(), static_cast<int>(list.size()), root, SLIPWAY_ALL));
   }
   void CheckMatch(std::span<const Tensor> tensors) {
     const auto list = AsC(tensors);
     Check(slipway_check_match(list.data(), static_cast<int>(list.size())));
   }
   void Sum(std::span<double> values) {
-    Check(slipway_allreduce(values.data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64, SLIPWAY_SUM));
+    Check(slipway_allreduce(values.data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64, SLIPWAY_SUM,
+                            SLIPWAY_ALL));
   }
   void Average(std::span<double> values) {
     Check(slipway_average(values.data(), static_cast<std::int64_t>(values.size())));
   }
-  void Barrier() { Check(slipway_barrier()); }
+  void Barrier() { Check(slipway_barrier(SLIPWAY_ALL)); }
 
   void Report(std::int64_t step, const std::string& name, double value) {
     Check(slipway_report(step, name.c_str(), value));

@@ -4,72 +4,206 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/install.h"
+#include "runtime/collectives/broadcast.h"
 #include "runtime/group/agreement.h"
+#include "runtime/group/share_within_node.h"
 #include "runtime/status.h"
+#include "runtime/trace/job_trace.h"
 
 namespace slipway::runtime {
 namespace {
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
+std::string HostName() {
+  char name[256] = "?";
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
-Json ParseConfiguration(const std::string& text) {
-  auto config = text.empty() ? Json::object() : Json::parse(text);
-  if (!config.is_object()) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "the configuration is not a JSON object");
-  return config;
-}
-
-int CheckpointsToKeep(const Json& config, int otherwise) {
-  const auto keep = config.value("checkpoint", Json::object()).value("keep", Json(otherwise));
-  if (!keep.is_number_integer() || keep < 1 || keep > std::numeric_limits<int>::max()) {
-    throw RuntimeError(
-        SLIPWAY_ERROR_ARGUMENT,
-        fmt::format("the configuration is wrong: checkpoint.keep is {}, not a number from 1", keep.dump()));
-  }
-  return keep.get<int>();
-}
-
-Checkpoints::Settings CheckpointSettings(const std::string& config) try {
-  const auto json = ParseConfiguration(config);
-  Checkpoints::Settings settings;
-  settings.directory = Variable("SLIPWAY_CHECKPOINT_DIR");
-  settings.resume_from = Variable("SLIPWAY_RESUME_FROM");
-  settings.keep = CheckpointsToKeep(json, settings.keep);
-  settings.spec_hash = json.value("spec_hash", std::string());
-  return settings;
-} catch (const nlohmann::json::exception& error) {
-  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is malformed: {}", error.what()));
+/// Of all ranks of the job, by rank. Collective.
+std::vector<RankPlace> PlacesOfRanks(Communicator& communicator) {
+  struct Entry {
+    char host[64] = {};
+    std::int64_t process = 0;
+  };
+  Entry own;
+  HostName().copy(own.host, sizeof own.host - 1);
+  own.process = ::getpid();
+  std::vector<RankPlace> places;
+  for (const auto& entry : AllgatherValues(communicator, own)) places.push_back({entry.host, entry.process});
+  return places;
 }
 
 }  // namespace
 
-Job::Job(const char* config) : process_(::getpid()) {
+Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMemoryLimit()), {}} {
   Join();
-  OnAllRanks(*communicator_, [&] { Configure(config); });
+  JoinWatch();
+  RequireSameVersion();
+  OnAllRanks(communicator(), [&] { Configure(config); });
+  auto& group = all();
+  OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
 }
 
 void Job::Join() {
-  communicator_ = mpi_.in_use() ? Communicator::DuplicateOf(MPI_COMM_WORLD) : Communicator::Alone();
-  if (mpi_.in_use() && mpi_.thread_level() < MPI_THREAD_MULTIPLE && communicator_->rank() == 0) {
+  auto communicator =
+      mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
+  if (mpi_.in_use() && mpi_.thread_level() < MPI_THREAD_MULTIPLE && communicator->rank() == 0) {
     std::fputs("slipway: warning: MPI gives less than MPI_THREAD_MULTIPLE: collectives run in the calling thread\n",
                stderr);
   }
+  groups_[SLIPWAY_ALL] = NewGroup(std::move(communicator));
+}
+
+std::unique_ptr<Group> Job::NewGroup(std::unique_ptr<Communicator> communicator) {
+  auto topology = FindTopology(*communicator, Nodes::kAsAsked);
+  communicator->SetWaiter(NewWaiter(topology.crowded));
+  return std::make_unique<Group>(std::move(communicator), std::move(topology), memory_);
+}
+
+/// One board for the ranks of each real node, however they are grouped for collectives.
+void Job::JoinWatch() {
+  const auto topology = FindTopology(communicator(), Nodes::kReal);
+  local_rank_ = topology.local_rank;
+  PointToPoint node(communicator(), topology.local);
+  const auto bytes = static_cast<std::size_t>(topology.local_size()) * sizeof(BoardLine);
+  auto board = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();
+  watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(board), topology.local_size(), topology.local_rank);
+}
+
+void Job::RequireSameVersion() {
+  const std::string own(Version());
+  const auto first = communicator().BroadcastText(own, 0);
+  OnAllRanks(communicator(), [&] {
+    if (own == first) return;
+    throw RuntimeError(
+        SLIPWAY_ERROR_MISMATCH,
+        fmt::format("libslipway here is of version {}, that of rank 0 of version {}: start all ranks with "
+                    "the same installation",
+                    own, first));
+  });
 }
 
 void Job::Configure(const char* config) {
-  checkpoints_ =
-      std::make_unique<Checkpoints>(CheckpointSettings(config != nullptr ? config : Variable("SLIPWAY_CONFIG")));
+  settings_ = ReadSettings(config);
+  watch_.Configure(settings_.watch);
+  checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
-  if (communicator_->rank() == 0) metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+  if (rank() == 0) metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+}
+
+SelectionSettings Job::Selection(const Placement& placement) const try {
+  auto table = AlgorithmTable::Default(placement);
+  if (const auto file = Variable("SLIPWAY_ALGORITHM_TABLE"); !file.empty()) {
+    table = table.WithTuned(ReadFile(file), file, placement);
+  }
+  return {table.With(settings_.algorithms).With(Variable("SLIPWAY_ALGORITHMS")), settings_.canonical};
+} catch (const Error& error) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is wrong: {}", error.what()));
 }
 
 bool Job::InItsOwnProcess() const { return ::getpid() == process_; }
+
+Group* Job::FindGroup(int number) {
+  const auto found = groups_.find(number);
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+Group& Job::GroupOf(int number) {
+  if (!groups_.contains(number)) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("there is no group {}: call slipway_group_create", number));
+  }
+  if (auto* group = FindGroup(number)) return *group;
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("rank {} is not in group {}", rank(), number));
+}
+
+int Job::MakeGroup(std::span<const int> ranks) {
+  auto part = communicator().Subgroup(ranks, NewWaiter(false));
+  auto group = part != nullptr ? NewGroup(std::move(part)) : nullptr;
+  if (group != nullptr) group->SetSelection(Selection(group->placement()));
+  groups_[next_group_] = std::move(group);
+  return next_group_++;
+}
+
+void Job::FreeGroup(int number) {
+  communicator().Barrier();
+  groups_.erase(number);
+}
+
+Team& Job::TeamOf(const std::string& name) {
+  const auto found = teams_.find(name);
+  if (found == teams_.end()) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' is not registered: call slipway_register", name));
+  }
+  return *found->second;
+}
+
+void Job::MakeTeam(TeamParts parts) {
+  auto& group = all();
+  auto own = std::make_unique<Group>(communicator().Duplicate(communicator().waiter()), group.topology(), memory_);
+  own->SetSelection(group.selection());
+  const bool threads = mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE;
+  const auto name = parts.name;
+  teams_.emplace(
+      name, std::make_unique<Team>(std::move(parts), std::move(own), threads ? Progress::kThread : Progress::kCaller,
+                                   watch_, settings_.trace));
+}
+
+void Job::ForgetTeam(const std::string& name) {
+  TeamOf(name).Drain();
+  communicator().Barrier();
+  teams_.erase(name);
+}
+
+void Job::BeginInput() { input_start_ = StepTrace::Clock::now(); }
+
+void Job::EndInput() {
+  if (!input_start_) throw RuntimeError(SLIPWAY_ERROR_STATE, "call slipway_input_begin first");
+  const auto end = StepTrace::Clock::now();
+  for (auto& [name, team] : teams_) team->trace().AddInput(*input_start_, end);
+  input_start_.reset();
+}
+
+void Job::Leave() {
+  OnAllRanks(communicator(), [&] {
+    for (const auto& [name, team] : teams_) {
+      if (team->InFlight()) {
+        throw RuntimeError(SLIPWAY_ERROR_STATE,
+                           fmt::format("team '{}' has a step in flight: call slipway_wait first", name));
+      }
+    }
+  });
+  for (auto& [name, team] : teams_) team->Drain();
+  Report();
+  communicator().Barrier();
+  watch_.Finished();
+}
+
+void Job::Report() {
+  const auto attempt = communicator().BroadcastText(settings_.attempt_folder, 0);
+  if (attempt.empty() || teams_.empty()) return;
+  const std::filesystem::path folder(attempt);
+  std::vector<StepTrace*> traces;
+  std::vector<Span> spans;
+  for (auto& [name, team] : teams_) {
+    traces.push_back(&team->trace());
+    const auto more = team->trace().TakeSpans();
+    spans.insert(spans.end(), more.begin(), more.end());
+  }
+  const auto placement = all().placement();
+  Json facts{{"version", Version()},
+             {"ranks", placement.ranks},
+             {"nodes", placement.nodes},
+             {"shared_memory", placement.shared_memory},
+             {"algorithms", all().selection().table.ToText()},
+             {"canonical", settings_.canonical},
+             {"bucket_bytes", settings_.gradients.bucket_bytes}};
+  WriteCommunicationReport(folder / "comm.json", std::move(facts), traces, communicator());
+  if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());
+}
 
 }  // namespace slipway::runtime

@@ -5,45 +5,89 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
 #include "runtime/exchange/team.h"
-#include "runtime/group/communicator.h"
+#include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
 #include "runtime/report/metrics_file.h"
 #include "runtime/stop/stop_file.h"
+#include "runtime/watch/watch.h"
 
 namespace slipway::runtime {
 
 class Job {
  public:
-  /// `config`: JSON text, or null to read SLIPWAY_CONFIG.
-  /// Errors: RuntimeError: malformed configuration or files, the same on all ranks; MPI.
+  /// `config`: JSON text, or null to read SLIPWAY_CONFIG. Collective.
+  /// Errors: RuntimeError: malformed configuration or files, another version of this library on another rank, the same
+  /// on all ranks; MPI.
   explicit Job(const char* config);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   /// False in a child made by fork(), where MPI must not be touched.
   bool InItsOwnProcess() const;
+  /// After an error that leaves ranks in different places: nobody waits for anybody any more.
+  void Abandon() { abandoned_ = true; }
+  bool abandoned() const { return abandoned_; }
+  /// Ends what is in flight and writes comm.json. Collective.
+  /// Errors: RuntimeError(STATE) on all ranks when a step of a team is begun and not waited for.
+  void Leave();
 
-  Communicator& communicator() { return *communicator_; }
+  int rank() { return all().rank(); }
+  Group& all() { return *groups_.at(SLIPWAY_ALL); }
+  Communicator& communicator() { return all().communicator(); }
+  int local_rank() const { return local_rank_; }
+  Watch& watch() { return watch_; }
+  ProcessMemory& memory() { return memory_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
-  std::map<std::string, Team>& teams() { return teams_; }
+
+  /// A group, or an error when there is none of that number, or this rank is outside.
+  Group& GroupOf(int number);
+  /// Null for a group that this rank is outside of, or that is not there.
+  Group* FindGroup(int number);
+  bool HasGroup(int number) const { return groups_.contains(number); }
+  int MakeGroup(std::span<const int> ranks);
+  void FreeGroup(int number);
+
+  Team& TeamOf(const std::string& name);
+  bool HasTeam(const std::string& name) const { return teams_.contains(name); }
+  void MakeTeam(TeamParts parts);
+  void ForgetTeam(const std::string& name);
+  const TeamSettings& default_settings() const { return settings_.gradients; }
+
+  void BeginInput();
+  void EndInput();
 
  private:
   void Join();
+  void JoinWatch();
+  void RequireSameVersion();
   void Configure(const char* config);
+  SelectionSettings Selection(const Placement& placement) const;
+  std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
+  Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
+  void Report();
 
   pid_t process_;
+  bool abandoned_ = false;
   MpiLibrary mpi_;  // outlives all that communicates
-  std::unique_ptr<Communicator> communicator_;
+  Watch watch_{WatchSettings()};
+  ProcessMemory memory_;
+  JobSettings settings_;
+  int local_rank_ = 0;
+  std::map<int, std::unique_ptr<Group>> groups_;  ///< null: this rank is outside
+  int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
   std::unique_ptr<MetricsFile> metrics_;
-  std::map<std::string, Team> teams_;
+  std::map<std::string, std::unique_ptr<Team>> teams_;
+  std::optional<StepTrace::Clock::time_point> input_start_;
 };
 
 }  // namespace slipway::runtime

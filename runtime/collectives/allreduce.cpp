@@ -1,104 +1,84 @@
 #include "runtime/collectives/allreduce.h"
 
-#include <algorithm>
-#include <concepts>
-#include <vector>
+#include "runtime/collectives/between_ranks.h"
+#include "runtime/collectives/mpi_allreduce.h"
 
 namespace slipway::runtime {
 namespace {
 
-/// Elements reduced by one call: MPI counts are ints, and the scratch slice stays small.
-constexpr std::int64_t kPiece = std::int64_t{1} << 26;
-
-MPI_Datatype MpiType(slipway_dtype dtype) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32: return MPI_FLOAT;
-    case SLIPWAY_FLOAT64: return MPI_DOUBLE;
-    case SLIPWAY_INT32: return MPI_INT32_T;
-    case SLIPWAY_INT64: return MPI_INT64_T;
-  }
-  return MPI_DATATYPE_NULL;
+SharedMessage ForNode(const AllreduceMessage& message, const Group& group) {
+  return {message.pieces, message.reduction, message.tag, group.size(), message.view};
 }
 
-MPI_Op MpiOp(slipway_op op) {
-  switch (op) {
-    case SLIPWAY_MIN: return MPI_MIN;
-    case SLIPWAY_MAX: return MPI_MAX;
-    case SLIPWAY_SUM:
-    case SLIPWAY_MEAN: return MPI_SUM;
-  }
-  return MPI_OP_NULL;
-}
-
-template <class Number>
-void DivideAs(void* data, std::int64_t count, int by) {
-  auto* values = static_cast<Number*>(data);
-  if constexpr (std::floating_point<Number>) {
-    const Number factor = Number(1) / static_cast<Number>(by);
-    for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) values[i] /= static_cast<Number>(by);
+void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Reduction& reduction, Group& group,
+                  PointToPoint& members) {
+  switch (algorithm) {
+    case Algorithm::kRecursiveDoubling: return AllreduceByRecursiveDoubling(data, count, reduction, members);
+    case Algorithm::kRing: return AllreduceByRing(data, count, reduction, members);
+    case Algorithm::kRabenseifner: return AllreduceByRabenseifner(data, count, reduction, members);
+    case Algorithm::kTorus: return AllreduceByTorus(data, count, reduction, members);
+    case Algorithm::kMpi:
+      if (MpiCanReduce(reduction.dtype) && members.size() == group.size()) {
+        return AllreduceByMpi(data, count, reduction, group.communicator());
+      }
+      [[fallthrough]];
+    case Algorithm::kShared:
+    case Algorithm::kPairwise: return AllreducePairwise(data, count, reduction, members);
   }
 }
 
-void Divide(void* data, std::int64_t count, slipway_dtype dtype, int by) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32: return DivideAs<float>(data, count, by);
-    case SLIPWAY_FLOAT64: return DivideAs<double>(data, count, by);
-    case SLIPWAY_INT32: return DivideAs<std::int32_t>(data, count, by);
-    case SLIPWAY_INT64: return DivideAs<std::int64_t>(data, count, by);
-  }
+/// Calls `action(data, count)` with the message as one consecutive buffer.
+template <class Action>
+void AsOneBuffer(const AllreduceMessage& message, Group& group, Action action) {
+  const auto count = CountOf(message.pieces);
+  if (message.pieces.size() == 1) return action(message.pieces.front().data, count);
+  const auto element = SizeOf(message.reduction.dtype);
+  char* buffer = group.Scratch(static_cast<std::size_t>(count) * element);
+  Gather(message.pieces, {0, count}, element, buffer);
+  action(buffer, count);
+  Scatter(message.pieces, {0, count}, element, buffer);
 }
 
-/// How `count` elements are dealt to the ranks: equal slices, the first ones one longer.
-struct Slices {
-  std::vector<int> counts;
-  std::vector<int> offsets;
-
-  Slices(std::int64_t count, int ranks) {
-    int offset = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-      counts.push_back(static_cast<int>(count / ranks + (rank < count % ranks ? 1 : 0)));
-      offsets.push_back(offset);
-      offset += counts.back();
-    }
+/// Within each node by shared memory, between the leaders by messages.
+void Hierarchical(Algorithm algorithm, const AllreduceMessage& message, Group& group) {
+  auto& channel = *group.channel();
+  const auto in_node = ForNode(message, group);
+  SharedReduce(channel, in_node, group.memory().pool);
+  if (group.topology().local_rank == 0) {
+    auto sum = message.reduction;
+    if (sum.op == SLIPWAY_MEAN) sum.op = SLIPWAY_SUM;
+    AsOneBuffer(message, group, [&](char* data, std::int64_t count) {
+      BetweenRanks(algorithm, data, count, sum, group, group.leaders());
+      Finish(message.reduction, data, count, group.size());
+    });
   }
-};
+  SharedBroadcast(channel, in_node, group.memory().pool);
+}
 
-void AllreducePiece(char* data, std::int64_t count, slipway_dtype dtype, slipway_op op, Communicator& group) {
-  const Slices slices(count, group.size());
-  const int own = slices.counts[static_cast<std::size_t>(group.rank())];
-  std::vector<char> slice(std::max<std::size_t>(1, static_cast<std::size_t>(own) * SizeOf(dtype)));
-  const auto type = MpiType(dtype);
-  CheckMpi(MPI_Reduce_scatter(data, slice.data(), slices.counts.data(), type, MpiOp(op), group.handle()),
-           "MPI_Reduce_scatter");
-  if (op == SLIPWAY_MEAN) Divide(slice.data(), own, dtype, group.size());
-  CheckMpi(
-      MPI_Allgatherv(slice.data(), own, type, data, slices.counts.data(), slices.offsets.data(), type, group.handle()),
-      "MPI_Allgatherv");
+Choice Choose(const AllreduceMessage& message, Group& group) {
+  const auto bytes = CountOf(message.pieces) * static_cast<std::int64_t>(SizeOf(message.reduction.dtype));
+  const bool one_node = group.channel() != nullptr && group.topology().nodes() == 1;
+  if (group.selection().canonical) return {one_node ? Algorithm::kShared : Algorithm::kPairwise, false};
+  return group.selection().table.Select(bytes);
 }
 
 }  // namespace
 
-std::size_t SizeOf(slipway_dtype dtype) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32:
-    case SLIPWAY_INT32: return 4;
-    case SLIPWAY_FLOAT64:
-    case SLIPWAY_INT64: return 8;
+void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& group) {
+  if (group.alone()) return;
+  const bool has_channel = group.channel() != nullptr;
+  if (choice.algorithm == Algorithm::kShared && has_channel && group.topology().nodes() == 1) {
+    return SharedAllreduce(*group.channel(), ForNode(message, group), group.memory().pool);
   }
-  return 0;
+  if (choice.hierarchical && has_channel) return Hierarchical(choice.algorithm, message, group);
+  AsOneBuffer(message, group, [&](char* data, std::int64_t count) {
+    BetweenRanks(choice.algorithm, data, count, message.reduction, group, group.members());
+  });
 }
 
-void Allreduce(void* data, std::int64_t count, slipway_dtype dtype, slipway_op op, Communicator& communicator) {
-  if (communicator.size() == 1) return;
-  auto* at = static_cast<char*>(data);
-  while (count > 0) {
-    const auto piece = std::min(count, kPiece);
-    AllreducePiece(at, piece, dtype, op, communicator);
-    at += static_cast<std::size_t>(piece) * SizeOf(dtype);
-    count -= piece;
-  }
+void Allreduce(const AllreduceMessage& message, Group& group) {
+  if (group.alone() || CountOf(message.pieces) == 0) return;
+  AllreduceBy(Choose(message, group), message, group);
 }
 
 }  // namespace slipway::runtime

@@ -1,22 +1,28 @@
-/// Allreduce that gives the same bits on every rank, by construction.
+/// Allreduce: one message, by the algorithm that the group's table names for its size.
 #pragma once
 
-#include <cstdint>
-
-#include "runtime/group/communicator.h"
+#include "runtime/collectives/pieces.h"
+#include "runtime/collectives/reduction.h"
+#include "runtime/collectives/shared_memory.h"
+#include "runtime/group/group.h"
 
 namespace slipway::runtime {
 
-/// Bytes of one element; 0 for a value that is no dtype.
-std::size_t SizeOf(slipway_dtype dtype);
-
-/// Combines `count` elements over all ranks, in place.
+/// Combines a message over all ranks of the group, in place. Collective; the same pieces' counts on every rank.
 ///
-/// Way:    reduce-scatter, so that each element is combined on exactly one rank, then allgather of the slices. MPI's
-///         own allreduce may combine in a different order on each rank, and then the replicas drift apart.
-/// Cost:   as Rabenseifner's allreduce: each rank sends 2(P-1)/P of the buffer's bytes. A scratch slice of 1/P.
-/// Result: the same bits on all ranks. kMean: the sum times 1/P for floats; for integers the quotient, rounded to zero.
-/// Errors: RuntimeError(SLIPWAY_ERROR_MPI).
-void Allreduce(void* data, std::int64_t count, slipway_dtype dtype, slipway_op op, Communicator& communicator);
+/// Result: the same bits on all ranks and in every run with the same ranks, placement, table and sizes; with a
+/// canonical
+///         selection also whatever the placement.
+/// Errors: RuntimeError: MPI, STALLED, MISMATCH.
+struct AllreduceMessage {
+  Pieces pieces;
+  Reduction reduction;
+  std::uint32_t tag = 0;
+  const SharedView* view = nullptr;
+};
+void Allreduce(const AllreduceMessage& message, Group& group);
+
+/// The same for one piece, by a named algorithm whatever the table says.
+void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& group);
 
 }  // namespace slipway::runtime

@@ -1,40 +1,357 @@
 #include "runtime/exchange/team.h"
 
-#include "runtime/collectives/allreduce.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/collectives/slices.h"
+#include "runtime/status.h"
 
 namespace slipway::runtime {
+namespace {
 
-std::vector<Team::Run> Team::OneForEach(const std::vector<TensorInfo>& tensors) {
-  std::vector<Run> runs;
-  for (const auto& tensor : tensors) {
-    if (tensor.count() > 0) runs.push_back({tensor.data, tensor.count(), tensor.dtype});
-  }
-  return runs;
+using Clock = StepTrace::Clock;
+
+}  // namespace
+
+Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace)
+    : parts_(std::move(parts)),
+      group_(std::move(group)),
+      control_(group_->communicator().Duplicate(group_->communicator().waiter())),
+      watch_(watch),
+      progress_(progress),
+      board_number_(watch.AddTeam(parts_.name)),
+      trace_(parts_.name, trace) {
+  Build();
 }
 
-std::vector<Team::Run> Team::Joined(const std::vector<Run>& runs) {
-  std::vector<Run> joined;
-  const void* end = nullptr;
-  for (const auto& run : runs) {
-    if (!joined.empty() && joined.back().dtype == run.dtype && run.data == end) {
-      joined.back().count += run.count;
+Team::~Team() { StopThread(); }
+
+void Team::StopThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  stop_ = false;
+}
+
+void Team::Configure(const TeamSettings& settings) {
+  if (pass_ > 0 || InFlight()) throw RuntimeError(SLIPWAY_ERROR_STATE, "the team has made steps already");
+  StopThread();
+  parts_.settings = settings;
+  Build();
+}
+
+void Team::Build() {
+  const auto& settings = parts_.settings;
+  sync_first_ = settings.sync_first.Of(parts_.total_steps, "sync_first");
+  sync_last_ = settings.sync_last.Of(parts_.total_steps, "sync_last");
+  if (sync_last_ > 0 && parts_.total_steps == 0) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       "sync_last needs the number of all steps, which slipway_register was not told");
+  }
+  // One slot for each step that is on its way, and one that is being filled.
+  slots_ = settings.lag > 0 ? settings.lag + 1 : 0;
+  const auto plans = PlanBuckets(parts_.tensors, settings.bucket_bytes);
+  bucket_of_.assign(parts_.tensors.size(), -1);
+  buckets_.clear();
+  for (const auto& plan : plans) {
+    for (const int tensor : plan.tensors)
+      bucket_of_[static_cast<std::size_t>(tensor)] = static_cast<int>(buckets_.size());
+    buckets_.emplace_back(plan, parts_.tensors, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1),
+                          *group_);
+  }
+  submitted_.assign(parts_.tensors.size(), 0);
+  waiting_.assign(buckets_.size(), 0);
+  if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
+}
+
+bool Team::Delayed(std::int64_t step) const {
+  return parts_.settings.lag > 0 && step >= sync_first_ && (sync_last_ == 0 || step < parts_.total_steps - sync_last_);
+}
+
+bool Team::InFlight() const {
+  const std::lock_guard lock(mutex_);
+  return submitted_count_ > 0;
+}
+
+// Steps, from the program's side.
+
+void Team::StartStep() {
+  if (std::exchange(started_, true)) return;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) waiting_[i] = static_cast<int>(buckets_[i].plan().tensors.size());
+  ready_ = 0;
+  first_bad_ = parts_.tensors.size();
+  // With a slot for each step that may be pending, step modulo slots is free.
+  current_ = {step_, Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt, 0};
+  if (!buckets_.empty()) queue_.push_back(current_);
+}
+
+void Team::Submit(int index) {
+  std::unique_lock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  if (index < 0 || index >= static_cast<int>(submitted_.size())) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("team '{}' has no tensor {}: it has {}", parts_.name, index, submitted_.size()));
+  }
+  if (submitted_[static_cast<std::size_t>(index)] != 0) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       fmt::format("tensor '{}' was submitted already in this step: call slipway_wait",
+                                   parts_.tensors[static_cast<std::size_t>(index)].name));
+  }
+  Count(index);
+  if (Exchanges()) changed_.notify_all();
+}
+
+void Team::Count(int index) {
+  submitted_[static_cast<std::size_t>(index)] = 1;
+  ++submitted_count_;
+  if (!Exchanges()) return;
+  StartStep();
+  if (parts_.settings.check_finite) CheckFinite(index);
+  const int bucket = bucket_of_[static_cast<std::size_t>(index)];
+  if (bucket < 0 || --waiting_[static_cast<std::size_t>(bucket)] > 0) return;
+  // In a fixed order: a bucket waits for those before it. What is delayed leaves the tensors here.
+  while (ready_ < buckets_.size() && waiting_[ready_] == 0) {
+    if (current_.slot) buckets_[ready_].CopyIn(*current_.slot);
+    ++ready_;
+  }
+}
+
+void Team::CheckFinite(int index) {
+  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
+  if (AllFinite(tensor.data, tensor.count(), tensor.dtype)) return;
+  first_bad_ = std::min(first_bad_, static_cast<std::size_t>(index));
+}
+
+void Team::Wait() {
+  const auto start = Clock::now();
+  const Watch::Operation operation(watch_, Activity::kGradients, board_number_);
+  std::unique_lock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+    if (submitted_[i] == 0) Count(static_cast<int>(i));
+  }
+  delivered_ = false;
+  const bool exchanges = Exchanges();
+  if (exchanges) {
+    StartStep();
+    if (current_.slot) pending_.push_back(current_);
+    TakeOver(lock, current_.slot ? step_ - parts_.settings.lag : step_);
+    lock.unlock();  // the thread goes on with what is delayed
+    RequireFinite();
+    Deliver();
+    lock.lock();
+    ++step_;
+    watch_.StepDone();
+  }
+  ++pass_;
+  std::fill(submitted_.begin(), submitted_.end(), 0);
+  submitted_count_ = 0;
+  started_ = false;
+  lock.unlock();
+  changed_.notify_all();
+  if (exchanges && trace_.EndStep(start, step_)) {
+    const auto line = trace_.Line(*control_);
+    if (!line.empty()) std::fputs(line.c_str(), stderr);
+  }
+}
+
+// The exchange, from either thread.
+
+bool Team::HasWork() const {
+  if (queue_.empty()) return false;
+  const auto& step = queue_.front();
+  const bool current = started_ && step.number == step_;
+  return step.done < (current ? ready_ : buckets_.size());
+}
+
+void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner) {
+  auto& bucket = buckets_[queue_.front().done];
+  const auto slot = queue_.front().slot;
+  const auto number = queue_.front().number;
+  exchanging_ = true;
+  lock.unlock();
+  const auto start = Clock::now();
+  std::exception_ptr failure;
+  try {
+    group_->communicator().waiter().SetManner(manner);
+    bucket.Exchange(slot, *group_);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  trace_.AddExchange(start, Clock::now(), number, manner == Waiter::Manner::kBackground);
+  lock.lock();
+  exchanging_ = false;
+  failure_ = failure;
+  if (++queue_.front().done == buckets_.size()) queue_.pop_front();
+  changed_.notify_all();
+}
+
+/// The calling thread exchanges what is left up to `last_step`, in the manner of one that has nothing else to do. Newer
+/// steps are left to the team's thread: when it does them is different on each rank.
+void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) {
+  caller_takes_over_ = true;
+  while (!failure_ && !queue_.empty() && queue_.front().number <= last_step) {
+    if (exchanging_) {
+      changed_.wait(lock);
     } else {
-      joined.push_back(run);
+      ExchangeNext(lock, Waiter::Manner::kForeground);
     }
-    end = static_cast<const char*>(run.data) + static_cast<std::size_t>(run.count) * SizeOf(run.dtype);
   }
-  return joined;
+  caller_takes_over_ = false;
+  changed_.notify_all();
+  if (failure_) std::rethrow_exception(failure_);
 }
 
-Team::Team(const std::vector<TensorInfo>& tensors, Communicator& communicator)
-    : runs_(OneForEach(tensors)), communicator_(communicator) {
-  // Where memory lies is each rank's own affair: reduce as one only where all ranks can.
-  auto joined = Joined(runs_);
-  if (communicator_.Max(joined.size()) == 1) runs_ = std::move(joined);
+void Team::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return stop_ || (HasWork() && !failure_ && !caller_takes_over_ && !exchanging_); });
+    if (stop_) return;
+    ExchangeNext(lock, Waiter::Manner::kBackground);
+  }
 }
 
-void Team::ExchangeMean() {
-  for (const auto& run : runs_) Allreduce(run.data, run.count, run.dtype, SLIPWAY_MEAN, communicator_);
+void Team::Drain() {
+  std::unique_lock lock(mutex_);
+  TakeOver(lock, step_ - 1);
+}
+
+// Results.
+
+void Team::RequireFinite() {
+  if (!parts_.settings.check_finite) return;
+  const auto firsts = AllgatherValues(*control_, static_cast<std::uint64_t>(first_bad_));
+  for (std::size_t rank = 0; rank < firsts.size(); ++rank) {
+    if (firsts[rank] == parts_.tensors.size()) continue;
+    const auto message = fmt::format("rank {}: tensor '{}' of team '{}' holds NaN or infinity at step {}", rank,
+                                     parts_.tensors[firsts[rank]].name, parts_.name, step_);
+    watch_.Report("not_finite", message, {static_cast<int>(rank)});
+    throw RuntimeError(SLIPWAY_ERROR_NOT_FINITE, message);
+  }
+}
+
+void Team::Deliver() {
+  delivered_ = true;
+  if (current_.slot) {
+    DeliverDelayed();
+  } else {
+    AddPending();
+  }
+  if (delivered_) FinishValues();
+}
+
+void Team::DeliverDelayed() {
+  if (pending_.front().number > step_ - parts_.settings.lag) {
+    delivered_ = false;
+    return Zero();
+  }
+  for (auto& bucket : buckets_) bucket.CopyOut(*pending_.front().slot, false);
+  pending_.pop_front();
+}
+
+/// After the last delayed step: what is still on its way is applied with the first synchronous one, so that every
+/// gradient counts once.
+void Team::AddPending() {
+  while (!pending_.empty()) {
+    for (auto& bucket : buckets_) bucket.CopyOut(*pending_.front().slot, true);
+    pending_.pop_front();
+  }
+}
+
+void Team::Zero() {
+  for (const auto& tensor : parts_.tensors) {
+    if (tensor.count() > 0) std::memset(tensor.data, 0, tensor.bytes());
+  }
+}
+
+/// The quotient by the passes, and clipping.
+void Team::FinishValues() {
+  const auto& settings = parts_.settings;
+  double factor = settings.op == SLIPWAY_MEAN ? 1.0 / settings.accumulate : 1.0;
+  if (settings.clip_norm > 0) {
+    norm_ = GlobalNorm() * factor;
+    if (std::isfinite(norm_) && norm_ > settings.clip_norm) factor *= settings.clip_norm / norm_;
+  }
+  if (factor == 1) return;
+  for (const auto& tensor : parts_.tensors) Scale(tensor.data, tensor.count(), tensor.dtype, factor);
+}
+
+/// All ranks hold the same values: each adds up the squares of its share, and only those sums travel.
+double Team::GlobalNorm() {
+  double sum = 0;
+  for (const auto& bucket : buckets_) {
+    ForEachPart(bucket.tensors(), SliceOf(bucket.plan().count, group_->size(), group_->rank()), [&](const Part& part) {
+      const char* data = bucket.tensors()[part.piece].data + static_cast<std::size_t>(part.offset) * bucket.element();
+      sum += SumOfSquares(data, part.count, bucket.plan().dtype);
+    });
+  }
+  double total = 0;
+  for (const double part : AllgatherValues(*control_, sum)) total += part;
+  return std::sqrt(total);
+}
+
+// State.
+
+namespace {
+
+struct StateHeader {
+  std::uint64_t magic = 0x31657461747377u;  // "wstate1"
+  std::int64_t step = 0;
+  std::int64_t pending = 0;
+  std::int64_t bytes = 0;  ///< of one step's gradients as they travel
+};
+
+}  // namespace
+
+std::vector<char> Team::SaveState() {
+  Drain();
+  StateHeader header{.step = step_, .pending = static_cast<std::int64_t>(pending_.size())};
+  std::vector<char> state(sizeof header);
+  for (const auto& step : pending_) {
+    for (auto& bucket : buckets_) {
+      const auto bytes = bucket.SlotBytes(*step.slot);
+      state.insert(state.end(), bytes.begin(), bytes.end());
+    }
+  }
+  if (header.pending > 0) header.bytes = static_cast<std::int64_t>(state.size() - sizeof header) / header.pending;
+  std::memcpy(state.data(), &header, sizeof header);
+  return state;
+}
+
+void Team::LoadState(std::span<const char> state) {
+  StateHeader header;
+  const auto expected = header.magic;
+  if (state.size() >= sizeof header) std::memcpy(&header, state.data(), sizeof header);
+  std::int64_t bytes = 0;
+  if (slots_ > 0) {
+    for (auto& bucket : buckets_) bytes += static_cast<std::int64_t>(bucket.SlotBytes(0).size());
+  }
+  const bool fits = state.size() >= sizeof header && header.magic == expected && header.step >= 0 &&
+                    header.pending >= 0 && header.pending <= parts_.settings.lag &&
+                    (header.pending == 0 || header.bytes == bytes) &&
+                    state.size() == sizeof header + static_cast<std::size_t>(header.pending * bytes);
+  if (!fits) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("this is no state of team '{}' with these tensors and settings", parts_.name));
+  }
+  if (pass_ > 0 || InFlight()) throw RuntimeError(SLIPWAY_ERROR_STATE, "the team has made steps already");
+  step_ = header.step;
+  const char* from = state.data() + sizeof header;
+  for (auto number = step_ - header.pending; number < step_; ++number) {
+    const auto slot = static_cast<int>(number % slots_);
+    for (auto& bucket : buckets_) {
+      const auto room = bucket.SlotBytes(slot);
+      std::memcpy(room.data(), from, room.size());
+      from += room.size();
+    }
+    pending_.push_back({number, slot, buckets_.size()});
+  }
 }
 
 }  // namespace slipway::runtime

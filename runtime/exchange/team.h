@@ -1,34 +1,128 @@
-/// A team: a named set of tensors, exchanged together.
+/// A team: a named set of tensors, exchanged together step by step, with its own messages, queue and thread.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <vector>
 
-#include "runtime/exchange/tensors.h"
+#include "runtime/exchange/bucket_exchange.h"
+#include "runtime/exchange/settings.h"
+#include "runtime/group/group.h"
+#include "runtime/trace/step_trace.h"
+#include "runtime/watch/watch.h"
 
 namespace slipway::runtime {
 
+/// Whether a thread of the team's own may use MPI.
+enum class Progress { kThread, kCaller };
+
+/// What a team is made of.
+struct TeamParts {
+  std::string name;
+  std::vector<TensorInfo> tensors;  ///< the same list on every rank (RequireSameCall)
+  std::int64_t total_steps = 0;
+  TeamSettings settings;
+};
+
 class Team {
  public:
-  /// `tensors`: the same list on every rank (RequireSameCall). Collective.
-  Team(const std::vector<TensorInfo>& tensors, Communicator& communicator);
+  /// `group`: for this team alone. Collective. Errors: RuntimeError(ARGUMENT), and those of the group.
+  Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace);
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  /// Waits for the bucket that is being exchanged; drops the rest.
+  ~Team();
 
-  /// Mean over all ranks, in place; the same bits on every rank. Collective.
-  /// Tensors that lie one behind the other in memory are reduced as one; otherwise each is reduced by itself.
-  void ExchangeMean();
+  /// Before the first step. Collective.
+  void Configure(const TeamSettings& settings);
+  const TeamSettings& settings() const { return parts_.settings; }
+
+  /// Tensor `index` may be exchanged. Any thread. Errors: RuntimeError: ARGUMENT; STATE when it was submitted already.
+  void Submit(int index);
+  /// Submits what was not and completes the step. Collective. Errors: NOT_FINITE, and those of the group; then the team
+  /// cannot be used again.
+  void Wait();
+
+  bool delivered() const { return delivered_; }
+  double norm() const { return norm_; }
+  /// True between the first Submit() of a step and its Wait().
+  bool InFlight() const;
+  /// Waits for the exchanges of delayed gradients. Collective.
+  void Drain();
+
+  /// Step count and delayed gradients, after Drain(). The same bits on every rank.
+  std::vector<char> SaveState();
+  void LoadState(std::span<const char> state);
+
+  StepTrace& trace() { return trace_; }
 
  private:
-  struct Run {
-    void* data;
-    std::int64_t count;
-    slipway_dtype dtype;
+  /// Where one step's gradients are on their way.
+  struct Step {
+    std::int64_t number = 0;
+    std::optional<int> slot;  ///< delayed; else the tensors themselves
+    std::size_t done = 0;     ///< buckets exchanged
   };
 
-  static std::vector<Run> OneForEach(const std::vector<TensorInfo>& tensors);
-  static std::vector<Run> Joined(const std::vector<Run>& runs);
+  void Build();
+  bool Delayed(std::int64_t step) const;
+  bool Exchanges() const { return (pass_ + 1) % parts_.settings.accumulate == 0; }
+  void StartStep();
+  void Count(int index);
+  bool HasWork() const;
+  void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
+  void TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step);
+  void Run();
+  void StopThread();
 
-  std::vector<Run> runs_;
-  Communicator& communicator_;
+  void CheckFinite(int index);
+  void RequireFinite();
+  void Deliver();
+  void DeliverDelayed();
+  void AddPending();
+  void FinishValues();
+  double GlobalNorm();
+  void Zero();
+
+  TeamParts parts_;
+  std::unique_ptr<Group> group_;
+  std::unique_ptr<Communicator> control_;  ///< for what the program's thread agrees on while buckets are on their way
+  Watch& watch_;
+  Progress progress_;
+  std::uint32_t board_number_;
+  std::vector<int> bucket_of_;  ///< by tensor; -1: empty
+  std::vector<BucketExchange> buckets_;
+  int slots_ = 0;
+  std::int64_t sync_first_ = 0;
+  std::int64_t sync_last_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t pass_ = 0;  ///< calls of Wait()
+  std::int64_t step_ = 0;  ///< exchanges begun
+  std::vector<char> submitted_;
+  int submitted_count_ = 0;
+  std::vector<int> waiting_;   ///< by bucket: tensors of this step not submitted yet
+  std::size_t ready_ = 0;      ///< buckets of this step, from the first, whose tensors are all here
+  Step current_;               ///< the one that is submitted
+  std::size_t first_bad_ = 0;  ///< the first tensor of it that is not finite
+  std::deque<Step> queue_;     ///< steps not exchanged completely, oldest first; the last may be the current one
+  std::deque<Step> pending_;   ///< delayed steps not delivered, oldest first
+  bool exchanging_ = false;    ///< a thread is in a collective
+  bool caller_takes_over_ = false;
+  bool stop_ = false;
+  bool started_ = false;  ///< the current step has its place in the queue
+  std::exception_ptr failure_;
+  bool delivered_ = false;
+  double norm_ = 0;
+  StepTrace trace_;
+  std::thread thread_;
 };
 
 }  // namespace slipway::runtime

@@ -7,23 +7,13 @@
 #include <limits>
 #include <string_view>
 
-#include "runtime/collectives/allreduce.h"
+#include "runtime/collectives/reduction.h"
 #include "runtime/exchange/cpu_memory.h"
 #include "runtime/group/agreement.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
 namespace {
-
-std::string_view DtypeName(slipway_dtype dtype) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32: return "float32";
-    case SLIPWAY_FLOAT64: return "float64";
-    case SLIPWAY_INT32: return "int32";
-    case SLIPWAY_INT64: return "int64";
-  }
-  return "unknown";
-}
 
 RuntimeError ArgumentError(const std::string& message) { return {SLIPWAY_ERROR_ARGUMENT, message}; }
 
@@ -92,7 +82,7 @@ std::int64_t TensorInfo::count() const {
 std::size_t TensorInfo::bytes() const { return static_cast<std::size_t>(count()) * SizeOf(dtype); }
 
 std::string TensorInfo::Describe() const {
-  return fmt::format("{} {} [{}]", name, DtypeName(dtype), fmt::join(shape, ", "));
+  return fmt::format("{} {} [{}]", name, NameOf(dtype), fmt::join(shape, ", "));
 }
 
 std::vector<TensorInfo> TakeTensors(const slipway_tensor* tensors, int count) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "runtime/status.h"
 
@@ -11,35 +12,61 @@ namespace {
 /// MPI counts are ints.
 constexpr std::size_t kLargestCount = std::size_t{1} << 30;
 
-int LocalRankIn(MPI_Comm communicator, int rank) {
-  MPI_Comm node = MPI_COMM_NULL;
-  CheckMpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  int local = 0;
-  MPI_Comm_rank(node, &local);
-  MPI_Comm_free(&node);
-  return local;
-}
-
 }  // namespace
 
 void CheckMpi(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
+  int kind = MPI_SUCCESS;
   MPI_Error_string(code, text, &length);
+  MPI_Error_class(code, &kind);
+  if (kind == MPI_ERR_TRUNCATE) {
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, std::string(what) + ": another rank sent more than this one expects: " +
+                                                   "the ranks call with different sizes or in a different order");
+  }
   throw RuntimeError(SLIPWAY_ERROR_MPI, std::string(what) + " failed: " + text);
 }
 
-std::unique_ptr<Communicator> Communicator::Alone() { return std::unique_ptr<Communicator>(new Communicator()); }
+Communicator::Communicator(MPI_Comm communicator, std::vector<int> job_ranks, Waiter waiter)
+    : communicator_(communicator), job_ranks_(std::move(job_ranks)), waiter_(waiter) {
+  if (alone()) return;
+  CheckMpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_size(communicator_, &size_);
+}
 
-std::unique_ptr<Communicator> Communicator::DuplicateOf(MPI_Comm parent) {
-  std::unique_ptr<Communicator> made(new Communicator());
-  CheckMpi(MPI_Comm_dup(parent, &made->communicator_), "MPI_Comm_dup");
-  CheckMpi(MPI_Comm_set_errhandler(made->communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  MPI_Comm_rank(made->communicator_, &made->rank_);
-  MPI_Comm_size(made->communicator_, &made->size_);
-  made->local_rank_ = LocalRankIn(made->communicator_, made->rank_);
-  return made;
+std::unique_ptr<Communicator> Communicator::Alone(Waiter waiter) {
+  return std::unique_ptr<Communicator>(new Communicator(MPI_COMM_NULL, {0}, waiter));
+}
+
+std::unique_ptr<Communicator> Communicator::OfJob(MPI_Comm parent, Waiter waiter) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  CheckMpi(MPI_Comm_dup(parent, &copy), "MPI_Comm_dup");
+  int size = 1;
+  MPI_Comm_size(copy, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return std::unique_ptr<Communicator>(new Communicator(copy, std::move(ranks), waiter));
+}
+
+std::unique_ptr<Communicator> Communicator::Duplicate(Waiter waiter) const {
+  MPI_Comm copy = MPI_COMM_NULL;
+  if (!alone()) CheckMpi(MPI_Comm_dup(communicator_, &copy), "MPI_Comm_dup");
+  return std::unique_ptr<Communicator>(new Communicator(copy, job_ranks_, waiter));
+}
+
+std::unique_ptr<Communicator> Communicator::Subgroup(std::span<const int> ranks, Waiter waiter) const {
+  if (alone()) return Alone(waiter);
+  const auto place = std::find(ranks.begin(), ranks.end(), rank_);
+  MPI_Comm part = MPI_COMM_NULL;
+  CheckMpi(MPI_Comm_split(communicator_, place == ranks.end() ? MPI_UNDEFINED : 0,
+                          static_cast<int>(place - ranks.begin()), &part),
+           "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return nullptr;
+  std::vector<int> job_ranks;
+  for (const int rank : ranks) job_ranks.push_back(job_ranks_[static_cast<std::size_t>(rank)]);
+  return std::unique_ptr<Communicator>(new Communicator(part, std::move(job_ranks), waiter));
 }
 
 Communicator::~Communicator() {
@@ -48,8 +75,42 @@ Communicator::~Communicator() {
   if (!alone() && finalized == 0) MPI_Comm_free(&communicator_);
 }
 
+void Communicator::Complete(std::span<MPI_Request> requests, const std::function<std::vector<int>()>& missing,
+                            std::span<MPI_Status> statuses) {
+  int done = 0;
+  int code = MPI_SUCCESS;
+  const auto ready = [&] {
+    code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                       statuses.empty() ? MPI_STATUSES_IGNORE : statuses.data());
+    return done != 0 || code != MPI_SUCCESS;
+  };
+  const auto missing_in_job = [&] {
+    auto ranks = missing();
+    for (auto& rank : ranks) rank = job_ranks_[static_cast<std::size_t>(rank)];
+    return ranks;
+  };
+  waiter_.Until(ready, missing_in_job);
+  for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < statuses.size(); ++i) {
+    CheckMpi(statuses[i].MPI_ERROR == MPI_ERR_PENDING ? MPI_SUCCESS : statuses[i].MPI_ERROR, "a message");
+  }
+  CheckMpi(code, "a message");
+}
+
+void Communicator::CompleteWithAll(MPI_Request request) {
+  Complete({&request, 1}, [&] {
+    std::vector<int> others;
+    for (int rank = 0; rank < size_; ++rank) {
+      if (rank != rank_) others.push_back(rank);
+    }
+    return others;
+  });
+}
+
 void Communicator::Barrier() {
-  if (!alone()) CheckMpi(MPI_Barrier(communicator_), "MPI_Barrier");
+  if (alone()) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  CheckMpi(MPI_Ibarrier(communicator_, &request), "MPI_Ibarrier");
+  CompleteWithAll(request);
 }
 
 void Communicator::Broadcast(void* data, std::size_t bytes, int root) {
@@ -57,7 +118,9 @@ void Communicator::Broadcast(void* data, std::size_t bytes, int root) {
   auto* at = static_cast<char*>(data);
   while (bytes > 0) {
     const auto piece = std::min(bytes, kLargestCount);
-    CheckMpi(MPI_Bcast(at, static_cast<int>(piece), MPI_BYTE, root, communicator_), "MPI_Bcast");
+    MPI_Request request = MPI_REQUEST_NULL;
+    CheckMpi(MPI_Ibcast(at, static_cast<int>(piece), MPI_BYTE, root, communicator_, &request), "MPI_Ibcast");
+    CompleteWithAll(request);
     at += piece;
     bytes -= piece;
   }
@@ -72,10 +135,25 @@ std::string Communicator::BroadcastText(const std::string& text, int root) {
   return received;
 }
 
-std::uint64_t Communicator::Max(std::uint64_t value) {
-  if (!alone()) {
-    CheckMpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, communicator_), "MPI_Allreduce");
+std::vector<char> Communicator::Allgather(const void* data, std::size_t bytes) {
+  std::vector<char> all(bytes * static_cast<std::size_t>(size_));
+  if (alone()) {
+    std::copy_n(static_cast<const char*>(data), bytes, all.data());
+    return all;
   }
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto count = static_cast<int>(bytes);
+  CheckMpi(MPI_Iallgather(data, count, MPI_BYTE, all.data(), count, MPI_BYTE, communicator_, &request),
+           "MPI_Iallgather");
+  CompleteWithAll(request);
+  return all;
+}
+
+std::uint64_t Communicator::Max(std::uint64_t value) {
+  if (alone()) return value;
+  MPI_Request request = MPI_REQUEST_NULL;
+  CheckMpi(MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, communicator_, &request), "MPI_Iallreduce");
+  CompleteWithAll(request);
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace slipway::runtime {
@@ -20,7 +21,7 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-/// "ring", "hierarchical_ring", "shared", "mpi", ...
+/// "ring", "hierarchical_ring", "shared", "mpi", ...; there is no "hierarchical_shared".
 std::string NameOf(const Choice& choice);
 std::optional<Choice> ChoiceOf(std::string_view name);
 
@@ -51,25 +52,33 @@ class AlgorithmTable {
   /// What ships with Slipway.
   static AlgorithmTable Default(const Placement& placement, Network network = Network::kUnknown);
 
-  /// This table with ranges replaced by `text`: "recursive_doubling:0-8192;ring:8193-max", sizes in bytes or with a unit
-  /// (64KiB), "ring" alone for every size.
-  /// Errors: Error(kUsage) naming the piece: unknown algorithm (with the nearest name), bad range, overlapping ranges.
+  /// This table with ranges replaced by `text`: "recursive_doubling:0-8192;ring:8193-max", sizes in bytes or with a
+  /// unit (64KiB), "ring" alone for every size. Both ends belong to a range. Blank text changes nothing. Errors:
+  /// Error(kUsage) naming the piece: unknown algorithm (with the nearest name), bad range, overlapping ranges.
   AlgorithmTable With(std::string_view text) const;
 
   /// This table with the rules for `placement` of a file written by `slipway bench allreduce --tune`
   /// ({"schema":"slipway.algorithms/1","rules":[{"ranks":2,"nodes":1,"table":"shared:0-max"}]}); rules for another
-  /// placement do nothing. Errors: Error(kUsage) naming `origin`.
+  /// placement do nothing but are checked. Errors: Error(kUsage) naming `origin`.
   AlgorithmTable WithTuned(std::string_view json, const std::string& origin, const Placement& placement) const;
 
   /// For a message of `bytes` bytes. What needs shared memory where there is none, or is hierarchical on one node,
   /// becomes the nearest that works.
+  /// Cost: no allocation.
   Choice Select(std::int64_t bytes) const;
+  /// The same table with each choice as Select() gives it, for people.
+  AlgorithmTable Usable() const;
 
   /// The table in the syntax of With(); equal tables give equal text.
   std::string ToText() const;
   const std::vector<Range>& ranges() const { return ranges_; }
 
+  bool operator==(const AlgorithmTable&) const = default;
+
  private:
+  AlgorithmTable(const Placement& placement, std::vector<Range> ranges)
+      : placement_(placement), ranges_(std::move(ranges)) {}
+
   Placement placement_;
   std::vector<Range> ranges_;
 };

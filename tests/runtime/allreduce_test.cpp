@@ -16,7 +16,7 @@ namespace slipway::test {
 namespace {
 
 constexpr std::int64_t kSizes[] = {0, 1, 7, 4097, 100003};
-constexpr slipway_op kOps[] = {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX};
+constexpr slipway_op kOps[] = {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX, SLIPWAY_PRODUCT};
 
 template <class Number>
 constexpr slipway_dtype kDtype = SLIPWAY_FLOAT32;
@@ -33,11 +33,13 @@ std::int64_t ValueOf(int rank, std::int64_t index) { return (rank * 7919 + index
 template <class Number>
 Number Serial(slipway_op op, std::int64_t index, int ranks) {
   std::int64_t sum = 0;
+  std::int64_t product = 1;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (int rank = 0; rank < ranks; ++rank) {
     const auto value = ValueOf(rank, index);
     sum += value;
+    product *= value;
     least = std::min(least, value);
     most = std::max(most, value);
   }
@@ -45,6 +47,7 @@ Number Serial(slipway_op op, std::int64_t index, int ranks) {
     case SLIPWAY_MIN: return static_cast<Number>(least);
     case SLIPWAY_MAX: return static_cast<Number>(most);
     case SLIPWAY_MEAN: return static_cast<Number>(sum) / static_cast<Number>(ranks);
+    case SLIPWAY_PRODUCT: return static_cast<Number>(product);
     case SLIPWAY_SUM: break;
   }
   return static_cast<Number>(sum);
@@ -81,7 +84,8 @@ TYPED_TEST(Allreduce, GivesTheSerialResultForEveryOperationAndSize) {
   for (const auto op : kOps) {
     for (const auto size : kSizes) {
       auto values = this->Values(size);
-      ASSERT_EQ(slipway_allreduce(values.data(), size, kDtype<TypeParam>, op), SLIPWAY_OK) << slipway_error_message();
+      ASSERT_EQ(slipway_allreduce(values.data(), size, kDtype<TypeParam>, op, SLIPWAY_ALL), SLIPWAY_OK)
+          << slipway_error_message();
       EXPECT_EQ(this->WrongOnes(values, op), 0) << "operation " << op << ", " << size << " elements";
     }
   }
@@ -90,7 +94,7 @@ TYPED_TEST(Allreduce, GivesTheSerialResultForEveryOperationAndSize) {
 TYPED_TEST(Allreduce, LeavesTheMemoryAroundAsItIs) {
   auto values = this->Values(4097);
   const auto before = values;
-  ASSERT_EQ(slipway_allreduce(values.data() + 1, 4095, kDtype<TypeParam>, SLIPWAY_SUM), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allreduce(values.data() + 1, 4095, kDtype<TypeParam>, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
   EXPECT_EQ(values.front(), before.front());
   EXPECT_EQ(values.back(), before.back());
 }
@@ -100,7 +104,7 @@ TYPED_TEST(Allreduce, TakesMemoryThatIsNotAligned) {
   const auto bytes = values.size() * sizeof(TypeParam);
   std::vector<char> memory(bytes + 1);
   std::memcpy(memory.data() + 1, values.data(), bytes);
-  ASSERT_EQ(slipway_allreduce(memory.data() + 1, 4097, kDtype<TypeParam>, SLIPWAY_MEAN), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allreduce(memory.data() + 1, 4097, kDtype<TypeParam>, SLIPWAY_MEAN, SLIPWAY_ALL), SLIPWAY_OK);
   std::memcpy(values.data(), memory.data() + 1, bytes);
   EXPECT_EQ(this->WrongOnes(values, SLIPWAY_MEAN), 0);
 }
@@ -118,7 +122,8 @@ TEST(AllreduceBits, AreTheSameOnAllRanks) {
   for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN}) {
     for (const std::size_t size : {1u, 3u, 1000u, 100003u}) {
       auto values = OrderSensitive(size);
-      ASSERT_EQ(slipway_allreduce(values.data(), static_cast<std::int64_t>(size), SLIPWAY_FLOAT32, op), SLIPWAY_OK);
+      ASSERT_EQ(slipway_allreduce(values.data(), static_cast<std::int64_t>(size), SLIPWAY_FLOAT32, op, SLIPWAY_ALL),
+                SLIPWAY_OK);
       EXPECT_TRUE(SameOnAllRanks(values.data(), size * sizeof(float))) << size << " elements, operation " << op;
     }
   }
@@ -127,15 +132,15 @@ TEST(AllreduceBits, AreTheSameOnAllRanks) {
 TEST(AllreduceBits, AreTheSameAgain) {
   auto first = OrderSensitive(10007);
   auto second = first;
-  ASSERT_EQ(slipway_allreduce(first.data(), 10007, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK);
-  ASSERT_EQ(slipway_allreduce(second.data(), 10007, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allreduce(first.data(), 10007, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allreduce(second.data(), 10007, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
   EXPECT_EQ(std::memcmp(first.data(), second.data(), 10007 * sizeof(float)), 0);
 }
 
 TEST(AllreduceBits, KeepNanAndInfinity) {
   float values[] = {Rank() == Ranks() - 1 ? std::numeric_limits<float>::quiet_NaN() : 1.0f,
                     Rank() == 0 ? std::numeric_limits<float>::infinity() : 1.0f};
-  ASSERT_EQ(slipway_allreduce(values, 2, SLIPWAY_FLOAT32, SLIPWAY_MEAN), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allreduce(values, 2, SLIPWAY_FLOAT32, SLIPWAY_MEAN, SLIPWAY_ALL), SLIPWAY_OK);
   EXPECT_TRUE(std::isnan(values[0]));
   EXPECT_TRUE(std::isinf(values[1]));
 }
@@ -159,7 +164,7 @@ TEST(Barrier, HoldsUntilTheLastRankHasCome) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     last_arrival = Now();
   }
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   const double left = Now();
   MPI_Bcast(&last_arrival, 1, MPI_DOUBLE, Ranks() - 1, MPI_COMM_WORLD);
   EXPECT_GE(left, last_arrival);

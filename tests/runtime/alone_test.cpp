@@ -56,11 +56,11 @@ std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
   static char path[4096];
   const slipway_tensor tensor{"x", SLIPWAY_FLOAT32, 0, nullptr, &value};
   return {{"register", slipway_register("team", &tensor, 1, 0)},
-          {"broadcast", slipway_broadcast(&tensor, 1, 0)},
-          {"allreduce", slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM)},
+          {"broadcast", slipway_broadcast(&tensor, 1, 0, SLIPWAY_ALL)},
+          {"allreduce", slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL)},
           {"gradients", slipway_gradients("team")},
           {"average", slipway_average(&number, 1)},
-          {"barrier", slipway_barrier()},
+          {"barrier", slipway_barrier(SLIPWAY_ALL)},
           {"check_match", slipway_check_match(&tensor, 1)},
           {"report", slipway_report(1, "loss", 1)},
           {"report_epoch", slipway_report_epoch(1, 1, "loss", 1)},
@@ -73,7 +73,7 @@ std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
 
 void ExpectNoJob() {
   for (const auto& [name, result] : ResultsOfAllCalls()) EXPECT_EQ(result, SLIPWAY_ERROR_STATE) << name;
-  ExpectError(slipway_barrier(), SLIPWAY_ERROR_STATE, "slipway_barrier: call slipway_init first");
+  ExpectError(slipway_barrier(SLIPWAY_ALL), SLIPWAY_ERROR_STATE, "slipway_barrier: call slipway_init first");
   EXPECT_EQ(slipway_rank(), -1);
   EXPECT_EQ(slipway_size(), -1);
   EXPECT_EQ(slipway_local_rank(), -1);
@@ -133,7 +133,7 @@ TEST_F(Alone, EveryCallWorks) {
 TEST_F(Alone, AReductionLeavesTheValues) {
   for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX}) {
     double values[] = {1.5, -2};
-    ASSERT_EQ(slipway_allreduce(values, 2, SLIPWAY_FLOAT64, op), SLIPWAY_OK);
+    ASSERT_EQ(slipway_allreduce(values, 2, SLIPWAY_FLOAT64, op, SLIPWAY_ALL), SLIPWAY_OK);
     EXPECT_EQ(values[0], 1.5);
     EXPECT_EQ(values[1], -2);
   }
@@ -142,12 +142,12 @@ TEST_F(Alone, AReductionLeavesTheValues) {
 TEST_F(Alone, ReductionsRefuseBadArguments) {
   float value = 0;
   const auto call = [&](void* data, std::int64_t count, int dtype, int op) {
-    return slipway_allreduce(data, count, static_cast<slipway_dtype>(dtype), static_cast<slipway_op>(op));
+    return slipway_allreduce(data, count, static_cast<slipway_dtype>(dtype), static_cast<slipway_op>(op), SLIPWAY_ALL);
   };
   ExpectError(call(nullptr, 1, 0, 0), SLIPWAY_ERROR_ARGUMENT, "null pointer");
   ExpectError(call(&value, -1, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the count is negative: -1");
   ExpectError(call(&value, kInt64Max, 0, 0), SLIPWAY_ERROR_ARGUMENT, "the count is too large");
-  for (const int unknown : {-1, 4, 99}) {
+  for (const int unknown : {-1, 7, 99}) {
     ExpectError(call(&value, 1, unknown, 0), SLIPWAY_ERROR_ARGUMENT, "unknown dtype");
     ExpectError(call(&value, 1, 0, unknown), SLIPWAY_ERROR_ARGUMENT, "unknown operation");
   }
@@ -171,7 +171,7 @@ TEST_F(Alone, TensorsWithBadFieldsAreRefusedByName) {
   };
   for (const auto& [tensor, text] : cases) {
     ExpectError(slipway_register("team", &tensor, 1, 0), SLIPWAY_ERROR_ARGUMENT, text);
-    ExpectError(slipway_broadcast(&tensor, 1, 0), SLIPWAY_ERROR_ARGUMENT, text);
+    ExpectError(slipway_broadcast(&tensor, 1, 0, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT, text);
     ExpectError(slipway_check_match(&tensor, 1), SLIPWAY_ERROR_ARGUMENT, text);
   }
 }
@@ -186,7 +186,7 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
   ExpectError(slipway_gradients(nullptr), SLIPWAY_ERROR_ARGUMENT, "the team has no name");
   ExpectError(slipway_gradients("t"), SLIPWAY_ERROR_STATE, "team 't' is not registered");
   for (const int root : {-1, 1}) {
-    ExpectError(slipway_broadcast(nullptr, 0, root), SLIPWAY_ERROR_ARGUMENT, "there is no rank");
+    ExpectError(slipway_broadcast(nullptr, 0, root, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT, "there is no rank");
   }
   ExpectError(slipway_report(1, nullptr, 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
   ExpectError(slipway_report(1, "", 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
@@ -198,7 +198,8 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
 
 TEST_F(Alone, MemoryOfAGpuIsRefusedByNameAsSoonAsADriverIsThere) {
   float here[4] = {1, 2, 3, 4};
-  ASSERT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK);  // looks for a driver: none
+  ASSERT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL),
+            SLIPWAY_OK);  // looks for a driver: none
   void* driver = ::dlopen(SLIPWAY_FAKE_CUDA_DRIVER, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(driver, nullptr) << ::dlerror();
   void* device = ::dlsym(driver, "fake_device_memory");
@@ -207,11 +208,14 @@ TEST_F(Alone, MemoryOfAGpuIsRefusedByNameAsSoonAsADriverIsThere) {
   const slipway_tensor tensors[] = {{"bias", SLIPWAY_FLOAT32, 1, shape, here},
                                     {"weight", SLIPWAY_FLOAT32, 1, shape, device}};
   ExpectError(slipway_register("t", tensors, 2, 0), SLIPWAY_ERROR_DEVICE_MEMORY, "tensor 'weight' lies in the memory");
-  ExpectError(slipway_broadcast(tensors, 2, 0), SLIPWAY_ERROR_DEVICE_MEMORY, "'weight'");
+  ExpectError(slipway_broadcast(tensors, 2, 0, SLIPWAY_ALL), SLIPWAY_ERROR_DEVICE_MEMORY, "'weight'");
   ExpectError(slipway_check_match(tensors, 2), SLIPWAY_ERROR_DEVICE_MEMORY, "'weight'");
-  ExpectError(slipway_allreduce(device, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_ERROR_DEVICE_MEMORY, "the data lies");
-  EXPECT_EQ(slipway_allreduce(managed, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
-  EXPECT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
+  ExpectError(slipway_allreduce(device, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_ERROR_DEVICE_MEMORY,
+              "the data lies");
+  EXPECT_EQ(slipway_allreduce(managed, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_EQ(slipway_allreduce(here, 4, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
 }
 
 TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {
@@ -220,7 +224,7 @@ TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {
   std::thread([&] { elsewhere = slipway_error_message(); }).join();
   EXPECT_EQ(elsewhere, "");
   EXPECT_STRNE(slipway_error_message(), "");
-  EXPECT_EQ(slipway_barrier(), SLIPWAY_OK);
+  EXPECT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   EXPECT_STREQ(slipway_error_message(), "");
 }
 
@@ -246,7 +250,7 @@ TEST_F(Alone, AChildMadeByForkIsNotPartOfTheJob) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(slipway_barrier(), SLIPWAY_OK) << slipway_error_message();  // the parent still is
+  EXPECT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();  // the parent still is
 }
 
 TEST_F(Outside, TheSessionOfCppRunsAWholeLife) {

@@ -151,7 +151,7 @@ TEST(Broadcast, CopiesFromEveryRoot) {
     std::vector<double> big(100100, Rank() + 1);
     const slipway_tensor tensors[] = {Tensor("small", five, small, SLIPWAY_INT32), Tensor("none", none, nullptr),
                                       Tensor("big", large, big.data(), SLIPWAY_FLOAT64)};
-    ASSERT_EQ(slipway_broadcast(tensors, 3, root), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_broadcast(tensors, 3, root, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
     for (const auto value : small) EXPECT_EQ(value, root + 1);
     EXPECT_EQ(big, std::vector<double>(100100, root + 1));
   }
@@ -161,11 +161,11 @@ TEST(Broadcast, RefusesRanksThatDoNotAgree) {
   const std::vector<std::int64_t> five{5}, four{4};
   float memory[5] = {};
   const auto tensor = Tensor("w", Rank() == 0 ? five : four, memory);
-  ExpectRefused(slipway_broadcast(&tensor, 1, Rank() == 0 ? Ranks() : 0), SLIPWAY_ERROR_ARGUMENT,
+  ExpectRefused(slipway_broadcast(&tensor, 1, Rank() == 0 ? Ranks() : 0, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT,
                 "there is no rank " + std::to_string(Ranks()));
   if (Ranks() == 1) return;
-  ExpectRefused(slipway_broadcast(&tensor, 1, 0), SLIPWAY_ERROR_MISMATCH, "'w float32 [4]'");
-  ExpectRefused(slipway_broadcast(nullptr, 0, Rank() == 0 ? 0 : 1), SLIPWAY_ERROR_MISMATCH,
+  ExpectRefused(slipway_broadcast(&tensor, 1, 0, SLIPWAY_ALL), SLIPWAY_ERROR_MISMATCH, "'w float32 [4]'");
+  ExpectRefused(slipway_broadcast(nullptr, 0, Rank() == 0 ? 0 : 1, SLIPWAY_ALL), SLIPWAY_ERROR_MISMATCH,
                 "called for root 1, but for root 0 on rank 0");
 }
 

@@ -46,7 +46,7 @@ TEST(Stop, IsSeenByAllRanksAtTheSameCall) {
   EXPECT_EQ(requested, 1);
   EXPECT_GE(calls, 5);
   EXPECT_TRUE(SameOnAllRanks(&calls, sizeof calls)) << calls << " calls on rank " << Rank();
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   if (Rank() == 0) fs::remove(file);
   ASSERT_EQ(slipway_stop_requested(&requested), SLIPWAY_OK);
   EXPECT_EQ(requested, 1);  // what was asked for once stays
@@ -58,7 +58,7 @@ TEST(Metrics, AreWrittenByRankZeroOneLineEach) {
   ASSERT_EQ(slipway_report(5, "loss", kNotANumber), SLIPWAY_OK);
   ASSERT_EQ(slipway_report(5, "best", kInfinity), SLIPWAY_OK);
   ASSERT_EQ(slipway_report(5, "a \"worst\"\n", -kInfinity), SLIPWAY_OK);
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   const auto text = Content(Variable("SLIPWAY_METRICS"));
   EXPECT_EQ(std::regex_replace(text, std::regex(R"("time":[0-9]{10}(\.[0-9]+)?,)"), "TIME,"),
             R"({TIME,"step":3,"epoch":null,"metrics":{"loss":0.5}}
@@ -98,7 +98,7 @@ TEST(Checkpoint, KeepsAsManyAsConfigured) {
   EXPECT_FALSE(fs::exists(first));
   EXPECT_TRUE(fs::exists(second));
   EXPECT_TRUE(fs::exists(third));
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
 }
 
 TEST(Checkpoint, IsResumedFromWhenItIsWhole) {
@@ -107,7 +107,7 @@ TEST(Checkpoint, IsResumedFromWhenItIsWhole) {
   const auto directory = WriteCheckpoint(7);
   ASSERT_EQ(slipway_resume_from(path, sizeof path), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(path, directory.string());
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   if (Rank() == 0) Write(directory / "part-0", "rank X");
   ExpectRefused(slipway_resume_from(path, sizeof path), SLIPWAY_ERROR_IO, "is missing or damaged");
 }
@@ -137,7 +137,7 @@ TEST(Checkpoint, RefusesWhatIsWrongOnOneRank) {
 TEST(Checkpoint, ThatCannotBeWrittenFailsOnAllRanks) {
   char path[4096];
   ASSERT_EQ(slipway_checkpoint_begin(14, path, sizeof path), SLIPWAY_OK);
-  ASSERT_EQ(slipway_barrier(), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   if (Rank() == 0) fs::remove_all(path);
   ExpectRefused(slipway_checkpoint_commit(14, 0), SLIPWAY_ERROR_IO, path);
 }

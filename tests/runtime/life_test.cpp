@@ -27,7 +27,8 @@ bool Finalized() {
 
 void ExpectSumOfOnes() {
   float value = 1;
-  ASSERT_EQ(slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
   EXPECT_EQ(value, static_cast<float>(slipway_size()));
 }
 
@@ -39,7 +40,7 @@ TEST(Life, StartsAndEndsMpiOnce) {
   ExpectSumOfOnes();
   ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
   EXPECT_TRUE(Finalized());
-  EXPECT_EQ(slipway_barrier(), SLIPWAY_ERROR_STATE);
+  EXPECT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_ERROR_STATE);
   EXPECT_EQ(slipway_finalize(), SLIPWAY_ERROR_STATE);
   EXPECT_EQ(slipway_init(nullptr), SLIPWAY_ERROR_STATE);
   EXPECT_NE(std::string(slipway_error_message()).find("MPI has been finalized"), std::string::npos);
@@ -73,8 +74,8 @@ TEST(Life, OfAForkedChildIsOutsideOfTheJob) {
   ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool refused = slipway_barrier() == SLIPWAY_ERROR_STATE && slipway_init(nullptr) == SLIPWAY_ERROR_STATE &&
-                         slipway_finalize() == SLIPWAY_ERROR_STATE;
+    const bool refused = slipway_barrier(SLIPWAY_ALL) == SLIPWAY_ERROR_STATE &&
+                         slipway_init(nullptr) == SLIPWAY_ERROR_STATE && slipway_finalize() == SLIPWAY_ERROR_STATE;
     ::_exit(refused ? 0 : 1);
   }
   int status = -1;

@@ -1,0 +1,105 @@
+#include "runtime/api/settings.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "core/units.h"
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "the configuration is wrong: " + what);
+}
+
+Json ParseConfiguration(const std::string& text) {
+  auto config = text.empty() ? Json::object() : Json::parse(text);
+  if (!config.is_object()) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "the configuration is not a JSON object");
+  return config;
+}
+
+Json Section(const Json& config, const char* name) {
+  auto section = config.value(name, Json::object());
+  if (!section.is_object()) Refuse(fmt::format("{} is not an object", name));
+  return section;
+}
+
+Checkpoints::Settings CheckpointSettings(const Json& config) {
+  Checkpoints::Settings settings;
+  settings.directory = Variable("SLIPWAY_CHECKPOINT_DIR");
+  settings.resume_from = Variable("SLIPWAY_RESUME_FROM");
+  settings.spec_hash = config.value("spec_hash", std::string());
+  const auto keep = Section(config, "checkpoint").value("keep", Json(settings.keep));
+  if (!keep.is_number_integer() || keep < 1 || keep > std::numeric_limits<int>::max()) {
+    Refuse(fmt::format("checkpoint.keep is {}, not a number from 1", keep.dump()));
+  }
+  settings.keep = keep.get<int>();
+  return settings;
+}
+
+WatchSettings WatchSettingsFrom(const Json& config, const std::string& attempt_folder) {
+  WatchSettings settings;
+  const auto after = Section(config, "resilience").value("stall_after_s", Json(settings.stall_after.count()));
+  if (!after.is_number() || !(after.get<double>() > 0)) {
+    Refuse(fmt::format("resilience.stall_after_s is {}, not a positive number", after.dump()));
+  }
+  settings.stall_after = std::chrono::duration<double>(after.get<double>());
+  if (!attempt_folder.empty()) settings.report = fs::path(attempt_folder) / "watch.json";
+  return settings;
+}
+
+TraceSettings TraceSettingsFrom(const Json& config) {
+  const auto section = Section(config, "trace");
+  const auto every = section.value("every", Json(0));
+  if (!every.is_number_integer() || every < 0) {
+    Refuse(fmt::format("trace.every is {}, not a number of steps", every.dump()));
+  }
+  return {.every = every.get<int>(), .chrome = section.value("chrome", false)};
+}
+
+}  // namespace
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+JobSettings ReadSettings(const char* config) try {
+  const auto json = ParseConfiguration(config != nullptr ? config : Variable("SLIPWAY_CONFIG"));
+  const auto gradients = Section(json, "gradients");
+  JobSettings settings;
+  if (const auto metrics = Variable("SLIPWAY_METRICS"); !metrics.empty()) {
+    settings.attempt_folder = fs::path(metrics).parent_path();
+  }
+  settings.checkpoints = CheckpointSettings(json);
+  settings.gradients = WithChanges({}, gradients);
+  settings.watch = WatchSettingsFrom(json, settings.attempt_folder);
+  settings.trace = TraceSettingsFrom(json);
+  settings.canonical = gradients.value("deterministic", Json(true)) == "canonical";
+  settings.algorithms = gradients.value("algorithms", std::string());
+  return settings;
+} catch (const nlohmann::json::exception& error) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is malformed: {}", error.what()));
+}
+
+std::int64_t SharedMemoryLimit() {
+  constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
+  const auto text = Variable("SLIPWAY_SHARED_MEMORY_LIMIT");
+  if (text.empty()) return kNoLimit;
+  const auto bytes = ParseBytes(text);
+  if (!bytes) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB", text));
+  }
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes->count, static_cast<std::uint64_t>(kNoLimit)));
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,33 @@
+/// What slipway_init reads from its configuration and from the environment.
+#pragma once
+
+#include <string>
+
+#include "runtime/checkpoint/checkpoints.h"
+#include "runtime/exchange/settings.h"
+#include "runtime/trace/step_trace.h"
+#include "runtime/watch/watch.h"
+
+namespace slipway::runtime {
+
+struct JobSettings {
+  Checkpoints::Settings checkpoints;
+  TeamSettings gradients;
+  WatchSettings watch;
+  TraceSettings trace;
+  bool canonical = false;
+  std::string algorithms;      ///< text of the algorithm table; empty: the defaults
+  std::string attempt_folder;  ///< where comm.json and trace.json go; empty: nowhere
+};
+
+/// `config`: JSON text, or null to read SLIPWAY_CONFIG.
+/// Errors: RuntimeError(ARGUMENT) saying what is wrong with the configuration.
+JobSettings ReadSettings(const char* config);
+
+/// The environment variable, or "".
+std::string Variable(const char* name);
+
+/// Bytes of shared memory that this process may use: SLIPWAY_SHARED_MEMORY_LIMIT (bytes with a unit; 0: none), or all.
+std::int64_t SharedMemoryLimit();
+
+}  // namespace slipway::runtime

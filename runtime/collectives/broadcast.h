@@ -1,0 +1,19 @@
+/// Broadcast and barrier by messages.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/group/point_to_point.h"
+
+namespace slipway::runtime {
+
+/// Copies `bytes` bytes of member `root` to all. Up to kLargestTreeMessage along a binomial tree: log2 P steps, rounded
+/// up; beyond, slices are scattered along the tree and gathered around the ring: P-1 steps more, and no member sends
+/// more than 2N. Source: Thakur, Rabenseifner, Gropp 2005, section 3.
+inline constexpr std::size_t kLargestTreeMessage = 256 * 1024;
+void Broadcast(void* data, std::size_t bytes, int root, PointToPoint& members);
+
+/// Returns when all members have come. Steps: log2 P, rounded up; one byte each. Source: Hensgen, Finkel, Manber 1988.
+void Barrier(PointToPoint& members);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,53 @@
+/// Data that lies in several places but is one message: the tensors of a bucket.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/collectives/slices.h"
+
+namespace slipway::runtime {
+
+struct Piece {
+  char* data = nullptr;
+  std::int64_t count = 0;  ///< elements
+};
+using Pieces = std::span<const Piece>;
+
+inline std::int64_t CountOf(Pieces pieces) {
+  std::int64_t count = 0;
+  for (const auto& piece : pieces) count += piece.count;
+  return count;
+}
+
+/// A consecutive part of a message that lies in one piece.
+struct Part {
+  std::size_t piece = 0;    ///< index
+  std::int64_t offset = 0;  ///< elements from the start of that piece
+  std::int64_t done = 0;    ///< elements of the slice before this part
+  std::int64_t count = 0;
+};
+
+/// Calls `action(Part)` for the parts of `slice`, in order.
+template <class Action>
+void ForEachPart(Pieces pieces, Slice slice, Action action) {
+  std::int64_t start = 0;
+  std::int64_t done = 0;
+  for (std::size_t i = 0; i < pieces.size() && done < slice.count; ++i) {
+    const auto first = std::max(slice.first, start);
+    const auto last = std::min(slice.end(), start + pieces[i].count);
+    if (first < last) {
+      action(Part{i, first - start, done, last - first});
+      done += last - first;
+    }
+    start += pieces[i].count;
+  }
+}
+
+/// Copies `slice` of the message to consecutive memory, and back.
+void Gather(Pieces pieces, Slice slice, std::size_t element, char* to);
+void Scatter(Pieces pieces, Slice slice, std::size_t element, const char* from);
+
+}  // namespace slipway::runtime

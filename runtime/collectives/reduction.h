@@ -1,0 +1,51 @@
+/// Combining elements: the arithmetic of all collectives, the same bits on every kind of processor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/slipway.h"
+
+namespace slipway::runtime {
+
+/// What is done to elements of one dtype.
+struct Reduction {
+  slipway_dtype dtype = SLIPWAY_FLOAT32;
+  slipway_op op = SLIPWAY_SUM;
+};
+
+/// Bytes of one element; 0 for a value that is no dtype.
+std::size_t SizeOf(slipway_dtype dtype);
+/// "float32"; "unknown" for a value that is no dtype.
+const char* NameOf(slipway_dtype dtype);
+/// True for a dtype that can be combined, not only moved.
+bool IsNumber(slipway_dtype dtype);
+
+/// out[i] = left[i] op right[i] for `count` elements; a mean is added up. `out` may be `left` or `right`.
+///
+/// Result: 16-bit floats are combined in float32 and rounded to nearest even; integers wrap around.
+void Combine(const Reduction& reduction, const void* left, const void* right, void* out, std::int64_t count);
+
+/// Combines inputs[0], inputs[1], ... in this order, and writes the result to all of `outputs`; of a mean the quotient
+/// by `ranks`. An output may be one of the inputs. No alignment is asked for.
+///
+/// Result: 16-bit floats are combined in float32 and rounded once, at the end.
+/// Cost:   each input is read once, each output written once.
+void CombineAll(const Reduction& reduction, const void* const* inputs, int input_count, void* const* outputs,
+                int output_count, std::int64_t count, int ranks);
+
+/// Turns sums into what the operation promises: the quotient by `ranks` of a mean (floats: times 1/ranks), in place.
+void Finish(const Reduction& reduction, void* data, std::int64_t count, int ranks);
+
+/// Rounds float32 to a 16-bit format (nearest even; NaN stays NaN) and back. `format`: SLIPWAY_FLOAT16 or BFLOAT16.
+void Narrow(const float* from, void* to, std::int64_t count, slipway_dtype format);
+void Widen(const void* from, float* to, std::int64_t count, slipway_dtype format);
+
+/// Sum of squares in float64; bits that depend on `count` alone, not on the processor.
+double SumOfSquares(const void* data, std::int64_t count, slipway_dtype dtype);
+/// False when an element is NaN or infinite.
+bool AllFinite(const void* data, std::int64_t count, slipway_dtype dtype);
+/// Multiplies floats in place.
+void Scale(void* data, std::int64_t count, slipway_dtype dtype, double factor);
+
+}  // namespace slipway::runtime

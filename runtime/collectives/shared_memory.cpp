@@ -1,0 +1,245 @@
+#include "runtime/collectives/shared_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+namespace slipway::runtime {
+namespace {
+
+std::size_t Bytes(std::int64_t count, std::size_t element) { return static_cast<std::size_t>(count) * element; }
+
+/// Slices that begin at multiples of two cache lines, so that ranks do not write to the same one.
+Slice AlignedSlice(std::int64_t count, int parts, int index, std::size_t element) {
+  const auto grain = static_cast<std::int64_t>(128 / element);
+  const auto grains = SliceOf((count + grain - 1) / grain, parts, index);
+  const auto first = std::min(count, grains.first * grain);
+  return {first, std::min(count, grains.end() * grain) - first};
+}
+
+/// One message on its way through a channel.
+class SharedOperation {
+ public:
+  SharedOperation(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool, Call::Kind kind)
+      : channel_(channel),
+        message_(message),
+        element_(SizeOf(message.reduction.dtype)),
+        count_(CountOf(message.pieces)),
+        call_{kind, message.reduction, count_, message.tag} {
+    const bool asks = message.view == nullptr && message.pieces.size() == 1 && !small();
+    const auto& first = message.pieces.front();
+    where_ = asks ? pool.Find(first.data, Bytes(first.count, element_)) : SharedLocation();
+    if (message.view != nullptr) view_ = *message.view;
+  }
+
+  bool small() const { return Bytes(count_, element_) <= NodeChannel::kSmall; }
+
+  void AllreduceSmall() {
+    Gather(message_.pieces, {0, count_}, element_, channel_.NextSmall());
+    channel_.Meet(call_);
+    const auto inputs = SmallInputs();
+    alignas(64) std::array<char, NodeChannel::kSmall> result;
+    void* output = result.data();
+    CombineAll(message_.reduction, inputs.data(), channel_.size(), &output, 1, count_, message_.quotient_by);
+    Scatter(message_.pieces, {0, count_}, element_, result.data());
+  }
+
+  /// Waits for all; true when all data can be reached.
+  bool Meet() {
+    channel_.Meet(call_, where_);
+    if (message_.view == nullptr) FindSinglePiece();
+    return view_.ranks > 0;
+  }
+
+  /// Combines this rank's slice of all buffers, into all of them or into the leader's only.
+  void ReduceInPlace(bool to_all) {
+    const auto slice = AlignedSlice(count_, channel_.size(), channel_.rank(), element_);
+    std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
+    ForEachPart(message_.pieces, slice, [&](const Part& part) {
+      for (int local = 0; local < channel_.size(); ++local) {
+        buffers[static_cast<std::size_t>(local)] = view_.Of(part.piece)[local] + Bytes(part.offset, element_);
+      }
+      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
+                 part.count, message_.quotient_by);
+    });
+    channel_.Meet({});
+  }
+
+  void CopyFromLeader() {
+    for (std::size_t i = 0; channel_.rank() != 0 && i < message_.pieces.size(); ++i) {
+      std::memcpy(message_.pieces[i].data, view_.Of(i)[0], Bytes(message_.pieces[i].count, element_));
+    }
+    channel_.Meet({});
+  }
+
+  /// Copies in, combines and copies out, one after the other on each part, several parts at once on the way.
+  void ReduceByCopies(bool to_all) {
+    ForEachRound([&](std::int64_t round) {
+      CopyIn(round);
+      CombineRound(round - 1, to_all);
+      CopyOut(round - 2, to_all);
+    });
+  }
+
+  void BroadcastByCopies() {
+    ForEachRound([&](std::int64_t round) {
+      if (!Exists(round)) return;
+      const auto piece = PieceOf(round);
+      if (channel_.rank() == 0) {
+        WaitForSlot(piece);
+        Gather(message_.pieces, Whole(round), element_, channel_.Slot(0, piece));
+        channel_.Announce(NodeChannel::kCopiedIn, piece);
+      } else {
+        channel_.AwaitRank(0, NodeChannel::kCopiedIn, piece);
+        Scatter(message_.pieces, Whole(round), element_, channel_.Slot(0, piece));
+      }
+      channel_.Announce(NodeChannel::kCopiedOut, piece);
+    });
+  }
+
+ private:
+  std::vector<const void*> SmallInputs() const {
+    std::vector<const void*> inputs;
+    for (int local = 0; local < channel_.size(); ++local) inputs.push_back(channel_.SmallOf(local));
+    return inputs;
+  }
+
+  void FindSinglePiece() {
+    if (message_.pieces.size() != 1) return;
+    for (int local = 0; local < channel_.size(); ++local) {
+      char* data = channel_.Reach(local, channel_.LocationOf(local));
+      if (data == nullptr) return view_.at.clear();
+      view_.at.push_back(data);
+    }
+    view_.ranks = channel_.size();
+  }
+
+  // A round moves `round_` elements; each rank combines its part of them.
+
+  template <class Action>
+  void ForEachRound(Action action) {
+    rounds_ = (count_ + round_elements() - 1) / round_elements();
+    for (std::int64_t round = 0; round < rounds_ + 2; ++round) action(round);
+    channel_.PiecesDone(static_cast<std::uint64_t>(rounds_));
+  }
+  /// Small enough that several rounds are on their way, large enough that waiting does not show.
+  std::int64_t round_elements() const {
+    const auto bytes = std::clamp<std::int64_t>(count_ * static_cast<std::int64_t>(element_) / 4, 16 * 1024,
+                                                static_cast<std::int64_t>(NodeChannel::kSlot));
+    return bytes / static_cast<std::int64_t>(element_);
+  }
+  bool Exists(std::int64_t round) const { return round >= 0 && round < rounds_; }
+  std::uint64_t PieceOf(std::int64_t round) const { return channel_.next_piece() + static_cast<std::uint64_t>(round); }
+  Slice Whole(std::int64_t round) const {
+    const auto first = round * round_elements();
+    return {first, std::min(round_elements(), count_ - first)};
+  }
+  /// The part of a round that rank `local` combines, counted from the start of the round.
+  Slice PartOf(std::int64_t round, int local) const {
+    return AlignedSlice(Whole(round).count, channel_.size(), local, element_);
+  }
+  Slice Moved(Slice slice, std::int64_t by) const { return {slice.first + by, slice.count}; }
+
+  void WaitForSlot(std::uint64_t piece) {
+    if (piece > NodeChannel::kSlots) channel_.Await(NodeChannel::kCopiedOut, piece - NodeChannel::kSlots);
+  }
+
+  void CopyIn(std::int64_t round) {
+    if (!Exists(round)) return;
+    const auto piece = PieceOf(round);
+    WaitForSlot(piece);
+    for (int local = 0; local < channel_.size(); ++local) {
+      if (local == channel_.rank()) continue;
+      const auto part = PartOf(round, local);
+      Gather(message_.pieces, Moved(part, Whole(round).first), element_,
+             channel_.Slot(channel_.rank(), piece) + Bytes(part.first, element_));
+    }
+    channel_.Announce(NodeChannel::kCopiedIn, piece);
+  }
+
+  void CombineRound(std::int64_t round, bool to_all) {
+    if (!Exists(round)) return;
+    const auto piece = PieceOf(round);
+    channel_.Await(NodeChannel::kCopiedIn, piece);
+    const auto own = PartOf(round, channel_.rank());
+    const bool keeps = to_all || channel_.rank() == 0;
+    std::vector<const void*> inputs(static_cast<std::size_t>(channel_.size()));
+    ForEachPart(message_.pieces, Moved(own, Whole(round).first), [&](const Part& part) {
+      const auto in_slot = Bytes(own.first + part.done, element_);
+      for (int local = 0; local < channel_.size(); ++local) {
+        inputs[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + in_slot;
+      }
+      char* data = message_.pieces[part.piece].data + Bytes(part.offset, element_);
+      inputs[static_cast<std::size_t>(channel_.rank())] = data;
+      void* outputs[] = {channel_.Slot(channel_.rank(), piece) + in_slot, data};
+      CombineAll(message_.reduction, inputs.data(), channel_.size(), outputs, keeps ? 2 : 1, part.count,
+                 message_.quotient_by);
+    });
+    channel_.Announce(NodeChannel::kReduced, piece);
+  }
+
+  void CopyOut(std::int64_t round, bool to_all) {
+    if (!Exists(round)) return;
+    const auto piece = PieceOf(round);
+    for (int local = 0; local < channel_.size(); ++local) {
+      if (local == channel_.rank()) continue;
+      channel_.AwaitRank(local, NodeChannel::kReduced, piece);
+      if (!to_all && channel_.rank() != 0) continue;
+      const auto part = PartOf(round, local);
+      Scatter(message_.pieces, Moved(part, Whole(round).first), element_,
+              channel_.Slot(local, piece) + Bytes(part.first, element_));
+    }
+    channel_.Announce(NodeChannel::kCopiedOut, piece);
+  }
+
+  NodeChannel& channel_;
+  const SharedMessage& message_;
+  std::size_t element_;
+  std::int64_t count_;
+  Call call_;
+  SharedLocation where_;
+  SharedView view_;
+  std::int64_t rounds_ = 0;
+};
+
+}  // namespace
+
+std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, std::size_t element,
+                                         const SharedPool& pool, PointToPoint& node) {
+  std::vector<SharedLocation> own;
+  for (const auto& piece : pieces) own.push_back(pool.Find(piece.data, Bytes(piece.count, element)));
+  SharedView view{channel.size(), std::vector<char*>(pieces.size() * static_cast<std::size_t>(channel.size()))};
+  bool complete = true;
+  for (int local = 0; local < channel.size(); ++local) {
+    auto locations = own;
+    node.Broadcast(local, locations.data(), locations.size() * sizeof(SharedLocation));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      char* data = channel.Reach(local, locations[i]);
+      view.at[i * static_cast<std::size_t>(channel.size()) + static_cast<std::size_t>(local)] = data;
+      complete = complete && (data != nullptr || pieces[i].count == 0);
+    }
+  }
+  if (!complete) return std::nullopt;
+  return view;
+}
+
+void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
+  SharedOperation operation(channel, message, pool, Call::Kind::kAllreduce);
+  if (operation.small()) return operation.AllreduceSmall();
+  operation.Meet() ? operation.ReduceInPlace(true) : operation.ReduceByCopies(true);
+}
+
+void SharedReduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
+  auto sum = message;
+  if (sum.reduction.op == SLIPWAY_MEAN) sum.reduction.op = SLIPWAY_SUM;
+  SharedOperation operation(channel, sum, pool, Call::Kind::kReduce);
+  operation.Meet() ? operation.ReduceInPlace(false) : operation.ReduceByCopies(false);
+}
+
+void SharedBroadcast(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
+  SharedOperation operation(channel, message, pool, Call::Kind::kBroadcast);
+  operation.Meet() ? operation.CopyFromLeader() : operation.BroadcastByCopies();
+}
+
+}  // namespace slipway::runtime

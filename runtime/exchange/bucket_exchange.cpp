@@ -1,0 +1,82 @@
+#include "runtime/exchange/bucket_exchange.h"
+
+#include <cstring>
+
+namespace slipway::runtime {
+
+BucketExchange::BucketExchange(const BucketPlan& plan, std::span<const TensorInfo> tensors,
+                               const TeamSettings& settings, int slots, std::uint32_t tag, Group& group)
+    : plan_(plan),
+      reduction_{plan.dtype, settings.op},
+      narrow_(settings.wire && plan.dtype == SLIPWAY_FLOAT32),
+      tag_(tag) {
+  for (const int index : plan.tensors) {
+    const auto& tensor = tensors[static_cast<std::size_t>(index)];
+    tensors_.push_back({static_cast<char*>(tensor.data), tensor.count()});
+  }
+  if (narrow_) reduction_.dtype = *settings.wire;
+  if (!narrow_) view_ = ViewOf(tensors_, element(), group);
+  const int traveling = slots + (narrow_ ? 1 : 0);
+  const auto bytes = plan.count * static_cast<std::int64_t>(SizeOf(reduction_.dtype));
+  for (int i = 0; i < traveling; ++i) {
+    Travel travel{PoolMemory(group.memory().pool, bytes), {}, {}};
+    travel.piece.push_back({travel.memory.data(), plan.count});
+    travel.view = ViewOf(travel.piece, SizeOf(reduction_.dtype), group);
+    travels_.push_back(std::move(travel));
+  }
+}
+
+std::optional<SharedView> BucketExchange::ViewOf(Pieces pieces, std::size_t element, Group& group) {
+  if (group.channel() == nullptr) return std::nullopt;
+  return MakeSharedView(*group.channel(), pieces, element, group.memory().pool, group.node());
+}
+
+void BucketExchange::Pack(char* to) const {
+  if (!narrow_) return Gather(tensors_, {0, plan_.count}, element(), to);
+  for (const auto& tensor : tensors_) {
+    Narrow(reinterpret_cast<const float*>(tensor.data), to, tensor.count, reduction_.dtype);
+    to += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+  }
+}
+
+void BucketExchange::Unpack(const char* from, bool add) const {
+  for (const auto& tensor : tensors_) {
+    UnpackTensor(tensor, from, add);
+    from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+  }
+}
+
+void BucketExchange::UnpackTensor(const Piece& tensor, const char* from, bool add) const {
+  if (!add && narrow_) return Widen(from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
+  if (!add) {
+    std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
+    return;
+  }
+  std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
+  if (narrow_) Widen(from, wide.data(), tensor.count, reduction_.dtype);
+  const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
+  Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
+}
+
+void BucketExchange::CopyIn(int slot) { Pack(travels_[static_cast<std::size_t>(slot)].memory.data()); }
+
+void BucketExchange::CopyOut(int slot, bool add) {
+  Unpack(travels_[static_cast<std::size_t>(slot)].memory.data(), add);
+}
+
+std::span<char> BucketExchange::SlotBytes(int slot) {
+  const auto& travel = travels_[static_cast<std::size_t>(slot)];
+  return {travel.memory.data(), static_cast<std::size_t>(plan_.count) * SizeOf(reduction_.dtype)};
+}
+
+void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
+  if (!slot && !narrow_) {
+    return Allreduce({tensors_, reduction_, tag_, view_ ? &*view_ : nullptr}, group);
+  }
+  const auto& travel = travels_[static_cast<std::size_t>(slot.value_or(static_cast<int>(travels_.size()) - 1))];
+  if (!slot) Pack(travel.memory.data());
+  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr}, group);
+  if (!slot) Unpack(travel.memory.data(), false);
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,70 @@
+/// One bucket of a team and the memory that it travels in.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/buckets.h"
+#include "runtime/exchange/settings.h"
+
+namespace slipway::runtime {
+
+/// A block of slipway_alloc memory that frees itself.
+class PoolMemory {
+ public:
+  PoolMemory(SharedPool& pool, std::int64_t bytes) : pool_(&pool), memory_(pool.Allocate(bytes)) {}
+  PoolMemory(PoolMemory&& other) noexcept : pool_(other.pool_), memory_(std::exchange(other.memory_, nullptr)) {}
+  PoolMemory& operator=(PoolMemory&&) = delete;
+  ~PoolMemory() {
+    if (memory_ != nullptr) pool_->Free(memory_);
+  }
+  char* data() const { return static_cast<char*>(memory_); }
+
+ private:
+  SharedPool* pool_;
+  void* memory_;
+};
+
+class BucketExchange {
+ public:
+  /// `slots`: gradients in flight at a time; 0: all steps are synchronous. Collective.
+  BucketExchange(const BucketPlan& plan, std::span<const TensorInfo> tensors, const TeamSettings& settings, int slots,
+                 std::uint32_t tag, Group& group);
+
+  const BucketPlan& plan() const { return plan_; }
+  Pieces tensors() const { return tensors_; }
+  std::size_t element() const { return SizeOf(plan_.dtype); }
+
+  /// Takes the tensors' values along to a slot: they may be overwritten then. Only with slots.
+  void CopyIn(int slot);
+  /// Combines the tensors, or what lies in `slot`, over all ranks. Collective.
+  void Exchange(std::optional<int> slot, Group& group);
+  /// The combined values from a slot to the tensors; `add`: on top of what they hold.
+  void CopyOut(int slot, bool add);
+
+  /// The bytes of a slot as they travel.
+  std::span<char> SlotBytes(int slot);
+
+ private:
+  struct Travel {
+    PoolMemory memory;
+    std::vector<Piece> piece;  ///< the memory as a message
+    std::optional<SharedView> view;
+  };
+  std::optional<SharedView> ViewOf(Pieces pieces, std::size_t element, Group& group);
+  void Pack(char* to) const;
+  void Unpack(const char* from, bool add) const;
+  void UnpackTensor(const Piece& tensor, const char* from, bool add) const;
+
+  BucketPlan plan_;
+  std::vector<Piece> tensors_;
+  Reduction reduction_;
+  bool narrow_;
+  std::uint32_t tag_;
+  std::optional<SharedView> view_;
+  std::vector<Travel> travels_;  ///< the slots, and one for narrowing in synchronous steps
+};
+
+}  // namespace slipway::runtime

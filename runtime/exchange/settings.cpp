@@ -1,0 +1,99 @@
+#include "runtime/exchange/settings.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& name, const Json& value, const char* expected) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                     fmt::format("the configuration is wrong: {} is {}, not {}", name, value.dump(), expected));
+}
+
+std::int64_t IntegerFrom(const std::string& name, const Json& value, std::int64_t least) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < least ||
+      value.get<std::int64_t>() > std::numeric_limits<int>::max()) {
+    Refuse(name, value, least > 0 ? "a number from 1" : "a number from 0");
+  }
+  return value.get<std::int64_t>();
+}
+
+/// 100, or "10%".
+StepShare ShareFrom(const std::string& name, const Json& value) {
+  if (!value.is_string()) return {.steps = IntegerFrom(name, value, 0), .share = std::nullopt};
+  const auto text = value.get<std::string>();
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  if (text.empty() || std::string(end) != "%" || !(percent >= 0 && percent <= 100)) {
+    Refuse(name, value, "a number of steps or a share like \"10%\"");
+  }
+  return {.steps = 0, .share = percent / 100};
+}
+
+template <class Value>
+Value OneOf(const std::string& name, const Json& value, std::initializer_list<std::pair<const char*, Value>> words) {
+  std::string expected = "one of";
+  for (const auto& [word, meaning] : words) {
+    if (value == word) return meaning;
+    expected += fmt::format(" {}", word);
+  }
+  Refuse(name, value, expected.c_str());
+}
+
+bool BoolFrom(const std::string& name, const Json& value) {
+  if (!value.is_boolean()) Refuse(name, value, "true or false");
+  return value.get<bool>();
+}
+
+double NormFrom(const std::string& name, const Json& value) {
+  if (value.is_null()) return 0;
+  if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>())) {
+    Refuse(name, value, "a positive number");
+  }
+  return value.get<double>();
+}
+
+void Apply(TeamSettings& settings, const std::string& name, const Json& value, bool& delayed) {
+  if (name == "mode") delayed = OneOf<bool>(name, value, {{"sync", false}, {"delayed", true}});
+  if (name == "lag") settings.lag = static_cast<int>(IntegerFrom(name, value, 1));
+  if (name == "sync_first") settings.sync_first = ShareFrom(name, value);
+  if (name == "sync_last") settings.sync_last = ShareFrom(name, value);
+  if (name == "accumulate") settings.accumulate = static_cast<int>(IntegerFrom(name, value, 1));
+  if (name == "compress") {
+    settings.wire = OneOf<std::optional<slipway_dtype>>(
+        name, value, {{"none", std::nullopt}, {"bf16", SLIPWAY_BFLOAT16}, {"fp16", SLIPWAY_FLOAT16}});
+  }
+  if (name == "clip_norm") settings.clip_norm = NormFrom(name, value);
+  if (name == "check_finite") settings.check_finite = BoolFrom(name, value);
+  if (name == "bucket_bytes") settings.bucket_bytes = IntegerFrom(name, value, 1);
+  if (name == "op") settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
+}
+
+}  // namespace
+
+std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
+  if (!share) return steps;
+  if (total == 0) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("{} is a share of all steps, and slipway_register was not told how many", name));
+  }
+  return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
+}
+
+TeamSettings WithChanges(TeamSettings settings, const Json& json) {
+  if (!json.is_object()) Refuse("the settings of a team", json, "a JSON object");
+  bool delayed = settings.lag > 0;
+  for (const auto& [name, value] : json.items()) Apply(settings, name, value, delayed);
+  if (!delayed) settings.lag = 0;
+  if (delayed && settings.lag == 0) settings.lag = 1;
+  return settings;
+}
+
+}  // namespace slipway::runtime

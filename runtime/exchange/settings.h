@@ -1,0 +1,37 @@
+/// What `gradients` of the configuration, and slipway_configure_team, say about a team.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+#include "runtime/slipway.h"
+
+namespace slipway::runtime {
+
+/// A number of steps, or a share of all of them.
+struct StepShare {
+  std::int64_t steps = 0;
+  std::optional<double> share;  ///< 0 to 1
+
+  /// Errors: RuntimeError(ARGUMENT) for a share of an unknown total (0).
+  std::int64_t Of(std::int64_t total, const char* name) const;
+};
+
+struct TeamSettings {
+  int lag = 0;  ///< 0: sync
+  StepShare sync_first;
+  StepShare sync_last;
+  int accumulate = 1;
+  std::optional<slipway_dtype> wire;  ///< float32 tensors travel in this 16-bit format
+  double clip_norm = 0;               ///< 0: not at all
+  bool check_finite = false;
+  std::int64_t bucket_bytes = 4 << 20;
+  slipway_op op = SLIPWAY_MEAN;
+};
+
+/// `settings` with what `json` changes. Errors: RuntimeError(ARGUMENT) naming the field.
+TeamSettings WithChanges(TeamSettings settings, const Json& json);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,67 @@
+/// Ranks that do collectives together, with all that these need.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/group/communicator.h"
+#include "runtime/group/node_channel.h"
+#include "runtime/group/point_to_point.h"
+#include "runtime/group/topology.h"
+#include "runtime/memory/shared_pool.h"
+#include "runtime/selection/algorithm_table.h"
+
+namespace slipway::runtime {
+
+/// What the groups of a process have in common.
+struct ProcessMemory {
+  SharedPool pool;
+  PeerMemory peers;
+};
+
+/// How collectives are chosen.
+struct SelectionSettings {
+  AlgorithmTable table = AlgorithmTable::Default({});
+  bool canonical = false;  ///< bits that do not depend on where the ranks are
+};
+
+class Group {
+ public:
+  /// Collective over `communicator`.
+  Group(std::unique_ptr<Communicator> communicator, Topology topology, ProcessMemory& memory);
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  int rank() const { return communicator_->rank(); }
+  int size() const { return communicator_->size(); }
+  bool alone() const { return size() == 1; }
+
+  Communicator& communicator() { return *communicator_; }
+  const Topology& topology() const { return topology_; }
+  ProcessMemory& memory() { return memory_; }
+  /// Null without shared memory, and where each rank has a node of its own.
+  NodeChannel* channel() { return channel_.get(); }
+  const SelectionSettings& selection() const { return selection_; }
+  void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
+  Placement placement() const;
+
+  PointToPoint& members() { return members_; }
+  PointToPoint& node() { return node_; }
+  PointToPoint& leaders() { return leaders_; }  ///< only the leader of a node may use it
+
+  /// Memory to work in, at least `bytes` bytes, valid until the next call.
+  char* Scratch(std::size_t bytes);
+
+ private:
+  std::unique_ptr<Communicator> communicator_;
+  Topology topology_;
+  ProcessMemory& memory_;
+  SelectionSettings selection_;
+  PointToPoint members_;
+  PointToPoint node_;
+  PointToPoint leaders_;
+  std::unique_ptr<NodeChannel> channel_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace slipway::runtime

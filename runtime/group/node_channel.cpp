@@ -1,0 +1,191 @@
+#include "runtime/group/node_channel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/group/point_to_point.h"
+#include "runtime/group/share_within_node.h"
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+// A location in one word; larger ones count as unshared.
+constexpr int kOffsetBits = 44;
+
+std::uint64_t Pack(SharedLocation where) {
+  if (where.serial >= std::int64_t{1} << (64 - kOffsetBits) || where.offset >= std::uint64_t{1} << kOffsetBits)
+    return 0;
+  return static_cast<std::uint64_t>(where.serial) << kOffsetBits | where.offset;
+}
+
+SharedLocation Unpack(std::uint64_t word) {
+  return {static_cast<std::int64_t>(word >> kOffsetBits), word & ((std::uint64_t{1} << kOffsetBits) - 1)};
+}
+
+std::size_t Aligned(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+std::uint64_t Call::Packed() const {
+  return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(reduction.dtype) << 8 |
+         static_cast<std::uint64_t>(reduction.op) << 16 | static_cast<std::uint64_t>(tag) << 32;
+}
+
+std::string Call::Describe() const {
+  static constexpr const char* kNames[] = {"a barrier", "an allreduce", "a reduction", "a broadcast"};
+  static constexpr const char* kOps[] = {"sum", "mean", "min", "max", "product"};
+  if (kind == Kind::kBarrier) return kNames[0];
+  return fmt::format("{} of {} {} ({}{})", kNames[static_cast<int>(kind)], count, NameOf(reduction.dtype),
+                     kOps[reduction.op], tag != 0 ? fmt::format(", bucket {}", tag) : "");
+}
+
+std::size_t NodeChannel::BytesFor(int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  return Aligned(sizeof(Header) + count * sizeof(Cell)) + Aligned(count * 2 * kSmall) + count * kSlots * kSlot;
+}
+
+std::unique_ptr<NodeChannel> NodeChannel::Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
+                                                 PeerMemory& peers) {
+  PointToPoint node(communicator, topology.local);
+  auto memory = pool.enabled() ? ShareWithinNode(node, BytesFor(topology.local_size())) : SharedMemory();
+  if (communicator.Min(memory.data() != nullptr ? 1 : 0) == 0) return nullptr;
+  return std::unique_ptr<NodeChannel>(new NodeChannel(communicator, topology, pool, peers, std::move(memory)));
+}
+
+NodeChannel::NodeChannel(Communicator& communicator, const Topology& topology, SharedPool& pool, PeerMemory& peers,
+                         SharedMemory memory)
+    : communicator_(communicator),
+      topology_(topology),
+      pool_(pool),
+      peers_(peers),
+      memory_(std::move(memory)),
+      rank_(topology.local_rank),
+      size_(topology.local_size()),
+      header_(reinterpret_cast<Header*>(memory_.data())),
+      cells_(reinterpret_cast<Cell*>(memory_.data() + sizeof(Header))),
+      small_(memory_.data() + Aligned(sizeof(Header) + static_cast<std::size_t>(size_) * sizeof(Cell))),
+      slots_(small_ + Aligned(static_cast<std::size_t>(size_) * 2 * kSmall)),
+      blocks_(static_cast<std::size_t>(size_)) {}  // all counters are zero, as the memory is
+
+std::vector<int> NodeChannel::JobRanksThat(const std::function<bool(const Cell&)>& lack) const {
+  std::vector<int> ranks;
+  for (int local = 0; local < size_; ++local) {
+    if (local == rank_ || !lack(cells_[local])) continue;
+    const int rank = topology_.local[static_cast<std::size_t>(local)];
+    ranks.push_back(communicator_.job_ranks()[static_cast<std::size_t>(rank)]);
+  }
+  return ranks;
+}
+
+void NodeChannel::Meet(const Call& call, SharedLocation where) {
+  auto& own = cells_[rank_];
+  const auto phase = phase_ + 1;
+  own.descriptors[phase & 1] = {call.Packed(), call.count, Pack(where)};
+  own.arrived.store(phase, std::memory_order_release);
+  header_->bell.Ring();
+  int next = 0;
+  const auto all_here = [&, phase] {
+    while (next < size_ && cells_[next].arrived.load(std::memory_order_acquire) >= phase) ++next;
+    return next == size_;
+  };
+  const auto missing = [&, phase] {
+    return JobRanksThat([phase](const Cell& cell) { return cell.arrived.load(std::memory_order_acquire) < phase; });
+  };
+  communicator_.waiter().Until(all_here, missing, &header_->bell);
+  phase_ = phase;
+  CheckCalls();
+}
+
+void NodeChannel::CheckCalls() const {
+  const auto& first = cells_[0].descriptors[phase_ & 1];
+  for (int local = 1; local < size_; ++local) {
+    const auto& other = cells_[local].descriptors[phase_ & 1];
+    if (other.call == first.call && other.count == first.count) continue;
+    const auto rank_of = [&](int place) {
+      return communicator_.job_ranks()[static_cast<std::size_t>(topology_.local[static_cast<std::size_t>(place)])];
+    };
+    const auto described = [](const Descriptor& descriptor) {
+      Call unpacked;
+      unpacked.kind = static_cast<Call::Kind>(descriptor.call & 0xff);
+      unpacked.reduction = {static_cast<slipway_dtype>(descriptor.call >> 8 & 0xff),
+                            static_cast<slipway_op>(descriptor.call >> 16 & 0xff)};
+      unpacked.tag = static_cast<std::uint32_t>(descriptor.call >> 32);
+      unpacked.count = descriptor.count;
+      return unpacked.Describe();
+    };
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, fmt::format("rank {} calls {}, but rank {} {}", rank_of(local),
+                                                           described(other), rank_of(0), described(first)));
+  }
+}
+
+SharedLocation NodeChannel::LocationOf(int local) const { return Unpack(cells_[local].descriptors[phase_ & 1].where); }
+
+char* NodeChannel::Reach(int local, SharedLocation where) {
+  if (where.serial == 0) return nullptr;
+  auto& known = blocks_[static_cast<std::size_t>(local)];
+  auto found = known.find(where.serial);
+  if (found == known.end()) {
+    LearnBlocks();
+    found = known.find(where.serial);
+    if (found == known.end()) return nullptr;  // freed since
+  }
+  return found->second != nullptr ? found->second + where.offset : nullptr;
+}
+
+void NodeChannel::LearnBlocks() {
+  PointToPoint node(communicator_, topology_.local);
+  const auto own = pool_.Blocks();
+  for (int local = 0; local < size_; ++local) {
+    auto listed = own;
+    auto count = static_cast<std::uint64_t>(own.size());
+    node.Broadcast(local, &count, sizeof count);
+    listed.resize(count);
+    node.Broadcast(local, listed.data(), count * sizeof(SharedPool::Block));
+    auto& known = blocks_[static_cast<std::size_t>(local)];
+    known.clear();
+    for (const auto& block : listed)
+      known[block.serial] = local == rank_ ? pool_.FirstByte(block.serial) : peers_.Map(block);
+    if (local != rank_ && !listed.empty()) peers_.Keep(listed.front().address.process, listed);
+    // What one rank cannot map, no rank uses.
+    std::vector<char> reached;
+    for (const auto& [serial, first] : known) reached.push_back(first != nullptr ? 1 : 0);
+    reached = node.Smallest(reached);
+    auto verdict = reached.begin();
+    for (auto& [serial, first] : known) {
+      if (*verdict++ == 0) first = nullptr;
+    }
+  }
+}
+
+char* NodeChannel::NextSmall() { return small_ + (static_cast<std::size_t>(rank_) * 2 + ((phase_ + 1) & 1)) * kSmall; }
+
+const char* NodeChannel::SmallOf(int local) const {
+  return small_ + (static_cast<std::size_t>(local) * 2 + (phase_ & 1)) * kSmall;
+}
+
+char* NodeChannel::Slot(int local, std::uint64_t piece) const {
+  return slots_ + (static_cast<std::size_t>(local) * kSlots + piece % kSlots) * kSlot;
+}
+
+void NodeChannel::Announce(Stage stage, std::uint64_t piece) {
+  cells_[rank_].stages[stage].store(piece, std::memory_order_release);
+  header_->bell.Ring();
+}
+
+void NodeChannel::AwaitRank(int local, Stage stage, std::uint64_t piece) {
+  const auto lacks = [stage, piece](const Cell& cell) {
+    return cell.stages[stage].load(std::memory_order_acquire) < piece;
+  };
+  communicator_.waiter().Until([&] { return !lacks(cells_[local]); }, [&] { return JobRanksThat(lacks); },
+                               &header_->bell);
+}
+
+void NodeChannel::Await(Stage stage, std::uint64_t piece) {
+  for (int local = 0; local < size_; ++local) {
+    if (local != rank_) AwaitRank(local, stage, piece);
+  }
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,114 @@
+/// Where the ranks of one node meet in shared memory: flags, what each one calls, and room for copies.
+///
+/// One thread of each rank uses a channel, all ranks in the same order.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/collectives/reduction.h"
+#include "runtime/group/communicator.h"
+#include "runtime/group/topology.h"
+#include "runtime/memory/shared_pool.h"
+
+namespace slipway::runtime {
+
+/// What the ranks of a channel are about to do together; they must agree on all of it.
+struct Call {
+  enum class Kind : std::uint8_t { kBarrier, kAllreduce, kReduce, kBroadcast };
+  Kind kind = Kind::kBarrier;
+  Reduction reduction;
+  std::int64_t count = 0;
+  std::uint32_t tag = 0;  ///< of whoever calls, to be compared
+
+  std::uint64_t Packed() const;
+  std::string Describe() const;
+};
+
+class NodeChannel {
+ public:
+  /// Payload that fits beside the flags.
+  static constexpr std::size_t kSmall = 2048;
+  /// Room for copies: `kSlots` of `kSlot` bytes for each rank.
+  static constexpr std::size_t kSlot = 64 * 1024;
+  static constexpr int kSlots = 4;
+
+  /// Null on all ranks of `communicator` when the memory cannot be had or mapped on any of them. Collective.
+  static std::unique_ptr<NodeChannel> Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
+                                             PeerMemory& peers);
+  NodeChannel(const NodeChannel&) = delete;
+  NodeChannel& operator=(const NodeChannel&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Waits until all ranks are here, with the same `call`. `where`: this rank's data.
+  /// Errors: RuntimeError(MISMATCH) on all ranks; STALLED.
+  void Meet(const Call& call, SharedLocation where = {});
+  /// After Meet(), until the next one: where rank `local` has its data.
+  SharedLocation LocationOf(int local) const;
+  /// The memory behind a location of rank `local`; null when not all ranks of the node can map it. All ranks ask for
+  /// the same locations in the same order. `bytes` from there are used.
+  char* Reach(int local, SharedLocation where);
+
+  /// kSmall bytes of rank `local`, to be written before a Meet() and read until the next but one.
+  char* NextSmall();
+  const char* SmallOf(int local) const;
+
+  /// Progress of a pipeline through the slots, in pieces numbered over the life of the channel.
+  enum Stage { kCopiedIn, kReduced, kCopiedOut, kStages };
+  char* Slot(int local, std::uint64_t piece) const;
+  std::uint64_t next_piece() const { return next_piece_; }
+  void PiecesDone(std::uint64_t count) { next_piece_ += count; }
+  void Announce(Stage stage, std::uint64_t piece);
+  /// Waits until all other ranks have announced `piece`. Errors: RuntimeError(STALLED).
+  void Await(Stage stage, std::uint64_t piece);
+  /// Waits for one rank.
+  void AwaitRank(int local, Stage stage, std::uint64_t piece);
+
+ private:
+  struct Descriptor {
+    std::uint64_t call = 0;
+    std::int64_t count = 0;
+    std::uint64_t where = 0;  ///< serial and offset
+  };
+  struct alignas(64) Cell {
+    std::atomic<std::uint64_t> arrived{0};
+    std::array<Descriptor, 2> descriptors{};
+    alignas(64) std::array<std::atomic<std::uint64_t>, kStages> stages{};
+  };
+  struct alignas(64) Header {
+    Bell bell;
+  };
+
+  NodeChannel(Communicator& communicator, const Topology& topology, SharedPool& pool, PeerMemory& peers,
+              SharedMemory memory);
+  static std::size_t BytesFor(int ranks);
+  void CheckCalls() const;
+  void LearnBlocks();
+  std::vector<int> JobRanksThat(const std::function<bool(const Cell&)>& lack) const;
+
+  Communicator& communicator_;
+  Topology topology_;
+  SharedPool& pool_;
+  PeerMemory& peers_;
+  SharedMemory memory_;
+  int rank_;
+  int size_;
+  Header* header_;
+  Cell* cells_;
+  char* small_;
+  char* slots_;
+  std::uint64_t phase_ = 0;
+  std::uint64_t next_piece_ = 1;
+  /// For each rank its blocks by serial: the first byte here, or null. The same keys, and nulls, on all ranks.
+  std::vector<std::map<std::int64_t, char*>> blocks_;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,123 @@
+#include "runtime/group/point_to_point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+/// MPI counts are ints.
+constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
+constexpr int kTag = 1;  // pairs of ranks keep the order of their messages: one tag does
+
+std::vector<int> AllOf(const Communicator& communicator) {
+  std::vector<int> members(static_cast<std::size_t>(communicator.size()));
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
+std::size_t BytesIn(const MPI_Status& status) {
+  int count = 0;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+PointToPoint::PointToPoint(Communicator& communicator, std::vector<int> members)
+    : communicator_(communicator), members_(std::move(members)) {
+  rank_ = static_cast<int>(std::find(members_.begin(), members_.end(), communicator.rank()) - members_.begin());
+}
+
+PointToPoint::PointToPoint(Communicator& communicator) : PointToPoint(communicator, AllOf(communicator)) {}
+
+std::size_t PointToPoint::Start(Transfer transfer, char* data) {
+  const int partner = members_[static_cast<std::size_t>(transfer.partner)];
+  for (std::size_t done = 0; done < transfer.bytes; done += kLargestMessage) {
+    const auto count = static_cast<int>(std::min(kLargestMessage, transfer.bytes - done));
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto comm = communicator_.handle();
+    CheckMpi(transfer.receives ? MPI_Irecv(data + done, count, MPI_BYTE, partner, kTag, comm, &request)
+                               : MPI_Isend(data + done, count, MPI_BYTE, partner, kTag, comm, &request),
+             "starting a message");
+    transfer.requests.push_back(request);
+  }
+  transfers_.push_back(std::move(transfer));
+  return transfers_.size() - 1;
+}
+
+std::size_t PointToPoint::StartReceive(int from, void* in, std::size_t bytes) {
+  return Start({.partner = from, .bytes = bytes, .receives = true, .requests = {}}, static_cast<char*>(in));
+}
+
+std::size_t PointToPoint::StartSend(int to, const void* out, std::size_t bytes) {
+  if (bytes > 0) {
+    ++counters_.messages_sent;
+    counters_.bytes_sent += static_cast<std::int64_t>(bytes);
+  }
+  return Start({.partner = to, .bytes = bytes, .receives = false, .requests = {}},
+               const_cast<char*>(static_cast<const char*>(out)));  // MPI reads it
+}
+
+void PointToPoint::Finish(std::size_t started) {
+  auto& transfer = transfers_[started];
+  if (transfer.requests.empty()) return;
+  std::vector<MPI_Status> statuses(transfer.requests.size());
+  const int partner = members_[static_cast<std::size_t>(transfer.partner)];
+  communicator_.Complete(
+      transfer.requests, [&] { return std::vector<int>{partner}; }, statuses);
+  transfer.requests.clear();
+  std::size_t received = 0;
+  for (const auto& status : statuses) received += BytesIn(status);
+  if (transfer.receives && received != transfer.bytes) {
+    throw RuntimeError(
+        SLIPWAY_ERROR_MISMATCH,
+        fmt::format("rank {} sent {} bytes, {} were expected: the ranks call with different sizes or in a "
+                    "different order",
+                    communicator_.job_ranks()[static_cast<std::size_t>(partner)], received, transfer.bytes));
+  }
+}
+
+void PointToPoint::FinishStep() {
+  for (std::size_t i = 0; i < transfers_.size(); ++i) Finish(i);
+  transfers_.clear();
+  ++counters_.steps;
+}
+
+void PointToPoint::Exchange(int to, const void* out, std::size_t out_bytes, int from, void* in, std::size_t in_bytes) {
+  StartReceive(from, in, in_bytes);
+  StartSend(to, out, out_bytes);
+  FinishStep();
+}
+
+void PointToPoint::Broadcast(int root, void* data, std::size_t bytes) {
+  if (rank_ != root) return Receive(root, data, bytes);
+  for (int member = 0; member < size(); ++member) {
+    if (member != root) StartSend(member, data, bytes);
+  }
+  FinishStep();
+}
+
+std::vector<char> PointToPoint::Smallest(std::vector<char> values) {
+  const auto bytes = values.size();
+  std::vector<char> others(bytes * members_.size());
+  const auto part = [&](int member) { return others.data() + bytes * static_cast<std::size_t>(member); };
+  for (int member = 0; member < size(); ++member) {
+    if (member != rank_) StartReceive(member, part(member), bytes);
+  }
+  for (int member = 0; member < size(); ++member) {
+    if (member != rank_) StartSend(member, values.data(), bytes);
+  }
+  FinishStep();
+  auto least = values;
+  for (int member = 0; member < size(); ++member) {
+    for (std::size_t i = 0; member != rank_ && i < bytes; ++i) least[i] = std::min(least[i], part(member)[i]);
+  }
+  return least;
+}
+
+}  // namespace slipway::runtime

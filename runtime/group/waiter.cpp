@@ -1,0 +1,80 @@
+#include "runtime/group/waiter.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+#include <thread>
+
+#include "runtime/watch/watch.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+/// A look costs 20 to 50 nanoseconds.
+constexpr int kLooksAlone = 4000;
+constexpr int kLooksInACrowd = 50;
+constexpr microseconds kNap{100};
+/// Asleep on a bell, a rank looks at the others' health this often.
+constexpr microseconds kLongestSleep{50'000};
+
+/// Between processes, so not the private kind.
+long Futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* time) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, time, nullptr, 0);
+}
+
+}  // namespace
+
+void Bell::Ring() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_relaxed) == 0) return;
+  rung_.fetch_add(1, std::memory_order_seq_cst);
+  Futex(rung_, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void Bell::Sleep(const std::function<bool()>& ready, microseconds most) {
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  const auto before = rung_.load(std::memory_order_seq_cst);
+  if (!ready()) {
+    const timespec time{most.count() / 1'000'000, most.count() % 1'000'000 * 1000};
+    Futex(rung_, FUTEX_WAIT, before, &time);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+Waiter::Waiter(Watch& watch, Manner manner, bool crowded) : watch_(&watch), crowded_(crowded) { SetManner(manner); }
+
+void Waiter::SetManner(Manner manner) {
+  manner_ = manner;
+  const bool patient = crowded_ || manner == Manner::kBackground;
+  looks_ = patient ? kLooksInACrowd : kLooksAlone;
+  yielding_ = manner == Manner::kBackground ? microseconds(50) : microseconds(1000);
+}
+
+void Waiter::WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing,
+                      Bell* bell) {
+  const auto start = Clock::now();
+  while (Clock::now() - start < yielding_) {
+    for (int i = 0; i < 8; ++i) {
+      if (ready()) return;
+      ::sched_yield();
+    }
+  }
+  auto patience = watch_->StartWaiting();
+  while (!ready()) {
+    if (bell != nullptr) {
+      bell->Sleep(ready, kLongestSleep);
+    } else {
+      std::this_thread::sleep_for(kNap);
+    }
+    patience.Check(missing);
+  }
+}
+
+}  // namespace slipway::runtime

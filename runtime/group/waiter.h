@@ -1,0 +1,70 @@
+/// Waiting for other ranks: fast when they are near, kind to the processor when they are not, never for ever.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace slipway::runtime {
+
+class Watch;
+
+/// Lies in shared memory; wakes those who sleep on it.
+class Bell {
+ public:
+  /// After the change that others wait for. Cost: a fence, and a system call only while somebody sleeps.
+  void Ring();
+  /// Sleeps until rung, for `most` at the longest, unless `ready()` holds already.
+  void Sleep(const std::function<bool()>& ready, std::chrono::microseconds most);
+
+ private:
+  std::atomic<std::uint32_t> rung_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+};
+
+/// Hint to the processor that this is a loop of waiting.
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// How a thread waits. One for each thread that waits.
+class Waiter {
+ public:
+  enum class Manner {
+    kForeground,  ///< the program waits, too: looks hard at first
+    kBackground,  ///< the program computes meanwhile: gives the processor back at once
+  };
+  /// `crowded`: there are more ranks on the node than cores.
+  Waiter(Watch& watch, Manner manner, bool crowded);
+
+  Manner manner() const { return manner_; }
+  void SetManner(Manner manner);
+
+  /// Returns when `ready()` holds. `missing()` are the ranks of the job that have not come yet.
+  /// Errors: RuntimeError(STALLED) when one of them is dead, or does not come in the time that the watch allows.
+  template <class Ready, class Missing>
+  void Until(Ready&& ready, Missing&& missing, Bell* bell = nullptr) {
+    for (int i = 0; i < looks_; ++i) {
+      if (ready()) return;
+      Pause();
+    }
+    WaitLong(ready, missing, bell);
+  }
+
+ private:
+  void WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing, Bell* bell);
+
+  Watch* watch_;
+  bool crowded_;
+  Manner manner_ = Manner::kForeground;
+  int looks_ = 0;
+  std::chrono::microseconds yielding_{};
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,78 @@
+#include "runtime/memory/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace slipway::runtime {
+namespace {
+
+[[noreturn]] void Fail(int code, const char* what) { throw std::system_error(code, std::generic_category(), what); }
+
+struct stat StatusOf(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) Fail(errno, "fstat of shared memory");
+  return status;
+}
+
+}  // namespace
+
+SharedMemory SharedMemory::Create(std::size_t bytes) {
+  SharedMemory made;
+  made.size_ = bytes;
+  made.descriptor_ = UniqueFd(::memfd_create("slipway", MFD_CLOEXEC));
+  if (!made.descriptor_) Fail(errno, "memfd_create");
+  const int code = ::posix_fallocate(made.descriptor_.get(), 0, static_cast<off_t>(bytes));
+  if (code != 0) Fail(code, "posix_fallocate of shared memory");
+  made.Map();
+  return made;
+}
+
+SharedMemory SharedMemory::Open(const SharedMemoryAddress& address) {
+  const auto path = "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  SharedMemory made;
+  made.size_ = address.bytes;
+  made.descriptor_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!made.descriptor_) Fail(errno, "opening another rank's shared memory");
+  const auto status = StatusOf(made.descriptor_.get());
+  if (status.st_dev != address.device || status.st_ino != address.inode) Fail(ESTALE, "another rank's shared memory");
+  made.Map();
+  made.descriptor_ = UniqueFd();  // the mapping is enough
+  return made;
+}
+
+void SharedMemory::Map() {
+  void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+  if (mapped == MAP_FAILED) Fail(errno, "mmap of shared memory");
+  data_ = static_cast<char*>(mapped);
+  ::madvise(data_, size_, MADV_HUGEPAGE);  // where the system allows it; fewer page faults
+}
+
+SharedMemoryAddress SharedMemory::address() const {
+  const auto status = StatusOf(descriptor_.get());
+  return {::getpid(), descriptor_.get(), size_, status.st_dev, status.st_ino};
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : descriptor_(std::move(other.descriptor_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,49 @@
+/// A piece of memory that several processes of a machine map.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/unique_handle.h"
+
+namespace slipway::runtime {
+
+/// Where a process finds the memory of another one.
+struct SharedMemoryAddress {
+  std::int64_t process = 0;
+  std::int64_t descriptor = -1;
+  std::uint64_t bytes = 0;
+  std::uint64_t device = 0;  ///< with inode: that the descriptor is still the same memory
+  std::uint64_t inode = 0;
+};
+
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  /// New memory, zeroed, every page of it promised by the kernel: nothing can fail later for want of it.
+  /// Errors: std::system_error. Source: memfd_create(2), fallocate(2); no name in a file system, so nothing is left
+  /// behind by a process that is killed, and no limit of /dev/shm holds.
+  static SharedMemory Create(std::size_t bytes);
+  /// The same memory in another process. Errors: std::system_error.
+  static SharedMemory Open(const SharedMemoryAddress& address);
+
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();
+
+  char* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  /// For Open() in other processes, as long as this one lives.
+  SharedMemoryAddress address() const;
+
+ private:
+  void Map();
+
+  UniqueFd descriptor_;
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace slipway::runtime

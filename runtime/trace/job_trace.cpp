@@ -1,0 +1,59 @@
+#include "runtime/trace/job_trace.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+namespace {
+
+/// One rank's events, without the brackets around them.
+std::string EventsOf(const std::vector<Span>& spans, int rank) {
+  static constexpr const char* kThreads[] = {"program", "exchange", "input"};
+  std::string text =
+      fmt::format(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":"rank {}"}}}})", rank, rank);
+  for (int thread = 0; thread < 3; ++thread) {
+    text += fmt::format(
+        ",\n"
+        R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})",
+        rank, thread, kThreads[thread]);
+  }
+  for (const auto& span : spans) {
+    text += fmt::format(
+        ",\n"
+        R"({{"name":"{}","cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"step":{}}}}})",
+        span.name, span.category, span.start_us, span.duration_us, rank, span.thread, span.step);
+  }
+  return text;
+}
+
+}  // namespace
+
+void WriteCommunicationReport(const std::filesystem::path& file, Json facts, const std::vector<StepTrace*>& teams,
+                              Communicator& communicator) {
+  facts["schema"] = "slipway.comm/1";
+  facts["teams"] = Json::array();
+  for (auto* team : teams) facts["teams"].push_back(team->Totals(communicator));
+  OnFirstRank(communicator, [&] {
+    WriteFileAtomically(file, facts.dump(2) + "\n");
+    return std::string();
+  });
+}
+
+void WriteChromeTrace(const std::filesystem::path& file, const std::vector<Span>& spans, Communicator& communicator) {
+  const auto own = EventsOf(spans, communicator.rank());
+  std::string all = "{\"traceEvents\":[\n";
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const auto text = communicator.BroadcastText(own, rank);
+    if (communicator.rank() == 0) all += (rank > 0 ? ",\n" : "") + text;
+  }
+  OnFirstRank(communicator, [&] {
+    WriteFileAtomically(file, all + "\n]}\n");
+    return std::string();
+  });
+}
+
+}  // namespace slipway::runtime

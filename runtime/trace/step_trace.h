@@ -1,0 +1,73 @@
+/// Where the time of each step goes: computing, input, waiting for the exchange, exchanging.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "runtime/group/communicator.h"
+
+namespace slipway::runtime {
+
+struct TraceSettings {
+  int every = 0;        ///< steps between lines; 0: none
+  bool chrome = false;  ///< keep every span for a Chrome trace
+};
+
+/// A span of time of one rank, for the Chrome trace.
+struct Span {
+  const char* name = "";
+  const char* category = "";
+  std::int64_t step = 0;
+  std::int64_t start_us = 0;  ///< since 1970
+  std::int64_t duration_us = 0;
+  int thread = 0;  ///< 0: the program, 1: the progress thread, 2: input
+};
+
+class StepTrace {
+ public:
+  StepTrace(std::string team, const TraceSettings& settings) : team_(std::move(team)), settings_(settings) {}
+
+  using Clock = std::chrono::steady_clock;
+
+  /// Time that the exchange took, in either thread. Any thread.
+  void AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background);
+  /// Time that the program waited for input.
+  void AddInput(Clock::time_point start, Clock::time_point end);
+  /// A step ends: the program has waited in it since `wait_start`. True when a line is due.
+  bool EndStep(Clock::time_point wait_start, std::int64_t step);
+
+  /// What the steps since the last line took, over all ranks; on rank 0 one line for people, else empty. Collective.
+  std::string Line(Communicator& communicator);
+  /// Totals of all steps, over all ranks, for comm.json; complete on rank 0. Collective.
+  Json Totals(Communicator& communicator);
+  std::vector<Span> TakeSpans();
+
+ private:
+  /// Seconds of one step, or sums of many.
+  struct Times {
+    double step = 0;
+    double wait = 0;
+    double exchange = 0;
+    double input = 0;
+  };
+  void Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end, std::int64_t step,
+            int thread);
+
+  std::string team_;
+  TraceSettings settings_;
+  std::mutex mutex_;
+  Clock::time_point last_end_ = Clock::now();
+  Times current_;
+  Times total_;
+  std::int64_t steps_ = 0;
+  std::vector<double> since_line_;  ///< durations of the steps since the last line
+  double wait_since_line_ = 0;
+  double busy_since_line_ = 0;  ///< not waiting: computing and input
+  std::vector<Span> spans_;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,53 @@
+/// What each rank of a node is doing, in memory that all of them see.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace slipway::runtime {
+
+/// What a program may be in, or have done last.
+enum class Activity : std::uint32_t {
+  kNothing,
+  kInit,
+  kAllreduce,
+  kBroadcast,
+  kReduceScatter,
+  kAllgather,
+  kAlltoall,
+  kBarrier,
+  kRegister,
+  kGradients,
+  kAverage,
+  kCheckMatch,
+  kStopRequested,
+  kCheckpoint,
+  kGroup,
+  kState,
+  kFinalize,
+};
+
+/// "slipway_allreduce", ...
+const char* NameOf(Activity activity);
+
+/// One rank's line. Written by that rank alone; a reader may see one value newer than the next, which does for a
+/// message.
+struct alignas(128) BoardLine {
+  static constexpr int kTeams = 8;  ///< teams whose names are kept
+  static constexpr int kNameLength = 40;
+
+  std::atomic<std::int32_t> rank{-1};
+  std::atomic<std::int32_t> process{0};
+  std::atomic<std::uint32_t> last{0};      ///< activity, and team + 1 in the upper half
+  std::atomic<std::uint32_t> current{0};   ///< the same; 0 between the calls
+  std::atomic<std::int64_t> step{0};       ///< gradient exchanges done
+  std::atomic<std::uint32_t> finished{0};  ///< 1 after slipway_finalize
+  std::array<std::array<char, kNameLength>, kTeams> teams{};
+};
+
+/// "slipway_gradients of team 'net'" for a value of `last` or `current`.
+std::string Describe(const BoardLine& line, std::uint32_t activity);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,194 @@
+#include "runtime/watch/watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The letter in /proc/PID/stat: R, S, D, T, Z, ...; 0 when there is no such process.
+char KernelState(std::int64_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto end_of_name = text.rfind(')');
+  return end_of_name == std::string::npos || end_of_name + 2 >= text.size() ? '\0' : text[end_of_name + 2];
+}
+
+std::string Plural(std::size_t count) { return count == 1 ? "has" : "have"; }
+
+}  // namespace
+
+void Watch::Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own) {
+  rank_ = rank;
+  places_ = std::move(places);
+  memory_ = std::move(board);
+  if (memory_.data() != nullptr) {
+    lines_ = reinterpret_cast<BoardLine*>(memory_.data());
+    count_ = count;
+    own_ = lines_ + own;
+  }
+  own_->process = ::getpid();
+  own_->rank = rank;
+}
+
+std::uint32_t Watch::AddTeam(const std::string& name) {
+  if (teams_ == BoardLine::kTeams) return 0;
+  auto& place = own_->teams[teams_];
+  const auto length = name.copy(place.data(), place.size() - 1);
+  place[length] = '\0';
+  return ++teams_;
+}
+
+void Watch::StepDone() { own_->step.fetch_add(1, std::memory_order_relaxed); }
+
+void Watch::Finished() { own_->finished = 1; }
+
+Watch::Operation::Operation(Watch& watch, Activity activity, std::uint32_t team)
+    : line_(*watch.own_),
+      activity_(static_cast<std::uint32_t>(activity) | team << 16),
+      outer_(line_.current.load(std::memory_order_relaxed)),
+      exceptions_(std::uncaught_exceptions()) {
+  line_.current.store(activity_, std::memory_order_relaxed);
+}
+
+Watch::Operation::~Operation() {
+  if (std::uncaught_exceptions() == exceptions_) line_.last.store(activity_, std::memory_order_relaxed);
+  line_.current.store(outer_, std::memory_order_relaxed);
+}
+
+Watch::Patience::Patience(Watch& watch)
+    : watch_(watch), start_(Clock::now()), next_look_(start_ + std::chrono::milliseconds(200)) {}
+
+void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
+  const auto now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + std::chrono::milliseconds(100);
+  const auto ranks = missing();
+  std::vector<int> dead;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(dead), [&](int rank) {
+    const auto state = watch_.StateOf(rank);
+    return state == State::kDead || state == State::kFinished;
+  });
+  // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
+  if (!dead.empty() && dead == dead_) watch_.GiveUp("dead", dead, now - start_);
+  dead_ = dead;
+  if (now - start_ >= watch_.settings_.stall_after) watch_.GiveUp("stalled", watch_.Culprits(ranks), now - start_);
+}
+
+const BoardLine* Watch::LineOf(int rank) const {
+  const auto* found = std::find_if(lines_, lines_ + count_, [&](const BoardLine& line) { return line.rank == rank; });
+  return found == lines_ + count_ ? nullptr : found;
+}
+
+Watch::State Watch::StateOf(int rank) const {
+  const auto* line = LineOf(rank);
+  if (line == nullptr) return State::kUnknown;
+  if (line->finished != 0) return State::kFinished;
+  switch (KernelState(line->process)) {
+    case '\0':
+    case 'Z':
+    case 'X': return State::kDead;
+    case 'T':
+    case 't': return State::kStopped;
+    default: return State::kRunning;
+  }
+}
+
+/// Those we wait for may be waiting themselves. Then it is one that is stopped, or in no operation, that holds all up.
+std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
+  const auto waits = [&](int rank) {
+    const auto* line = LineOf(rank);
+    return line != nullptr && line->current != 0 && StateOf(rank) == State::kRunning;
+  };
+  if (!std::all_of(missing.begin(), missing.end(), waits)) {
+    std::vector<int> idle;
+    std::copy_if(missing.begin(), missing.end(), std::back_inserter(idle), [&](int rank) { return !waits(rank); });
+    return idle;
+  }
+  std::vector<int> others;
+  for (const auto* line = lines_; line != lines_ + count_; ++line) {
+    if (line->rank != rank_ && !waits(line->rank)) others.push_back(line->rank);
+  }
+  return others.empty() ? missing : others;
+}
+
+std::string Watch::Describe(int rank) const {
+  const auto known = static_cast<std::size_t>(rank) < places_.size();
+  auto text =
+      fmt::format("rank {} on host {} (process {})", rank, known ? places_[static_cast<std::size_t>(rank)].host : "?",
+                  known ? places_[static_cast<std::size_t>(rank)].process : 0);
+  const auto* line = LineOf(rank);
+  if (line == nullptr) return text + " on another node";
+  switch (StateOf(rank)) {
+    case State::kDead: text += " is dead"; break;
+    case State::kStopped: text += " is stopped (SIGSTOP)"; break;
+    case State::kFinished: text += " has called slipway_finalize"; break;
+    default:
+      text += line->current == 0 ? " is outside of Slipway" : " is in " + runtime::Describe(*line, line->current);
+  }
+  const std::uint32_t last = line->last;
+  return text +
+         (last == 0 ? ", has completed nothing yet"
+                    : fmt::format(", last completed {} at step {}", runtime::Describe(*line, last), line->step.load()));
+}
+
+void Watch::GiveUp(std::string_view kind, const std::vector<int>& culprits, std::chrono::duration<double> waited) {
+  std::vector<std::string> texts;
+  for (const int rank : culprits) texts.push_back(Describe(rank));
+  const auto message =
+      fmt::format("{} {} not come to {}, after {:.1f} s: {}",
+                  culprits.size() == 1 ? "a rank" : fmt::format("{} ranks", culprits.size()), Plural(culprits.size()),
+                  runtime::Describe(*own_, own_->current), waited.count(), fmt::join(texts, "; "));
+  Report(kind, message, culprits);
+  throw RuntimeError(SLIPWAY_ERROR_STALLED, message);
+}
+
+void Watch::Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept try {
+  const std::lock_guard lock(reporting_);
+  if (std::exchange(reported_, true)) return;
+  std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
+  if (settings_.report.empty()) return;
+  Json report{{"schema", "slipway.watch/1"},
+              {"time", UnixSeconds(SystemClock().Now())},
+              {"kind", kind},
+              {"message", message},
+              {"seen_by", rank_},
+              {"ranks", Json::array()}};
+  static constexpr const char* kStates[] = {"running", "stopped", "dead", "finished", "unknown"};
+  for (const int rank : ranks) {
+    const auto* line = LineOf(rank);
+    const auto place =
+        static_cast<std::size_t>(rank) < places_.size() ? places_[static_cast<std::size_t>(rank)] : RankPlace();
+    report["ranks"].push_back({{"rank", rank},
+                               {"host", place.host},
+                               {"pid", place.process},
+                               {"state", kStates[static_cast<int>(StateOf(rank))]},
+                               {"last", line != nullptr ? runtime::Describe(*line, line->last) : ""},
+                               {"step", line != nullptr ? Json(line->step.load()) : Json()}});
+  }
+  // The first rank to link its file to the name has the word.
+  const auto own = settings_.report.string() + "." + std::to_string(rank_);
+  WriteFile(own, report.dump(2) + "\n");
+  ::link(own.c_str(), settings_.report.c_str());
+  ::unlink(own.c_str());
+} catch (...) {
+  // The message is on stderr and in the error that follows.
+}
+
+}  // namespace slipway::runtime

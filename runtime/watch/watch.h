@@ -1,0 +1,108 @@
+/// Watch: who is missing when a collective does not complete.
+///
+/// Each rank writes on a board in shared memory what it does. A rank that waits longer than a moment looks whether
+/// those it waits for still live, and after `stall_after` names them: host, process, state, last completed operation,
+/// step.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/memory/shared_memory.h"
+#include "runtime/watch/board.h"
+
+namespace slipway::runtime {
+
+/// Where a rank of the job runs.
+struct RankPlace {
+  std::string host;
+  std::int64_t process = 0;
+};
+
+struct WatchSettings {
+  std::chrono::duration<double> stall_after{60};
+  std::filesystem::path report;  ///< watch.json of the attempt; empty: none
+};
+
+class Watch {
+ public:
+  /// Until Join() it knows nobody and only counts time.
+  explicit Watch(const WatchSettings& settings) : settings_(settings) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// `places`: by rank of the job. `lines`: the board of this node's ranks, or null; `count` lines; `own`: this rank's.
+  void Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own);
+  void Configure(const WatchSettings& settings) { settings_ = settings; }
+
+  /// A number for the team's name on the board; 0 when there is no room.
+  std::uint32_t AddTeam(const std::string& name);
+  void StepDone();
+  void Finished();
+
+  /// This rank is in an operation while the object lives.
+  class Operation {
+   public:
+    Operation(Watch& watch, Activity activity, std::uint32_t team = 0);
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    ~Operation();
+
+   private:
+    BoardLine& line_;
+    std::uint32_t activity_;
+    std::uint32_t outer_;
+    int exceptions_;
+  };
+
+  /// One wait that has become long.
+  class Patience {
+   public:
+    explicit Patience(Watch& watch);
+    /// `missing`: ranks of the job. Errors: RuntimeError(STALLED).
+    void Check(const std::function<std::vector<int>()>& missing);
+
+   private:
+    Watch& watch_;
+    std::chrono::steady_clock::time_point start_;
+    std::chrono::steady_clock::time_point next_look_;
+    std::vector<int> dead_;  ///< seen at the last look
+  };
+  Patience StartWaiting() { return Patience(*this); }
+
+  /// Writes the first report of this job's ranks to watch.json, and the message to stderr. Never throws.
+  /// `kind`: "dead", "stalled", "mismatch", "not_finite".
+  void Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept;
+
+  int rank() const { return rank_; }
+
+ private:
+  enum class State { kRunning, kStopped, kDead, kFinished, kUnknown };
+
+  const BoardLine* LineOf(int rank) const;
+  State StateOf(int rank) const;
+  std::vector<int> Culprits(const std::vector<int>& missing) const;
+  std::string Describe(int rank) const;
+  [[noreturn]] void GiveUp(std::string_view kind, const std::vector<int>& culprits,
+                           std::chrono::duration<double> waited);
+
+  WatchSettings settings_;
+  int rank_ = 0;
+  std::vector<RankPlace> places_;
+  SharedMemory memory_;
+  BoardLine lone_;  ///< this rank's line where there is no board
+  BoardLine* lines_ = &lone_;
+  int count_ = 1;
+  BoardLine* own_ = &lone_;
+  std::uint32_t teams_ = 0;
+  std::mutex reporting_;
+  bool reported_ = false;
+};
+
+}  // namespace slipway::runtime
