@@ -177,33 +177,28 @@ void CombineAs(const void* left, const void* right, void* out, std::int64_t coun
   for (std::int64_t i = 0; i < count; ++i) result[i] = Wide<Number>::Round(Operation::Of(a[i], b[i]));
 }
 
-/// Two inputs that are also the two outputs: the exchange between two ranks.
+/// Two inputs, two outputs, which may be the inputs: the exchange between two ranks.
 template <class Number, class Operation, class Last>
-void CombineTwoInPlace(void* first, void* second, std::int64_t count, Last last) {
-  auto* a = static_cast<Any<Number>>(first);
-  auto* b = static_cast<Any<Number>>(second);
+void CombineTwo(const void* first, const void* second, void* to, void* also_to, std::int64_t count, Last last) {
+  const auto* a = static_cast<const typename Loose<Number>::type*>(first);
+  const auto* b = static_cast<const typename Loose<Number>::type*>(second);
+  auto* out = static_cast<Any<Number>>(to);
+  auto* also = static_cast<Any<Number>>(also_to);
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < count; ++i) {
     const Number result = Wide<Number>::Round(last.Of(Operation::Of(a[i], b[i])));
-    a[i] = result;
-    b[i] = result;
+    out[i] = result;
+    also[i] = result;
   }
 }
 
 constexpr std::int64_t kBlock = 1024;  ///< elements kept in the first cache between inputs and outputs
 
-template <class Number, class Operation, class Last>
-void CombineBlock(const void* const* inputs, int input_count, void* const* outputs, int output_count,
-                  std::int64_t offset, std::int64_t count, Last last) {
-  WideOf<Number> wide[kBlock];
-  const auto* first = static_cast<const typename Loose<Number>::type*>(inputs[0]) + offset;
-  for (std::int64_t i = 0; i < count; ++i) wide[i] = first[i];
-  for (int input = 1; input < input_count; ++input) {
-    const auto* next = static_cast<const typename Loose<Number>::type*>(inputs[input]) + offset;
-    for (std::int64_t i = 0; i < count; ++i) wide[i] = Operation::Of(wide[i], next[i]);
-  }
+template <class Number>
+void Store(const WideOf<Number>* wide, void* const* outputs, int output_count, std::int64_t offset,
+           std::int64_t count) {
   Number narrow[kBlock];
-  for (std::int64_t i = 0; i < count; ++i) narrow[i] = Wide<Number>::Round(last.Of(wide[i]));
+  for (std::int64_t i = 0; i < count; ++i) narrow[i] = Wide<Number>::Round(wide[i]);
   for (int output = 0; output < output_count; ++output) {
     __builtin_memcpy(static_cast<Any<Number>>(outputs[output]) + offset, narrow,
                      static_cast<std::size_t>(count) * sizeof(Number));
@@ -211,10 +206,32 @@ void CombineBlock(const void* const* inputs, int input_count, void* const* outpu
 }
 
 template <class Number, class Operation, class Last>
+void CombineBlock(const void* const* inputs, int input_count, void* const* outputs, int output_count,
+                  std::int64_t offset, std::int64_t count, Last last) {
+  const auto at = [&](int input) {
+    return static_cast<const typename Loose<Number>::type*>(inputs[input]) + offset;
+  };
+  WideOf<Number> wide[kBlock];
+  const auto* first = at(0);
+  if (input_count == 1) {
+    for (std::int64_t i = 0; i < count; ++i) wide[i] = last.Of(first[i]);
+    return Store<Number>(wide, outputs, output_count, offset, count);
+  }
+  const auto* second = at(1);
+  for (std::int64_t i = 0; i < count; ++i) wide[i] = Operation::Of(first[i], second[i]);
+  for (int input = 2; input < input_count; ++input) {
+    const auto* next = at(input);
+    for (std::int64_t i = 0; i < count; ++i) wide[i] = Operation::Of(wide[i], next[i]);
+  }
+  for (std::int64_t i = 0; i < count; ++i) wide[i] = last.Of(wide[i]);
+  Store<Number>(wide, outputs, output_count, offset, count);
+}
+
+template <class Number, class Operation, class Last>
 void CombineAllAs(const void* const* inputs, int input_count, void* const* outputs, int output_count,
                   std::int64_t count, Last last) {
-  if (input_count == 2 && output_count == 2 && inputs[0] == outputs[0] && inputs[1] == outputs[1]) {
-    return CombineTwoInPlace<Number, Operation>(outputs[0], outputs[1], count, last);
+  if (input_count == 2 && output_count <= 2) {
+    return CombineTwo<Number, Operation>(inputs[0], inputs[1], outputs[0], outputs[output_count - 1], count, last);
   }
   for (std::int64_t done = 0; done < count; done += kBlock) {
     const auto block = count - done < kBlock ? count - done : kBlock;

@@ -24,6 +24,7 @@
 #include "core/install.h"
 #include "core/json.h"
 #include "core/process.h"
+#include "tests/bench/measure.h"
 
 namespace slipway {
 namespace {
@@ -34,11 +35,6 @@ constexpr int kTrials = 400;
 constexpr int kTrialRounds = 5;
 /// Enough that no core waits for a commit.
 const unsigned kTrialsInFlight = 4 * std::max(1u, std::thread::hardware_concurrency());
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 /// Runs a program to its end, its output thrown away; seconds. Errors: Error when it fails.
 double TimeOf(const std::vector<std::string>& words, const fs::path& directory) {
@@ -145,7 +141,7 @@ std::pair<double, double> Interleave(int rounds, const std::function<double()>& 
     ours_all.push_back(ours());
     floor_all.push_back(floor());
   }
-  return {Median(ours_all), Median(floor_all)};
+  return {bench::Median(ours_all), bench::Median(floor_all)};
 }
 
 std::vector<std::string> BareMpirun(const std::string& program) {
@@ -191,8 +187,8 @@ std::vector<Row> Measure(Workplace& place) {
   const auto [two, mpirun] = Interleave(kRounds, run_two, [&] { return TimeOf(BareMpirun(noop), place.path()); });
   rows.push_back({"two-rank run", two * 1e3, mpirun * 1e3, "ms", "<= 30 ms over a bare mpirun", two - mpirun <= 0.030});
 
-  rows.push_back(
-      {"an exit is seen after", Median(latencies) * 1e3, exec * 1e3, "ms", "<= 100 ms", Median(latencies) <= 0.1});
+  rows.push_back({"an exit is seen after", bench::Median(latencies) * 1e3, exec * 1e3, "ms", "<= 100 ms",
+                  bench::Median(latencies) <= 0.1});
   return rows;
 }
 
@@ -200,7 +196,7 @@ Json Document(const std::vector<Row>& rows) {
   Json list = Json::array();
   for (const auto& row : rows) list.push_back(ToJson(row));
   return Json{{"schema", "slipway.bench.launch/1"},
-              {"machine", {{"host", HostName()}, {"cores", std::thread::hardware_concurrency()}}},
+              {"machine", bench::DescribeMachine()},
               {"rounds", kRounds},
               {"trials", kTrials},
               {"trials_in_flight", kTrialsInFlight},

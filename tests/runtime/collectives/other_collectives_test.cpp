@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "runtime/collectives/broadcast.h"
+#include "runtime/collectives/pairwise.h"
+#include "tests/runtime/collectives/groups.h"
+#include "tests/runtime/collectives/numbers.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace runtime;
+
+std::vector<char> Pattern(std::size_t bytes, int seed) {
+  std::vector<char> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(seed));
+  return data;
+}
+
+TEST(Broadcasting, ReachesAllFromEveryRoot) {
+  TestGroup test;
+  for (int root = 0; root < Ranks(); ++root) {
+    for (const std::size_t bytes : {0u, 1u, 7u, 4097u, 262144u, 262145u, 1000003u}) {
+      auto data = Pattern(bytes, Rank() == root ? 5 : 99);
+      Broadcast(data.data(), bytes, root, test.group.members());
+      EXPECT_EQ(data, Pattern(bytes, 5)) << "root " << root << ", " << bytes << " bytes";
+    }
+  }
+}
+
+TEST(Broadcasting, CostsWhatItsPageSays) {
+  TestGroup test;
+  const auto depth = std::bit_width(static_cast<unsigned>(Ranks() - 1));
+  std::vector<char> data(2 << 20);
+  PointToPoint small(test.group.communicator());
+  Broadcast(data.data(), 1000, 0, small);
+  EXPECT_LE(small.counters().steps, depth);
+  PointToPoint large(test.group.communicator());
+  Broadcast(data.data(), data.size(), 0, large);
+  EXPECT_LE(large.counters().steps, Ranks() == 1 ? 0 : depth + Ranks() - 1);
+  EXPECT_LE(large.counters().bytes_sent, 2 * static_cast<std::int64_t>(data.size()));
+}
+
+TEST(Barriers, HoldUntilTheLastHasCome) {
+  TestGroup test;
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  double last_arrival = 0;
+  if (Rank() == Ranks() - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    last_arrival = now();
+  }
+  PointToPoint members(test.group.communicator());
+  Barrier(members);
+  const double left = now();
+  MPI_Bcast(&last_arrival, 1, MPI_DOUBLE, Ranks() - 1, MPI_COMM_WORLD);
+  EXPECT_GE(left, last_arrival);
+  EXPECT_EQ(members.counters().steps, std::bit_width(static_cast<unsigned>(Ranks() - 1)));
+}
+
+/// Rank r has r + 1 elements, the last one none.
+std::vector<std::int64_t> UnequalCounts() {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(Ranks()));
+  std::iota(counts.begin(), counts.end(), 1);
+  if (Ranks() > 1) counts.back() = 0;
+  return counts;
+}
+
+TEST(Allgather, TakesUnequalSizes) {
+  const auto counts = UnequalCounts();
+  const auto own = counts[static_cast<std::size_t>(Rank())];
+  const std::vector<std::int32_t> mine(static_cast<std::size_t>(own), Rank() * 10);
+  std::vector<std::int32_t> all(
+      static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})));
+  ASSERT_EQ(slipway_allgather(mine.data(), all.data(), counts.data(), SLIPWAY_INT32, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  std::vector<std::int32_t> expected;
+  for (int rank = 0; rank < Ranks(); ++rank)
+    expected.insert(expected.end(), static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]), rank * 10);
+  EXPECT_EQ(all, expected);
+}
+
+TEST(ReduceScatter, GivesEachRankItsShare) {
+  const auto counts = UnequalCounts();
+  const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (const auto op : kOperations) {
+    Array send(SLIPWAY_FLOAT32, total);
+    send.Fill(Rank(), op);
+    const auto own = counts[static_cast<std::size_t>(Rank())];
+    Array receive(SLIPWAY_FLOAT32, own);
+    ASSERT_EQ(slipway_reduce_scatter(send.data(), receive.data(), counts.data(), SLIPWAY_FLOAT32, op, SLIPWAY_ALL),
+              SLIPWAY_OK)
+        << slipway_error_message();
+    const auto first = std::accumulate(counts.begin(), counts.begin() + Rank(), std::int64_t{0});
+    for (std::int64_t i = 0; i < own; ++i) {
+      EXPECT_NEAR(receive.Get(i), ExpectedOf(first + i, op, Ranks()), 1e-5) << "operation " << op;
+    }
+  }
+}
+
+TEST(Alltoall, SendsEachPieceToItsRank) {
+  // Rank s sends s + r elements to rank r.
+  std::vector<std::int64_t> out, in;
+  std::vector<std::int64_t> send, expected;
+  for (int rank = 0; rank < Ranks(); ++rank) {
+    out.push_back(Rank() + rank);
+    in.push_back(rank + Rank());
+    send.insert(send.end(), static_cast<std::size_t>(Rank() + rank), Rank() * 100 + rank);
+    expected.insert(expected.end(), static_cast<std::size_t>(rank + Rank()), rank * 100 + Rank());
+  }
+  std::vector<std::int64_t> receive(expected.size());
+  ASSERT_EQ(slipway_alltoall(send.data(), out.data(), receive.data(), in.data(), SLIPWAY_INT64, SLIPWAY_ALL),
+            SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_EQ(receive, expected);
+}
+
+TEST(Collectives, RefuseBuffersThatOverlap) {
+  std::vector<float> data(static_cast<std::size_t>(Ranks()) * 2);
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(Ranks()), 1);
+  EXPECT_EQ(slipway_allgather(data.data(), data.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL),
+            SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_reduce_scatter(data.data(), data.data() + Ranks() - 1, counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM,
+                                   SLIPWAY_ALL),
+            SLIPWAY_ERROR_ARGUMENT);
+}
+
+TEST(Collectives, RefuseCountsThatAreNone) {
+  float value = 0;
+  float other = 0;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(Ranks()), -1);
+  EXPECT_EQ(slipway_allgather(&value, &other, counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT);
+  counts.assign(counts.size(), INT64_MAX / 8);
+  if (Ranks() > 1) {
+    EXPECT_EQ(slipway_allgather(&value, &other, counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT);
+  }
+  EXPECT_EQ(slipway_allgather(&value, &other, nullptr, SLIPWAY_FLOAT32, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_allreduce(&value, 1, SLIPWAY_UINT8, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT);
+}
+
+// Groups.
+
+TEST(Groups, HaveTheirOwnRanksAndSums) {
+  std::vector<int> evens, reversed;
+  for (int rank = 0; rank < Ranks(); rank += 2) evens.push_back(rank);
+  for (int rank = Ranks() - 1; rank >= 0; --rank) reversed.push_back(rank);
+  int group = -1;
+  int backwards = -1;
+  ASSERT_EQ(slipway_group_create(evens.data(), static_cast<int>(evens.size()), &group), SLIPWAY_OK);
+  ASSERT_EQ(slipway_group_create(reversed.data(), Ranks(), &backwards), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_NE(group, backwards);
+  EXPECT_EQ(slipway_group_rank(backwards), Ranks() - 1 - Rank());
+  double sum = Rank();
+  if (Rank() % 2 == 0) {
+    EXPECT_EQ(slipway_group_rank(group), Rank() / 2);
+    EXPECT_EQ(slipway_group_size(group), static_cast<int>(evens.size()));
+    ASSERT_EQ(slipway_allreduce(&sum, 1, SLIPWAY_FLOAT64, SLIPWAY_SUM, group), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(sum, std::accumulate(evens.begin(), evens.end(), 0.0));
+    ASSERT_EQ(slipway_barrier(group), SLIPWAY_OK);
+  } else {
+    EXPECT_EQ(slipway_group_rank(group), -1);
+    EXPECT_EQ(slipway_allreduce(&sum, 1, SLIPWAY_FLOAT64, SLIPWAY_SUM, group), SLIPWAY_ERROR_ARGUMENT);
+  }
+  ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_group_free(backwards), SLIPWAY_OK);
+  EXPECT_EQ(slipway_group_size(group), -1);
+}
+
+TEST(Groups, RefuseListsThatAreWrong) {
+  int group = -1;
+  const std::vector<int> twice{0, 0};
+  const int outside = Ranks();
+  ExpectRefused(slipway_group_create(twice.data(), 2, &group), SLIPWAY_ERROR_ARGUMENT, "stands twice");
+  ExpectRefused(slipway_group_create(&outside, 1, &group), SLIPWAY_ERROR_ARGUMENT, "there is no rank");
+  ExpectRefused(slipway_group_create(nullptr, 1, &group), SLIPWAY_ERROR_ARGUMENT, "needs ranks");
+  ExpectRefused(slipway_group_free(SLIPWAY_ALL), SLIPWAY_ERROR_ARGUMENT, "stays");
+  ExpectRefused(slipway_group_free(12345), SLIPWAY_ERROR_ARGUMENT, "there is no group 12345");
+  if (Ranks() == 1) return;
+  const int different = Rank() == 0 ? 0 : 1;
+  ExpectRefused(slipway_group_create(&different, 1, &group), SLIPWAY_ERROR_MISMATCH, "a group of 1");
+}
+
+}  // namespace
+}  // namespace slipway::test
