@@ -17,6 +17,12 @@ class RuntimeError : public std::runtime_error {
   slipway_status status_;
 };
 
+/// An error after which the ranks are in different places: none of them can go on together.
+class PartedError : public RuntimeError {
+ public:
+  using RuntimeError::RuntimeError;
+};
+
 /// The code for any exception: its own, IO for what core and the file system throw, out of memory, or internal.
 slipway_status StatusOf(const std::exception& error);
 

@@ -40,8 +40,16 @@ int Remember(slipway_status status, const char* function, const char* message) n
   } catch (const std::exception&) {
     last_message.clear();  // no memory for the words: the code remains
   }
-  if (job != nullptr && (status == SLIPWAY_ERROR_STALLED || status == SLIPWAY_ERROR_MPI)) job->Abandon();
   return status;
+}
+
+/// The ranks are in different places now. The others may wait for this one: they are told why.
+int RememberParting(const PartedError& error, const char* function) noexcept {
+  if (job != nullptr) {
+    job->Abandon();
+    if (error.status() == SLIPWAY_ERROR_MISMATCH) job->watch().Report("mismatch", error.what(), {job->rank()});
+  }
+  return Remember(error.status(), function, error.what());
 }
 
 /// Runs `body`; whatever it throws becomes a code and a message.
@@ -51,6 +59,8 @@ int Guard(const char* function, Body body) noexcept {
     last_message.clear();
     body();
     return SLIPWAY_OK;
+  } catch (const PartedError& error) {
+    return RememberParting(error, function);
   } catch (const std::exception& error) {
     return Remember(StatusOf(error), function, error.what());
   } catch (...) {

@@ -2,6 +2,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/mpi_allreduce.h"
+#include "runtime/collectives/scratch.h"
 
 namespace slipway::runtime {
 namespace {
@@ -29,14 +30,14 @@ void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Red
 
 /// Calls `action(data, count)` with the message as one consecutive buffer.
 template <class Action>
-void AsOneBuffer(const AllreduceMessage& message, Group& group, Action action) {
+void AsOneBuffer(const AllreduceMessage& message, Action action) {
   const auto count = CountOf(message.pieces);
   if (message.pieces.size() == 1) return action(message.pieces.front().data, count);
   const auto element = SizeOf(message.reduction.dtype);
-  char* buffer = group.Scratch(static_cast<std::size_t>(count) * element);
-  Gather(message.pieces, {0, count}, element, buffer);
-  action(buffer, count);
-  Scatter(message.pieces, {0, count}, element, buffer);
+  Scratch buffer(static_cast<std::size_t>(count) * element);
+  Gather(message.pieces, {0, count}, element, buffer.data());
+  action(buffer.data(), count);
+  Scatter(message.pieces, {0, count}, element, buffer.data());
 }
 
 /// Within each node by shared memory, between the leaders by messages.
@@ -47,7 +48,7 @@ void Hierarchical(Algorithm algorithm, const AllreduceMessage& message, Group& g
   if (group.topology().local_rank == 0) {
     auto sum = message.reduction;
     if (sum.op == SLIPWAY_MEAN) sum.op = SLIPWAY_SUM;
-    AsOneBuffer(message, group, [&](char* data, std::int64_t count) {
+    AsOneBuffer(message, [&](char* data, std::int64_t count) {
       BetweenRanks(algorithm, data, count, sum, group, group.leaders());
       Finish(message.reduction, data, count, group.size());
     });
@@ -59,7 +60,11 @@ Choice Choose(const AllreduceMessage& message, Group& group) {
   const auto bytes = CountOf(message.pieces) * static_cast<std::int64_t>(SizeOf(message.reduction.dtype));
   const bool one_node = group.channel() != nullptr && group.topology().nodes() == 1;
   if (group.selection().canonical) return {one_node ? Algorithm::kShared : Algorithm::kPairwise, false};
-  return group.selection().table.Select(bytes);
+  auto choice = group.selection().table.Select(bytes);
+  // The others would round to 16 bits at every step; this one adds all in float32 first.
+  const bool narrow = SizeOf(message.reduction.dtype) == 2;
+  if (narrow && choice.algorithm != Algorithm::kShared) choice.algorithm = Algorithm::kPairwise;
+  return choice;
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& g
     return SharedAllreduce(*group.channel(), ForNode(message, group), group.memory().pool);
   }
   if (choice.hierarchical && has_channel) return Hierarchical(choice.algorithm, message, group);
-  AsOneBuffer(message, group, [&](char* data, std::int64_t count) {
+  AsOneBuffer(message, [&](char* data, std::int64_t count) {
     BetweenRanks(choice.algorithm, data, count, message.reduction, group, group.members());
   });
 }

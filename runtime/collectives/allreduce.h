@@ -12,7 +12,8 @@ namespace slipway::runtime {
 ///
 /// Result: the same bits on all ranks and in every run with the same ranks, placement, table and sizes; with a
 /// canonical
-///         selection also whatever the placement.
+///         selection also whatever the placement. 16-bit floats are added in float32, and rounded once within a node
+///         and once between nodes.
 /// Errors: RuntimeError: MPI, STALLED, MISMATCH.
 struct AllreduceMessage {
   Pieces pieces;

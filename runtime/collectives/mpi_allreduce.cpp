@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/collectives/scratch.h"
 #include "runtime/collectives/slices.h"
 
 namespace slipway::runtime {
@@ -40,7 +41,7 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
     offsets.push_back(static_cast<int>(slice.first));
   }
   const int own = counts[static_cast<std::size_t>(group.rank())];
-  std::vector<char> slice(std::max<std::size_t>(1, static_cast<std::size_t>(own) * SizeOf(reduction.dtype)));
+  Scratch slice(static_cast<std::size_t>(own) * SizeOf(reduction.dtype));
   const auto type = MpiType(reduction.dtype);
   MPI_Request request = MPI_REQUEST_NULL;
   CheckMpi(MPI_Ireduce_scatter(data, slice.data(), counts.data(), type, MpiOp(reduction.op), group.handle(), &request),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/collectives/between_ranks.h"
+#include "runtime/collectives/scratch.h"
 
 namespace slipway::runtime {
 namespace {
@@ -47,7 +48,7 @@ void PairwiseReduceScatter(const void* data, void* result, std::span<const Slice
   const auto element = SizeOf(reduction.dtype);
   const auto own = slices[static_cast<std::size_t>(members.rank())];
   const auto places = SlicesOf(own.count * members.size(), members.size());
-  std::vector<char> all(Bytes(own.count, element) * static_cast<std::size_t>(members.size()));
+  Scratch all(Bytes(own.count, element) * static_cast<std::size_t>(members.size()));
   PairwiseAlltoall(data, slices, all.data(), places, element, members);
   std::vector<const void*> inputs;
   for (const auto& place : places) inputs.push_back(all.data() + Bytes(place.first, element));

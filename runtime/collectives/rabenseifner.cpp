@@ -5,6 +5,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
+#include "runtime/collectives/scratch.h"
 #include "runtime/collectives/slices.h"
 
 namespace slipway::runtime {
@@ -94,7 +95,7 @@ class Rabenseifner {
   const Reduction& reduction_;
   PointToPoint& members_;
   Pairs pairs_;
-  std::vector<char> other_;
+  Scratch other_;
   Slice held_;
   std::vector<Step> steps_;
 };

@@ -1,11 +1,9 @@
 // In step k, partners at distance 2^k exchange all they have and combine it. Of P members that are no power of two, the
 // first 2(P-p) form pairs; the even one of each hands its data over before, and gets the result after.
 
-#include <bit>
-#include <vector>
-
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
+#include "runtime/collectives/scratch.h"
 
 namespace slipway::runtime {
 
@@ -17,7 +15,7 @@ void AllreduceByRecursiveDoubling(void* data, std::int64_t count, const Reductio
     members.Receive(members.rank() + 1, data, bytes);
     return;
   }
-  std::vector<char> other(bytes);
+  Scratch other(bytes);
   if (pairs.StandsIn()) {
     members.Receive(members.rank() - 1, other.data(), bytes);
     Combine(reduction, other.data(), data, data, count);

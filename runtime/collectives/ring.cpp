@@ -5,6 +5,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/ring_parts.h"
+#include "runtime/collectives/scratch.h"
 
 namespace slipway::runtime {
 namespace {
@@ -16,11 +17,12 @@ class ReduceScatter {
  public:
   ReduceScatter(char* data, std::span<const Slice> slices, const Reduction& reduction, const Ring& ring,
                 PointToPoint& members)
-      : data_(data), slices_(slices), reduction_(reduction), ring_(ring), members_(members) {
-    std::int64_t longest = 0;
-    for (const auto& slice : slices) longest = std::max(longest, slice.count);
-    other_.resize(Bytes(longest));
-  }
+      : data_(data),
+        slices_(slices),
+        reduction_(reduction),
+        ring_(ring),
+        members_(members),
+        other_(Bytes(Longest(slices))) {}
 
   void Run() {
     // Slice i ends at the member with place i: it starts its way at place i+1.
@@ -32,6 +34,12 @@ class ReduceScatter {
 
  private:
   std::size_t Bytes(std::int64_t count) const { return static_cast<std::size_t>(count) * SizeOf(reduction_.dtype); }
+
+  static std::int64_t Longest(std::span<const Slice> slices) {
+    std::int64_t longest = 0;
+    for (const auto& slice : slices) longest = std::max(longest, slice.count);
+    return longest;
+  }
 
   void Step(Slice out, Slice in) {
     const auto segment = kSegmentBytes / static_cast<std::int64_t>(SizeOf(reduction_.dtype));
@@ -59,7 +67,7 @@ class ReduceScatter {
   const Reduction& reduction_;
   const Ring& ring_;
   PointToPoint& members_;
-  std::vector<char> other_;
+  Scratch other_;
 };
 
 }  // namespace

@@ -14,6 +14,17 @@ namespace {
 
 using Clock = StepTrace::Clock;
 
+/// What `action` throws, if it does.
+template <class Action>
+std::exception_ptr ErrorOf(Action action) {
+  try {
+    action();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 }  // namespace
 
 Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace)
@@ -23,6 +34,7 @@ Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Wat
       watch_(watch),
       progress_(progress),
       board_number_(watch.AddTeam(parts_.name)),
+      schedule_(ScheduleOf(parts_.settings)),
       trace_(parts_.name, trace) {
   Build();
 }
@@ -41,19 +53,25 @@ void Team::StopThread() {
 
 void Team::Configure(const TeamSettings& settings) {
   if (pass_ > 0 || InFlight()) throw RuntimeError(SLIPWAY_ERROR_STATE, "the team has made steps already");
+  const auto schedule = ScheduleOf(settings);
   StopThread();
   parts_.settings = settings;
+  schedule_ = schedule;
   Build();
+}
+
+Team::Schedule Team::ScheduleOf(const TeamSettings& settings) const {
+  const Schedule schedule{settings.sync_first.Of(parts_.total_steps, "sync_first"),
+                          settings.sync_last.Of(parts_.total_steps, "sync_last")};
+  if (schedule.sync_last > 0 && parts_.total_steps == 0) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       "sync_last needs the number of all steps, which slipway_register was not told");
+  }
+  return schedule;
 }
 
 void Team::Build() {
   const auto& settings = parts_.settings;
-  sync_first_ = settings.sync_first.Of(parts_.total_steps, "sync_first");
-  sync_last_ = settings.sync_last.Of(parts_.total_steps, "sync_last");
-  if (sync_last_ > 0 && parts_.total_steps == 0) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       "sync_last needs the number of all steps, which slipway_register was not told");
-  }
   // One slot for each step that is on its way, and one that is being filled.
   slots_ = settings.lag > 0 ? settings.lag + 1 : 0;
   const auto plans = PlanBuckets(parts_.tensors, settings.bucket_bytes);
@@ -71,7 +89,8 @@ void Team::Build() {
 }
 
 bool Team::Delayed(std::int64_t step) const {
-  return parts_.settings.lag > 0 && step >= sync_first_ && (sync_last_ == 0 || step < parts_.total_steps - sync_last_);
+  return parts_.settings.lag > 0 && step >= schedule_.sync_first &&
+         (schedule_.sync_last == 0 || step < parts_.total_steps - schedule_.sync_last);
 }
 
 bool Team::InFlight() const {
@@ -137,15 +156,25 @@ void Team::Wait() {
     if (submitted_[i] == 0) Count(static_cast<int>(i));
   }
   delivered_ = false;
-  const bool exchanges = Exchanges();
-  if (exchanges) {
+  if (Exchanges()) {
     StartStep();
     if (current_.slot) pending_.push_back(current_);
     TakeOver(lock, current_.slot ? step_ - parts_.settings.lag : step_);
     lock.unlock();  // the thread goes on with what is delayed
-    RequireFinite();
-    Deliver();
-    lock.lock();
+    const auto refused = ErrorOf([&] { RequireFinite(); });
+    if (!refused) Deliver();
+    EndPass(true);
+    if (refused) std::rethrow_exception(refused);
+    TraceStep(start);
+  } else {
+    lock.unlock();
+    EndPass(false);
+  }
+}
+
+void Team::EndPass(bool exchanged) {
+  const std::lock_guard lock(mutex_);
+  if (exchanged) {
     ++step_;
     watch_.StepDone();
   }
@@ -153,12 +182,13 @@ void Team::Wait() {
   std::fill(submitted_.begin(), submitted_.end(), 0);
   submitted_count_ = 0;
   started_ = false;
-  lock.unlock();
   changed_.notify_all();
-  if (exchanges && trace_.EndStep(start, step_)) {
-    const auto line = trace_.Line(*control_);
-    if (!line.empty()) std::fputs(line.c_str(), stderr);
-  }
+}
+
+void Team::TraceStep(Clock::time_point wait_start) {
+  if (!trace_.EndStep(wait_start, step_)) return;
+  const auto line = trace_.Line(*control_);
+  if (!line.empty()) std::fputs(line.c_str(), stderr);
 }
 
 // The exchange, from either thread.
@@ -177,13 +207,10 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   exchanging_ = true;
   lock.unlock();
   const auto start = Clock::now();
-  std::exception_ptr failure;
-  try {
+  const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
     bucket.Exchange(slot, *group_);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   trace_.AddExchange(start, Clock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
   exchanging_ = false;
@@ -229,8 +256,8 @@ void Team::RequireFinite() {
   const auto firsts = AllgatherValues(*control_, static_cast<std::uint64_t>(first_bad_));
   for (std::size_t rank = 0; rank < firsts.size(); ++rank) {
     if (firsts[rank] == parts_.tensors.size()) continue;
-    const auto message = fmt::format("rank {}: tensor '{}' of team '{}' holds NaN or infinity at step {}", rank,
-                                     parts_.tensors[firsts[rank]].name, parts_.name, step_);
+    const auto message = fmt::format("tensor '{}' of team '{}' holds NaN or infinity on rank {} at step {}",
+                                     parts_.tensors[firsts[rank]].name, parts_.name, rank, step_);
     watch_.Report("not_finite", message, {static_cast<int>(rank)});
     throw RuntimeError(SLIPWAY_ERROR_NOT_FINITE, message);
   }

@@ -70,10 +70,19 @@ class Team {
     std::size_t done = 0;     ///< buckets exchanged
   };
 
+  /// Synchronous steps at both ends of a delayed exchange.
+  struct Schedule {
+    std::int64_t sync_first = 0;
+    std::int64_t sync_last = 0;
+  };
+
+  Schedule ScheduleOf(const TeamSettings& settings) const;
   void Build();
   bool Delayed(std::int64_t step) const;
   bool Exchanges() const { return (pass_ + 1) % parts_.settings.accumulate == 0; }
   void StartStep();
+  void EndPass(bool exchanged);
+  void TraceStep(StepTrace::Clock::time_point wait_start);
   void Count(int index);
   bool HasWork() const;
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
@@ -99,8 +108,7 @@ class Team {
   std::vector<int> bucket_of_;  ///< by tensor; -1: empty
   std::vector<BucketExchange> buckets_;
   int slots_ = 0;
-  std::int64_t sync_first_ = 0;
-  std::int64_t sync_last_ = 0;
+  Schedule schedule_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -22,10 +22,10 @@ void CheckMpi(int code, const char* what) {
   MPI_Error_string(code, text, &length);
   MPI_Error_class(code, &kind);
   if (kind == MPI_ERR_TRUNCATE) {
-    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, std::string(what) + ": another rank sent more than this one expects: " +
-                                                   "the ranks call with different sizes or in a different order");
+    throw PartedError(SLIPWAY_ERROR_MISMATCH, std::string(what) + ": another rank sent more than this one expects: " +
+                                                  "the ranks call with different sizes or in a different order");
   }
-  throw RuntimeError(SLIPWAY_ERROR_MPI, std::string(what) + " failed: " + text);
+  throw PartedError(SLIPWAY_ERROR_MPI, std::string(what) + " failed: " + text);
 }
 
 Communicator::Communicator(MPI_Comm communicator, std::vector<int> job_ranks, Waiter waiter)

@@ -17,9 +17,4 @@ Placement Group::placement() const {
   return {.ranks = size(), .nodes = topology_.nodes(), .shared_memory = channel_ != nullptr};
 }
 
-char* Group::Scratch(std::size_t bytes) {
-  if (scratch_.size() < bytes) scratch_.resize(bytes);
-  return scratch_.data();
-}
-
 }  // namespace slipway::runtime

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "runtime/group/communicator.h"
 #include "runtime/group/node_channel.h"
@@ -49,9 +48,6 @@ class Group {
   PointToPoint& node() { return node_; }
   PointToPoint& leaders() { return leaders_; }  ///< only the leader of a node may use it
 
-  /// Memory to work in, at least `bytes` bytes, valid until the next call.
-  char* Scratch(std::size_t bytes);
-
  private:
   std::unique_ptr<Communicator> communicator_;
   Topology topology_;
@@ -61,7 +57,6 @@ class Group {
   PointToPoint node_;
   PointToPoint leaders_;
   std::unique_ptr<NodeChannel> channel_;
-  std::vector<char> scratch_;
 };
 
 }  // namespace slipway::runtime

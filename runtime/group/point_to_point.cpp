@@ -82,6 +82,18 @@ void PointToPoint::Finish(std::size_t started) {
   }
 }
 
+/// The memory that messages were to go to may be given back by whoever catches the error.
+void PointToPoint::CancelReceives() {
+  for (auto& transfer : transfers_) {
+    for (auto& request : transfer.requests) {
+      if (request == MPI_REQUEST_NULL) continue;
+      if (transfer.receives) MPI_Cancel(&request);
+      MPI_Request_free(&request);
+    }
+  }
+  transfers_.clear();
+}
+
 void PointToPoint::FinishStep() {
   for (std::size_t i = 0; i < transfers_.size(); ++i) Finish(i);
   transfers_.clear();

@@ -57,6 +57,7 @@ class PointToPoint {
     std::vector<MPI_Request> requests;
   };
   std::size_t Start(Transfer transfer, char* data);
+  void CancelReceives();
 
   std::vector<Transfer> transfers_;
 };

@@ -156,7 +156,7 @@ void Watch::GiveUp(std::string_view kind, const std::vector<int>& culprits, std:
                   culprits.size() == 1 ? "a rank" : fmt::format("{} ranks", culprits.size()), Plural(culprits.size()),
                   runtime::Describe(*own_, own_->current), waited.count(), fmt::join(texts, "; "));
   Report(kind, message, culprits);
-  throw RuntimeError(SLIPWAY_ERROR_STALLED, message);
+  throw PartedError(SLIPWAY_ERROR_STALLED, message);
 }
 
 void Watch::Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept try {
