@@ -61,8 +61,8 @@ void Watch::Finished() { own_->finished = 1; }
 
 Watch::Operation::Operation(Watch& watch, Activity activity, std::uint32_t team)
     : line_(*watch.own_),
-      activity_(static_cast<std::uint32_t>(activity) | team << 16),
       outer_(line_.current.load(std::memory_order_relaxed)),
+      activity_(outer_ != 0 ? outer_ : static_cast<std::uint32_t>(activity) | team << 16),
       exceptions_(std::uncaught_exceptions()) {
   line_.current.store(activity_, std::memory_order_relaxed);
 }

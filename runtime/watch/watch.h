@@ -46,7 +46,7 @@ class Watch {
   void StepDone();
   void Finished();
 
-  /// This rank is in an operation while the object lives.
+  /// This rank is in an operation while the object lives; one inside another counts as that one.
   class Operation {
    public:
     Operation(Watch& watch, Activity activity, std::uint32_t team = 0);
@@ -56,8 +56,8 @@ class Watch {
 
    private:
     BoardLine& line_;
-    std::uint32_t activity_;
     std::uint32_t outer_;
+    std::uint32_t activity_;
     int exceptions_;
   };
 

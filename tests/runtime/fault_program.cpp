@@ -1,0 +1,68 @@
+// A training program in which something goes wrong on one rank, as the first argument says. It does what a good program
+// does: it ends with an error as soon as a call returns one.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "runtime/slipway.h"
+
+namespace {
+
+constexpr int kCulprit = 2;
+std::string fault;
+
+void Check(int status) {
+  if (status == SLIPWAY_OK) return;
+  std::fprintf(stderr, "program: rank %d: error %d: %s\n", slipway_rank(), status, slipway_error_message());
+  std::exit(100 + status);
+}
+
+bool Culprit(const char* what) { return fault == what && slipway_rank() == kCulprit; }
+
+void Misbehave() {
+  if (Culprit("killed")) ::kill(::getpid(), SIGKILL);
+  if (Culprit("stopped")) ::kill(::getpid(), SIGSTOP);
+  if (Culprit("busy")) {
+    while (true) ::sleep(1);
+  }
+  if (Culprit("leaves")) {
+    Check(slipway_finalize());
+    std::exit(0);
+  }
+  if (Culprit("other call")) Check(slipway_barrier(SLIPWAY_ALL));
+}
+
+void Register() {
+  static std::vector<float> data(70000);
+  static const std::int64_t shape[] = {Culprit("shape") ? 60000 : 70000};
+  const slipway_dtype dtype = Culprit("dtype") ? SLIPWAY_INT32 : SLIPWAY_FLOAT32;
+  const slipway_tensor tensors[] = {{"weight", dtype, 1, shape, data.data()},
+                                    {"bias", SLIPWAY_FLOAT32, 0, nullptr, data.data()}};
+  Check(slipway_register("net", tensors, Culprit("list") ? 1 : 2, 0));
+}
+
+void Reduce() {
+  static std::vector<float> data(5000);
+  Check(slipway_allreduce(data.data(), Culprit("count") ? 4000 : 5000, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fault = argc > 1 ? argv[1] : "";
+  Check(slipway_init(R"({"resilience": {"stall_after_s": 3}})"));
+  Register();
+  for (int step = 0; step < 10; ++step) {
+    if (step == 5) Misbehave();
+    Check(slipway_gradients("net"));
+    Reduce();
+  }
+  Check(slipway_finalize());
+  return 0;
+}

@@ -1,0 +1,132 @@
+// One of four ranks misbehaves: the others must say which, in seconds, and nothing may hang.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/process.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+struct Outcome {
+  std::string text;
+  bool succeeded = false;
+  double seconds = 0;
+  Json report;  ///< watch.json, or null
+};
+
+enum class Transport { kSharedMemory, kMessages };
+
+Outcome RunWith(const std::string& fault, Transport transport = Transport::kSharedMemory) {
+  const TempDirectory folder;
+  SpawnOptions options;
+  // Recovery: mpirun does not take the survivors down with a rank that was killed, so that they can speak.
+  options.argv = {SLIPWAY_MPIEXEC,
+                  "--allow-run-as-root",
+                  "--oversubscribe",
+                  "--enable-recovery",
+                  "-n",
+                  "4",
+                  SLIPWAY_BUILD_DIR "/tests/runtime_fault_program",
+                  fault};
+  auto environment = Environment::Inherited();
+  environment.Set("SLIPWAY_METRICS", (folder.path() / "metrics.jsonl").string());
+  if (transport == Transport::kMessages) environment.Set("SLIPWAY_SHARED_MEMORY_LIMIT", "0");
+  options.environment = environment;
+  const auto start = std::chrono::steady_clock::now();
+  const auto captured = RunAndCapture(options, std::chrono::seconds(40));
+  Outcome outcome{captured.output + captured.errors, captured.status.Success(), 0, nullptr};
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (const auto report = ReadFileIfPresent(folder.path() / "watch.json")) outcome.report = Json::parse(*report);
+  return outcome;
+}
+
+class Faults : public testing::TestWithParam<Transport> {};
+INSTANTIATE_TEST_SUITE_P(Over, Faults, testing::Values(Transport::kSharedMemory, Transport::kMessages),
+                         [](const auto& way) {
+                           return way.param == Transport::kMessages ? "messages" : "sharedMemory";
+                         });
+
+TEST_P(Faults, NoneIsFound) {
+  const auto outcome = RunWith("none", GetParam());
+  EXPECT_TRUE(outcome.succeeded) << outcome.text;
+  EXPECT_TRUE(outcome.report.is_null());
+}
+
+TEST_P(Faults, AStoppedRankIsNamed) {
+  const auto outcome = RunWith("stopped", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("rank 2 on host"));
+  EXPECT_THAT(outcome.text, HasSubstr("is stopped (SIGSTOP), last completed slipway_allreduce at step 5"));
+  ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
+  EXPECT_EQ(outcome.report["kind"], "stalled");
+  EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);
+  EXPECT_EQ(outcome.report["ranks"][0]["state"], "stopped");
+  EXPECT_EQ(outcome.report["ranks"][0]["step"], 5);
+}
+
+TEST_P(Faults, ADeadRankIsNamedAtOnce) {
+  const auto outcome = RunWith("killed", GetParam());
+  EXPECT_LT(outcome.seconds, 10) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is dead"));
+  EXPECT_THAT(outcome.text, ContainsRegex("after [01]\\.[0-9] s"));  // not only after the time for the stuck ones
+  ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
+  EXPECT_EQ(outcome.report["kind"], "dead");
+}
+
+TEST_P(Faults, ARankThatComputesForEverIsNamed) {
+  const auto outcome = RunWith("busy", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              ContainsRegex("has not come to the exchange of gradients of team 'net', after 3\\.[0-9] s"));
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is outside of Slipway"));
+}
+
+TEST_P(Faults, ARankThatLeavesIsNamed) {
+  const auto outcome = RunWith("leaves", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("slipway_finalize"));  // whoever speaks first
+  EXPECT_THAT(outcome.text, HasSubstr("is in "));
+}
+
+TEST_P(Faults, ARankInAnotherCallIsNamed) {
+  const auto outcome = RunWith("other call", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is in slipway_barrier|rank 2 calls a barrier"));
+}
+
+TEST_P(Faults, AnotherCountIsFound) {
+  const auto outcome = RunWith("count", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 calls an allreduce of 4000|sent 1[0-9]* bytes, .* were expected|"
+                                          "sent more than this one expects|sent [0-9]* bytes, [0-9]* were expected"));
+}
+
+TEST_P(Faults, AnotherTensorListIsFoundAtOnce) {
+  for (const auto& [fault, words] : {std::pair("shape", "'weight float32 \\[60000\\]'"),
+                                     std::pair("dtype", "'weight int32"), std::pair("list", "tensor 1")}) {
+    const auto outcome = RunWith(fault, GetParam());
+    EXPECT_FALSE(outcome.succeeded);
+    EXPECT_LT(outcome.seconds, 5) << outcome.text;
+    EXPECT_THAT(outcome.text, ContainsRegex(words));
+    EXPECT_THAT(outcome.text, HasSubstr("rank 2"));
+  }
+}
+
+}  // namespace
+}  // namespace slipway::test
