@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
@@ -25,7 +24,6 @@ Json StepsText(const StepCount& count) {
 }
 
 Json GradientsConfiguration(const GradientsSpec& gradients) {
-  const auto bucket = std::min<std::uint64_t>(gradients.bucket.count, std::numeric_limits<std::int64_t>::max());
   Json config{{"mode", WordFor(gradients.mode)},
               {"lag", std::max(1, gradients.lag)},
               {"sync_first", StepsText(gradients.sync_first)},
@@ -34,7 +32,7 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
               {"compress", WordFor(gradients.compress)},
               {"clip_norm", gradients.clip_norm ? Json(*gradients.clip_norm) : Json()},
               {"check_finite", gradients.check_finite},
-              {"bucket_bytes", bucket},
+              {"bucket_bytes", gradients.bucket.count},
               {"deterministic", ToJson(gradients.deterministic)}};
   if (!gradients.algorithms.empty()) config["algorithms"] = gradients.algorithms;
   return config;

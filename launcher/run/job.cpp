@@ -148,8 +148,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.ranks = spec.launch.ranks();
   launch.command = TrainingCommand(spec.train, request.parameters);
   launch.environment = Environment::Inherited();
-  for (const auto& [name, value] :
-       TrainingVariables(spec, request.plan.document.spec_hash, request.data, place_, request.parameters)) {
+  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, request.parameters)) {
     launch.environment.Set(name, value);
   }
   launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));

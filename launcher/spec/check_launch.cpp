@@ -40,6 +40,12 @@ void CheckGradients(Report& report, const Draft& draft) {
   }
 }
 
+void CheckBucket(Report& report, const Draft& draft) {
+  constexpr auto kMost = std::numeric_limits<int>::max();  // one message of MPI
+  if (!draft.Has("gradients.bucket") || draft.At("gradients.bucket").get<std::uint64_t>() <= kMost) return;
+  report.Error(draft.PlaceOf("gradients.bucket"), fmt::format("a bucket holds at most {} bytes", kMost));
+}
+
 void CheckAlgorithms(Report& report, const Draft& draft) {
   if (!draft.Has("gradients.algorithms")) return;
   try {
@@ -64,6 +70,7 @@ void CheckLaunch(Report& report, const Draft& draft) {
   CheckVariables(report, draft);
   CheckRankCount(report, draft);
   CheckGradients(report, draft);
+  CheckBucket(report, draft);
   CheckAlgorithms(report, draft);
   CheckResilience(report, draft);
 }

@@ -54,11 +54,6 @@ TEST(RuntimeConfiguration, HasTheOtherFormsOfSettings) {
   EXPECT_EQ(gradients["compress"], "bf16");
 }
 
-TEST(RuntimeConfiguration, KeepsBucketsWithin63Bits) {
-  const auto gradients = ConfigurationOf("gradients: {bucket: 18446744073709551615}\n")["gradients"];
-  EXPECT_EQ(gradients["bucket_bytes"], std::numeric_limits<std::int64_t>::max());
-}
-
 TEST(RuntimeConfiguration, WritesPercentagesAsTheyWereGiven) {
   for (const char* share : {"0%", "10%", "14%", "33.3%", "57%", "100%"}) {
     const auto config = ConfigurationOf("gradients: {sync_first: " + std::string(share) + "}\n");
