@@ -134,8 +134,12 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
-  ranks_ =
-      std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
+  auto launch = MakeLaunch(request);
+  launch.failed = [this](const std::string& what) {
+    LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
+    if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
+  };
+  ranks_ = std::make_unique<RankGroup>(loop, std::move(launch), [this](const GroupOutcome& outcome) { End(outcome); });
 }
 
 Job::~Job() {
@@ -157,6 +161,12 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   return launch;
 }
 
+void Job::LookForWatchReport() {
+  if (watch_report_) return;
+  watch_report_ = FindWatchReport(place_.directory);
+  if (watch_report_) observer_.OnWatch(*watch_report_);
+}
+
 ProcessIdentity Job::identity() const { return ranks_->leader(); }
 
 void Job::Release() { ranks_->Release(); }
@@ -175,8 +185,12 @@ void Job::Stop(std::string_view reason) {
 
 void Job::End(const GroupOutcome& outcome) {
   watch_->Finish();
+  LookForWatchReport();
   if (outcome.status.Success()) return observer_.OnEnd(outcome);
   auto explained = outcome;
+  if (watch_report_ && watch_report_->report) {
+    explained.detail = watch_report_->report->message + "\n" + outcome.detail;
+  }
   if (outcome.culprit) {
     const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
     const auto tail = LastLines(log, kDetailLines);
