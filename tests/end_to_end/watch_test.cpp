@@ -63,6 +63,21 @@ TEST(Watch, GivesTheReasonOfTheFailureBeforeTheNoise) {
   EXPECT_EQ(Events(place, "failed").at(0)["reason"], kMessage);
 }
 
+TEST(Watch, OfTheRuntimeNamesARankThatIsStopped) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[" SLIPWAY_BUILD_DIR "/tests/end_to_end_stopper]", 2, "resilience: {stall_after: 1s}");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  const auto reason = place.Status()["reason"].get<std::string>();
+  EXPECT_THAT(reason, HasSubstr("rank 1 on host " + HostName()));
+  EXPECT_THAT(reason, HasSubstr("is stopped"));
+  EXPECT_THAT(ran.errors, HasSubstr("warning: " + reason));
+  const auto events = Events(place, "watch");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["ranks"][0]["rank"], 1);
+  EXPECT_EQ(events[0]["ranks"][0]["state"], "stopped");
+}
+
 TEST(Watch, TellsItForARankAloneToo) {
   Workplace place;
   place.Write("report.json", kReport);
