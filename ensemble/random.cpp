@@ -1,5 +1,7 @@
 #include "ensemble/random.h"
 
+#include "core/fnv1a.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -7,12 +9,6 @@ __extension__ using Uint128 = unsigned __int128;
 
 std::uint32_t Low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::uint32_t High(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
-
-std::uint64_t Fnv1a64(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
-}
 
 }  // namespace
 

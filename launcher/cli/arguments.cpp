@@ -69,9 +69,8 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   auto* validate = AddCommand(app, "validate", "Check an experiment: every error of the file in one go",
                               "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
   AddSpecOptions(validate, arguments);
-  validate->callback([&] {
-    arguments.command = [&](Session& session) { return Validate(SelectionOf(arguments), session); };
-  });
+  validate->callback(
+      [&] { arguments.command = [&](Session& session) { return Validate(SelectionOf(arguments), session); }; });
 }
 
 void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
@@ -209,12 +208,32 @@ std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& par
   return commands;
 }
 
+/// `bench` lists the benchmarks; `bench NAME --help` is the benchmark's own.
+void DescribeBench(CLI::App& app, Arguments& arguments) {
+  auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "");
+  bench->footer(std::string());
+  bench->footer([] {
+    std::string text = "Benchmarks of this installation, each with its own --help:\n";
+    for (const auto& name : Benchmarks()) text += "  slipway bench " + name + "\n";
+    return text;
+  });
+  bench->set_help_flag();
+  bench->add_flag("-h,--help", arguments.bench.help, "Print this help message and exit; after NAME: the benchmark's");
+  bench->add_option("name", arguments.bench.name, "Which benchmark; what follows is for the benchmark");
+  bench->prefix_command();
+  bench->callback([&arguments, bench] {
+    if (arguments.bench.name.empty() && arguments.bench.help) throw CLI::CallForHelp();
+    if (arguments.bench.name.empty()) throw CLI::RequiredError("name");
+    arguments.bench.arguments = bench->remaining();
+    arguments.command = [&](Session& session) { return Bench(arguments.bench, session); };
+  });
+}
+
 void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
   auto* schema = AddCommand(app, "schema", "Print the JSON Schema of the spec, for editors",
                             "  slipway schema > slipway.schema.json\n  slipway schema --markdown");
   schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
-  schema->callback(
-      [&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session); }; });
+  schema->callback([&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session); }; });
 
   auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",
                                 "  source <(slipway completion bash)\n  slipway completion zsh > _slipway");
@@ -223,16 +242,11 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"bash", "zsh"}));
   completion->callback([&] {
     arguments.completion.commands = CommandsOf(app);
+    for (const auto& name : Benchmarks()) arguments.completion.commands.push_back({"bench " + name, {"--help"}});
     arguments.command = [&](Session& session) { return Completion(arguments.completion, session); };
   });
 
-  auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "  slipway bench launch --json");
-  bench->add_option("name", arguments.bench.name, "Which benchmark: launch")->required();
-  bench->prefix_command();
-  bench->callback([&arguments, bench] {
-    arguments.bench.arguments = bench->remaining();
-    arguments.command = [&](Session& session) { return Bench(arguments.bench, session); };
-  });
+  DescribeBench(app, arguments);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "launcher/commands/bench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/error.h"
@@ -13,26 +15,33 @@ namespace {
 
 constexpr std::string_view kPrefix = "bench-";
 
-std::string KnownBenchmarks() {
-  std::string names;
+bool IsProgram(const std::filesystem::path& path) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(HelperProgram(""), error)) {
-    const auto name = entry.path().filename().string();
-    if (name.starts_with(kPrefix)) names += (names.empty() ? "" : ", ") + name.substr(kPrefix.size());
-  }
-  return names.empty() ? "none" : names;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
 }  // namespace
 
+std::vector<std::string> Benchmarks() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(HelperProgram(""), error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(kPrefix) && IsProgram(entry.path())) names.push_back(name.substr(kPrefix.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 int Bench(const BenchOptions& options, Session& session) {
   const auto program = HelperProgram(std::string(kPrefix) + options.name);
-  if (options.name.find('/') != std::string::npos || ::access(program.c_str(), X_OK) != 0) {
+  if (options.name.find('/') != std::string::npos || !IsProgram(program)) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no benchmark '{}'", options.name),
-                fmt::format("this installation has: {}", KnownBenchmarks()));
+                fmt::format("this installation has: {}", fmt::join(Benchmarks(), ", ")));
   }
   std::vector<std::string> words{program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  if (options.help) words.push_back("--help");
   if (session.output.mode() == OutputMode::kJson) words.push_back("--json");
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());

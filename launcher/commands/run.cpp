@@ -82,6 +82,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   }
   const auto plan = ReplanRun(folder);
   session.output.Say("resuming " + folder.id());
+  if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
   return ManageRun(folder, plan, session.output, options.prefix);
 }
 

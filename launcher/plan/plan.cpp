@@ -62,6 +62,7 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   plan.runs_directory = std::move(runs_directory);
   plan.working_directory = document.directory;
   for (const auto& dataset : document.spec.data) plan.data.push_back(PlanDataset(dataset));
+  plan.exchange = PlanExchange(document.spec);
   plan.document = std::move(document);
   return plan;
 }
@@ -88,6 +89,13 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
   return LocalCommandLine(launch);
+}
+
+Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                       const Json& parameters) {
+  auto variables = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters);
+  if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
+  return variables;
 }
 
 Json ExamplePoint(const EnsembleSpec& ensemble) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "launcher/plan/exchange.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
 #include "staging/plan.h"
@@ -18,12 +19,14 @@ struct Plan {
   std::filesystem::path runs_directory;     ///< absolute
   std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
   std::vector<staging::StagingPlan> data;
+  ExchangePlan exchange;
 
   const Spec& spec() const { return document.spec; }
 };
 
 /// Looks at the sources and the tiers, chooses, writes nothing.
-/// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier.
+/// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier; what PlanExchange
+/// throws.
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
 
 /// The place of the first attempt as the plan shows it, before the run folder has a name.
@@ -31,6 +34,9 @@ AttemptPlace PlannedPlace(const Plan& plan);
 StagedDirectories PlannedDirectories(const Plan& plan);
 /// The command that starts all ranks, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs 3`.
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
+/// Everything that Slipway sets for a rank of the attempt in `place`.
+Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                       const Json& parameters);
 /// A point whose values are the names of the parameters in angle brackets, for showing the command of a trial.
 Json ExamplePoint(const EnsembleSpec& ensemble);
 

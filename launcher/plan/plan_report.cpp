@@ -46,8 +46,7 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
 
 Json EnvironmentOf(const Plan& plan, const Json& parameters) {
   Json environment = Json::object();
-  for (const auto& [name, value] : TrainingVariables(plan.spec(), plan.document.spec_hash, PlannedDirectories(plan),
-                                                     PlannedPlace(plan), parameters)) {
+  for (const auto& [name, value] : VariablesFor(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters)) {
     environment[name] = value;
   }
   environment["MASTER_PORT"] = "<a free port>";  // chosen when the ranks start
@@ -66,6 +65,7 @@ std::string DescribePlan(const Plan& plan) {
                           plan.document.spec_hash);
   text += DescribeData(plan) + "\n";
   if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
+  text += Describe(plan.exchange, plan.spec().gradients) + "\n";
   text += DescribeStart(plan, parameters) + "  with\n";
   const auto environment = EnvironmentOf(plan, parameters);
   for (const auto& [name, value] : environment.items()) {
@@ -91,6 +91,7 @@ Json ToJson(const Plan& plan) {
               {"hosts", Json::array({HostName()})},
               {"ranks", plan.spec().launch.ranks()},
               {"data", data},
+              {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
               {"command", LaunchCommand(plan, parameters)},
               {"working_directory", plan.working_directory.string()},
               {"environment", EnvironmentOf(plan, parameters)},

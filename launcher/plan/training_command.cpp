@@ -1,5 +1,7 @@
 #include "launcher/plan/training_command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +17,33 @@ std::string UpperCase(std::string text) {
   return text;
 }
 
+/// A number of steps, or a share as the spec writes it: "10%".
+Json StepsText(const StepCount& count) {
+  if (count.fraction) return fmt::format("{:.10g}%", *count.fraction * 100);
+  return count.steps.value_or(0);
+}
+
+Json GradientsConfiguration(const GradientsSpec& gradients) {
+  Json config{{"mode", WordFor(gradients.mode)},
+              {"lag", std::max(1, gradients.lag)},
+              {"sync_first", StepsText(gradients.sync_first)},
+              {"sync_last", StepsText(gradients.sync_last)},
+              {"accumulate", gradients.accumulate},
+              {"compress", WordFor(gradients.compress)},
+              {"clip_norm", gradients.clip_norm ? Json(*gradients.clip_norm) : Json()},
+              {"check_finite", gradients.check_finite},
+              {"bucket_bytes", gradients.bucket.count},
+              {"deterministic", ToJson(gradients.deterministic)}};
+  if (!gradients.algorithms.empty()) config["algorithms"] = gradients.algorithms;
+  return config;
+}
+
 /// What `slipway_init(NULL)` and bundled trainers read.
 Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   Json config{{"spec_hash", spec_hash},
-              {"gradients", {{"mode", spec.gradients.mode == GradientMode::kSync ? "sync" : "delayed"}}},
+              {"gradients", GradientsConfiguration(spec.gradients)},
               {"resilience", {{"stall_after_s", spec.resilience.stall_after.count()}}},
+              {"trace", {{"every", spec.trace.every}, {"chrome", spec.trace.chrome}}},
               {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
   if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();
   if (const auto& validation = spec.train.validation) {
@@ -29,6 +53,22 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
 }
 
 }  // namespace
+
+std::string_view WordFor(GradientMode mode) { return mode == GradientMode::kSync ? "sync" : "delayed"; }
+
+std::string_view WordFor(Compression compression) {
+  switch (compression) {
+    case Compression::kNone: return "none";
+    case Compression::kBf16: return "bf16";
+    case Compression::kFp16: return "fp16";
+  }
+  return "none";
+}
+
+Json ToJson(Determinism determinism) {
+  if (determinism == Determinism::kCanonical) return "canonical";
+  return determinism == Determinism::kOn;
+}
 
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
   auto effective = ensemble::ToJson(train.args);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,11 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// (dataset name, staged directory).
 using StagedDirectories = std::vector<std::pair<std::string, std::filesystem::path>>;
+
+/// The words of the spec, as SLIPWAY_CONFIG and plan.json have them.
+std::string_view WordFor(GradientMode mode);
+std::string_view WordFor(Compression compression);
+Json ToJson(Determinism determinism);
 
 /// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,

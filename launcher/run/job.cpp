@@ -134,8 +134,12 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
-  ranks_ =
-      std::make_unique<RankGroup>(loop, MakeLaunch(request), [this](const GroupOutcome& outcome) { End(outcome); });
+  auto launch = MakeLaunch(request);
+  launch.failed = [this](const std::string& what) {
+    LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
+    if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
+  };
+  ranks_ = std::make_unique<RankGroup>(loop, std::move(launch), [this](const GroupOutcome& outcome) { End(outcome); });
 }
 
 Job::~Job() {
@@ -148,14 +152,19 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.ranks = spec.launch.ranks();
   launch.command = TrainingCommand(spec.train, request.parameters);
   launch.environment = Environment::Inherited();
-  for (const auto& [name, value] :
-       TrainingVariables(spec, request.plan.document.spec_hash, request.data, place_, request.parameters)) {
+  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, request.parameters)) {
     launch.environment.Set(name, value);
   }
   launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));
   launch.working_directory = request.plan.working_directory;
   launch.log_directory = place_.directory;
   return launch;
+}
+
+void Job::LookForWatchReport() {
+  if (watch_report_) return;
+  watch_report_ = FindWatchReport(place_.directory);
+  if (watch_report_) observer_.OnWatch(*watch_report_);
 }
 
 ProcessIdentity Job::identity() const { return ranks_->leader(); }
@@ -176,8 +185,12 @@ void Job::Stop(std::string_view reason) {
 
 void Job::End(const GroupOutcome& outcome) {
   watch_->Finish();
+  LookForWatchReport();
   if (outcome.status.Success()) return observer_.OnEnd(outcome);
   auto explained = outcome;
+  if (watch_report_ && watch_report_->report) {
+    explained.detail = watch_report_->report->message + "\n" + outcome.detail;
+  }
   if (outcome.culprit) {
     const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
     const auto tail = LastLines(log, kDetailLines);

@@ -14,6 +14,7 @@
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/monitor/directory_watch.h"
+#include "launcher/monitor/watch_report.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
@@ -24,6 +25,10 @@ class JobObserver {
   virtual ~JobObserver() = default;
   virtual void OnLine(int rank, std::string_view line) = 0;
   virtual void OnMetrics(const MetricsLine& line) = 0;
+  /// Why the runtime's watch ended the job; at most once.
+  virtual void OnWatch(const WatchFinding& finding) = 0;
+  /// One of several ranks failed, unasked, and the watch said nothing; the others are being ended.
+  virtual void OnFailure(std::string_view what) = 0;
   /// The last call; all lines and metrics came before it.
   virtual void OnEnd(const GroupOutcome& outcome) = 0;
 };
@@ -58,6 +63,7 @@ class Job {
   class Watch;
 
   RankLaunch MakeLaunch(const JobRequest& request) const;
+  void LookForWatchReport();
   void End(const GroupOutcome& outcome);
 
   EventLoop& loop_;
@@ -65,6 +71,7 @@ class Job {
   AttemptPlace place_;
   std::chrono::nanoseconds stop_patience_;
   std::string stop_reason_;
+  std::optional<WatchFinding> watch_report_;
   std::optional<EventLoop::TimerId> stop_timer_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<RankGroup> ranks_;

@@ -22,7 +22,8 @@ using ensemble::TrialStart;
 class LocalTrialRunner::Running final : public JobObserver {
  public:
   Running(RunContext& context, const TrialStart& start, AttemptPlace place, std::vector<TrialEvent>& events)
-      : events_(events),
+      : context_(context),
+        events_(events),
         trial_(start.trial),
         attempt_(start.attempt),
         job_(context.loop, context.files,
@@ -39,18 +40,35 @@ class LocalTrialRunner::Running final : public JobObserver {
     }
   }
 
+  void OnWatch(const WatchFinding& finding) override {
+    context_.RecordWatch(finding, Json{{"trial", trial_}, {"attempt", attempt_}});
+  }
+
+  void OnFailure(std::string_view) override {}
+
   void OnEnd(const GroupOutcome& outcome) override {
     ended_ = true;
     events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail});
   }
 
  private:
+  RunContext& context_;
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
   bool ended_ = false;
   Job job_;
 };
+
+namespace {
+
+/// Why an attempt failed that nobody saw end.
+std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
+  const auto watch = FindWatchReport(attempt);
+  return watch && watch->report ? watch->report->message + "\n" + end.Describe() : end.Describe();
+}
+
+}  // namespace
 
 LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context) {
   context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
@@ -107,7 +125,7 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
     }
   }
   if (const auto end = ReadEnd(directory, spec.launch.ranks())) {
-    events.push_back(TrialEnded{trial, attempt, *end, end->Success() ? "" : end->Describe()});
+    events.push_back(TrialEnded{trial, attempt, *end, end->Success() ? "" : DetailOf(*end, directory)});
   }
   return events;
 }

@@ -8,6 +8,12 @@
 #include "core/files.h"
 
 namespace slipway::launcher {
+namespace {
+
+/// Discarded when it cannot be read as JSON.
+Json StoredPlan(const RunFolder& folder) { return Json::parse(ReadFile(folder.plan_file()), nullptr, false); }
+
+}  // namespace
 
 RunFolder PrepareRun(const Plan& plan) {
   const auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
@@ -17,8 +23,15 @@ RunFolder PrepareRun(const Plan& plan) {
   return folder;
 }
 
+std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
+  const auto stored = StoredPlan(folder);
+  const auto changes = ChangesOfBits(stored.is_object() ? stored.value("exchange", Json()) : Json(), plan.exchange);
+  if (changes.empty()) return {};
+  return fmt::format("the run goes on with other bits than it began with: {}", fmt::join(changes, "; "));
+}
+
 Plan ReplanRun(const RunFolder& folder) {
-  const auto stored = Json::parse(ReadFile(folder.plan_file()), nullptr, false);
+  const auto stored = StoredPlan(folder);
   if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") ||
       !stored.contains("spec_hash")) {
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),

@@ -13,4 +13,7 @@ RunFolder PrepareRun(const Plan& plan);
 /// Errors: Error(kEnvironment) when plan.json is missing or damaged; what MakePlan throws.
 Plan ReplanRun(const RunFolder& folder);
 
+/// Says why the run, planned anew, will not have the bits that it began with; empty when it will.
+std::string RemarkOnBits(const RunFolder& folder, const Plan& plan);
+
 }  // namespace slipway::launcher

@@ -9,6 +9,7 @@
 #include "core/output.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/rank_line.h"
+#include "launcher/monitor/watch_report.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/interrupt.h"
 #include "launcher/run/run_folder.h"
@@ -28,6 +29,9 @@ struct RunContext {
 
   /// Writes `state` down, durably, with an event of that name.
   std::function<void(std::string_view event)> commit;
+
+  /// Records what the runtime's watch left behind, with the members of `where` that say in which attempt or trial.
+  void RecordWatch(const WatchFinding& finding, Json where) const;
 };
 
 /// How a run ended.

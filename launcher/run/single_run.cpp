@@ -39,6 +39,15 @@ class SingleRun final : public JobObserver {
     context_.output.Progress(MetricsText(line));
   }
 
+  void OnWatch(const WatchFinding& finding) override {
+    context_.RecordWatch(finding, Json{{"attempt", context_.state.attempt}});
+    if (finding.report) context_.output.Warn(finding.report->message);
+  }
+
+  void OnFailure(std::string_view what) override {
+    context_.output.Warn(fmt::format("{}; the other ranks are being ended", what));
+  }
+
   void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
 
  private:

@@ -135,9 +135,14 @@ GradientsSpec BuildGradients(const Json& json) {
   result.lag = Maybe<int>(json.at("lag")).value_or(0);
   result.sync_first = BuildSteps(json.at("sync_first"));
   result.sync_last = BuildSteps(json.at("sync_last"));
+  result.accumulate = json.at("accumulate").get<int>();
   result.teams = json.at("teams").get<int>();
   result.compress = FromWord(kCompressions, json.at("compress"));
+  result.clip_norm = Maybe<double>(json.at("clip_norm"));
+  result.check_finite = json.at("check_finite").get<bool>();
   result.deterministic = BuildDeterminism(json.at("deterministic"));
+  result.bucket = Bytes{json.at("bucket").get<std::uint64_t>()};
+  result.algorithms = TextOrEmpty(json.at("algorithms"));
   return result;
 }
 
@@ -150,6 +155,8 @@ ResilienceSpec BuildResilience(const Json& json) {
   return {json.at("max_restarts").get<int>(), FromWord(kOnNodeFailures, json.at("on_node_failure")),
           json.at("min_nodes").get<int>(), Seconds(json.at("stall_after").get<double>())};
 }
+
+TraceSpec BuildTrace(const Json& json) { return {json.at("every").get<int>(), json.at("chrome").get<bool>()}; }
 
 ObjectiveSpec BuildObjective(const Json& json) {
   return {json.at("metric").get<std::string>(), FromWord(kGoals, json.at("goal")),
@@ -193,6 +200,7 @@ Spec Build(const Json& json) {
   spec.gradients = BuildGradients(json.at("gradients"));
   spec.checkpoint = BuildCheckpoint(json.at("checkpoint"));
   spec.resilience = BuildResilience(json.at("resilience"));
+  spec.trace = BuildTrace(json.at("trace"));
   if (!json.at("ensemble").is_null()) spec.ensemble = BuildEnsemble(json["ensemble"]);
   return spec;
 }

@@ -3,8 +3,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
+#include "runtime/selection/algorithm_table.h"
 
 namespace slipway::launcher {
 namespace {
@@ -38,6 +40,22 @@ void CheckGradients(Report& report, const Draft& draft) {
   }
 }
 
+void CheckBucket(Report& report, const Draft& draft) {
+  constexpr auto kMost = std::numeric_limits<int>::max();  // one message of MPI
+  if (!draft.Has("gradients.bucket") || draft.At("gradients.bucket").get<std::uint64_t>() <= kMost) return;
+  report.Error(draft.PlaceOf("gradients.bucket"), fmt::format("a bucket holds at most {} bytes", kMost));
+}
+
+void CheckAlgorithms(Report& report, const Draft& draft) {
+  if (!draft.Has("gradients.algorithms")) return;
+  try {
+    runtime::AlgorithmTable::Default({}).With(draft.At("gradients.algorithms").get<std::string>());
+  } catch (const Error& error) {
+    const auto next_step = error.next_step().empty() ? "" : "; " + error.next_step();
+    report.Error(draft.PlaceOf("gradients.algorithms"), error.message() + next_step);
+  }
+}
+
 void CheckResilience(Report& report, const Draft& draft) {
   if (!draft.Has("resilience.min_nodes") || !draft.Has("launch.nodes")) return;
   const auto least = draft.At("resilience.min_nodes").get<std::int64_t>();
@@ -52,6 +70,8 @@ void CheckLaunch(Report& report, const Draft& draft) {
   CheckVariables(report, draft);
   CheckRankCount(report, draft);
   CheckGradients(report, draft);
+  CheckBucket(report, draft);
+  CheckAlgorithms(report, draft);
   CheckResilience(report, draft);
 }
 

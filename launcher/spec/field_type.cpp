@@ -36,6 +36,8 @@ Type Between(double min, double max) {
   return result;
 }
 
+Type Positive() { return Between(0, std::numeric_limits<double>::infinity()); }
+
 Type Words(std::vector<std::string> words, std::vector<std::string> planned_words) {
   Type result = Of(TypeKind::kWord);
   result.words = std::move(words);
@@ -75,6 +77,7 @@ namespace {
 constexpr double kWide = 1e9;
 
 std::string DescribeRange(const Type& type, std::string_view noun) {
+  if (type.open && std::isinf(type.max)) return fmt::format("{} above {}", noun, type.min);
   if (type.open) return fmt::format("{} between {} and {}, without these", noun, type.min, type.max);
   if (std::abs(type.max) < kWide) return fmt::format("{} from {} to {}", noun, type.min, type.max);
   if (std::abs(type.min) < kWide) return fmt::format("{} of at least {}", noun, type.min);

@@ -51,6 +51,8 @@ Type Integer(double min, double max = std::numeric_limits<std::int32_t>::max());
 Type Seed();
 Type Number(double min, double max = std::numeric_limits<double>::infinity());
 Type Between(double min, double max);
+/// A number above 0.
+Type Positive();
 Type Words(std::vector<std::string> words, std::vector<std::string> planned_words = {});
 Type ListOf(Type element);
 Type MapOf(Type element);

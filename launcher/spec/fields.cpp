@@ -15,6 +15,7 @@ using type::MapOf;
 using type::Number;
 using type::Of;
 using type::OneOf;
+using type::Positive;
 using type::Section;
 using type::Seed;
 using type::Words;
@@ -111,21 +112,27 @@ std::vector<Field> TrainFields() {
 
 std::vector<Field> GradientFields() {
   const Type steps = OneOf({Of(kShare), Integer(0)});
-  const auto planned = Since::kPlanned;
   return {
       {"gradients", Section(), "", "How ranks exchange gradients.", ""},
-      {"gradients.mode", Words({"sync", "delayed"}, {"delayed"}), "sync",
+      {"gradients.mode", Words({"sync", "delayed"}), "sync",
        "Wait for the exchange in each step, or apply it `lag` steps later.", "sync"},
-      {"gradients.lag", Integer(1, 64), "", "Steps between computing and applying; only with mode: delayed.", "1",
-       planned},
-      {"gradients.sync_first", steps, "0", "Steps (or percent of all) at the start that are synchronous.", "10%",
-       planned},
-      {"gradients.sync_last", steps, "0", "Steps (or percent of all) at the end that are synchronous.", "0", planned},
-      {"gradients.teams", Integer(1), "1", "Independent sets of tensors.", "1", planned},
-      {"gradients.compress", Words({"none", "bf16", "fp16"}, {"bf16", "fp16"}), "none", "Number format on the wire.",
-       "none"},
-      {"gradients.deterministic", OneOf({Of(kBool), Words({"canonical"}, {"canonical"})}), "true",
+      {"gradients.lag", Integer(1, 64), "", "Steps between computing and applying; only with mode: delayed.", "1"},
+      {"gradients.sync_first", steps, "0", "Steps (or percent of all) at the start that are synchronous.", "10%"},
+      {"gradients.sync_last", steps, "0", "Steps (or percent of all) at the end that are synchronous.", "0"},
+      {"gradients.accumulate", Integer(1), "1", "Backward passes of a rank that are added up for one exchange.", "4"},
+      {"gradients.teams", Integer(1), "1", "Independent sets of tensors; the program registers them by name.", "1",
+       Since::kPlanned},
+      {"gradients.compress", Words({"none", "bf16", "fp16"}), "none", "Number format on the wire.", "bf16"},
+      {"gradients.clip_norm", Positive(), "", "Largest norm of all gradients together; larger ones are scaled down.",
+       "1.0"},
+      {"gradients.check_finite", Of(kBool), "false",
+       "End the run when a gradient is NaN or infinite, naming the tensor and the rank.", "true"},
+      {"gradients.deterministic", OneOf({Of(kBool), Words({"canonical"})}), "true",
        "The same bits in every run; canonical: whatever the placement.", "true"},
+      {"gradients.bucket", Of(kBytes), "4MiB", "Small tensors travel together until they fill so much.", "1MiB"},
+      {"gradients.algorithms", Of(kText), "\"\"",
+       "Which allreduce for which sizes of message, instead of the ones that `slipway plan` shows.",
+       "recursive_doubling:0-8192;ring:8193-max"},
   };
 }
 
@@ -146,7 +153,11 @@ std::vector<Field> SafetyFields() {
        "End the run, or go on without the node.", "exclude"},
       {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1", planned},
       {"resilience.stall_after", Of(kDuration), "60s", "Time without progress after which a rank counts as stuck.",
-       "60s", planned},
+       "60s"},
+      {"trace", Section(), "", "What the runtime tells of the time that each step takes.", ""},
+      {"trace.every", Integer(0), "100", "Steps between two lines of it; 0: none.", "10"},
+      {"trace.chrome", Of(kBool), "false", "Also write trace.json, for Perfetto and the trace viewer of Chrome.",
+       "true"},
   };
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/fnv1a.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/fields.h"
@@ -40,12 +41,6 @@ std::string ReadSpecFile(const fs::path& path) {
 std::string WithoutByteOrderMark(std::string text) { return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text; }
 
 fs::path DirectoryOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
-
-std::string Fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 /// The keys of a dotted path with their places in the override.
 std::vector<YamlEntry> SplitKey(std::string_view key, int source) {
@@ -162,7 +157,8 @@ class Loader {
     document.source = sources_[spec_source_].text;
     document.file = path_;
     document.directory = sources_[spec_source_].directory;
-    document.spec_hash = Fnv1a(draft.values().dump(-1, ' ', false, Json::error_handler_t::replace));
+    const auto text = draft.values().dump(-1, ' ', false, Json::error_handler_t::replace);
+    document.spec_hash = fmt::format("{:016x}", Fnv1a64(text));
     document.resolved = std::make_shared<const Json>(std::move(draft.values()));
     return document;
   }
@@ -175,13 +171,6 @@ class Loader {
   YamlNode tree_;
 };
 
-fs::path UserSettings() {
-  const char* home = std::getenv("HOME");
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  if (config != nullptr && *config != '\0') return fs::path(config) / "slipway" / "config.yaml";
-  return home == nullptr ? fs::path() : fs::path(home) / ".config" / "slipway" / "config.yaml";
-}
-
 bool SameFile(const fs::path& a, const fs::path& b) {
   std::error_code code;
   return fs::equivalent(a, b, code);
@@ -189,10 +178,19 @@ bool SameFile(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
+fs::path UserSettingsDirectory() {
+  const char* home = std::getenv("HOME");
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  if (config != nullptr && *config != '\0') return fs::path(config) / "slipway";
+  return home == nullptr ? fs::path() : fs::path(home) / ".config" / "slipway";
+}
+
 std::vector<fs::path> SettingsFiles() {
   std::vector<fs::path> result;
   std::error_code code;
-  for (const fs::path& file : {fs::path("/etc/slipway/site.yaml"), UserSettings(), fs::path("slipway.yaml")}) {
+  const auto user = UserSettingsDirectory();
+  const auto own = user.empty() ? user : user / "config.yaml";
+  for (const fs::path& file : {fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
     if (fs::is_regular_file(file, code)) result.push_back(file);
   }
   return result;

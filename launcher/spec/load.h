@@ -55,6 +55,9 @@ struct SpecDocument {
   std::string spec_hash;            ///< 16 hex digits over `resolved`
 };
 
+/// $XDG_CONFIG_HOME/slipway, else ~/.config/slipway; empty without a home.
+std::filesystem::path UserSettingsDirectory();
+
 /// The settings files that exist, weakest first: /etc/slipway/site.yaml, $XDG_CONFIG_HOME/slipway/config.yaml,
 /// ./slipway.yaml. They hold the same fields except `name`, `data`, `train` and `ensemble`.
 std::vector<std::filesystem::path> SettingsFiles();

@@ -102,9 +102,19 @@ struct GradientsSpec {
   int lag = 0;  ///< at least 1 when delayed
   StepCount sync_first;
   StepCount sync_last;
+  int accumulate = 1;  ///< backward passes for one exchange
   int teams = 1;
   Compression compress = Compression::kNone;
+  std::optional<double> clip_norm;  ///< above 0
+  bool check_finite = false;
   Determinism deterministic = Determinism::kOn;
+  Bytes bucket{4 << 20};
+  std::string algorithms;  ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
+};
+
+struct TraceSpec {
+  int every = 100;  ///< steps; 0: no lines
+  bool chrome = false;
 };
 
 enum class OnTimeLimit { kStop, kRequeue };
@@ -178,6 +188,7 @@ struct Spec {
   GradientsSpec gradients;
   CheckpointSpec checkpoint;
   ResilienceSpec resilience;
+  TraceSpec trace;
   std::optional<EnsembleSpec> ensemble;
 };
 

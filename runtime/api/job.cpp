@@ -12,6 +12,7 @@
 #include "runtime/collectives/broadcast.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/share_within_node.h"
+#include "runtime/selection/bits.h"
 #include "runtime/status.h"
 #include "runtime/trace/job_trace.h"
 
@@ -201,7 +202,9 @@ void Job::Report() {
              {"shared_memory", placement.shared_memory},
              {"algorithms", all().selection().table.ToText()},
              {"canonical", settings_.canonical},
-             {"bucket_bytes", settings_.gradients.bucket_bytes}};
+             {"bucket_bytes", settings_.gradients.bucket_bytes},
+             {"bits", ToJson(BasisOfBits(all().selection().table, placement.ranks, all().topology().local_size(),
+                                         settings_.canonical, settings_.gradients.bucket_bytes, Version()))}};
   WriteCommunicationReport(folder / "comm.json", std::move(facts), traces, communicator());
   if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());
 }

@@ -207,6 +207,29 @@ TEST(Template, RunsAsItIs) {
   EXPECT_EQ(Json::parse(ran.output)["metrics"]["loss"], 0.01);
 }
 
+TEST(Bench, ListsTheBenchmarksOfThisInstallation) {
+  Workplace place;
+  const auto helped = place.Slipway({"bench", "--help"});
+  EXPECT_EQ(helped.status.code, 0);
+  EXPECT_THAT(helped.output, HasSubstr("\n  slipway bench launch\n"));
+  EXPECT_THAT(place.Slipway({"completion", "bash"}).output, HasSubstr("\"bench launch\""));
+
+  const auto wrong = place.Slipway({"bench", "lunch"});
+  EXPECT_EQ(wrong.status.code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("there is no benchmark 'lunch'"));
+  EXPECT_THAT(wrong.errors, HasSubstr("launch"));
+  EXPECT_EQ(place.Slipway({"bench"}).status.code, 2);
+}
+
+TEST(Bench, LeavesTheHelpOfABenchmarkToIt) {
+  Workplace place;
+  for (const char* flag : {"--help", "-h"}) {
+    const auto helped = place.Slipway({"bench", "launch", flag});
+    EXPECT_EQ(helped.status.code, 0);
+    EXPECT_THAT(helped.output, HasSubstr("Usage: slipway bench launch [--json]"));
+  }
+}
+
 TEST(Plan, ShowsTheCommandAndStartsNothing) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[python3, train.py]", 2, "  args: {lr: 0.1}");

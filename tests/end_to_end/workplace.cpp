@@ -45,7 +45,10 @@ Workplace::Workplace() : environment_(Environment::Inherited()) {
   environment_.Set("SLIPWAY_TIER_RAM", (directory_ / "ram").string());
   environment_.Set("SLIPWAY_TIER_NODE", (directory_ / "node").string());
   environment_.Set("XDG_CONFIG_HOME", (directory_ / "config").string());
-  environment_.Unset("SLIPWAY_RUNS").Unset("SLIPWAY_DATA_ROOT");
+  for (const char* name : {"SLIPWAY_RUNS", "SLIPWAY_DATA_ROOT", "SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE",
+                           "SLIPWAY_RANKS_PER_NODE"}) {
+    environment_.Unset(name);
+  }
 }
 
 Workplace::~Workplace() {

@@ -11,15 +11,6 @@ namespace {
 /// A job that could not run has no rank to blame; its status says "environment" (3).
 constexpr ExitStatus kCouldNotRun{3, 0};
 
-std::string Describe(const RankOutcome& rank, const std::string& program) {
-  if (rank.start_error != 0) {
-    return fmt::format("rank {} on {} could not start '{}': {}", rank.rank, rank.host, program,
-                       std::strerror(rank.start_error));
-  }
-  return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
-                     rank.status ? rank.status->Describe() : "its shim, which was killed");
-}
-
 ExitStatus StatusOf(const RankOutcome& rank) {
   if (rank.start_error != 0) return {rank.start_error == ENOENT ? 127 : 126, 0};
   return rank.status.value_or(ExitStatus{0, 9});
@@ -35,6 +26,15 @@ const RankOutcome* Culprit(const std::vector<RankOutcome>& ranks) {
 }
 
 }  // namespace
+
+std::string Describe(const RankOutcome& rank, const std::string& program) {
+  if (rank.start_error != 0) {
+    return fmt::format("rank {} on {} could not start '{}': {}", rank.rank, rank.host, program,
+                       std::strerror(rank.start_error));
+  }
+  return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
+                     rank.status ? rank.status->Describe() : "its shim, which was killed");
+}
 
 GroupOutcome Conclude(GroupEnd end) {
   GroupOutcome outcome;

@@ -30,6 +30,9 @@ struct GroupOutcome {
 
 inline constexpr int kRequeueStatus = 75;
 
+/// "rank 1 on n1 ended with signal 9 (SIGKILL)".
+std::string Describe(const RankOutcome& rank, const std::string& program);
+
 /// What the parts of a finished job add up to.
 struct GroupEnd {
   std::vector<RankOutcome> ranks;

@@ -243,6 +243,7 @@ void RankGroup::NoteFailure(Channel& channel) {
   failure_seen_ = true;
   channel.outcome.ended_first = true;
   EndAll();
+  if (launch_.ranks > 1 && launch_.failed) launch_.failed(Describe(channel.outcome, launch_.command.front()));
 }
 
 void RankGroup::Release() {

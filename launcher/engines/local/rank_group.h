@@ -20,8 +20,10 @@ struct RankLaunch {
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;
-  std::filesystem::path log_directory;                        ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
+  std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
+  /// Hears at once which of several ranks failed first, while the others are being ended; may be empty.
+  std::function<void(const std::string& what)> failed;
 };
 
 /// The words that start the job: one rank through the shim alone, several through mpirun. Pure but for two questions

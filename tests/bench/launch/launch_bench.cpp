@@ -218,7 +218,12 @@ void Print(const std::vector<Row>& rows, bool json) {
 }  // namespace slipway
 
 int main(int argc, char** argv) {
-  const bool json = std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word == "--json"; });
+  const auto asked = [&](std::string_view option) { return std::find(argv + 1, argv + argc, option) != argv + argc; };
+  if (asked("--help")) {
+    std::puts("Measures how fast programs, ranks and trials start.\n\nUsage: slipway bench launch [--json]");
+    return 0;
+  }
+  const bool json = asked("--json");
   try {
     slipway::Workplace place;
     slipway::Print(slipway::Measure(place), json);

@@ -1,0 +1,44 @@
+/// watch.json in an attempt's folder: why the runtime's watch ended the job. Written by the ranks, so it may hold
+/// anything.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace slipway::launcher {
+
+/// A rank that held the others up, or differed from them.
+struct WatchedRank {
+  std::int64_t rank = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string state;  ///< "dead", "stopped", "running", ...
+  std::string last;   ///< the operation that it completed last
+  std::optional<std::int64_t> step;
+};
+
+/// All texts are one line of printable UTF-8 of a limited length.
+struct WatchReport {
+  std::string kind;     ///< "dead", "stalled", "mismatch", "not_finite"
+  std::string message;  ///< names rank, host, last operation and step; never empty
+  std::vector<WatchedRank> ranks;
+};
+
+/// What was found: a report, or why the file that is there tells nothing.
+struct WatchFinding {
+  std::optional<WatchReport> report;
+  std::string problem;
+};
+
+/// Nothing when there is no watch.json in `attempt`. Never throws for what the file holds; reads 1 MiB at most.
+std::optional<WatchFinding> FindWatchReport(const std::filesystem::path& attempt);
+
+/// The members kind, message and ranks, for events.jsonl.
+Json ToJson(const WatchReport& report);
+
+}  // namespace slipway::launcher

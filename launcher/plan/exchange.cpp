@@ -1,0 +1,140 @@
+#include "launcher/plan/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/install.h"
+#include "launcher/plan/training_command.h"
+#include "launcher/spec/load.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::AlgorithmTable;
+using runtime::BitsBasis;
+using runtime::Placement;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int RanksPerNode(const LaunchSpec& launch) {
+  const int asked = std::atoi(Variable("SLIPWAY_RANKS_PER_NODE").c_str());
+  return asked > 0 ? std::min(asked, launch.ranks_per_node) : launch.ranks_per_node;
+}
+
+Placement PlacementOf(const LaunchSpec& launch) {
+  const int per_node = RanksPerNode(launch);
+  const int parts = (launch.ranks_per_node + per_node - 1) / per_node;
+  return {launch.ranks(), launch.nodes * parts, true};
+}
+
+fs::path TunedFile() {
+  const auto named = Variable("SLIPWAY_ALGORITHM_TABLE");
+  if (!named.empty()) return fs::absolute(named).lexically_normal();
+  const auto directory = UserSettingsDirectory();
+  std::error_code code;
+  const bool there = !directory.empty() && fs::is_regular_file(directory / "algorithms.json", code);
+  return there ? directory / "algorithms.json" : fs::path();
+}
+
+AlgorithmTable TableFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  auto table = AlgorithmTable::Default(exchange.placement);
+  if (!exchange.tuned.empty()) {
+    table = table.WithTuned(ReadFile(exchange.tuned), exchange.tuned.string(), exchange.placement);
+  }
+  table = table.With(gradients.algorithms);
+  return WithContext("in the environment variable SLIPWAY_ALGORITHMS",
+                     [&] { return table.With(Variable("SLIPWAY_ALGORITHMS")); });
+}
+
+std::string SizesOf(const AlgorithmTable::Range& range) {
+  if (range.last == AlgorithmTable::kMax)
+    return range.first == 0 ? "every size" : fmt::format("from {} B", range.first);
+  if (range.first == 0) return fmt::format("up to {} B", range.last);
+  return fmt::format("{} to {} B", range.first, range.last);
+}
+
+Json RangesOf(const AlgorithmTable& table) {
+  Json ranges = Json::array();
+  for (const auto& range : table.ranges()) {
+    const bool open = range.last == AlgorithmTable::kMax;
+    ranges.push_back({{"first_bytes", range.first},
+                      {"last_bytes", open ? Json() : Json(range.last)},
+                      {"algorithm", NameOf(range.choice)}});
+  }
+  return ranges;
+}
+
+std::string WordsFor(const GradientsSpec& gradients) {
+  std::string text(WordFor(gradients.mode));
+  if (gradients.mode == GradientMode::kDelayed) {
+    text += fmt::format(" by {} step{}", gradients.lag, gradients.lag == 1 ? "" : "s");
+  }
+  if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordFor(gradients.compress));
+  text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
+  if (gradients.deterministic == Determinism::kOff) return text;
+  return text + (gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
+                                                             : ", the same bits wherever the ranks are");
+}
+
+}  // namespace
+
+ExchangePlan PlanExchange(const Spec& spec) {
+  ExchangePlan exchange;
+  exchange.placement = PlacementOf(spec.launch);
+  exchange.tuned = TunedFile();
+  exchange.table = TableFor(exchange, spec.gradients);
+  exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
+                              spec.gradients.deterministic == Determinism::kCanonical,
+                              static_cast<std::int64_t>(spec.gradients.bucket.count), Version());
+  return exchange;
+}
+
+std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  const auto& [ranks, nodes, shared_memory] = exchange.placement;
+  if (ranks == 1) return "exchange: none, there is one rank\n";
+  auto text =
+      fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s", WordsFor(gradients));
+  const auto usable = exchange.table.Usable();
+  for (const auto& range : usable.ranges()) text += fmt::format("  {:<22} {}\n", SizesOf(range), NameOf(range.choice));
+  if (usable != exchange.table) {
+    text += fmt::format("  {:<22} {}\n", "asked for", exchange.table.ToText());
+  }
+  if (!exchange.tuned.empty()) text += fmt::format("  {:<22} {}\n", "tuned by", exchange.tuned.string());
+  return text;
+}
+
+Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  return Json{{"nodes", exchange.placement.nodes},
+              {"mode", WordFor(gradients.mode)},
+              {"lag", gradients.lag},
+              {"compress", WordFor(gradients.compress)},
+              {"deterministic", ToJson(gradients.deterministic)},
+              {"algorithms", exchange.table.ToText()},
+              {"ranges", RangesOf(exchange.table.Usable())},
+              {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
+              {"bits", gradients.deterministic == Determinism::kOff ? Json() : ToJson(exchange.bits)}};
+}
+
+std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& now) {
+  const auto before = stored.is_object() ? stored.value("bits", Json()) : Json();
+  if (!before.is_object() || before.value("hash", Json()) == HashOf(now.bits)) return {};
+  std::vector<std::string> changes;
+  const auto present = ToJson(now.bits);
+  for (const auto& [name, value] : present.items()) {
+    const auto old = before.value(name, Json());
+    if (name == "hash" || old == value) continue;
+    changes.push_back(fmt::format("{} was {}, now {}", name, old.dump(), value.dump()));
+  }
+  return changes;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,163 @@
+// How the ranks will exchange gradients, from the environment and the spec.
+
+#include "launcher/plan/exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr auto kTuned =
+    R"({"schema":"slipway.algorithms/1","rules":[{"ranks":4,"nodes":1,"table":"recursive_doubling:0-99"}]})";
+
+class Exchange : public testing::Test {
+ protected:
+  Exchange() {
+    ::setenv("XDG_CONFIG_HOME", (directory_ / "config").c_str(), 1);
+    for (const char* name : {"SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE", "SLIPWAY_RANKS_PER_NODE"}) {
+      ::unsetenv(name);
+    }
+    spec_.launch.ranks_per_node = 4;
+  }
+
+  std::filesystem::path Write(const std::string& name, const std::string& content) const {
+    MakeDirectories((directory_ / name).parent_path());
+    WriteFile(directory_ / name, content);
+    return directory_ / name;
+  }
+
+  std::string Algorithms() const { return PlanExchange(spec_).table.ToText(); }
+
+  std::string Refusal() const {
+    try {
+      PlanExchange(spec_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  test::TempDirectory directory_;
+  Spec spec_;
+};
+
+TEST_F(Exchange, IsTheOneThatShips) {
+  EXPECT_EQ(Algorithms(), "shared:0-max");
+  EXPECT_TRUE(PlanExchange(spec_).tuned.empty());
+}
+
+TEST_F(Exchange, KnowsTheNodes) {
+  spec_.launch.nodes = 2;
+  EXPECT_EQ(Algorithms(), "hierarchical_recursive_doubling:0-16384;hierarchical_rabenseifner:16385-max");
+  spec_.launch.ranks_per_node = 1;
+  EXPECT_EQ(Algorithms(), "recursive_doubling:0-16384;rabenseifner:16385-max");
+}
+
+TEST_F(Exchange, IsTunedByTheFileBesideTheUsersSettings) {
+  const auto file = Write("config/slipway/algorithms.json", kTuned);
+  EXPECT_EQ(Algorithms(), "recursive_doubling:0-99;shared:100-max");
+  EXPECT_EQ(PlanExchange(spec_).tuned, file);
+}
+
+TEST_F(Exchange, IsTunedByTheFileThatTheEnvironmentNamesRather) {
+  Write("config/slipway/algorithms.json", kTuned);
+  const auto file = Write("other.json", R"({"schema":"slipway.algorithms/1","rules":[]})");
+  ::setenv("SLIPWAY_ALGORITHM_TABLE", file.c_str(), 1);
+  EXPECT_EQ(Algorithms(), "shared:0-max");
+  EXPECT_EQ(PlanExchange(spec_).tuned, file);
+}
+
+TEST_F(Exchange, NamesAMissingOrWrongFile) {
+  ::setenv("SLIPWAY_ALGORITHM_TABLE", (directory_ / "missing.json").c_str(), 1);
+  EXPECT_THAT(Refusal(), HasSubstr("missing.json"));
+  ::setenv("SLIPWAY_ALGORITHM_TABLE", Write("wrong.json", "{").c_str(), 1);
+  EXPECT_THAT(Refusal(), HasSubstr("wrong.json"));
+}
+
+TEST_F(Exchange, LetsTheSpecWinOverTheFileAndTheEnvironmentOverTheSpec) {
+  Write("config/slipway/algorithms.json", kTuned);
+  spec_.gradients.algorithms = "ring:50-199";
+  EXPECT_EQ(Algorithms(), "recursive_doubling:0-49;ring:50-199;shared:200-max");
+  ::setenv("SLIPWAY_ALGORITHMS", "mpi:0-9", 1);
+  EXPECT_EQ(Algorithms(), "mpi:0-9;recursive_doubling:10-49;ring:50-199;shared:200-max");
+}
+
+TEST_F(Exchange, NamesTheVariableThatIsWrong) {
+  ::setenv("SLIPWAY_ALGORITHMS", "rign", 1);
+  EXPECT_THAT(Refusal(), HasSubstr("SLIPWAY_ALGORITHMS"));
+}
+
+TEST_F(Exchange, MakesSmallerNodesWhenAsked) {
+  ::setenv("SLIPWAY_RANKS_PER_NODE", "3", 1);
+  EXPECT_EQ(PlanExchange(spec_).placement, (runtime::Placement{4, 2, true}));
+  EXPECT_EQ(PlanExchange(spec_).bits.ranks_per_node, 3);
+  for (const char* all : {"4", "99", "0", "-1", "many"}) {
+    ::setenv("SLIPWAY_RANKS_PER_NODE", all, 1);
+    EXPECT_EQ(PlanExchange(spec_).placement, (runtime::Placement{4, 1, true})) << all;
+  }
+}
+
+TEST_F(Exchange, SaysWhatIsUsedInsteadOfWhatCannotWork) {
+  spec_.launch.nodes = 2;
+  spec_.gradients.algorithms = "shared";
+  const auto text = Describe(PlanExchange(spec_), spec_.gradients);
+  EXPECT_EQ(text,
+            "exchange: 8 ranks on 2 nodes, sync, buckets of 4.19 MB, the same bits in every run\n"
+            "  every size             hierarchical_rabenseifner\n"
+            "  asked for              shared:0-max\n");
+}
+
+TEST_F(Exchange, OfOneRankIsNone) {
+  spec_.launch.ranks_per_node = 1;
+  EXPECT_EQ(Describe(PlanExchange(spec_), spec_.gradients), "exchange: none, there is one rank\n");
+}
+
+// ----------------------------------------------------------------------------------------------------------- bits
+
+TEST_F(Exchange, RemembersItsBits) {
+  const auto exchange = PlanExchange(spec_);
+  EXPECT_THAT(ChangesOfBits(ToJson(exchange, spec_.gradients), exchange), IsEmpty());
+}
+
+TEST_F(Exchange, TellsWhatChangesTheBits) {
+  const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
+  ::setenv("SLIPWAY_ALGORITHMS", "ring", 1);
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)),
+              ElementsAre(R"(algorithms was "shared:0-max", now "ring:0-max")"));
+}
+
+TEST_F(Exchange, PromisesNoBitsWithoutDeterminism) {
+  spec_.gradients.deterministic = Determinism::kOff;
+  const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
+  EXPECT_TRUE(stored["bits"].is_null());
+  ::setenv("SLIPWAY_ALGORITHMS", "ring", 1);
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), IsEmpty());
+}
+
+TEST_F(Exchange, InCanonicalOrderDependsOnNoAlgorithm) {
+  spec_.gradients.deterministic = Determinism::kCanonical;
+  const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
+  ::setenv("SLIPWAY_ALGORITHMS", "ring", 1);
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), IsEmpty());
+}
+
+TEST_F(Exchange, TakesARunWithoutRecordAsItIs) {
+  for (const char* stored : {"null", "7", "{}", R"({"bits":null})", R"({"bits":[1]})"}) {
+    EXPECT_THAT(ChangesOfBits(Json::parse(stored), PlanExchange(spec_)), IsEmpty()) << stored;
+  }
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,65 @@
+// What a training program is told: SLIPWAY_CONFIG, word for word.
+
+#include "launcher/plan/training_command.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "launcher/spec/load.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// SLIPWAY_CONFIG of a spec with these further lines.
+Json ConfigurationOf(const std::string& more) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml", "name: test\ntrain: {command: [/bin/true]}\n" + more);
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  for (const auto& [name, value] : TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object())) {
+    if (name == "SLIPWAY_CONFIG") return Json::parse(value);
+  }
+  ADD_FAILURE() << "there is no SLIPWAY_CONFIG";
+  return {};
+}
+
+TEST(RuntimeConfiguration, HasEveryDefault) {
+  EXPECT_EQ(ConfigurationOf("").dump(),
+            R"({"spec_hash":"0123456789abcdef",)"
+            R"("gradients":{"mode":"sync","lag":1,"sync_first":0,"sync_last":0,"accumulate":1,"compress":"none",)"
+            R"("clip_norm":null,"check_finite":false,"bucket_bytes":4194304,"deterministic":true},)"
+            R"("resilience":{"stall_after_s":60.0},"trace":{"every":100,"chrome":false},"checkpoint":{"keep":2}})");
+}
+
+TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
+  const auto config = ConfigurationOf(
+      "gradients: {mode: delayed, lag: 3, sync_first: 7%, sync_last: 5, accumulate: 4, compress: fp16, clip_norm: "
+      "0.5,\n"
+      "  check_finite: true, deterministic: canonical, bucket: 64KiB, algorithms: 'ring:0-max'}\n"
+      "resilience: {stall_after: 3s}\n"
+      "trace: {every: 0, chrome: true}\n");
+  EXPECT_EQ(config["gradients"].dump(),
+            R"({"mode":"delayed","lag":3,"sync_first":"7%","sync_last":5,"accumulate":4,"compress":"fp16",)"
+            R"("clip_norm":0.5,"check_finite":true,"bucket_bytes":65536,"deterministic":"canonical",)"
+            R"("algorithms":"ring:0-max"})");
+  EXPECT_EQ(config["resilience"].dump(), R"({"stall_after_s":3.0})");
+  EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true})");
+}
+
+TEST(RuntimeConfiguration, HasTheOtherFormsOfSettings) {
+  const auto gradients = ConfigurationOf("gradients: {deterministic: false, compress: bf16}\n")["gradients"];
+  EXPECT_EQ(gradients["deterministic"], false);
+  EXPECT_EQ(gradients["compress"], "bf16");
+}
+
+TEST(RuntimeConfiguration, WritesPercentagesAsTheyWereGiven) {
+  for (const char* share : {"0%", "10%", "14%", "33.3%", "57%", "100%"}) {
+    const auto config = ConfigurationOf("gradients: {sync_first: " + std::string(share) + "}\n");
+    EXPECT_EQ(config["gradients"]["sync_first"], share);
+  }
+}
+
+}  // namespace
+}  // namespace slipway::launcher
