@@ -106,6 +106,8 @@ SLIPWAY_API int slipway_rank(void);
 SLIPWAY_API int slipway_size(void);
 /** This rank among those on the same node; -1 before init. */
 SLIPWAY_API int slipway_local_rank(void);
+/** Ranks on this node; -1 before init. */
+SLIPWAY_API int slipway_local_size(void);
 
 /**
  * Makes a group of `count` different ranks, in this order; *group is its number, the same on every rank. Collective
@@ -128,8 +130,8 @@ SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
 SLIPWAY_API int slipway_free(void* memory);
 
 /**
- * Copies `count` tensors of rank `root` to all ranks, in place. They need not be registered; names, dtypes and shapes
- * are compared as in slipway_register. Collective.
+ * Copies `count` tensors of rank `root` of the group to all its ranks, in place. They need not be registered; names,
+ * dtypes and shapes are compared as in slipway_register. Collective.
  */
 SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group);
 /**
@@ -171,7 +173,9 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  *   {"mode": "sync"|"delayed", "lag": 1, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
  *    "bucket_bytes": bytes, "op": "mean"|"sum"}.
- * Collective.
+ * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
+ * between; a mean is then divided by the passes, too. Of delayed gradients, the first synchronous step after delayed
+ * ones adds what is still on its way, so that each gradient counts once. Collective.
  */
 SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);
 /** Forgets a team, after what is in flight has come. Collective. */

@@ -70,6 +70,7 @@ std::unique_ptr<Group> Job::NewGroup(std::unique_ptr<Communicator> communicator)
 void Job::JoinWatch() {
   const auto topology = FindTopology(communicator(), Nodes::kReal);
   local_rank_ = topology.local_rank;
+  local_size_ = topology.local_size();
   PointToPoint node(communicator(), topology.local);
   const auto bytes = static_cast<std::size_t>(topology.local_size()) * sizeof(BoardLine);
   auto board = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();

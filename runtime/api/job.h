@@ -41,6 +41,7 @@ class Job {
   Group& all() { return *groups_.at(SLIPWAY_ALL); }
   Communicator& communicator() { return all().communicator(); }
   int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
   Watch& watch() { return watch_; }
   ProcessMemory& memory() { return memory_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
@@ -81,6 +82,7 @@ class Job {
   ProcessMemory memory_;
   JobSettings settings_;
   int local_rank_ = 0;
+  int local_size_ = 1;
   std::map<int, std::unique_ptr<Group>> groups_;  ///< null: this rank is outside
   int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;

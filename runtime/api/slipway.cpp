@@ -182,6 +182,7 @@ int slipway_finalize(void) {
 int slipway_rank(void) { return job != nullptr ? job->rank() : -1; }
 int slipway_size(void) { return job != nullptr ? job->all().size() : -1; }
 int slipway_local_rank(void) { return job != nullptr ? job->local_rank() : -1; }
+int slipway_local_size(void) { return job != nullptr ? job->local_size() : -1; }
 
 int slipway_group_create(const int* ranks, int count, int* group) {
   return Guard(__func__, [&] {

@@ -13,6 +13,7 @@ SharedMessage ForNode(const AllreduceMessage& message, const Group& group) {
 
 void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                   PointToPoint& members) {
+  members.SetSignature(static_cast<std::uint32_t>(reduction.dtype) * 16 + static_cast<std::uint32_t>(reduction.op) + 1);
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling: return AllreduceByRecursiveDoubling(data, count, reduction, members);
     case Algorithm::kRing: return AllreduceByRing(data, count, reduction, members);

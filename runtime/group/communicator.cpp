@@ -18,13 +18,7 @@ void CheckMpi(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
-  int kind = MPI_SUCCESS;
   MPI_Error_string(code, text, &length);
-  MPI_Error_class(code, &kind);
-  if (kind == MPI_ERR_TRUNCATE) {
-    throw PartedError(SLIPWAY_ERROR_MISMATCH, std::string(what) + ": another rank sent more than this one expects: " +
-                                                  "the ranks call with different sizes or in a different order");
-  }
   throw PartedError(SLIPWAY_ERROR_MPI, std::string(what) + " failed: " + text);
 }
 
@@ -75,13 +69,11 @@ Communicator::~Communicator() {
   if (!alone() && finalized == 0) MPI_Comm_free(&communicator_);
 }
 
-void Communicator::Complete(std::span<MPI_Request> requests, const std::function<std::vector<int>()>& missing,
-                            std::span<MPI_Status> statuses) {
+void Communicator::Complete(std::span<MPI_Request> requests, const std::function<std::vector<int>()>& missing) {
   int done = 0;
   int code = MPI_SUCCESS;
   const auto ready = [&] {
-    code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                       statuses.empty() ? MPI_STATUSES_IGNORE : statuses.data());
+    code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
     return done != 0 || code != MPI_SUCCESS;
   };
   const auto missing_in_job = [&] {
@@ -90,9 +82,6 @@ void Communicator::Complete(std::span<MPI_Request> requests, const std::function
     return ranks;
   };
   waiter_.Until(ready, missing_in_job);
-  for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < statuses.size(); ++i) {
-    CheckMpi(statuses[i].MPI_ERROR == MPI_ERR_PENDING ? MPI_SUCCESS : statuses[i].MPI_ERROR, "a message");
-  }
   CheckMpi(code, "a message");
 }
 

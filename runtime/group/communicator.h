@@ -56,10 +56,9 @@ class Communicator {
   std::uint64_t Max(std::uint64_t value);
   std::uint64_t Min(std::uint64_t value);
 
-  /// Waits for requests of this communicator. `missing`: ranks of this communicator that are waited for. `statuses`: as
-  /// many as requests, or none.
-  void Complete(std::span<MPI_Request> requests, const std::function<std::vector<int>()>& missing,
-                std::span<MPI_Status> statuses = {});
+  /// Waits for requests of this communicator. `missing`: ranks of this communicator that are waited for; asked
+  /// from time to time when the wait is long.
+  void Complete(std::span<MPI_Request> requests, const std::function<std::vector<int>()>& missing);
   /// Waits for a collective of MPI.
   void CompleteWithAll(MPI_Request request);
 

@@ -29,8 +29,11 @@ class PointToPoint {
   int size() const { return static_cast<int>(members_.size()); }
   const Counters& counters() const { return counters_; }
 
+  /// What the following messages are for: only messages with the same signature meet.
+  void SetSignature(std::uint32_t signature) { signature_ = signature; }
+
   /// One step: sends to one member and receives from one, at the same time. 0 bytes: no message that way.
-  /// Errors: RuntimeError: MPI, STALLED, MISMATCH when the other sends more than expected.
+  /// Errors: RuntimeError: MPI, STALLED, MISMATCH when the other sends something else.
   void Exchange(int to, const void* out, std::size_t out_bytes, int from, void* in, std::size_t in_bytes);
   void Send(int to, const void* data, std::size_t bytes) { Exchange(to, data, bytes, to, nullptr, 0); }
   void Receive(int from, void* data, std::size_t bytes) { Exchange(from, nullptr, 0, from, data, bytes); }
@@ -58,8 +61,10 @@ class PointToPoint {
   };
   std::size_t Start(Transfer transfer, char* data);
   void CancelReceives();
+  void RefuseOtherMessage(int partner, std::size_t expected);
 
   std::vector<Transfer> transfers_;
+  std::uint32_t signature_ = 0;
 };
 
 }  // namespace slipway::runtime

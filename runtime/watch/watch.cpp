@@ -83,7 +83,7 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   std::vector<int> dead;
   std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(dead), [&](int rank) {
     const auto state = watch_.StateOf(rank);
-    return state == State::kDead || state == State::kFinished;
+    return (state == State::kDead || state == State::kFinished) && !watch_.GaveUp(rank);
   });
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   if (!dead.empty() && dead == dead_) watch_.GiveUp("dead", dead, now - start_);
@@ -94,6 +94,12 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
 const BoardLine* Watch::LineOf(int rank) const {
   const auto* found = std::find_if(lines_, lines_ + count_, [&](const BoardLine& line) { return line.rank == rank; });
   return found == lines_ + count_ ? nullptr : found;
+}
+
+/// Then it is a victim, too, and may be gone since.
+bool Watch::GaveUp(int rank) const {
+  const auto* line = LineOf(rank);
+  return line != nullptr && line->gave_up != 0;
 }
 
 Watch::State Watch::StateOf(int rank) const {
@@ -114,7 +120,7 @@ Watch::State Watch::StateOf(int rank) const {
 std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
   const auto waits = [&](int rank) {
     const auto* line = LineOf(rank);
-    return line != nullptr && line->current != 0 && StateOf(rank) == State::kRunning;
+    return GaveUp(rank) || (line != nullptr && line->current != 0 && StateOf(rank) == State::kRunning);
   };
   if (!std::all_of(missing.begin(), missing.end(), waits)) {
     std::vector<int> idle;

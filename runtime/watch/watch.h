@@ -87,6 +87,7 @@ class Watch {
 
   const BoardLine* LineOf(int rank) const;
   State StateOf(int rank) const;
+  bool GaveUp(int rank) const;
   std::vector<int> Culprits(const std::vector<int>& missing) const;
   std::string Describe(int rank) const;
   [[noreturn]] void GiveUp(std::string_view kind, const std::vector<int>& culprits,

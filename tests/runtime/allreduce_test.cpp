@@ -178,6 +178,7 @@ TEST(Ranks, AreThoseOfMpi) {
   EXPECT_EQ(Rank(), rank);
   EXPECT_EQ(Ranks(), size);
   EXPECT_EQ(slipway_local_rank(), rank);  // all on this machine
+  EXPECT_EQ(slipway_local_size(), size);
 }
 
 }  // namespace

@@ -30,15 +30,10 @@ enum class Transport { kSharedMemory, kMessages };
 Outcome RunWith(const std::string& fault, Transport transport = Transport::kSharedMemory) {
   const TempDirectory folder;
   SpawnOptions options;
-  // Recovery: mpirun does not take the survivors down with a rank that was killed, so that they can speak.
-  options.argv = {SLIPWAY_MPIEXEC,
-                  "--allow-run-as-root",
-                  "--oversubscribe",
-                  "--enable-recovery",
-                  "-n",
-                  "4",
-                  SLIPWAY_BUILD_DIR "/tests/runtime_fault_program",
-                  fault};
+  options.argv = {SLIPWAY_MPIEXEC, "--allow-run-as-root", "--oversubscribe", "-n", "4"};
+  // Else mpirun takes the survivors down with a rank that was killed, before they can speak. Its own status is 0 then.
+  if (fault == "killed") options.argv.push_back("--enable-recovery");
+  options.argv.insert(options.argv.end(), {SLIPWAY_BUILD_DIR "/tests/runtime_fault_program", fault});
   auto environment = Environment::Inherited();
   environment.Set("SLIPWAY_METRICS", (folder.path() / "metrics.jsonl").string());
   if (transport == Transport::kMessages) environment.Set("SLIPWAY_SHARED_MEMORY_LIMIT", "0");
@@ -113,8 +108,9 @@ TEST_P(Faults, AnotherCountIsFound) {
   const auto outcome = RunWith("count", GetParam());
   EXPECT_FALSE(outcome.succeeded);
   EXPECT_LT(outcome.seconds, 15) << outcome.text;
-  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 calls an allreduce of 4000|sent 1[0-9]* bytes, .* were expected|"
-                                          "sent more than this one expects|sent [0-9]* bytes, [0-9]* were expected"));
+  EXPECT_THAT(outcome.text,
+              ContainsRegex("rank 2 calls an allreduce of 4000|sent a message of [0-9]* bytes where one of"));
+  ASSERT_TRUE(outcome.report.is_object() || GetParam() == Transport::kSharedMemory) << outcome.text;
 }
 
 TEST_P(Faults, AnotherTensorListIsFoundAtOnce) {
