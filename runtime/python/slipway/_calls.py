@@ -12,6 +12,8 @@ _inside = threading.RLock()
 # Blocks of slipway_alloc whose arrays are gone. A garbage collector may run at any moment, in any thread, so it only
 # leaves a note; the next call frees them.
 _unused = collections.deque()
+# Called after finalize by whoever remembers things of the job.
+at_finalize = []
 
 
 class Ending:

@@ -30,6 +30,8 @@ def init(config=None):
 def finalize():
     """Waits for what is in flight and leaves the job. Collective."""
     _calls.call("slipway_finalize")
+    for forget in _calls.at_finalize:
+        forget()
 
 
 def initialized():

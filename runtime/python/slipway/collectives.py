@@ -1,10 +1,11 @@
 """Operations over all ranks of a group. All are collective, and take NumPy arrays, torch CPU tensors, or anything with the
 buffer protocol or DLPack, without a copy."""
 
+import array as buffers
 import ctypes
 
 from slipway import _calls
-from slipway._arrays import Memory, UINT8, elements, memory_of, new_like, tensor_list
+from slipway._arrays import DTYPES, UINT8, Memory, elements, memory_of, new_like, tensor_list
 from slipway.errors import ArgumentError, MismatchError
 
 OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
@@ -76,7 +77,7 @@ def allreduce(array, op="sum", group=None):
 
 def broadcast(arrays, root=0, group=None):
     """Copies arrays (one, a list, or a dict by name) of rank `root` of the group to all, in place; returns them."""
-    tensors, kept = tensor_list(named(arrays), writable=_rank_in(group) != root)
+    tensors, kept = tensor_list(named(arrays), writable=rank_in(group) != root)
     _calls.call("slipway_broadcast", tensors, len(kept), root, _number(group))
     return arrays
 
@@ -92,11 +93,11 @@ def barrier(group=None):
     _calls.call("slipway_barrier", _number(group))
 
 
-def _rank_in(group):
+def rank_in(group):
     return _calls.ask("slipway_group_rank", _number(group))
 
 
-def _size_of(group):
+def size_of(group):
     return _calls.ask("slipway_group_size", _number(group))
 
 
@@ -116,10 +117,10 @@ def reduce_scatter(array, op="sum", rows=None, group=None):
     """Combines the array over all ranks; rank r gets its `rows[r]` rows (by default an even split) as a new array."""
     memory = memory_of(array, writable=False)
     total, width = _with_rows(array, memory)
-    rows = even_split(total, _size_of(group)) if rows is None else [int(count) for count in rows]
-    if len(rows) != _size_of(group) or sum(rows) != total or min(rows) < 0:
-        raise ArgumentError(f"rows {rows} are not {total} rows over {_size_of(group)} ranks")
-    result = new_like(array, (rows[_rank_in(group)],) + memory.shape[1:])
+    rows = even_split(total, size_of(group)) if rows is None else [int(count) for count in rows]
+    if len(rows) != size_of(group) or sum(rows) != total or min(rows) < 0:
+        raise ArgumentError(f"rows {rows} are not {total} rows over {size_of(group)} ranks")
+    result = new_like(array, (rows[rank_in(group)],) + memory.shape[1:])
     _calls.call("slipway_reduce_scatter", memory.address, memory_of(result).address,
                 _counts([count * width for count in rows]), memory.dtype, _operation(op), _number(group))
     return result
@@ -127,10 +128,10 @@ def reduce_scatter(array, op="sum", rows=None, group=None):
 
 def _gather_fixed(values, group):
     """Every rank's list of int64, in rank order; the lists have the same length everywhere."""
-    size, length = _size_of(group), len(values)
-    received = (ctypes.c_int64 * (size * length))()
-    _calls.call("slipway_allgather", ctypes.addressof(_counts(values)), ctypes.addressof(received),
-                _counts([length] * size), 3, _number(group))
+    size, length = size_of(group), len(values)
+    sent, received = _counts(values), (ctypes.c_int64 * (size * length))()
+    _calls.call("slipway_allgather", ctypes.addressof(sent), ctypes.addressof(received), _counts([length] * size),
+                DTYPES["int64"], _number(group))
     return [list(received[rank * length:(rank + 1) * length]) for rank in range(size)]
 
 
@@ -168,12 +169,12 @@ def alltoall(array, rows=None, group=None):
     """Sends `rows[r]` rows (by default an even split) to rank r. Returns what came, in rank order, and its rows."""
     memory = memory_of(array, writable=False, bytes_too=True)
     total, width = _with_rows(array, memory)
-    size = _size_of(group)
+    size = size_of(group)
     rows = even_split(total, size) if rows is None else [int(count) for count in rows]
     if len(rows) != size or sum(rows) != total or min(rows) < 0:
         raise ArgumentError(f"rows {rows} are not {total} rows over {size} ranks")
     _require_same_rows(_gather_fixed(_describe(memory), group), "alltoall")
-    come = [sent[_rank_in(group)] for sent in _gather_fixed(rows, group)]
+    come = [sent[rank_in(group)] for sent in _gather_fixed(rows, group)]
     result = new_like(array, (sum(come),) + tuple(array.shape[1:]))
     _calls.call("slipway_alltoall", memory.address, _counts([count * width for count in rows]),
                 memory_of(result, bytes_too=True).address, _counts([count * width for count in come]), memory.dtype,
@@ -208,9 +209,9 @@ def _mean_of(numbers):
 
 def broadcast_bytes(data, root=0, group=None):
     """The bytes of rank `root`, whatever the others hand over."""
-    length = (ctypes.c_int64 * 1)(len(data))
-    broadcast(memoryview(length), root, group)
-    buffer = bytearray(data) if _rank_in(group) == root else bytearray(length[0])
+    length = buffers.array("q", [len(data)])
+    broadcast(length, root, group)
+    buffer = bytearray(data) if rank_in(group) == root else bytearray(length[0])
     if length[0]:
         broadcast(buffer, root, group)
     return bytes(buffer)

@@ -2,14 +2,14 @@
 
 import pickle
 
-from slipway.collectives import _rank_in, allgather_bytes, broadcast_bytes
+from slipway.collectives import rank_in, allgather_bytes, broadcast_bytes
 
 
 def broadcast_object(value, root=0, group=None):
     """The object of rank `root`, on every rank. Collective."""
-    data = pickle.dumps(value) if _rank_in(group) == root else b""
+    data = pickle.dumps(value) if rank_in(group) == root else b""
     data = broadcast_bytes(data, root, group)
-    return value if _rank_in(group) == root else pickle.loads(data)
+    return value if rank_in(group) == root else pickle.loads(data)
 
 
 def allgather_object(value, group=None):
