@@ -4,8 +4,6 @@ All ranks must ask for operations in the same order; where they do not, each get
 what. docs/python.md says what else differs.
 """
 
-import contextlib
-
 from slipway import objects
 from slipway import torch as slipway_torch
 from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, global_process_set, init,
@@ -139,9 +137,3 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
     def _wait(self):
         wait = super()._wait
         return synchronize(ask(f"step of {self.team.name}", lambda group: wait(), zeros=(self.team.name,)))
-
-    @contextlib.contextmanager
-    def skip_synchronize(self):
-        """step() within updates with the gradients as they are: after synchronize() and clipping."""
-        with super().skip_synchronize():
-            yield
