@@ -122,7 +122,7 @@ def _declare(library, path):
     return library
 
 
-def load(environment=os.environ, package=pathlib.Path(__file__).resolve().parent):
+def load(environment=os.environ, package=pathlib.Path(__file__).absolute().parent):
     """The library with all its prototypes. LibraryError names every place that was tried."""
     flavour = mpi_in_process(_maps()) or mpi_of_launcher(environment)
     tried = []

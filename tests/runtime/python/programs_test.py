@@ -1,5 +1,6 @@
 """Whole programs as users start them. Each test starts its own ranks."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -8,7 +9,8 @@ import time
 
 import pytest
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = HERE / "programs"
 IMPORTS = {"ml_comm": "slipway.compat.cray", "dl_comm": "slipway.compat.cray",
            "horovod.torch": "slipway.compat.horovod.torch"}
 
@@ -77,3 +79,14 @@ def test_the_package_without_library_names_what_it_tried():
                           env={**os.environ, "SLIPWAY_LIBRARY": "/nowhere/libslipway.so"})
     assert done.returncode != 0
     assert "/nowhere/libslipway.so: no such file" in done.stderr
+
+
+def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
+    done = subprocess.run([sys.executable, HERE.parents[1] / "bench/ddp/ddp_bench.py", "--steps", "1", "--json"],
+                          capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["schema"], result["ranks"]) == ("slipway.bench.ddp/1", 2)
+    assert (result["tensors"], result["bytes"]) == (161, 4 * 25557032)
+    assert [row["side"] for row in result["rows"]] == ["local", "gloo", "slipway"]
+    assert all(row["median_ms"] > 0 for row in result["rows"])
