@@ -11,6 +11,8 @@
 For PyTorch see slipway.torch; for scripts written for Cray's plugin or Horovod see slipway.compat.
 """
 
+import importlib
+
 from slipway._job import finalize, init, initialized, local_rank, rank, size
 from slipway._library import VERSION as __version__
 from slipway.collectives import (ALL, Group, allgather, allreduce, alltoall, average, barrier, broadcast, check_match,
@@ -31,3 +33,10 @@ __all__ = [
     "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
     "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank", "reduce_scatter",
     "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
+
+
+def __getattr__(name):
+    """slipway.torch and slipway.compat are imported when they are asked for: a program may have no torch."""
+    if name in ("torch", "compat"):
+        return importlib.import_module(f"slipway.{name}")
+    raise AttributeError(f"module 'slipway' has no attribute {name!r}")

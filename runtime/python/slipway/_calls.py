@@ -19,7 +19,12 @@ at_finalize = []
 class Ending:
     """Whether the program is about to end because something failed: then nobody waits for the other ranks."""
 
-    failed = False
+    crashed = False  # an exception that nobody caught
+    exiting = False  # sys.exit, which may still be caught
+
+    @classmethod
+    def failed(cls):
+        return cls.crashed or cls.exiting
 
 
 def _check(library, status):
@@ -34,7 +39,8 @@ def call(name, *arguments):
         while _unused:
             library.slipway_free(_unused.popleft())
         _check(library, getattr(library, name)(*arguments))
-    Ending.failed = False  # the program goes on
+    if Ending.exiting and threading.current_thread() is threading.main_thread():
+        Ending.exiting = False  # it was caught: the program goes on
 
 
 def submit(team, index):

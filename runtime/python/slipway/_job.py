@@ -2,15 +2,17 @@
 
 import atexit
 import json
+import os
 import sys
+import threading
 
 from slipway import _calls
 
 
-class _Watchers:
-    """What must hear of a failure is put in place once."""
+class _Place:
+    """The process that joined: a fork of it is not part of the job."""
 
-    placed = False
+    process = None
 
 
 def init(config=None):
@@ -21,10 +23,10 @@ def init(config=None):
     """
     text = json.dumps(config) if isinstance(config, dict) else config
     _calls.call("slipway_init", None if text is None else text.encode())
-    if not _Watchers.placed:
-        _Watchers.placed = True
+    if _Place.process is None:
         _watch_for_failure()
         atexit.register(_leave)
+    _Place.process = os.getpid()
 
 
 def finalize():
@@ -53,8 +55,13 @@ def local_rank():
     return _calls.ask("slipway_local_rank")
 
 
+def ends_well():
+    """At the end of the program: whether this process is in the job, and shall leave it together with the others."""
+    return _Place.process == os.getpid() and initialized() and not _calls.Ending.failed()
+
+
 def _leave():
-    if initialized() and not _calls.Ending.failed:
+    if ends_well():
         finalize()
 
 
@@ -63,11 +70,12 @@ def _watch_for_failure():
     hook, leave = sys.excepthook, sys.exit
 
     def remembering_hook(kind, error, traceback):
-        _calls.Ending.failed = True
+        _calls.Ending.crashed = not hasattr(sys, "ps1")  # a program typed in goes on
         hook(kind, error, traceback)
 
     def remembering_exit(status=None):
-        _calls.Ending.failed = status not in (None, 0)
+        if threading.current_thread() is threading.main_thread():
+            _calls.Ending.exiting = status not in (None, 0)
         leave(status)
 
     sys.excepthook, sys.exit = remembering_hook, remembering_exit

@@ -74,6 +74,12 @@ def test_a_program_leaves_the_job_by_itself():
     assert done.stdout.count("in the job at the end: True") == 2
 
 
+def test_a_fork_of_a_rank_is_not_in_the_job():
+    done = start(PROGRAMS / "fork.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the rank went on") == 2 and "Traceback" not in done.stderr
+
+
 def test_the_package_without_library_names_what_it_tried():
     done = subprocess.run([sys.executable, "-c", "import slipway; slipway.init()"], capture_output=True, text=True,
                           env={**os.environ, "SLIPWAY_LIBRARY": "/nowhere/libslipway.so"})

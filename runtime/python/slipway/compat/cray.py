@@ -59,6 +59,9 @@ def init(nthreads_per_team=1, nteams=1, max_msg_len=0, framework=None):
     if nthreads_per_team < 1 or nteams < 1 or max_msg_len < 0:
         raise ArgumentError(f"init({nthreads_per_team}, {nteams}, {max_msg_len}): threads and teams count from 1")
     init_mpi()
+    for entry in _plugin.teams.values():
+        if entry.exchange is not None:
+            entry.exchange.team.unregister()
     _plugin.teams = {number: _Team(number, {"mode": "sync"}) for number in range(nteams)}
     _plugin.longest, _plugin.begun = int(max_msg_len), True
 

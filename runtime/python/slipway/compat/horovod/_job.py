@@ -4,7 +4,7 @@ import atexit
 import socket
 
 import slipway
-from slipway import _calls
+from slipway._job import ends_well
 from slipway.collectives import ALL
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._queue import OperationQueue
@@ -75,7 +75,7 @@ def shutdown():
 
 
 def _end():
-    if not _calls.Ending.failed:
+    if ends_well():
         shutdown()
 
 
