@@ -29,10 +29,10 @@ from slipway.teams import Team, gradients
 __all__ = [
     "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
     "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "SlipwayError",
-    "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like", "allreduce", "alltoall",
-    "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
-    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank", "reduce_scatter",
-    "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
+    "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like", "allreduce",
+    "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
+    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank",
+    "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
 
 
 def __getattr__(name):

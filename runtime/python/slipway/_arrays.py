@@ -102,7 +102,7 @@ def _of_torch(tensor, bytes_too):
     if tensor.is_sparse:
         raise ArgumentError("the tensor is sparse; hand over tensor.to_dense()")
     if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"the tensor is on {tensor.device}; only CPU memory is exchanged: hand over tensor.cpu()")
+        raise DeviceMemoryError(f"the tensor is on {tensor.device}; hand over tensor.cpu()")
     if not tensor.is_contiguous():
         _refuse_strides("torch", tensor.shape)
     code, shape = _code_of(str(tensor.dtype)[len("torch."):], tensor.element_size(), tensor.shape, bytes_too)
@@ -117,7 +117,8 @@ def _of_numpy(array, writable, bytes_too):
     if array.dtype.hasobject:
         raise ArgumentError("the array holds Python objects; use broadcast_object or allgather_object")
     if not array.dtype.isnative:
-        raise ArgumentError(f"the bytes of dtype {array.dtype.str} are swapped; hand over array.astype(dtype.newbyteorder('='))")
+        raise ArgumentError(f"the bytes of dtype {array.dtype.str} are swapped; hand over "
+                            "array.astype(array.dtype.newbyteorder('='))")
     code, shape = _code_of(array.dtype.name, array.dtype.itemsize, array.shape, bytes_too)
     return Memory(array.__array_interface__["data"][0], shape, code, array)
 
@@ -159,9 +160,9 @@ class _DlTensor(ctypes.Structure):
     """DLTensor, the first member of DLManagedTensor (dlpack.h)."""
 
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
 _DL_CPU = 1
@@ -175,7 +176,8 @@ def _of_dlpack(array, bytes_too):
     capsule = array.__dlpack__()
     tensor = _DlTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     if tensor.device_type != _DL_CPU:
-        raise DeviceMemoryError(f"the tensor is on a device of DLPack's type {tensor.device_type}; only CPU memory is exchanged")
+        raise DeviceMemoryError(f"the tensor is on a device of DLPack's type {tensor.device_type}; "
+                                "only CPU memory is exchanged")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides and not _dense(shape, [tensor.strides[i] for i in range(tensor.ndim)]):
         _refuse_strides("dlpack", shape)

@@ -1,5 +1,7 @@
-"""Operations over all ranks of a group. All are collective, and take NumPy arrays, torch CPU tensors, or anything with the
-buffer protocol or DLPack, without a copy."""
+"""Operations over all ranks of a group. All are collective.
+
+They take NumPy arrays, torch CPU tensors, or anything with the buffer protocol or DLPack, without a copy.
+"""
 
 import array as buffers
 import ctypes
@@ -40,7 +42,8 @@ ALL = Group(0, None)
 def group_create(ranks):
     """A group of different ranks, in this order. Collective over all ranks of the job, also those outside."""
     ranks = [int(rank) for rank in ranks]
-    return Group(_calls.int_from("slipway_group_create", (ctypes.c_int * max(1, len(ranks)))(*ranks), len(ranks)), ranks)
+    numbers = (ctypes.c_int * max(1, len(ranks)))(*ranks)
+    return Group(_calls.int_from("slipway_group_create", numbers, len(ranks)), ranks)
 
 
 def _number(group):
@@ -220,7 +223,8 @@ def broadcast_bytes(data, root=0, group=None):
 def allgather_bytes(data, group=None):
     """The bytes of every rank, in rank order."""
     lengths = [length for length, in _gather_fixed([len(data)], group)]
-    sent, received = (ctypes.c_uint8 * max(1, len(data))).from_buffer_copy(data or b"\0"), bytearray(max(1, sum(lengths)))
+    sent = (ctypes.c_uint8 * max(1, len(data))).from_buffer_copy(data or b"\0")
+    received = bytearray(max(1, sum(lengths)))
     _calls.call("slipway_allgather", ctypes.addressof(sent), memory_of(received, bytes_too=True).address,
                 _counts(lengths), UINT8, _number(group))
     ends = [sum(lengths[:rank + 1]) for rank in range(len(lengths))]

@@ -14,7 +14,7 @@ class ArgumentError(SlipwayError, ValueError):
 
 
 class StateError(SlipwayError):
-    """Before init, after finalize, an unknown team, one registered twice, gradients touched while they are in flight."""
+    """Before init, after finalize, an unknown team, one registered twice, gradients touched while in flight."""
 
     status = 2
 

@@ -37,7 +37,7 @@ def _is_torch_dtype(dtype):
 
 
 def alloc(shape, dtype="float32"):
-    """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, a NumPy array otherwise. Local."""
+    """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, otherwise NumPy's. Local."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(length < 0 for length in shape):
         raise ArgumentError(f"the shape {shape} has a negative length")

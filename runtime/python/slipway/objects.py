@@ -1,4 +1,4 @@
-"""Any Python objects, pickled: for settings, states and small results, not for speed. The ranks of a job trust each other."""
+"""Any Python objects, pickled: for settings, states and small results. The ranks of a job trust each other."""
 
 import pickle
 

@@ -87,7 +87,7 @@ class Team:
 
 
 class CopiedTeam:
-    """A team with arrays of its own in slipway_alloc memory, for programs whose gradients are new arrays at each step."""
+    """A team with its own arrays in slipway_alloc memory, for programs whose gradients are new arrays at each step."""
 
     def __init__(self, name, arrays, total_steps=0, **settings):
         self.views = [alloc_like(array) for array in arrays]
@@ -98,8 +98,8 @@ class CopiedTeam:
         given, wanted = ([(tuple(array.shape), str(array.dtype)) for array in some] for some in (arrays, self.views))
         if given != wanted:
             different = next((i for i, (a, b) in enumerate(zip(given, wanted)) if a != b), min(len(given), len(wanted)))
-            raise MismatchError(f"team '{self.team.name}': array {different} of {len(given)} is not as in the first call "
-                                f"({len(wanted)} arrays): the list must be the same at each step")
+            raise MismatchError(f"team '{self.team.name}': array {different} of {len(given)} is not as in the first "
+                                f"call ({len(wanted)} arrays): the list must be the same at each step")
         for view, array in zip(self.views, arrays):
             copy_into(view, array)
         return self.team.gradients()

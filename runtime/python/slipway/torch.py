@@ -45,7 +45,8 @@ class _Slot:
             elif sparse_as_dense:
                 self.view.copy_(gradient.to_dense())
             else:
-                raise NotSupportedError(f"the gradient of '{self.name}' is sparse; make the embedding with sparse=False")
+                raise NotSupportedError(f"the gradient of '{self.name}' is sparse; set sparse=False, or "
+                                        "sparse_as_dense=True here")
         self.parameter.grad = self.view
 
 
@@ -71,8 +72,8 @@ def _named_trained(optimizer, named_parameters):
             raise ArgumentError("two parameters have the same name; prefix those of each model")
     unnamed = [p for p in trained if id(p) not in names]
     if unnamed:
-        raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first of "
-                            f"shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
+        raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
+                            f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
     return [(names[id(p)], p) for p in reversed(trained)]
 
 
@@ -137,8 +138,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 return
             if slot.submitted:
                 raise StateError(
-                    f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to the "
-                    "number of backward passes, or run those that are not for this optimizer within no_sync()")
+                    f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to "
+                    "the number of backward passes, or run those that are not for this optimizer within no_sync()")
             self._exchanged = False
             slot.passes += 1
             if slot.passes == self._passes:
@@ -159,7 +160,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._exchanged = True
 
     def step(self, closure=None):
-        """Exchanges, unless synchronize() did, and updates the parameters if there is something to apply. Collective."""
+        """Exchanges, unless synchronize() did, and updates the parameters if something was delivered. Collective."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -240,8 +241,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._optimizer.load_state_dict(state_dict)
 
     def add_param_group(self, param_group):
-        raise NotSupportedError("the exchanged parameters are fixed: close() this optimizer, add to the wrapped one, and "
-                                "wrap it again")
+        raise NotSupportedError("the exchanged parameters are fixed: close() this optimizer, add to the wrapped one, "
+                                "and wrap it again")
 
     def __getattr__(self, name):
         if name == "_optimizer":  # not made yet
@@ -332,7 +333,7 @@ class SyncBatchNorm:
     """Not there: statistics over all ranks would need an exchange inside of forward and backward."""
 
     def __init__(self, *_, **__):
-        raise NotSupportedError("SyncBatchNorm is not there; use torch.nn.GroupNorm, or BatchNorm with the statistics of "
-                                "each rank and slipway.torch.broadcast_parameters(model.state_dict()) before saving")
+        raise NotSupportedError("SyncBatchNorm is not there; use torch.nn.GroupNorm, or BatchNorm with the statistics "
+                                "of each rank and slipway.torch.broadcast_parameters(model.state_dict()) before saving")
 
     convert_sync_batchnorm = classmethod(lambda cls, *_, **__: cls())

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """slipway bench ddp: what an optimizer step costs with the gradients of ResNet-50 (161 tensors, 102 MB).
 
-Three models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo, and
-slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of them;
-medians over all steps, of the slowest rank. The overhead is what a step takes longer than one without exchange.
+Three models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo,
+and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of
+them; medians over all steps, of the slowest rank. The overhead is what a step takes longer than one without exchange.
 """
 
 import argparse
@@ -68,8 +68,8 @@ def find_package():
 
 
 class Model:
-    """Parameters of these shapes in a chain. Backward hands out a gradient for each, from the last to the first, and computes
-    nothing; torch copies it, as it stays ours."""
+    """Parameters of these shapes in a chain. Backward hands out a gradient for each, from the last to the first, and
+    computes nothing; torch copies it, as it stays ours."""
 
     def __new__(cls, shapes, gradients):
         import torch

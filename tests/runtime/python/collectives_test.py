@@ -149,7 +149,8 @@ def test_alltoall_with_unequal_rows(job):
     values = np.concatenate([np.full((count, 2), 10 * job.rank() + rank) for rank, count in enumerate(counts)])
     received, rows = job.alltoall(values, counts)
     assert rows == [job.rank() + 1] * job.size()
-    assert received[:, 0].tolist() == [10 * rank + job.rank() for rank in range(job.size()) for _ in range(job.rank() + 1)]
+    expected = [10 * rank + job.rank() for rank in range(job.size()) for _ in range(job.rank() + 1)]
+    assert received[:, 0].tolist() == expected
 
 
 def test_average_of_numbers_lists_dicts_and_arrays(job):

@@ -1,5 +1,5 @@
-"""Every test file runs on all ranks of an mpirun at once, so tests may be collective. A rank whose test fails ends at once,
-without slipway.finalize, and mpirun ends the others."""
+"""Every test file runs on all ranks of an mpirun at once, so tests may be collective. A rank whose test fails ends at
+once, without slipway.finalize, and mpirun ends the others."""
 
 import os
 import sys

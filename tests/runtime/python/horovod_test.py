@@ -206,7 +206,8 @@ def train(optimizer, model, steps, passes=1):
 def test_distributed_optimizer(options):
     model = small_model()
     start = model.weight.detach().clone()
-    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0), model.named_parameters(), **options)
+    sgd = torch.optim.SGD(model.parameters(), lr=1.0)
+    optimizer = hvd.DistributedOptimizer(sgd, model.named_parameters(), **options)
     train(optimizer, model, 2, options.get("backward_passes_per_step", 1))
     step = (ranks() + 1).sum() if options.get("op") == hvd.Sum else (ranks() + 1).mean()
     torch.testing.assert_close(model.weight.detach(), start - 2 * step / 2, rtol=1e-3, atol=1e-3)

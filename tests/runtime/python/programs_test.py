@@ -25,8 +25,9 @@ def with_import_changed(name, folder):
 
 
 def start(program, *arguments, ranks=2, **environment):
-    return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), sys.executable, program,
-                           *arguments], capture_output=True, text=True, timeout=50, env={**os.environ, **environment})
+    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    return subprocess.run([*mpirun, sys.executable, program, *arguments], capture_output=True, text=True, timeout=50,
+                          env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

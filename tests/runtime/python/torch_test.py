@@ -314,7 +314,8 @@ def test_what_is_not_there_is_said(job):
     optimizer.close()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32,
+                                   torch.int64])
 def test_operations_take_tensors_of_each_dtype(job, dtype):
     total = job.size() * (job.size() + 1) // 2
     tensor = torch.full((2, 3), job.rank() + 1).to(dtype)

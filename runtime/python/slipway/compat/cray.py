@@ -1,4 +1,4 @@
-"""In place of Cray's machine learning plugin: `import slipway.compat.cray as mc` for `import ml_comm as mc` (or dl_comm).
+"""In place of Cray's plugin: `import slipway.compat.cray as mc` for `import ml_comm as mc`, or dl_comm.
 
 For NumPy arrays and torch tensors; TensorFlow graphs are not taken. docs/python.md says where it differs.
 """
@@ -54,8 +54,8 @@ def init(nthreads_per_team=1, nteams=1, max_msg_len=0, framework=None):
     A team has one thread, whatever `nthreads_per_team` says.
     """
     if framework not in _FRAMEWORKS:
-        raise NotSupportedError(f"framework {framework!r}: gradients are NumPy arrays or torch tensors; from TensorFlow "
-                                "hand over variable.numpy() and assign the result")
+        raise NotSupportedError(f"framework {framework!r}: gradients are NumPy arrays or torch tensors; from "
+                                "TensorFlow hand over variable.numpy() and assign the result")
     if nthreads_per_team < 1 or nteams < 1 or max_msg_len < 0:
         raise ArgumentError(f"init({nthreads_per_team}, {nteams}, {max_msg_len}): threads and teams count from 1")
     init_mpi()
@@ -108,7 +108,10 @@ def barrier():
 
 
 def gradients(arrays, team=0):
-    """New arrays with the mean over all ranks; zeros in the first pipelined step. The same list at each step. Collective."""
+    """New arrays with the mean over all ranks; zeros in the first pipelined step. Collective.
+
+    The list has the same shapes and dtypes at each step.
+    """
     entry, arrays = _team(team), list(arrays)
     if entry.exchange is None:
         elements = sum(slipway.memory.elements(tuple(array.shape)) for array in arrays)

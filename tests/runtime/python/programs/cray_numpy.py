@@ -26,5 +26,6 @@ mc.average(loss)
 assert mc.check_buffers_match(weights, 1) == 0
 mc.barrier()
 if mc.get_rank() == 0:
-    print("ranks", mc.get_nranks(), "loss", loss[0], "weights", *np.round(np.concatenate([w.ravel() for w in weights]), 2))
+    found = np.round(np.concatenate([w.ravel() for w in weights]), 2)
+    print("ranks", mc.get_nranks(), "loss", loss[0], "weights", *found)
 mc.finalize()

@@ -49,7 +49,8 @@ def init(comm=None, process_sets=None):
     if is_initialized():
         return
     if comm is not None and not isinstance(comm, (list, tuple)):
-        raise NotSupportedError("init(comm): a communicator of mpi4py is not taken; start the job with the ranks it needs")
+        raise NotSupportedError("init(comm): a communicator of mpi4py is not taken; start the job with the ranks "
+                                "it needs")
     if not slipway.initialized():
         slipway.init()
     if comm and sorted(comm) != list(range(slipway.size())):

@@ -116,8 +116,8 @@ def _ask_reduction(tensors, finish, name, op, prescale_factor, postscale_factor,
     """Reduces `tensors` in place; the handle's result is finish()."""
     tensors = [tensor.detach() for tensor in tensors]
     what = [(str(tensor.dtype), tuple(tensor.shape)) for tensor in tensors]
-    text = named("allreduce", name, f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} and "
-                                    f"{postscale_factor}")
+    text = named("allreduce", name, f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} "
+                                    f"and {postscale_factor}")
 
     def work(group):
         for tensor in tensors:
@@ -141,7 +141,8 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                        process_set=global_process_set):
-    return synchronize(grouped_allreduce_async_(tensors, average, name, op, prescale_factor, postscale_factor, process_set))
+    return synchronize(grouped_allreduce_async_(tensors, average, name, op, prescale_factor, postscale_factor,
+                                                process_set))
 
 
 def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
@@ -305,7 +306,7 @@ def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=N
 
 
 def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
-    """Rows of the first dimension: `splits[r]` go to rank r. The result is the tensor, and with splits also what came."""
+    """`splits[r]` rows go to rank r. The result is what came, and with splits also how many rows from each."""
     _refuse_gradient("alltoall", [tensor])
     mine, rows = _copy(tensor), None if splits is None else [int(count) for count in splits]
     if rows is None and mine.shape[0] % process_set.size() != 0:
@@ -331,6 +332,8 @@ joined_actions = {"allreduce": _zeros_for_allreduce, "barrier": collectives.barr
 
 
 def join(device=-1):
-    """For a rank that has no more data: it adds zeros to the allreduces of the others until all have joined. Returns the rank
-    that came last. Broadcast, gather and the like cannot be done meanwhile."""
+    """For a rank that has no more data: adds zeros to the allreduces of the others until all have joined.
+
+    Returns the rank that came last. Broadcast, gather and the like cannot be done meanwhile.
+    """
     return operations().run(lambda: _order.join(slipway.rank(), joined_actions))

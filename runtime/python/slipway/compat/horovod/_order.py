@@ -1,7 +1,7 @@
 """Before each operation the ranks compare what they are about to do: a different order is an error, never a hang.
 
-The comparison is one allreduce of a few integers. A rank that called join has nothing to do any more; it takes part in the
-comparisons, and learns from the others which operation to carry out with zeros.
+The comparison is one allreduce of a few integers. A rank that called join has nothing to do any more; it takes part in
+the comparisons, and learns from the others which operation to carry out with zeros.
 """
 
 import array
@@ -14,8 +14,11 @@ _NOBODY = -(1 << 62)
 
 
 class Call:
-    """One operation: `text` says it for people and is the same on every rank; `zeros` tells a joined rank how to take part:
-    a name of one of its actions, and arguments. Without it, the operation cannot be done while a rank has joined."""
+    """One operation. `text` says it for people and is the same on every rank.
+
+    `zeros` tells a joined rank how to take part: the name of one of its actions, and arguments. Without it, the
+    operation cannot be done while a rank has joined.
+    """
 
     def __init__(self, text, zeros=None):
         self.text = text

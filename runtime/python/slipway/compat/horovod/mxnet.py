@@ -3,4 +3,4 @@
 from slipway.errors import NotSupportedModuleError
 
 raise NotSupportedModuleError("horovod.mxnet is not there: "
-                              "gradients of MXNet go through slipway.gradients as NumPy arrays; slipway.torch serves PyTorch")
+                              "hand gradients to slipway.gradients as NumPy arrays; slipway.torch serves PyTorch")

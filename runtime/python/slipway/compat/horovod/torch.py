@@ -1,35 +1,36 @@
 """In place of horovod.torch: `import slipway.compat.horovod.torch as hvd`.
 
-All ranks must ask for operations in the same order; where they do not, each gets a MismatchError that says who asked for
-what. docs/python.md says what else differs.
+All ranks must ask for operations in the same order; where they do not, each gets a MismatchError that says who asked
+for what. docs/python.md says what else differs.
 """
 
 from slipway import objects
 from slipway import torch as slipway_torch
-from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, global_process_set, init,
-                                         is_homogeneous, is_initialized, local_rank, local_size, rank, remove_process_set,
-                                         shutdown, size)
-from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, Sum, allgather, allgather_async,
-                                                allreduce, allreduce_, allreduce_async, allreduce_async_, alltoall,
-                                                alltoall_async, ask, barrier, broadcast, broadcast_, broadcast_async,
-                                                broadcast_async_, chosen_op, grouped_allgather, grouped_allgather_async,
-                                                grouped_allreduce, grouped_allreduce_, grouped_allreduce_async,
-                                                grouped_allreduce_async_, grouped_reducescatter,
-                                                grouped_reducescatter_async, join, joined_actions, named, poll,
-                                                reducescatter, reducescatter_async, root_in, synchronize)
+from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, global_process_set,
+                                         init, is_homogeneous, is_initialized, local_rank, local_size, rank,
+                                         remove_process_set, shutdown, size)
+from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, Sum, allgather,
+                                                allgather_async, allreduce, allreduce_, allreduce_async,
+                                                allreduce_async_, alltoall, alltoall_async, ask, barrier, broadcast,
+                                                broadcast_, broadcast_async, broadcast_async_, chosen_op,
+                                                grouped_allgather, grouped_allgather_async, grouped_allreduce,
+                                                grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
+                                                grouped_reducescatter, grouped_reducescatter_async, join,
+                                                joined_actions, named, poll, reducescatter, reducescatter_async,
+                                                root_in, synchronize)
 from slipway.errors import ArgumentError, NotSupportedError, SlipwayError
 from slipway.torch import SyncBatchNorm
 
 __all__ = [
-    "Average", "Compression", "DistributedOptimizer", "HorovodInternalError", "Max", "Min", "ProcessSet", "Product", "Sum",
-    "SyncBatchNorm", "add_process_set", "allgather", "allgather_async", "allgather_object", "allreduce", "allreduce_",
-    "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "barrier", "broadcast", "broadcast_",
-    "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state", "broadcast_parameters",
-    "cross_rank", "cross_size", "global_process_set", "grouped_allgather", "grouped_allgather_async", "grouped_allreduce",
-    "grouped_allreduce_", "grouped_allreduce_async", "grouped_allreduce_async_", "grouped_reducescatter",
-    "grouped_reducescatter_async", "init", "is_homogeneous", "is_initialized", "join", "local_rank", "local_size",
-    "mpi_threads_supported", "poll", "rank", "reducescatter", "reducescatter_async", "remove_process_set", "shutdown",
-    "size", "synchronize"]
+    "Average", "Compression", "DistributedOptimizer", "HorovodInternalError", "Max", "Min", "ProcessSet", "Product",
+    "Sum", "SyncBatchNorm", "add_process_set", "allgather", "allgather_async", "allgather_object", "allreduce",
+    "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "barrier", "broadcast",
+    "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state",
+    "broadcast_parameters", "cross_rank", "cross_size", "global_process_set", "grouped_allgather",
+    "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
+    "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init", "is_homogeneous",
+    "is_initialized", "join", "local_rank", "local_size", "mpi_threads_supported", "poll", "rank", "reducescatter",
+    "reducescatter_async", "remove_process_set", "shutdown", "size", "synchronize"]
 
 HorovodInternalError = SlipwayError
 
@@ -95,7 +96,8 @@ def broadcast_object(obj=None, root_rank=0, name=None, process_set=global_proces
 
 def allgather_object(obj, name=None, process_set=global_process_set):
     """Collective."""
-    return synchronize(ask(named("allgather_object", name), lambda group: objects.allgather_object(obj, group), process_set))
+    return synchronize(ask(named("allgather_object", name), lambda group: objects.allgather_object(obj, group),
+                           process_set))
 
 
 class DistributedOptimizer(slipway_torch.DistributedOptimizer):
@@ -105,15 +107,15 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
     gradients are added in float32.
     """
 
-    def __init__(self, optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1, op=Average,
-                 gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False,
+    def __init__(self, optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
+                 op=Average, gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False,
                  process_set=global_process_set):
         if process_set is not global_process_set:
             raise NotSupportedError("DistributedOptimizer works on all ranks; with a process set use "
                                     "hvd.grouped_allreduce_ on the gradients before optimizer.step()")
         op = chosen_op(op)
         if op not in (Average, Sum):
-            raise ArgumentError(f"DistributedOptimizer: op is {op.name}, and gradients can be combined by Average and Sum")
+            raise ArgumentError(f"DistributedOptimizer: op is {op.name}; there are Average and Sum")
         if not hasattr(compression, "setting"):
             raise NotSupportedError("compression: there are hvd.Compression.none and hvd.Compression.fp16")
         super().__init__(optimizer, named_parameters, backward_passes_per_step=backward_passes_per_step,
