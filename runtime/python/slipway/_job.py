@@ -7,6 +7,7 @@ import sys
 import threading
 
 from slipway import _calls
+from slipway.errors import SlipwayError
 
 
 class _Place:
@@ -62,7 +63,10 @@ def ends_well():
 
 def _leave():
     if ends_well():
-        finalize()
+        try:
+            finalize()
+        except SlipwayError as error:  # an exception would only be shown here, with a trace of this file
+            print(f"slipway: warning: at the end of the program: {error}", file=sys.stderr)
 
 
 def _watch_for_failure():

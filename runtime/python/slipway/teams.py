@@ -4,7 +4,7 @@ import ctypes
 import json
 
 from slipway import _calls
-from slipway._arrays import is_torch, memory_of, tensor_list
+from slipway._arrays import is_torch, memory_of, new_like, tensor_list
 from slipway.collectives import named
 from slipway.errors import ArgumentError, MismatchError
 from slipway.memory import alloc_like
@@ -92,25 +92,33 @@ class CopiedTeam:
     def __init__(self, name, arrays, total_steps=0, **settings):
         self.views = [alloc_like(array) for array in arrays]
         self.team = Team(name, self.views, total_steps, **settings)
+        self.delivered = True
 
     def exchange(self, arrays):
-        """Copies `arrays` in and exchanges: the result stands in `views`. True when it is to be applied. Collective."""
+        """Hands `arrays` in and exchanges: what comes stands in `views`. True when it is to be applied. Collective."""
         given, wanted = ([(tuple(array.shape), str(array.dtype)) for array in some] for some in (arrays, self.views))
         if given != wanted:
-            different = next((i for i, (a, b) in enumerate(zip(given, wanted)) if a != b), min(len(given), len(wanted)))
+            pairs = enumerate(zip(given, wanted))
+            different = next((i for i, (a, b) in pairs if a != b), min(len(given), len(wanted)))
             raise MismatchError(f"team '{self.team.name}': array {different} of {len(given)} is not as in the first "
                                 f"call ({len(wanted)} arrays): the list must be the same at each step")
         for view, array in zip(self.views, arrays):
-            copy_into(view, array)
-        return self.team.gradients()
+            # Where nothing was delivered the views hold zeros, or with `accumulate` the sum of the passes so far.
+            _set(view, array if self.delivered else view + (array.detach() if is_torch(array) else array))
+        self.delivered = self.team.gradients()
+        return self.delivered
+
+    def results(self):
+        """New arrays with what came; zeros where nothing is to be applied."""
+        arrays = [new_like(view, tuple(view.shape)) for view in self.views]
+        for array, view in zip(arrays, self.views):
+            _set(array, view if self.delivered else 0)
+        return arrays
 
 
-def copy_into(target, source):
-    """Copies between two arrays of one kind and shape."""
-    if is_torch(target):
-        target.copy_(source.detach())
-    else:
-        target[...] = source
+def _set(target, source):
+    """target[...] = source, for arrays of one kind and shape or a number."""
+    (target.detach() if is_torch(target) else target)[...] = source.detach() if is_torch(source) else source
 
 
 _copied = {}
@@ -119,13 +127,14 @@ _copied = {}
 def gradients(arrays, team="gradients", **settings):
     """The mean of a list of arrays over all ranks, in place; the list is the same at each step. `settings` as for Team.
 
-    Returns whether the result is to be applied: not in the first delayed steps. Collective.
+    False when there is nothing to apply: in the first delayed steps, and in passes that only accumulate; the arrays are
+    zero then. Collective.
     """
     if team not in _copied:
         _copied[team] = CopiedTeam(team, arrays, **settings)
     delivered = _copied[team].exchange(arrays)
     for array, view in zip(arrays, _copied[team].views):
-        copy_into(array, view)
+        _set(array, view if delivered else 0)
     return delivered
 
 

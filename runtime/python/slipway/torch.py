@@ -191,12 +191,18 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._watched = True
 
     def zero_grad(self, set_to_none=None):
-        """As of the wrapped optimizer. The next backward brings the gradients back to where they are exchanged."""
+        """As of the wrapped optimizer. The next backward brings the gradients back to where they are exchanged.
+
+        After a step() that delivered nothing the gradients stay: with the configuration's `accumulate` they are the sum
+        so far, otherwise they are zero.
+        """
         if any(slot.submitted for slot in self._slots):
             raise StateError("zero_grad() between backward and step(): gradients are being exchanged")
         for slot in self._slots:
             slot.passes = 0
         self._exchanged = False
+        if not self.delivered:
+            return
         if set_to_none is None:
             set_to_none = _clears_by_default(self._optimizer)
         if not set_to_none:

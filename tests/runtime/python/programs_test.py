@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -67,6 +68,20 @@ def test_a_rank_that_gives_up_ends_the_job_at_once(how):
     assert done.returncode != 0 and "went on" not in done.stdout
     if how != "exit":
         assert done.stderr.count("ValueError: this rank gives up") == 1
+
+
+def test_a_rank_that_does_not_come_is_an_exception_that_names_it():
+    begin = time.monotonic()
+    done = start(PROGRAMS / "stalls.py", ranks=3)
+    assert time.monotonic() - begin < 20
+    assert done.returncode == 9
+    assert "rank 2" in done.stdout and "slipway_allreduce" in done.stdout
+
+
+def test_a_gradient_that_is_not_finite_is_an_exception_that_names_tensor_and_rank():
+    done = start(PROGRAMS / "not_finite.py", ranks=3)
+    assert done.returncode != 0 and "went on" not in done.stdout
+    assert re.search("slipway.errors.NotFiniteError: .*rank 1: tensor 'layer.weight'", done.stderr)
 
 
 def test_a_program_leaves_the_job_by_itself():

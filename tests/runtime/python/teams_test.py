@@ -79,17 +79,6 @@ def test_clipping_gives_the_norm(job):
     team.unregister()
 
 
-def test_a_gradient_that_is_not_finite_is_named(job):
-    if job.size() > 1:
-        pytest.skip("on several ranks it ends the job: a test of the library")
-    array = job.alloc(2)
-    team = job.Team("finite", {"layer.weight": array}, check_finite=True)
-    array[1] = np.nan
-    with pytest.raises(job.NotFiniteError, match="layer.weight"):
-        team.gradients()
-    team.unregister()
-
-
 def test_a_list_that_differs_between_ranks_is_a_mismatch_on_all(job):
     if job.size() == 1:
         pytest.skip("one rank agrees with itself")
@@ -121,10 +110,26 @@ def test_gradients_of_new_arrays_at_each_step(job):
         mine = [np.full((2, 2), job.rank() + step, "float32"), np.full(3, job.rank(), "float64")]
         assert job.gradients(mine)
         assert np.all(mine[0] == mean_of_ranks(job) + step) and np.all(mine[1] == mean_of_ranks(job))
-    with pytest.raises(job.MismatchError, match="array 1"):
+    with pytest.raises(job.MismatchError, match="array 1 of 2"):
         job.gradients([np.zeros((2, 2), "float32"), np.zeros(4)])
     with pytest.raises(job.MismatchError):
         job.gradients([np.zeros((2, 2), "float32")])
+
+
+def test_passes_that_accumulate_deliver_once_at_the_end(job):
+    for step in range(2):
+        for passes in range(3):
+            mine = [np.full(3, job.rank() + step + passes, "float64")]
+            assert job.gradients(mine, "passes", accumulate=3) == (passes == 2)
+            assert np.all(mine[0] == (mean_of_ranks(job) + step + 1 if passes == 2 else 0))
+
+
+def test_gradients_that_are_delayed_are_zero_at_first(job):
+    seen = []
+    for step in range(3):
+        mine = [np.full(2, job.rank() + step + 1.0)]
+        seen.append((job.gradients(mine, "late", mode="delayed", sync_first=0), mine[0][0] - mean_of_ranks(job)))
+    assert seen == [(False, -mean_of_ranks(job)), (True, 1), (True, 2)]
 
 
 def test_metrics_and_checkpoints(job):

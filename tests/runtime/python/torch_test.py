@@ -113,6 +113,20 @@ def test_backward_passes_are_added_before_one_exchange(job):
     optimizer.close()
 
 
+def test_passes_that_the_configuration_accumulates_survive_zero_grad(job):
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model), accumulate=2)
+    for step in range(STEPS):
+        for half, part in enumerate(zip(*(half.chunk(2) for half in mine(job, batch_of(step))))):
+            optimizer.zero_grad(step % 2 == 0)
+            loss_of(model, part).backward()
+            optimizer.step()
+            assert optimizer.delivered == (half == 1)
+    torch.testing.assert_close(weights(model), train_alone(), rtol=1e-4, atol=1e-6)
+    assert_same_on_all_ranks(job, model)
+    optimizer.close()
+
+
 def test_a_backward_too_many_is_an_error_that_says_what_to_do(job):
     model = model_of()
     optimizer = distributed.DistributedOptimizer(sgd(model))
