@@ -90,6 +90,12 @@ def test_a_program_leaves_the_job_by_itself():
     assert done.stdout.count("in the job at the end: True") == 2
 
 
+def test_arrays_in_shared_memory_outlive_the_job():
+    done = start(PROGRAMS / "after_finalize.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum 100000.0 slipway_barrier: ") == 2
+
+
 def test_a_fork_of_a_rank_is_not_in_the_job():
     done = start(PROGRAMS / "fork.py")
     assert done.returncode == 0, done.stderr
