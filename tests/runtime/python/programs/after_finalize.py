@@ -13,4 +13,4 @@ assert (slipway.rank(), slipway.initialized()) == (-1, False)
 try:
     slipway.barrier()
 except slipway.StateError as error:
-    print("sum", values.sum(), error, flush=True)
+    print(f"sum {values.sum()} {error}", flush=True)

@@ -10,4 +10,4 @@ try:
 except SystemExit:
     pass
 slipway.barrier()
-atexit.register(lambda: print("in the job at the end:", slipway.initialized(), flush=True))
+atexit.register(lambda: print(f"in the job at the end: {slipway.initialized()}", flush=True))
