@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from slipway import _calls
+from slipway import _calls, _library
 from slipway.errors import SlipwayError
 
 
@@ -28,6 +28,7 @@ def init(config=None):
         _watch_for_failure()
         atexit.register(_leave)
     _Place.process = os.getpid()
+    _library.require_whole_job(size())
 
 
 def finalize():

@@ -86,6 +86,20 @@ def mpi_of_launcher(environment):
     return "openmpi" if "PMIX_RANK" in environment else None
 
 
+def ranks_of_launcher(environment):
+    """How many ranks the launcher started, or 1: nothing says so."""
+    told = environment.get("OMPI_COMM_WORLD_SIZE") or environment.get("PMI_SIZE") or "1"
+    return int(told) if told.isdigit() else 1
+
+
+def require_whole_job(size, environment=os.environ):
+    """LibraryError when this rank believes to be alone and is not: its MPI is not the launcher's."""
+    started = ranks_of_launcher(environment)
+    if size == 1 and started > 1:
+        raise LibraryError(f"the launcher started {started} ranks, but the MPI of {library()._name} sees one: it is not "
+                           "the launcher's; set SLIPWAY_LIBRARY to the library that was built for that")
+
+
 def candidates(environment, package, flavour):
     """Where the library may be, most wanted first; a bare name is looked up by the dynamic loader."""
     chosen = environment.get("SLIPWAY_LIBRARY")

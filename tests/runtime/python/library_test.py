@@ -64,6 +64,16 @@ def test_the_launcher_says_which_mpi_it_is():
     assert _library.mpi_in_process("7f00 /usr/lib/libc.so.6\n") is None
 
 
+def test_a_library_of_another_mpi_than_the_launchers_is_an_error(monkeypatch):
+    monkeypatch.setattr(_library, "library", lambda: type("Loaded", (), {"_name": "/opt/libslipway.so"}))
+    for environment in ({"PMI_SIZE": "4"}, {"OMPI_COMM_WORLD_SIZE": "4"}):
+        with pytest.raises(LibraryError, match="4 ranks.*/opt/libslipway.so sees one"):
+            _library.require_whole_job(1, environment)
+        _library.require_whole_job(4, environment)
+    _library.require_whole_job(1, {})
+    _library.require_whole_job(1, {"OMPI_COMM_WORLD_SIZE": "1"})
+
+
 def installation(root, flavours):
     """The tree of an installation, with empty libraries."""
     for flavour in flavours:
