@@ -56,8 +56,8 @@ def start_ranks(arguments):
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         sys.exit("error: there is no mpirun in PATH\n  next: install openmpi-bin")
-    # Gradients of a side without exchange are new memory at each step, those of the others are not: let the allocator keep
-    # what it has, or the first touch of new pages would hide what an exchange costs.
+    # Without exchange the gradients are new memory at each step, with one they are not: let the allocator keep what it
+    # has, or the first touch of new pages would hide what an exchange costs.
     os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 30))
     os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(1 << 40))
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
