@@ -81,7 +81,8 @@ def test_a_rank_that_does_not_come_is_an_exception_that_names_it():
 def test_a_gradient_that_is_not_finite_is_an_exception_that_names_tensor_and_rank():
     done = start(PROGRAMS / "not_finite.py", ranks=3)
     assert done.returncode != 0 and "went on" not in done.stdout
-    assert re.search("slipway.errors.NotFiniteError: .*rank 1: tensor 'layer.weight'", done.stderr)
+    line = re.search("slipway.errors.NotFiniteError: .*", done.stderr)[0]
+    assert "'layer.weight'" in line and "rank 1" in line
 
 
 def test_a_program_leaves_the_job_by_itself():
