@@ -126,7 +126,10 @@ SLIPWAY_API int slipway_group_size(int group);
  * Falls back to ordinary memory, with one warning, where shared memory is exhausted or not to be had. Local.
  */
 SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
-/** Frees memory of slipway_alloc; NULL is allowed. No exchange may be using it. Local. */
+/**
+ * Frees memory of slipway_alloc; NULL is allowed. No exchange may be using it. What is not freed stays valid after
+ * slipway_finalize, until the process ends. Local.
+ */
 SLIPWAY_API int slipway_free(void* memory);
 
 /**

@@ -22,7 +22,11 @@ std::int64_t RoundUp(std::int64_t bytes) { return std::max(kPage, (bytes + kPage
 }  // namespace
 
 SharedPool::~SharedPool() {
-  for (const auto& [memory, bytes] : ordinary_) std::free(memory);
+  // A program may still hold arrays in what it did not free: that stays until the process ends.
+  static auto* const shared = new std::vector<SharedMemory>;
+  static auto* const ordinary = new std::vector<void*>;
+  for (auto& [first, owned] : shared_) shared->push_back(std::move(owned.memory));
+  for (const auto& [memory, bytes] : ordinary_) ordinary->push_back(memory);
 }
 
 void* SharedPool::Allocate(std::int64_t bytes) {

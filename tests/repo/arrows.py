@@ -4,8 +4,10 @@
 Also: every source is named in a build file, and every header can be included twice.
 """
 
+import ast
 import pathlib
 import re
+import sys
 
 import house
 
@@ -41,6 +43,15 @@ HOMES = {
     r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},
 }
 
+# The Python face: a package -> the files or folders that may import it. The standard library is free.
+PYTHON_FACE = "runtime/python"
+PYTHON_HOMES = {
+    "slipway": {PYTHON_FACE},
+    "numpy": {"runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py"},
+    "torch": {"runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
+              "runtime/python/slipway/compat/horovod"},
+}
+
 SOURCES = {".h", ".hpp", ".c", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 SOURCE_IN_BUILD_FILE = re.compile(r"(\$\{\w+\}/)?([\w./+-]+\.(?:cpp|c))\b")
@@ -70,15 +81,41 @@ def wrong_includes(root, name):
                 yield f"{name}: includes <{header}>, whose home is {', '.join(sorted(homes))}"
 
 
+def imported(tree):
+    """The packages that a Python file imports, anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+def wrong_imports(root, name):
+    for package in sorted(set(imported(ast.parse(house.text_of(root, name))))):
+        homes = PYTHON_HOMES.get(package, set())
+        if package not in sys.stdlib_module_names and not lies_in(name, homes):
+            yield f"{name}: imports {package}, whose home is {', '.join(sorted(homes)) or 'nowhere here'}"
+
+
+def build_files(root, names):
+    """Folder and text of each build file, without comments."""
+    for name in names:
+        if name.name == "CMakeLists.txt" or name.suffix == ".cmake":
+            yield name.parent, re.sub(r"#.*", "", house.text_of(root, name))
+
+
+def lost_python_test(root, name, names):
+    """True for a test that the build file beside it does not name."""
+    texts = [text for folder, text in build_files(root, names) if folder == name.parent]
+    return not any(re.search(rf"\b{name.stem}\b", text) for text in texts)
+
+
 def built_sources(root, names):
     """Every source that a build file names."""
     built = set()
-    for name in names:
-        if name.name != "CMakeLists.txt" and name.suffix != ".cmake":
-            continue
-        text = re.sub(r"#.*", "", house.text_of(root, name))
+    for folder, text in build_files(root, names):
         for variable, source in SOURCE_IN_BUILD_FILE.findall(text):
-            base = pathlib.PurePosixPath(".") if "PROJECT_SOURCE_DIR" in variable else name.parent
+            base = pathlib.PurePosixPath(".") if "PROJECT_SOURCE_DIR" in variable else folder
             built.add(str((root / base / source).resolve()))
     return built
 
@@ -88,6 +125,10 @@ def check(root):
     names = house.files_of(root)
     built = built_sources(root, names)
     for name in names:
+        if name.suffix == ".py" and lies_in(str(name), {PYTHON_FACE}):
+            problems += wrong_imports(root, str(name))
+        if lies_in(str(name), {"tests"}) and name.match("*_test.py") and lost_python_test(root, name, names):
+            problems.append(f"{name}: is in no build file")
         if name.suffix not in SOURCES or not folder_of(str(name)):
             continue
         problems += wrong_includes(root, str(name))

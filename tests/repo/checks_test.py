@@ -69,6 +69,18 @@ class Checks(unittest.TestCase):
         self.assert_one(arrows.check, {"core/bare.h": "/// Bare.\n"}, "bare.h: has no #pragma once")
         self.assert_one(arrows.check, {"runtime/slipway.h": "#pragma once\n"}, "has no #ifndef SLIPWAY_H_")
 
+    def test_an_import_of_the_python_face_away_from_home(self):
+        face = "runtime/python/slipway/"
+        for text in ("import torch\n", "def late():\n    from numpy import zeros\n", "import requests\n"):
+            self.assert_one(arrows.check, {face + "teams.py": text}, "teams.py: imports")
+        good = "import os\nfrom slipway.errors import StateError\nfrom . import errors\nimport torch.nn\n"
+        self.assertEqual(self.problems(arrows.check, files={face + "torch.py": good}), [])
+
+    def test_a_python_test_in_no_build_file(self):
+        files = {"tests/runtime/python/CMakeLists.txt": "slipway_python_test(found_test)  # lost_test",
+                 "tests/runtime/python/found_test.py": "", "tests/runtime/python/lost_test.py": ""}
+        self.assert_one(arrows.check, files, "lost_test.py: is in no build file")
+
     def test_words(self):
         self.assert_one(words.check, {"core/error.h": "// TODO later\n"}, "core/error.h:1: TODO")
         self.assert_one(words.check, {"docs/a.md": "\nin /home/me/x\n"}, "docs/a.md:2: /home/me")

@@ -1,0 +1,42 @@
+"""Gradient exchange of Slipway for Python, over ctypes: with NumPy alone, with torch, with neither compiled in.
+
+    import slipway
+    slipway.init()
+    slipway.broadcast(weights)
+    for step in range(steps):
+        gradients = ...
+        if slipway.gradients(gradients): apply them
+        slipway.report(step, loss=slipway.average(loss))
+
+For PyTorch see slipway.torch; for scripts written for Cray's plugin or Horovod see slipway.compat.
+"""
+
+import importlib
+
+from slipway._job import finalize, init, initialized, local_rank, rank, size
+from slipway._library import VERSION as __version__
+from slipway.collectives import (ALL, Group, allgather, allreduce, alltoall, average, barrier, broadcast, check_match,
+                                 group_create, reduce_scatter)
+from slipway.errors import (ArgumentError, DeviceMemoryError, FileError, InternalError, LibraryError, MismatchError,
+                            MpiError, NotFiniteError, NotSupportedError, NotSupportedModuleError, OutOfMemoryError,
+                            SlipwayError, StalledError, StateError)
+from slipway.memory import alloc, alloc_like
+from slipway.objects import allgather_object, broadcast_object
+from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, report, resume_from, stop_requested,
+                             waiting_for_input)
+from slipway.teams import Team, gradients
+
+__all__ = [
+    "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
+    "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "SlipwayError",
+    "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like", "allreduce",
+    "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
+    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank",
+    "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
+
+
+def __getattr__(name):
+    """slipway.torch and slipway.compat are imported when they are asked for: a program may have no torch."""
+    if name in ("torch", "compat"):
+        return importlib.import_module(f"slipway.{name}")
+    raise AttributeError(f"module 'slipway' has no attribute {name!r}")

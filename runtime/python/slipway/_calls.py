@@ -1,0 +1,65 @@
+"""Calls into the library: one thread at a time, statuses become exceptions."""
+
+import collections
+import ctypes
+import threading
+
+from slipway import _library
+from slipway.errors import of_status
+
+# The library wants one thread at a time, except for slipway_submit.
+_inside = threading.RLock()
+# Blocks of slipway_alloc whose arrays are gone. A garbage collector may run at any moment, in any thread, so it only
+# leaves a note; the next call frees them.
+_unused = collections.deque()
+# Called after finalize by whoever remembers things of the job.
+at_finalize = []
+
+
+class Ending:
+    """Whether the program is about to end because something failed: then nobody waits for the other ranks."""
+
+    crashed = False  # an exception that nobody caught
+    exiting = False  # sys.exit, which may still be caught
+
+    @classmethod
+    def failed(cls):
+        return cls.crashed or cls.exiting
+
+
+def _check(library, status):
+    if status != 0:
+        raise of_status(status, library.slipway_error_message().decode(errors="replace"))
+
+
+def call(name, *arguments):
+    """Calls a function that returns a slipway_status."""
+    library = _library.library()
+    with _inside:
+        while _unused:
+            library.slipway_free(_unused.popleft())
+        _check(library, getattr(library, name)(*arguments))
+    if Ending.exiting and threading.current_thread() is threading.main_thread():
+        Ending.exiting = False  # it was caught: the program goes on
+
+
+def submit(team, index):
+    """slipway_submit, the one that any thread may call at any time."""
+    library = _library.library()
+    _check(library, library.slipway_submit(team, index))
+
+
+def free_later(address):
+    _unused.append(address)
+
+
+def ask(name, *arguments):
+    """Calls a function that returns a number and cannot fail."""
+    return getattr(_library.library(), name)(*arguments)
+
+
+def int_from(name, *arguments):
+    """Calls a function whose last argument is an int to fill."""
+    result = ctypes.c_int()
+    call(name, *arguments, ctypes.byref(result))
+    return result.value

@@ -1,0 +1,86 @@
+"""The life of a program in the job: init, and an end that never waits for other ranks after a failure."""
+
+import atexit
+import json
+import os
+import sys
+import threading
+
+from slipway import _calls, _library
+from slipway.errors import SlipwayError
+
+
+class _Place:
+    """The process that joined: a fork of it is not part of the job."""
+
+    process = None
+
+
+def init(config=None):
+    """Joins the job. `config` is a dict or JSON like SLIPWAY_CONFIG, or None to read that variable. Collective.
+
+    The program leaves the job by itself when it ends, unless an exception or sys.exit(not 0) ended it: then the process
+    ends at once, and the launcher ends the others.
+    """
+    text = json.dumps(config) if isinstance(config, dict) else config
+    _calls.call("slipway_init", None if text is None else text.encode())
+    if _Place.process is None:
+        _watch_for_failure()
+        atexit.register(_leave)
+    _Place.process = os.getpid()
+    _library.require_whole_job(size())
+
+
+def finalize():
+    """Waits for what is in flight and leaves the job. Collective."""
+    _calls.call("slipway_finalize")
+    for forget in _calls.at_finalize:
+        forget()
+
+
+def initialized():
+    return _calls.ask("slipway_rank") >= 0
+
+
+def rank():
+    """This rank in the job, 0-based; -1 before init."""
+    return _calls.ask("slipway_rank")
+
+
+def size():
+    """Ranks in the job; -1 before init."""
+    return _calls.ask("slipway_size")
+
+
+def local_rank():
+    """This rank among those on the same node; -1 before init."""
+    return _calls.ask("slipway_local_rank")
+
+
+def ends_well():
+    """At the end of the program: whether this process is in the job, and shall leave it together with the others."""
+    return _Place.process == os.getpid() and initialized() and not _calls.Ending.failed()
+
+
+def _leave():
+    if ends_well():
+        try:
+            finalize()
+        except SlipwayError as error:  # an exception would only be shown here, with a trace of this file
+            print(f"slipway: warning: at the end of the program: {error}", file=sys.stderr)
+
+
+def _watch_for_failure():
+    """An uncaught exception comes by sys.excepthook; sys.exit does not, so it is listened to as well."""
+    hook, leave = sys.excepthook, sys.exit
+
+    def remembering_hook(kind, error, traceback):
+        _calls.Ending.crashed = not hasattr(sys, "ps1")  # a program typed in goes on
+        hook(kind, error, traceback)
+
+    def remembering_exit(status=None):
+        if threading.current_thread() is threading.main_thread():
+            _calls.Ending.exiting = status not in (None, 0)
+        leave(status)
+
+    sys.excepthook, sys.exit = remembering_hook, remembering_exit

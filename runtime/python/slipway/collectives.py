@@ -1,0 +1,231 @@
+"""Operations over all ranks of a group. All are collective.
+
+They take NumPy arrays, torch CPU tensors, or anything with the buffer protocol or DLPack, without a copy.
+"""
+
+import array as buffers
+import ctypes
+
+from slipway import _calls
+from slipway._arrays import DTYPES, UINT8, Memory, elements, memory_of, new_like, tensor_list
+from slipway.errors import ArgumentError, MismatchError
+
+OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
+MAX_DIMENSIONS = 8
+
+
+class Group:
+    """Some ranks of the job, in an order. Made by group_create."""
+
+    def __init__(self, number, ranks):
+        self.number = number
+        self.ranks = ranks
+
+    def rank(self):
+        """This rank in the group, or -1 when it is outside."""
+        return _calls.ask("slipway_group_rank", self.number)
+
+    def size(self):
+        return _calls.ask("slipway_group_size", self.number)
+
+    def free(self):
+        """Collective over all ranks of the job."""
+        _calls.call("slipway_group_free", self.number)
+
+    def __repr__(self):
+        return f"Group({self.number}, ranks={self.ranks})"
+
+
+ALL = Group(0, None)
+
+
+def group_create(ranks):
+    """A group of different ranks, in this order. Collective over all ranks of the job, also those outside."""
+    ranks = [int(rank) for rank in ranks]
+    numbers = (ctypes.c_int * max(1, len(ranks)))(*ranks)
+    return Group(_calls.int_from("slipway_group_create", numbers, len(ranks)), ranks)
+
+
+def _number(group):
+    return 0 if group is None else group.number
+
+
+def _operation(op):
+    if op not in OPERATIONS:
+        raise ArgumentError(f"there is no operation {op!r}; there are {', '.join(OPERATIONS)}")
+    return OPERATIONS[op]
+
+
+def _counts(values):
+    return (ctypes.c_int64 * max(1, len(values)))(*values)
+
+
+def named(arrays):
+    """Pairs of name and array, of one array, a list, pairs already, or a dict."""
+    if hasattr(arrays, "items"):
+        return list(arrays.items())
+    if not isinstance(arrays, (list, tuple)):
+        return [("array", arrays)]
+    if all(isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str) for entry in arrays):
+        return list(arrays)
+    return [(f"array {index}", array) for index, array in enumerate(arrays)]
+
+
+def allreduce(array, op="sum", group=None):
+    """Combines the array over all ranks, in place, with the same bits on every rank; returns it."""
+    memory = memory_of(array)
+    _calls.call("slipway_allreduce", memory.address, memory.count, memory.dtype, _operation(op), _number(group))
+    return array
+
+
+def broadcast(arrays, root=0, group=None):
+    """Copies arrays (one, a list, or a dict by name) of rank `root` of the group to all, in place; returns them."""
+    tensors, kept = tensor_list(named(arrays), writable=rank_in(group) != root)
+    _calls.call("slipway_broadcast", tensors, len(kept), root, _number(group))
+    return arrays
+
+
+def check_match(arrays):
+    """MismatchError, naming the first array and the lowest rank that differ, unless all ranks hold the same bits."""
+    tensors, kept = tensor_list(named(arrays), writable=False)
+    _calls.call("slipway_check_match", tensors, len(kept))
+
+
+def barrier(group=None):
+    """Returns when every rank of the group has called it."""
+    _calls.call("slipway_barrier", _number(group))
+
+
+def rank_in(group):
+    return _calls.ask("slipway_group_rank", _number(group))
+
+
+def size_of(group):
+    return _calls.ask("slipway_group_size", _number(group))
+
+
+def even_split(rows, parts):
+    """Rows for each part: as even as can be, the first parts get one more."""
+    return [rows // parts + (1 if part < rows % parts else 0) for part in range(parts)]
+
+
+def _with_rows(array, memory):
+    """`memory` with its rows, the first dimension, counted: (rows, elements in a row)."""
+    if not memory.shape:
+        raise ArgumentError("an array without dimensions has no rows to divide; hand over array.reshape(1)")
+    return memory.shape[0], elements(memory.shape[1:])
+
+
+def reduce_scatter(array, op="sum", rows=None, group=None):
+    """Combines the array over all ranks; rank r gets its `rows[r]` rows (by default an even split) as a new array."""
+    memory = memory_of(array, writable=False)
+    total, width = _with_rows(array, memory)
+    rows = even_split(total, size_of(group)) if rows is None else [int(count) for count in rows]
+    if len(rows) != size_of(group) or sum(rows) != total or min(rows) < 0:
+        raise ArgumentError(f"rows {rows} are not {total} rows over {size_of(group)} ranks")
+    result = new_like(array, (rows[rank_in(group)],) + memory.shape[1:])
+    _calls.call("slipway_reduce_scatter", memory.address, memory_of(result).address,
+                _counts([count * width for count in rows]), memory.dtype, _operation(op), _number(group))
+    return result
+
+
+def _gather_fixed(values, group):
+    """Every rank's list of int64, in rank order; the lists have the same length everywhere."""
+    size, length = size_of(group), len(values)
+    sent, received = _counts(values), (ctypes.c_int64 * (size * length))()
+    _calls.call("slipway_allgather", ctypes.addressof(sent), ctypes.addressof(received), _counts([length] * size),
+                DTYPES["int64"], _number(group))
+    return [list(received[rank * length:(rank + 1) * length]) for rank in range(size)]
+
+
+def _describe(memory):
+    if len(memory.shape) > MAX_DIMENSIONS:
+        raise ArgumentError(f"the array has {len(memory.shape)} dimensions; at most {MAX_DIMENSIONS} can be gathered")
+    padding = [0] * (MAX_DIMENSIONS - len(memory.shape))
+    return [memory.dtype, len(memory.shape)] + list(memory.shape) + padding
+
+
+def _require_same_rows(described, what):
+    """Dtype, number of dimensions and all lengths but the first are the same on all ranks."""
+    for rank, (dtype, dimensions, _, *lengths) in enumerate(described):
+        if [dtype, dimensions] + lengths != described[0][:2] + described[0][3:]:
+            def text(entry):
+                return f"dtype {entry[0]}, shape {entry[2:2 + entry[1]]}"
+            raise MismatchError(f"{what}: rank 0 has {text(described[0])}, rank {rank} has {text(described[rank])}; "
+                                "only the first length may differ")
+
+
+def allgather(array, group=None):
+    """The arrays of all ranks one after the other along the first dimension, which may differ, as a new array."""
+    memory = memory_of(array, writable=False, bytes_too=True)
+    _, width = _with_rows(array, memory)
+    described = _gather_fixed(_describe(memory), group)
+    _require_same_rows(described, "allgather")
+    rows = [entry[2] for entry in described]
+    result = new_like(array, (sum(rows),) + tuple(array.shape[1:]) if hasattr(array, "shape") else (sum(rows),))
+    _calls.call("slipway_allgather", memory.address, memory_of(result, bytes_too=True).address,
+                _counts([count * width for count in rows]), memory.dtype, _number(group))
+    return result
+
+
+def alltoall(array, rows=None, group=None):
+    """Sends `rows[r]` rows (by default an even split) to rank r. Returns what came, in rank order, and its rows."""
+    memory = memory_of(array, writable=False, bytes_too=True)
+    total, width = _with_rows(array, memory)
+    size = size_of(group)
+    rows = even_split(total, size) if rows is None else [int(count) for count in rows]
+    if len(rows) != size or sum(rows) != total or min(rows) < 0:
+        raise ArgumentError(f"rows {rows} are not {total} rows over {size} ranks")
+    _require_same_rows(_gather_fixed(_describe(memory), group), "alltoall")
+    come = [sent[rank_in(group)] for sent in _gather_fixed(rows, group)]
+    result = new_like(array, (sum(come),) + tuple(array.shape[1:]))
+    _calls.call("slipway_alltoall", memory.address, _counts([count * width for count in rows]),
+                memory_of(result, bytes_too=True).address, _counts([count * width for count in come]), memory.dtype,
+                _number(group))
+    return result, come
+
+
+def average(values):
+    """The mean over all ranks of a number, a list or a dict of numbers (for metrics), or of an array in place."""
+    if isinstance(values, dict):
+        means = _mean_of([float(value) for _, value in sorted(values.items())])
+        return dict(zip(sorted(values), means))
+    if isinstance(values, (list, tuple)):
+        return _mean_of([float(value) for value in values])
+    if isinstance(values, (int, float)) or not hasattr(values, "shape") or values.shape == () and not _in_place(values):
+        return _mean_of([float(values)])[0]
+    return allreduce(values, "mean")
+
+
+def _in_place(array):
+    try:
+        return isinstance(memory_of(array), Memory)
+    except ArgumentError:
+        return False
+
+
+def _mean_of(numbers):
+    doubles = (ctypes.c_double * max(1, len(numbers)))(*numbers)
+    _calls.call("slipway_average", doubles, len(numbers))
+    return list(doubles[:len(numbers)])
+
+
+def broadcast_bytes(data, root=0, group=None):
+    """The bytes of rank `root`, whatever the others hand over."""
+    length = buffers.array("q", [len(data)])
+    broadcast(length, root, group)
+    buffer = bytearray(data) if rank_in(group) == root else bytearray(length[0])
+    if length[0]:
+        broadcast(buffer, root, group)
+    return bytes(buffer)
+
+
+def allgather_bytes(data, group=None):
+    """The bytes of every rank, in rank order."""
+    lengths = [length for length, in _gather_fixed([len(data)], group)]
+    sent = (ctypes.c_uint8 * max(1, len(data))).from_buffer_copy(data or b"\0")
+    received = bytearray(max(1, sum(lengths)))
+    _calls.call("slipway_allgather", ctypes.addressof(sent), memory_of(received, bytes_too=True).address,
+                _counts(lengths), UINT8, _number(group))
+    ends = [sum(lengths[:rank + 1]) for rank in range(len(lengths))]
+    return [bytes(received[end - length:end]) for end, length in zip(ends, lengths)]

@@ -1,0 +1,1 @@
+"""Faces of other libraries, so that a script runs with only its import changed: cray, horovod.torch."""

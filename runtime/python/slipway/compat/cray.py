@@ -1,0 +1,183 @@
+"""In place of Cray's plugin: `import slipway.compat.cray as mc` for `import ml_comm as mc`, or dl_comm.
+
+For NumPy arrays and torch tensors; TensorFlow graphs are not taken. docs/python.md says where it differs.
+"""
+
+import atexit
+import dataclasses
+import socket
+import time
+
+import slipway
+from slipway import teams
+from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
+
+_FRAMEWORKS = (None, "", "numpy", "torch", "pytorch")
+
+
+@dataclasses.dataclass
+class _Team:
+    """How a team exchanges, as config_team was told, and what it has waited so far."""
+
+    number: int
+    settings: dict
+    total_steps: int = 0
+    verbosity: int = 0
+    report_every: int = 0
+    exchange: object = None
+    calls: int = 0
+    waited_s: float = 0.0
+
+
+@dataclasses.dataclass
+class _Plugin:
+    """What init was told."""
+
+    teams: dict = dataclasses.field(default_factory=dict)
+    longest: int = 0
+    begun: bool = False
+
+
+_plugin = _Plugin()
+
+
+def init_mpi():
+    """The rank is known afterwards; init may follow."""
+    if not slipway.initialized():
+        slipway.init()
+        atexit.register(_forget)
+
+
+def init(nthreads_per_team=1, nteams=1, max_msg_len=0, framework=None):
+    """Threads first, then teams, then the longest list of gradients in elements (more is allowed). Collective.
+
+    A team has one thread, whatever `nthreads_per_team` says.
+    """
+    if framework not in _FRAMEWORKS:
+        raise NotSupportedError(f"framework {framework!r}: gradients are NumPy arrays or torch tensors; from "
+                                "TensorFlow hand over variable.numpy() and assign the result")
+    if nthreads_per_team < 1 or nteams < 1 or max_msg_len < 0:
+        raise ArgumentError(f"init({nthreads_per_team}, {nteams}, {max_msg_len}): threads and teams count from 1")
+    init_mpi()
+    for entry in _plugin.teams.values():
+        if entry.exchange is not None:
+            entry.exchange.team.unregister()
+    _plugin.teams = {number: _Team(number, {"mode": "sync"}) for number in range(nteams)}
+    _plugin.longest, _plugin.begun = int(max_msg_len), True
+
+
+def schedule(ksteps, max_steps):
+    """The settings of a team that mean what ksteps means.
+
+    ksteps of max_steps are synchronous, the others pipelined by one step: the first ones, or the last ones if negative.
+    """
+    if abs(ksteps) >= max_steps:
+        return {"mode": "sync"}
+    if ksteps >= 0:
+        return {"mode": "delayed", "lag": 1, "sync_first": ksteps, "sync_last": 0}
+    return {"mode": "delayed", "lag": 1, "sync_first": 0, "sync_last": -ksteps}
+
+
+def config_team(team=0, transition_alg=0, ksteps=0, max_steps=0, verbosity=0, perf_freq=0):
+    """Sets the schedule of a team, and how often (in calls) its waiting time is told at verbosity 2. Collective."""
+    entry = _team(team)
+    if entry.exchange is not None:
+        raise StateError(f"config_team({team}) comes after gradients of this team")
+    if transition_alg != 0:
+        raise ArgumentError(f"transition_alg {transition_alg} is not known; there is 0")
+    told = [int(value) for value in (team, transition_alg, ksteps, max_steps, verbosity, perf_freq)]
+    for rank, others in enumerate(slipway.allgather_object(told)):
+        if others != told:
+            raise MismatchError(f"config_team: rank {slipway.rank()} has {told}, rank {rank} has {others}")
+    entry.settings, entry.total_steps = schedule(int(ksteps), int(max_steps)), max(0, int(max_steps))
+    entry.verbosity, entry.report_every = int(verbosity), int(perf_freq)
+    if verbosity >= 1 and slipway.rank() == 0:
+        print(f"slipway: team {team}: {entry.settings}, {max_steps} steps", flush=True)
+
+
+def get_rank():
+    return slipway.rank()
+
+
+def get_nranks():
+    return slipway.size()
+
+
+def barrier():
+    slipway.barrier()
+
+
+def gradients(arrays, team=0):
+    """New arrays with the mean over all ranks; zeros in the first pipelined step. Collective.
+
+    The list has the same shapes and dtypes at each step.
+    """
+    entry, arrays = _team(team), list(arrays)
+    if entry.exchange is None:
+        elements = sum(slipway.memory.elements(tuple(array.shape)) for array in arrays)
+        if elements > _plugin.longest:
+            raise ArgumentError(f"gradients of {elements} elements, but init was told at most {_plugin.longest}")
+        entry.exchange = teams.CopiedTeam(f"cray {team}", arrays, entry.total_steps, **entry.settings)
+    begin = time.monotonic()
+    entry.exchange.exchange(arrays)
+    entry.waited_s += time.monotonic() - begin
+    entry.calls += 1
+    if entry.verbosity >= 2 and entry.report_every > 0 and entry.calls % entry.report_every == 0:
+        _tell_waiting(entry)
+    return entry.exchange.results()
+
+
+def broadcast(arrays, root=0):
+    """The arrays of rank `root`, in place; returns them. Collective."""
+    return slipway.broadcast(list(arrays), root)
+
+
+def average(array):
+    """The mean over all ranks, in place; returns it. Collective."""
+    return slipway.average(array)
+
+
+def check_buffers_match(arrays, flag=0):
+    """0 when all ranks hold the same bits, otherwise 1; with `flag` rank 0 says what differs. Collective."""
+    try:
+        slipway.check_match(list(arrays))
+    except MismatchError as error:
+        if flag and slipway.rank() == 0:
+            print(f"slipway: {error}", flush=True)
+        return 1
+    return 0
+
+
+def finalize():
+    """Leaves the job; also done when the program ends. Collective."""
+    _forget()
+    if slipway.initialized():
+        slipway.finalize()
+
+
+def waiting_line(team, calls, waits):
+    """`waits`: seconds and host of every rank. One line for all ranks, where the plugin had one for each."""
+    order = sorted(range(len(waits)), key=lambda rank: waits[rank][0])
+    seconds = [waits[rank][0] for rank in order]
+    # Who waits least is whom the others wait for.
+    slowest = ", ".join(f"{rank} ({waits[rank][1]}, {waits[rank][0]:.3f} s)" for rank in order[:3])
+    return (f"slipway: team {team}, {calls} calls: ranks waited min {seconds[0]:.3f} s, median "
+            f"{seconds[len(seconds) // 2]:.3f} s, max {seconds[-1]:.3f} s for communication; slowest ranks: {slowest}")
+
+
+def _tell_waiting(entry):
+    waits = slipway.allgather_object((entry.waited_s, socket.gethostname()))
+    if slipway.rank() == 0:
+        print(waiting_line(entry.number, entry.calls, waits), flush=True)
+
+
+def _team(number):
+    if not _plugin.begun:
+        raise StateError("call init(nthreads_per_team, nteams, max_msg_len) first")
+    if number not in _plugin.teams:
+        raise StateError(f"there is no team {number}: init was told {len(_plugin.teams)} teams")
+    return _plugin.teams[number]
+
+
+def _forget():
+    _plugin.teams, _plugin.begun = {}, False

@@ -1,0 +1,339 @@
+"""The operations of horovod.torch on tensors. Each is carried out by the queue, in the order of the calls."""
+
+import enum
+
+import torch
+
+import slipway
+from slipway import collectives
+from slipway.compat.horovod import _order
+from slipway.compat.horovod._job import global_process_set, members, operations
+from slipway.errors import ArgumentError, NotSupportedError
+from slipway.torch import broadcast_tensors
+
+
+class ReduceOp(enum.IntEnum):
+    Average = 0
+    Sum = 1
+    Min = 3
+    Max = 4
+    Product = 5
+
+
+Average, Sum, Min, Max, Product = ReduceOp
+_NAMES = {Average: "mean", Sum: "sum", Min: "min", Max: "max", Product: "product"}
+_WIDER = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32}
+
+
+class NoneCompressor:
+    """Leaves tensors as they are."""
+
+    setting = "none"
+
+    @staticmethod
+    def compress(tensor):
+        return tensor, None
+
+    @staticmethod
+    def decompress(tensor, ctx):
+        return tensor
+
+
+class FP16Compressor:
+    """Sends floats as 16-bit floats."""
+
+    setting = "fp16"
+
+    @staticmethod
+    def compress(tensor):
+        return (tensor.half(), tensor.dtype) if tensor.dtype.is_floating_point else (tensor, None)
+
+    @staticmethod
+    def decompress(tensor, ctx):
+        return tensor if ctx is None else tensor.to(ctx)
+
+
+class Compression:
+    none = NoneCompressor
+    fp16 = FP16Compressor
+
+
+def chosen_op(op, average=None):
+    if average is not None and op is not None:
+        raise ArgumentError("give op or average, not both")
+    if op is None:
+        return Sum if average is False else Average
+    if op not in _NAMES:
+        raise ArgumentError(f"op {op!r} is none of Average, Sum, Min, Max, Product")
+    return ReduceOp(op)
+
+
+def described(tensor):
+    return f"{str(tensor.dtype)[len('torch.'):]}{list(tensor.shape)}"
+
+
+def named(operation, name, rest=""):
+    """What an operation is called in errors; the same on every rank."""
+    return " ".join(part for part in (operation, f"'{name}'" if name else "", rest) if part)
+
+
+def ask(text, work, process_set=global_process_set, zeros=None):
+    """Puts an operation on the ranks of `process_set` into the queue. `work` gets their group. Returns a handle."""
+    group = members(process_set)
+
+    def checked():
+        _order.agree(_order.Call(text, zeros), process_set.rank(), group)
+        return work(group)
+
+    return operations().ask(checked)
+
+
+def poll(handle):
+    """Whether the operation is done."""
+    return operations().poll(handle)
+
+
+def synchronize(handle):
+    """Waits for an operation; returns its result or raises its error."""
+    return operations().synchronize(handle)
+
+
+def _scale(tensor, factor):
+    if factor != 1.0:
+        tensor.copy_(tensor.double().mul_(factor)) if not tensor.dtype.is_floating_point else tensor.mul_(factor)
+
+
+def _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group):
+    dense = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype)).contiguous()
+    _scale(dense, prescale_factor)
+    collectives.allreduce(dense, _NAMES[op], group)
+    _scale(dense, postscale_factor)
+    if dense is not tensor:
+        tensor.copy_(dense)
+
+
+def _ask_reduction(tensors, finish, name, op, prescale_factor, postscale_factor, process_set):
+    """Reduces `tensors` in place; the handle's result is finish()."""
+    tensors = [tensor.detach() for tensor in tensors]
+    what = [(str(tensor.dtype), tuple(tensor.shape)) for tensor in tensors]
+    text = named("allreduce", name, f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} "
+                                    f"and {postscale_factor}")
+
+    def work(group):
+        for tensor in tensors:
+            _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group)
+        return finish()
+
+    return ask(text, work, process_set, ("allreduce", what, int(op)))
+
+
+def _zeros_for_allreduce(what, op):
+    for dtype, shape in what:
+        _reduce_in_place(torch.zeros(shape, dtype=getattr(torch, dtype[len("torch."):])), ReduceOp(op), 1.0, 1.0, None)
+
+
+def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                             process_set=global_process_set):
+    tensors = list(tensors)
+    return _ask_reduction(tensors, lambda: tensors, name, chosen_op(op, average), prescale_factor, postscale_factor,
+                          process_set)
+
+
+def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                       process_set=global_process_set):
+    return synchronize(grouped_allreduce_async_(tensors, average, name, op, prescale_factor, postscale_factor,
+                                                process_set))
+
+
+def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                     process_set=global_process_set):
+    return _ask_reduction([tensor], lambda: tensor, name, chosen_op(op, average), prescale_factor, postscale_factor,
+                          process_set)
+
+
+def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+               process_set=global_process_set):
+    return synchronize(allreduce_async_(tensor, average, name, op, prescale_factor, postscale_factor, process_set))
+
+
+def _copy(tensor):
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
+def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                    process_set=global_process_set):
+    return allreduce_async_(_copy(tensor), average, name, op, prescale_factor, postscale_factor, process_set)
+
+
+class _DifferentiableAllreduce(torch.autograd.Function):
+    """The gradient of a sum over ranks is the sum of the gradients, and so for the mean."""
+
+    @staticmethod
+    def forward(ctx, tensor, op, *options):
+        if op not in (Average, Sum):
+            raise NotSupportedError(f"allreduce with {op.name} has no gradient here; hand over tensor.detach()")
+        ctx.options = (op, *options)
+        return synchronize(_ask_copy(tensor, op, *options))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return (synchronize(_ask_copy(gradient, *ctx.options)),) + (None,) * len(ctx.options)
+
+
+def _ask_copy(tensor, op, name, prescale_factor, postscale_factor, process_set):
+    return allreduce_async(tensor, None, name, op, prescale_factor, postscale_factor, process_set)
+
+
+def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
+              postscale_factor=1.0, process_set=global_process_set):
+    compressed, context = compression.compress(tensor)
+    options = chosen_op(op, average), name, prescale_factor, postscale_factor, process_set
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        reduced = _DifferentiableAllreduce.apply(compressed, *options)
+    else:
+        reduced = synchronize(_ask_copy(compressed, *options))
+    return compression.decompress(reduced, context)
+
+
+def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
+                            process_set=global_process_set):
+    return grouped_allreduce_async_([_copy(tensor) for tensor in tensors], average, name, op, prescale_factor,
+                                    postscale_factor, process_set)
+
+
+def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
+                      postscale_factor=1.0, process_set=global_process_set):
+    _refuse_gradient("grouped_allreduce", tensors)
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    reduced = synchronize(grouped_allreduce_async([compressed for compressed, _ in pairs], average, name, op,
+                                                  prescale_factor, postscale_factor, process_set))
+    return [compression.decompress(tensor, context) for tensor, (_, context) in zip(reduced, pairs)]
+
+
+def _refuse_gradient(operation, tensors):
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        raise NotSupportedError(f"{operation} has no gradient here; hand over tensor.detach(), or call it within "
+                                "torch.no_grad()")
+
+
+def allgather_async(tensor, name=None, process_set=global_process_set):
+    _refuse_gradient("allgather", [tensor])
+    mine = _copy(tensor)
+    return ask(named("allgather", name), lambda group: collectives.allgather(mine, group), process_set)
+
+
+def allgather(tensor, name=None, process_set=global_process_set):
+    return synchronize(allgather_async(tensor, name, process_set))
+
+
+def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
+    _refuse_gradient("grouped_allgather", tensors)
+    mine = [_copy(tensor) for tensor in tensors]
+    return ask(named("grouped_allgather", name, f"of {len(mine)}"),
+               lambda group: [collectives.allgather(tensor, group) for tensor in mine], process_set)
+
+
+def grouped_allgather(tensors, name=None, process_set=global_process_set):
+    return synchronize(grouped_allgather_async(tensors, name, process_set))
+
+
+def root_in(process_set, root_rank):
+    """Horovod counts the root in the job, the library in the group."""
+    members(process_set)
+    if root_rank not in process_set.ranks:
+        raise ArgumentError(f"root rank {root_rank} is outside of {process_set}")
+    return process_set.ranks.index(root_rank)
+
+
+def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
+    root, target = root_in(process_set, root_rank), tensor.detach()
+
+    def work(group):
+        broadcast_tensors({"tensor": target}, root, group)
+        return tensor
+
+    return ask(named("broadcast", name, f"of {described(target)} from {root_rank}"), work, process_set)
+
+
+def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
+    return synchronize(broadcast_async_(tensor, root_rank, name, process_set))
+
+
+def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
+    _refuse_gradient("broadcast", [tensor])
+    return broadcast_async_(_copy(tensor), root_rank, name, process_set)
+
+
+def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
+    return synchronize(broadcast_async(tensor, root_rank, name, process_set))
+
+
+def reducescatter_async(tensor, name=None, op=None, process_set=global_process_set, prescale_factor=1.0,
+                        postscale_factor=1.0):
+    return grouped_reducescatter_async([tensor], name, op, process_set, prescale_factor, postscale_factor, single=True)
+
+
+def reducescatter(tensor, name=None, compression=Compression.none, op=None, process_set=global_process_set,
+                  prescale_factor=1.0, postscale_factor=1.0):
+    compressed, context = compression.compress(tensor)
+    return compression.decompress(synchronize(reducescatter_async(compressed, name, op, process_set, prescale_factor,
+                                                                  postscale_factor)), context)
+
+
+def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_process_set, prescale_factor=1.0,
+                                postscale_factor=1.0, single=False):
+    _refuse_gradient("reducescatter", tensors)
+    op = chosen_op(op)
+    mine = [_copy(tensor) for tensor in tensors]
+
+    def work(group):
+        results = []
+        for tensor in mine:
+            _scale(tensor, prescale_factor)
+            results.append(collectives.reduce_scatter(tensor, _NAMES[op], group=group))
+            _scale(results[-1], postscale_factor)
+        return results[0] if single else results
+
+    return ask(named("reducescatter", name, f"{op.name} of {', '.join(map(described, mine))}"), work, process_set)
+
+
+def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=None, process_set=global_process_set,
+                          prescale_factor=1.0, postscale_factor=1.0):
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    results = synchronize(grouped_reducescatter_async([compressed for compressed, _ in pairs], name, op, process_set,
+                                                      prescale_factor, postscale_factor))
+    return [compression.decompress(tensor, context) for tensor, (_, context) in zip(results, pairs)]
+
+
+def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
+    """`splits[r]` rows go to rank r. The result is what came, and with splits also how many rows from each."""
+    _refuse_gradient("alltoall", [tensor])
+    mine, rows = _copy(tensor), None if splits is None else [int(count) for count in splits]
+    if rows is None and mine.shape[0] % process_set.size() != 0:
+        raise ArgumentError(f"alltoall: {mine.shape[0]} rows do not divide by {process_set.size()} ranks; give splits")
+
+    def work(group):
+        received, received_rows = collectives.alltoall(mine, rows, group)
+        return received if rows is None else (received, torch.tensor(received_rows, dtype=torch.int32))
+
+    return ask(named("alltoall", name), work, process_set)
+
+
+def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
+    return synchronize(alltoall_async(tensor, splits, name, process_set))
+
+
+def barrier(process_set=global_process_set):
+    """Returns when every rank of the set has called it."""
+    synchronize(ask("barrier", collectives.barrier, process_set, ("barrier",)))
+
+
+joined_actions = {"allreduce": _zeros_for_allreduce, "barrier": collectives.barrier}
+
+
+def join(device=-1):
+    """For a rank that has no more data: adds zeros to the allreduces of the others until all have joined.
+
+    Returns the rank that came last. Broadcast, gather and the like cannot be done meanwhile.
+    """
+    return operations().run(lambda: _order.join(slipway.rank(), joined_actions))

@@ -1,0 +1,6 @@
+"""horovod.mxnet is not there; importing this says what to use instead."""
+
+from slipway.errors import NotSupportedModuleError
+
+raise NotSupportedModuleError("horovod.mxnet is not there: "
+                              "hand gradients to slipway.gradients as NumPy arrays; slipway.torch serves PyTorch")

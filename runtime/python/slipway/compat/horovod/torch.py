@@ -1,0 +1,141 @@
+"""In place of horovod.torch: `import slipway.compat.horovod.torch as hvd`.
+
+All ranks must ask for operations in the same order; where they do not, each gets a MismatchError that says who asked
+for what. docs/python.md says what else differs.
+"""
+
+from slipway import objects
+from slipway import torch as slipway_torch
+from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, global_process_set,
+                                         init, is_homogeneous, is_initialized, local_rank, local_size, rank,
+                                         remove_process_set, shutdown, size)
+from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, Sum, allgather,
+                                                allgather_async, allreduce, allreduce_, allreduce_async,
+                                                allreduce_async_, alltoall, alltoall_async, ask, barrier, broadcast,
+                                                broadcast_, broadcast_async, broadcast_async_, chosen_op,
+                                                grouped_allgather, grouped_allgather_async, grouped_allreduce,
+                                                grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
+                                                grouped_reducescatter, grouped_reducescatter_async, join,
+                                                joined_actions, named, poll, reducescatter, reducescatter_async,
+                                                root_in, synchronize)
+from slipway.errors import ArgumentError, NotSupportedError, SlipwayError
+from slipway.torch import SyncBatchNorm
+
+__all__ = [
+    "Average", "Compression", "DistributedOptimizer", "HorovodInternalError", "Max", "Min", "ProcessSet", "Product",
+    "Sum", "SyncBatchNorm", "add_process_set", "allgather", "allgather_async", "allgather_object", "allreduce",
+    "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "barrier", "broadcast",
+    "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state",
+    "broadcast_parameters", "cross_rank", "cross_size", "global_process_set", "grouped_allgather",
+    "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
+    "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init", "is_homogeneous",
+    "is_initialized", "join", "local_rank", "local_size", "mpi_threads_supported", "poll", "rank", "reducescatter",
+    "reducescatter_async", "remove_process_set", "shutdown", "size", "synchronize"]
+
+HorovodInternalError = SlipwayError
+
+_MISSING = {
+    "Adasum": "Adasum is not there; use op=hvd.Average with a learning rate that is scaled for the number of ranks",
+    "elastic": "hvd.elastic is not there; `slipway run` restarts a failed job from its newest checkpoint: "
+               "slipway.checkpoint and slipway.resume_from",
+    "sparse_allreduce_async": "sparse tensors are not exchanged; use hvd.allreduce(tensor.to_dense())",
+    "start_timeline": "set trace.chrome in the configuration: the timeline is attempt-N/trace.json",
+    "stop_timeline": "set trace.chrome in the configuration: the timeline is attempt-N/trace.json",
+    "broadcast_object_fn": "use hvd.broadcast_object",
+    "run": "`slipway run` or mpirun starts the ranks",
+}
+
+
+def __getattr__(name):
+    if name in _MISSING:
+        raise NotSupportedError(_MISSING[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def mpi_threads_supported():
+    """The operations of a program may come from any of its threads."""
+    return True
+
+
+def mpi_enabled():
+    return True
+
+
+def mpi_built(verbose=False):
+    return True
+
+
+def _not_built(verbose=False):
+    return False
+
+
+gloo_enabled = gloo_built = nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = _not_built
+
+
+def broadcast_parameters(params, root_rank=0, process_set=global_process_set):
+    """A state_dict, or pairs of name and parameter, from `root_rank` to all. Collective."""
+    params = dict(params)
+    root = root_in(process_set, root_rank)
+    synchronize(ask(f"broadcast_parameters from {root_rank}",
+                    lambda group: slipway_torch.broadcast_parameters(params, root, group), process_set))
+
+
+def broadcast_optimizer_state(optimizer, root_rank=0, model=None, process_set=global_process_set):
+    """Collective."""
+    root = root_in(process_set, root_rank)
+    synchronize(ask(f"broadcast_optimizer_state from {root_rank}",
+                    lambda group: slipway_torch.broadcast_optimizer_state(optimizer, root, group), process_set))
+
+
+def broadcast_object(obj=None, root_rank=0, name=None, process_set=global_process_set):
+    """Collective."""
+    root = root_in(process_set, root_rank)
+    return synchronize(ask(named("broadcast_object", name, f"from {root_rank}"),
+                           lambda group: objects.broadcast_object(obj, root, group), process_set))
+
+
+def allgather_object(obj, name=None, process_set=global_process_set):
+    """Collective."""
+    return synchronize(ask(named("allgather_object", name), lambda group: objects.allgather_object(obj, group),
+                           process_set))
+
+
+class DistributedOptimizer(slipway_torch.DistributedOptimizer):
+    """Wraps an optimizer: step() applies the mean (or sum) of the gradients over all ranks. Collective.
+
+    num_groups, groups and gradient_predivide_factor change nothing here: buckets have a fixed order anyhow, and 16-bit
+    gradients are added in float32.
+    """
+
+    def __init__(self, optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
+                 op=Average, gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False,
+                 process_set=global_process_set):
+        if process_set is not global_process_set:
+            raise NotSupportedError("DistributedOptimizer works on all ranks; with a process set use "
+                                    "hvd.grouped_allreduce_ on the gradients before optimizer.step()")
+        op = chosen_op(op)
+        if op not in (Average, Sum):
+            raise ArgumentError(f"DistributedOptimizer: op is {op.name}; there are Average and Sum")
+        if not hasattr(compression, "setting"):
+            raise NotSupportedError("compression: there are hvd.Compression.none and hvd.Compression.fp16")
+        super().__init__(optimizer, named_parameters, backward_passes_per_step=backward_passes_per_step,
+                         compression=compression.setting, sparse_as_dense=sparse_as_dense,
+                         op="mean" if op == Average else "sum")
+
+    def _make_team(self, name, total_steps, settings):
+        make = super()._make_team
+        return synchronize(ask(f"DistributedOptimizer of {len(self._slots)} parameters",
+                               lambda group: self._joining(make(name, total_steps, settings))))
+
+    def _joining(self, team):
+        """A rank that has joined takes part with zeros."""
+        def zeros():
+            for slot in self._slots:
+                slot.view.zero_()
+            team.wait()
+        joined_actions[team.name] = zeros
+        return team
+
+    def _wait(self):
+        wait = super()._wait
+        return synchronize(ask(f"step of {self.team.name}", lambda group: wait(), zeros=(self.team.name,)))

@@ -1,0 +1,54 @@
+"""Arrays in memory that all ranks of a node can reach: they are exchanged without a copy."""
+
+import ctypes
+import sys
+import weakref
+
+from slipway import _calls
+from slipway._arrays import elements
+from slipway.errors import ArgumentError
+
+
+class Block:
+    """Memory of slipway_alloc, zeroed. It lives as long as an array refers to it."""
+
+    def __init__(self, size):
+        self.size = max(1, size)
+        address = ctypes.c_void_p()
+        _calls.call("slipway_alloc", self.size, ctypes.byref(address))
+        self.address = address.value
+        self.bytes = (ctypes.c_uint8 * self.size).from_address(self.address)
+        weakref.finalize(self.bytes, _calls.free_later, self.address).atexit = False
+
+    def numpy(self, shape, dtype, offset=0):
+        import numpy
+        return numpy.frombuffer(self.bytes, dtype, elements(shape), offset).reshape(shape)
+
+    def torch(self, shape, dtype, offset=0):
+        import torch
+        if elements(shape) == 0:
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(self.bytes, dtype=dtype, count=elements(shape), offset=offset).reshape(shape)
+
+
+def _is_torch_dtype(dtype):
+    torch = sys.modules.get("torch")
+    return torch is not None and hasattr(torch, "dtype") and isinstance(dtype, torch.dtype)
+
+
+def alloc(shape, dtype="float32"):
+    """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, otherwise NumPy's. Local."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(length < 0 for length in shape):
+        raise ArgumentError(f"the shape {shape} has a negative length")
+    if _is_torch_dtype(dtype):
+        import torch
+        return Block(elements(shape) * torch.empty(0, dtype=dtype).element_size()).torch(shape, dtype)
+    import numpy
+    dtype = numpy.dtype(dtype)
+    return Block(elements(shape) * dtype.itemsize).numpy(shape, dtype)
+
+
+def alloc_like(array):
+    """alloc() of the shape, the dtype and the kind of `array`."""
+    return alloc(tuple(array.shape), array.dtype)

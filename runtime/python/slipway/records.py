@@ -1,0 +1,68 @@
+"""What a run leaves behind and listens to: metrics, checkpoints, the wish to stop."""
+
+import contextlib
+import ctypes
+
+from slipway import _calls
+from slipway.errors import ArgumentError
+
+PATH_BYTES = 4096
+
+
+def report(step, metrics=None, value=None, epoch=None, **more):
+    """Records metrics of a step: report(step, "loss", 0.5), report(step, {"loss": 0.5}), report(step, loss=0.5). Local;
+    written by rank 0 only."""
+    if isinstance(metrics, str):
+        if value is None:
+            raise ArgumentError(f"the metric '{metrics}' has no value")
+        more[metrics] = value
+    elif metrics is not None:
+        more = {**metrics, **more}
+    for name, number in more.items():
+        if epoch is None:
+            _calls.call("slipway_report", step, name.encode(), float(number))
+        else:
+            _calls.call("slipway_report_epoch", step, float(epoch), name.encode(), float(number))
+
+
+def stop_requested():
+    """True, on all ranks at the same call, when the launcher asks to checkpoint and end. Collective; once a step."""
+    return bool(_calls.int_from("slipway_stop_requested"))
+
+
+@contextlib.contextmanager
+def waiting_for_input():
+    """While the program waits for data; shown by the trace. Local."""
+    _calls.call("slipway_input_begin")
+    try:
+        yield
+    finally:
+        _calls.call("slipway_input_end")
+
+
+def _path_from(name, *arguments):
+    path = ctypes.create_string_buffer(PATH_BYTES)
+    _calls.call(name, *arguments, path, PATH_BYTES)
+    return path.value.decode()
+
+
+def checkpoint_begin(step):
+    """The private folder that the ranks write this step's checkpoint into. Collective."""
+    return _path_from("slipway_checkpoint_begin", step)
+
+
+def checkpoint_commit(step, epoch):
+    """Adds sizes and checksums to what was written, and publishes it. Collective."""
+    _calls.call("slipway_checkpoint_commit", step, float(epoch))
+
+
+@contextlib.contextmanager
+def checkpoint(step, epoch):
+    """`with checkpoint(step, epoch) as folder:` write, and it is published unless an exception came. Collective."""
+    yield checkpoint_begin(step)
+    checkpoint_commit(step, epoch)
+
+
+def resume_from():
+    """The verified folder to continue from, or None to start fresh; the same on every rank. Collective."""
+    return _path_from("slipway_resume_from") or None

@@ -1,0 +1,141 @@
+"""Teams: named sets of arrays, usually the gradients of one model, that are exchanged together."""
+
+import ctypes
+import json
+
+from slipway import _calls
+from slipway._arrays import is_torch, memory_of, new_like, tensor_list
+from slipway.collectives import named
+from slipway.errors import ArgumentError, MismatchError
+from slipway.memory import alloc_like
+
+# The library writes into the arrays of a registered team, whether or not the program still holds them.
+_registered = {}
+
+
+class Team:
+    """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place.
+
+    Settings, for those of the configuration: mode "sync" or "delayed", lag, sync_first, sync_last, accumulate, compress
+    "none", "bf16" or "fp16", clip_norm, check_finite, bucket_bytes, op "mean" or "sum". Collective.
+    """
+
+    def __init__(self, name, arrays, total_steps=0, **settings):
+        self.name = name
+        self._text = name.encode()
+        self._indices = {}
+        pairs = named(arrays)
+        self.arrays = [array for _, array in pairs]
+        for index, (array_name, array) in enumerate(pairs):
+            memory_of(array)
+            self._indices[array_name] = index
+        tensors, kept = tensor_list(pairs)
+        _calls.call("slipway_register", self._text, tensors, len(kept), total_steps)
+        _registered[name] = kept
+        self.configure(**settings)
+
+    def configure(self, **settings):
+        """Changes settings before the first exchange; None leaves one as it is. Collective."""
+        chosen = {key: value for key, value in settings.items() if value is not None}
+        if chosen:
+            _calls.call("slipway_configure_team", self._text, json.dumps(chosen).encode())
+
+    def unregister(self):
+        """Forgets the team, after what is in flight has come. Collective."""
+        _calls.call("slipway_unregister", self._text)
+        _registered.pop(self.name, None)
+
+    def submit(self, array):
+        """The array of this name or index is final for this step and may be exchanged: any order, any thread. Local."""
+        if isinstance(array, str):
+            if array not in self._indices:
+                raise ArgumentError(f"team '{self.name}' has no array '{array}'")
+            array = self._indices[array]
+        _calls.submit(self._text, array)
+
+    def wait(self):
+        """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
+        _calls.call("slipway_wait", self._text)
+
+    def gradients(self):
+        """One step: submits all and waits; returns delivered(). Collective."""
+        _calls.call("slipway_gradients", self._text)
+        return self.delivered()
+
+    def delivered(self):
+        """Whether the last wait gave something to apply: not in the first delayed steps, nor in accumulating passes."""
+        return bool(_calls.int_from("slipway_delivered", self._text))
+
+    def norm(self):
+        """The global norm before clipping, of the last step of a team with clip_norm. Local."""
+        result = ctypes.c_double()
+        _calls.call("slipway_gradient_norm", self._text, ctypes.byref(result))
+        return result.value
+
+    def state_save(self):
+        """Step count and gradients in flight, as bytes for a checkpoint of this rank. Collective."""
+        size = ctypes.c_size_t()
+        _calls.call("slipway_state_save", self._text, None, ctypes.byref(size))
+        buffer = bytearray(max(1, size.value))
+        _calls.call("slipway_state_save", self._text, memory_of(buffer, bytes_too=True).address, ctypes.byref(size))
+        return bytes(buffer[:size.value])
+
+    def state_load(self, state):
+        """Takes what state_save of the same arrays and settings gave. Collective."""
+        buffer = memoryview(bytes(state) or b"\0")
+        _calls.call("slipway_state_load", self._text, memory_of(buffer, False, bytes_too=True).address, len(state))
+
+
+class CopiedTeam:
+    """A team with its own arrays in slipway_alloc memory, for programs whose gradients are new arrays at each step."""
+
+    def __init__(self, name, arrays, total_steps=0, **settings):
+        self.views = [alloc_like(array) for array in arrays]
+        self.team = Team(name, self.views, total_steps, **settings)
+        self.delivered = True
+
+    def exchange(self, arrays):
+        """Hands `arrays` in and exchanges: what comes stands in `views`. True when it is to be applied. Collective."""
+        given, wanted = ([(tuple(array.shape), str(array.dtype)) for array in some] for some in (arrays, self.views))
+        if given != wanted:
+            pairs = enumerate(zip(given, wanted))
+            different = next((i for i, (a, b) in pairs if a != b), min(len(given), len(wanted)))
+            raise MismatchError(f"team '{self.team.name}': array {different} of {len(given)} is not as in the first "
+                                f"call ({len(wanted)} arrays): the list must be the same at each step")
+        for view, array in zip(self.views, arrays):
+            # Where nothing was delivered the views hold zeros, or with `accumulate` the sum of the passes so far.
+            _set(view, array if self.delivered else view + (array.detach() if is_torch(array) else array))
+        self.delivered = self.team.gradients()
+        return self.delivered
+
+    def results(self):
+        """New arrays with what came; zeros where nothing is to be applied."""
+        arrays = [new_like(view, tuple(view.shape)) for view in self.views]
+        for array, view in zip(arrays, self.views):
+            _set(array, view if self.delivered else 0)
+        return arrays
+
+
+def _set(target, source):
+    """target[...] = source, for arrays of one kind and shape or a number."""
+    (target.detach() if is_torch(target) else target)[...] = source.detach() if is_torch(source) else source
+
+
+_copied = {}
+
+
+def gradients(arrays, team="gradients", **settings):
+    """The mean of a list of arrays over all ranks, in place; the list is the same at each step. `settings` as for Team.
+
+    False when there is nothing to apply: in the first delayed steps, and in passes that only accumulate; the arrays are
+    zero then. Collective.
+    """
+    if team not in _copied:
+        _copied[team] = CopiedTeam(team, arrays, **settings)
+    delivered = _copied[team].exchange(arrays)
+    for array, view in zip(arrays, _copied[team].views):
+        _set(array, view if delivered else 0)
+    return delivered
+
+
+_calls.at_finalize += [_registered.clear, _copied.clear]

@@ -1,0 +1,345 @@
+"""PyTorch: an optimizer whose gradients are exchanged while backward still computes others.
+
+    slipway.init()
+    optimizer = slipway.torch.DistributedOptimizer(optimizer, model.named_parameters())
+    slipway.torch.broadcast_parameters(model.state_dict())
+    slipway.torch.broadcast_optimizer_state(optimizer)
+
+The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange.
+"""
+
+import contextlib
+import itertools
+
+import torch
+
+from slipway import collectives, objects
+from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
+from slipway.memory import Block
+from slipway.teams import Team
+
+_ALIGNMENT = 64
+_team_numbers = itertools.count(1)
+
+
+class _Slot:
+    """One parameter: where its gradient is exchanged, and how far this step has come."""
+
+    def __init__(self, name, parameter, view):
+        self.name = name
+        self.parameter = parameter
+        self.view = view
+        self.passes = 0  # backward passes since the last exchange
+        self.submitted = False
+
+    def gather(self, sparse_as_dense):
+        """Brings the gradient into the view, and makes the view the gradient."""
+        gradient = self.parameter.grad
+        if gradient is self.view:
+            return
+        with torch.no_grad():
+            if gradient is None:
+                self.view.zero_()
+            elif not gradient.is_sparse:
+                self.view.copy_(gradient)
+            elif sparse_as_dense:
+                self.view.copy_(gradient.to_dense())
+            else:
+                raise NotSupportedError(f"the gradient of '{self.name}' is sparse; set sparse=False, or "
+                                        "sparse_as_dense=True here")
+        self.parameter.grad = self.view
+
+
+def _called_after_accumulation(parameter, function):
+    """Calls `function` when backward has added to parameter.grad. Returns what must be kept alive."""
+    if hasattr(parameter, "register_post_accumulate_grad_hook"):  # torch 2.1
+        return parameter.register_post_accumulate_grad_hook(lambda _: function())
+    # The node that adds to parameter.grad; the parameter itself does not keep it.
+    node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *_: function())
+    return node
+
+
+def _named_trained(optimizer, named_parameters):
+    """Name and parameter of everything the optimizer trains, in the order in which backward is likely to come to it."""
+    trained = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+    if named_parameters is None:
+        names = {id(p): f"parameter {index}" for index, p in enumerate(trained)}
+    else:
+        named = list(named_parameters)
+        names = {id(p): name for name, p in named}
+        if len({name for name, _ in named}) != len(named):
+            raise ArgumentError("two parameters have the same name; prefix those of each model")
+    unnamed = [p for p in trained if id(p) not in names]
+    if unnamed:
+        raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
+                            f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
+    return [(names[id(p)], p) for p in reversed(trained)]
+
+
+def _place(named):
+    """A slot for each parameter, in one block of shared memory without gaps inside one dtype."""
+    for name, parameter in named:
+        if parameter.device.type != "cpu":
+            raise DeviceMemoryError(f"parameter '{name}' is on {parameter.device}; only CPU memory is exchanged")
+    offsets, size = {}, 0
+    for dtype in dict.fromkeys(p.dtype for _, p in named):
+        size = -(-size // _ALIGNMENT) * _ALIGNMENT
+        for name, p in named:
+            if p.dtype == dtype:
+                offsets[name] = size
+                size += p.numel() * p.element_size()
+    block = Block(size)
+    slots = [_Slot(name, p, block.torch(tuple(p.shape), p.dtype, offsets[name])) for name, p in named]
+    return slots, block.torch((block.size,), torch.uint8)
+
+
+class DistributedOptimizer(torch.optim.Optimizer):
+    """Wraps any optimizer of torch: step() applies the mean gradient over all ranks.
+
+    Each gradient is submitted when backward has made it, after `backward_passes_per_step` passes, whose gradients are
+    added as torch adds them. A parameter that got no gradient counts as zero. Settings, for those of the configuration:
+    compression "bf16" or "fp16", mode "delayed" with lag, sync_first, sync_last (then total_steps for those in per
+    cent), clip_norm, check_finite, op "mean" or "sum". In the first delayed steps there is nothing to apply, and step()
+    leaves the parameters alone. Making one is collective, and so is step().
+    """
+
+    def __init__(self, optimizer, named_parameters=None, *, backward_passes_per_step=1, compression=None, total_steps=0,
+                 team=None, sparse_as_dense=False, **settings):
+        if isinstance(optimizer, torch.optim.LBFGS):
+            raise NotSupportedError("LBFGS calls backward many times in one step; use an optimizer that steps once")
+        if not isinstance(backward_passes_per_step, int) or backward_passes_per_step < 1:
+            raise ArgumentError(f"backward_passes_per_step is {backward_passes_per_step!r}, not a number from 1")
+        self._optimizer = optimizer
+        self._passes = backward_passes_per_step
+        self._sparse_as_dense = sparse_as_dense
+        self._slots, self._flat = _place(_named_trained(optimizer, named_parameters))
+        if not self._slots:
+            raise ArgumentError("the optimizer has no parameter that requires a gradient")
+        self._watched = True
+        self._exchanged = self._skip = False
+        self.delivered = True
+        self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
+                                    {"compress": compression, **settings})
+        self._hooks = [_called_after_accumulation(slot.parameter, self._hook_of(index, slot))
+                       for index, slot in enumerate(self._slots)]
+
+    def _make_team(self, name, total_steps, settings):
+        return Team(name, [(slot.name, slot.view) for slot in self._slots], total_steps, **settings)
+
+    def _wait(self):
+        """Exchanges; returns whether there is something to apply."""
+        self.team.wait()
+        return self.team.delivered()
+
+    def _hook_of(self, index, slot):
+        def gradient_is_made():
+            if not self._watched:
+                return
+            if slot.submitted:
+                raise StateError(
+                    f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to "
+                    "the number of backward passes, or run those that are not for this optimizer within no_sync()")
+            self._exchanged = False
+            slot.passes += 1
+            if slot.passes == self._passes:
+                slot.gather(self._sparse_as_dense)
+                slot.submitted = True
+                self.team.submit(index)
+        return gradient_is_made
+
+    def synchronize(self):
+        """Exchanges what backward has made: p.grad then holds the mean, to be clipped for example. Collective."""
+        for slot in self._slots:
+            if not slot.submitted:
+                slot.gather(self._sparse_as_dense)
+        self.delivered = self._wait()
+        for slot in self._slots:
+            slot.passes, slot.submitted = 0, False
+            slot.parameter.grad = slot.view
+        self._exchanged = True
+
+    def step(self, closure=None):
+        """Exchanges, unless synchronize() did, and updates the parameters if something was delivered. Collective."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if not self._exchanged and not self._skip:
+            self.synchronize()
+        self._exchanged = False
+        if self.delivered:
+            self._optimizer.step()
+        return loss
+
+    @contextlib.contextmanager
+    def skip_synchronize(self):
+        """step() within updates with the gradients as they are."""
+        self._skip = True
+        try:
+            yield
+        finally:
+            self._skip = False
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Backward passes within are not counted and submit nothing: they only add to the gradients."""
+        self._watched = False
+        try:
+            yield
+        finally:
+            self._watched = True
+
+    def zero_grad(self, set_to_none=None):
+        """As of the wrapped optimizer. The next backward brings the gradients back to where they are exchanged.
+
+        After a step() that delivered nothing the gradients stay: with the configuration's `accumulate` they are the sum
+        so far, otherwise they are zero.
+        """
+        if any(slot.submitted for slot in self._slots):
+            raise StateError("zero_grad() between backward and step(): gradients are being exchanged")
+        for slot in self._slots:
+            slot.passes = 0
+        self._exchanged = False
+        if not self.delivered:
+            return
+        if set_to_none is None:
+            set_to_none = _clears_by_default(self._optimizer)
+        if not set_to_none:
+            self._flat.zero_()
+        for slot in self._slots:
+            slot.parameter.grad = None if set_to_none else slot.view
+
+    def norm(self):
+        """The global norm of the last gradients before clipping, with clip_norm. Local."""
+        return self.team.norm()
+
+    def exchange_state(self):
+        """What a restart would lose of the exchange: bytes of this rank for its checkpoint. Collective."""
+        return self.team.state_save()
+
+    def load_exchange_state(self, state):
+        self.team.state_load(state)
+
+    def close(self):
+        """Ends the exchange, so that the model can be wrapped again. Collective."""
+        self._watched = False
+        self.team.unregister()
+
+    # What an optimizer is asked for, the wrapped one answers.
+
+    @property
+    def param_groups(self):
+        return self._optimizer.param_groups
+
+    @property
+    def state(self):
+        return self._optimizer.state
+
+    @property
+    def defaults(self):
+        return self._optimizer.defaults
+
+    def state_dict(self):
+        return self._optimizer.state_dict()
+
+    def load_state_dict(self, state_dict):
+        self._optimizer.load_state_dict(state_dict)
+
+    def add_param_group(self, param_group):
+        raise NotSupportedError("the exchanged parameters are fixed: close() this optimizer, add to the wrapped one, "
+                                "and wrap it again")
+
+    def __getattr__(self, name):
+        if name == "_optimizer":  # not made yet
+            raise AttributeError(name)
+        return getattr(self._optimizer, name)
+
+    def __getstate__(self):
+        raise NotSupportedError("a DistributedOptimizer cannot be pickled or copied; save its state_dict()")
+
+    def __repr__(self):
+        return f"DistributedOptimizer({self._optimizer!r})"
+
+
+def _clears_by_default(optimizer):
+    """What zero_grad() without an argument does in this version of torch."""
+    defaults = type(optimizer).zero_grad.__defaults__ or (False,)
+    return bool(defaults[0])
+
+
+def broadcast_parameters(parameters, root=0, group=None):
+    """Copies a state_dict or named parameters of rank `root` to all, in place. Collective."""
+    tensors = dict(parameters)
+    tensors = {name: value.detach() for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    broadcast_tensors(tensors, root, group)
+
+
+def broadcast_tensors(tensors, root=0, group=None):
+    """broadcast() for a dict of tensors, which need not be contiguous."""
+    dense = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    if dense:
+        collectives.broadcast(dense, root, group)
+    for name, tensor in tensors.items():
+        if dense[name] is not tensor:
+            tensor.copy_(dense[name])
+
+
+class _Placeholder:
+    """Stands for a tensor that is sent on its own."""
+
+    def __init__(self, index, tensor):
+        self.index, self.shape, self.dtype = index, tuple(tensor.shape), tensor.dtype
+
+
+def _take_out(value, tensors):
+    """`value` with a placeholder for each tensor, which goes to `tensors`."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return _Placeholder(len(tensors) - 1, value)
+    if isinstance(value, dict):
+        return {key: _take_out(entry, tensors) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_take_out(entry, tensors) for entry in value)
+    return value
+
+
+def _placeholders(value):
+    if isinstance(value, _Placeholder):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _placeholders(entry)
+
+
+def _put_in(value, tensors):
+    if isinstance(value, _Placeholder):
+        return tensors[value.index]
+    if isinstance(value, dict):
+        return {key: _put_in(entry, tensors) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_put_in(entry, tensors) for entry in value)
+    return value
+
+
+def broadcast_optimizer_state(optimizer, root=0, group=None):
+    """Gives every rank the optimizer state of rank `root`, also one that has not stepped yet. Collective."""
+    mine = collectives.rank_in(group) == root
+    tensors = []
+    skeleton = _take_out(optimizer.state_dict(), tensors) if mine else None
+    skeleton = objects.broadcast_object(skeleton, root, group)
+    if not mine:
+        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in _placeholders(skeleton)]
+    broadcast_tensors({f"state {index}": tensor for index, tensor in enumerate(tensors)}, root, group)
+    if not mine:
+        optimizer.load_state_dict(_put_in(skeleton, tensors))
+
+
+class SyncBatchNorm:
+    """Not there: statistics over all ranks would need an exchange inside of forward and backward."""
+
+    def __init__(self, *_, **__):
+        raise NotSupportedError("SyncBatchNorm is not there; use torch.nn.GroupNorm, or BatchNorm with the statistics "
+                                "of each rank and slipway.torch.broadcast_parameters(model.state_dict()) before saving")
+
+    convert_sync_batchnorm = classmethod(lambda cls, *_, **__: cls())

@@ -1,0 +1,224 @@
+#!/usr/bin/python3
+"""slipway bench ddp: what an optimizer step costs with the gradients of ResNet-50 (161 tensors, 102 MB).
+
+Three models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo,
+and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of
+them; medians over all steps, of the slowest rank. The overhead is what a step takes longer than one without exchange.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import time
+
+SIDES = ("local", "gloo", "slipway")
+
+
+def arguments_of(line):
+    parser = argparse.ArgumentParser(prog="slipway bench ddp", description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=2, metavar="N", help="ranks to start on this machine (2)")
+    parser.add_argument("--steps", type=int, default=20, metavar="N", help="measured steps of each side (20)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
+    arguments = parser.parse_args(line)
+    if arguments.ranks < 1 or arguments.steps < 1:
+        parser.error("--ranks and --steps count from 1")
+    return arguments
+
+
+def bottleneck(inputs, width, shortcut):
+    """The shapes of one block of ResNet-50: three convolutions with their norms, and the shortcut's."""
+    shapes = [(width, inputs, 1, 1), (width,), (width,), (width, width, 3, 3), (width,), (width,),
+              (4 * width, width, 1, 1), (4 * width,), (4 * width,)]
+    return shapes + ([(4 * width, inputs, 1, 1), (4 * width,), (4 * width,)] if shortcut else [])
+
+
+def resnet50_shapes():
+    """The shapes of all parameters, from the input to the output."""
+    shapes, inputs = [(64, 3, 7, 7), (64,), (64,)], 64
+    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for block in range(blocks):
+            shapes += bottleneck(inputs, width, block == 0)
+            inputs = 4 * width
+    return shapes + [(1000, 2048), (1000,)]
+
+
+def under_mpirun():
+    return any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"))
+
+
+def start_ranks(arguments):
+    """Replaces this process by an mpirun of itself."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        sys.exit("error: there is no mpirun in PATH\n  next: install openmpi-bin")
+    # Without exchange the gradients are new memory at each step, with one they are not: let the allocator keep what it
+    # has, or the first touch of new pages would hide what an exchange costs.
+    os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 30))
+    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(1 << 40))
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    os.execv(mpirun, [mpirun, *root, "--oversubscribe", "-n", str(arguments.ranks), sys.executable,
+                      os.path.abspath(__file__), *sys.argv[1:]])
+
+
+def find_package():
+    """Installed, the package lies in lib/slipway/python of the tree that this program is in."""
+    beside = pathlib.Path(__file__).absolute().parents[2] / "lib/slipway/python"
+    if beside.is_dir():
+        sys.path.insert(0, str(beside))
+
+
+class Model:
+    """Parameters of these shapes in a chain. Backward hands out a gradient for each, from the last to the first, and
+    computes nothing; torch copies it, as it stays ours."""
+
+    def __new__(cls, shapes, gradients):
+        import torch
+
+        class Layer(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, chain, parameter, gradient):
+                ctx.gradient = gradient
+                return chain.clone()
+
+            @staticmethod
+            def backward(ctx, chain):
+                return chain, ctx.gradient, None
+
+        class Chain(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ParameterList(torch.nn.Parameter(torch.zeros(shape)) for shape in shapes)
+
+            def forward(self, chain):
+                for parameter, gradient in zip(self.layers, gradients):
+                    chain = Layer.apply(chain, parameter, gradient)
+                return chain
+
+        return Chain()
+
+
+def make_sides(shapes):
+    """Side -> (model, optimizer); and the gradients that backward hands out."""
+    import slipway
+    import slipway.torch
+    import torch
+
+    gradients = [torch.full(shape, slipway.rank() + 1.0) for shape in shapes]
+    models = {side: Model(shapes, gradients) for side in SIDES}
+    optimizers = {side: torch.optim.SGD(models[side].parameters(), lr=0.01) for side in SIDES}
+    models["gloo"] = torch.nn.parallel.DistributedDataParallel(models["gloo"])
+    optimizers["slipway"] = slipway.torch.DistributedOptimizer(optimizers["slipway"],
+                                                               models["slipway"].named_parameters())
+    return {side: (models[side], optimizers[side]) for side in SIDES}
+
+
+def step_of(model, optimizer):
+    """Seconds of one training step."""
+    import torch
+
+    chain = torch.zeros(1, requires_grad=True)
+    begin = time.perf_counter()
+    optimizer.zero_grad(set_to_none=True)
+    model(chain).sum().backward()
+    optimizer.step()
+    return time.perf_counter() - begin
+
+
+def measure(sides, steps):
+    """Side -> seconds of each step, of the slowest rank."""
+    import numpy
+    import slipway
+
+    seconds = {side: [] for side in sides}
+    orders = list(itertools.permutations(sides))  # none always comes after the same other one
+    for step in range(-3, steps):  # the first ones warm up
+        for side in orders[step % len(orders)]:
+            slipway.barrier()
+            taken = numpy.array([step_of(*sides[side])])
+            slipway.allreduce(taken, "max")
+            if step >= 0:
+                seconds[side].append(float(taken[0]))
+    return seconds
+
+
+def check(sides, ranks, steps):
+    """Both exchanges gave the mean to every step, or the figures mean nothing."""
+    mean = (ranks + 1) / 2
+    for side in ("gloo", "slipway"):
+        moved = -next(iter(sides[side][0].parameters())).flatten()[0].item() / 0.01
+        if abs(moved - mean * steps) > 1e-2 * mean * steps:
+            sys.exit(f"error: {side} moved a weight by {moved} gradients and not {mean * steps}")
+
+
+def document(seconds, shapes, ranks):
+    medians = {side: statistics.median(seconds[side]) for side in SIDES}
+    overhead = {side: medians[side] - medians["local"] for side in ("gloo", "slipway")}
+    elements = sum(_product(shape) for shape in shapes)
+    return {"schema": "slipway.bench.ddp/1", "ranks": ranks, "tensors": len(shapes), "bytes": 4 * elements,
+            "steps": len(seconds["local"]),
+            "rows": [{"side": side, "median_ms": round(1e3 * medians[side], 3),
+                      "min_ms": round(1e3 * min(seconds[side]), 3), "max_ms": round(1e3 * max(seconds[side]), 3),
+                      "overhead_ms": round(1e3 * overhead.get(side, 0.0), 3)} for side in SIDES],
+            "overhead_ratio": round(overhead["slipway"] / overhead["gloo"], 4) if overhead["gloo"] > 0 else None}
+
+
+def _product(shape):
+    product = 1
+    for length in shape:
+        product *= length
+    return product
+
+
+def print_table(result):
+    print(f"{result['tensors']} gradients of ResNet-50, {result['bytes'] / 1e6:.1f} MB, {result['ranks']} ranks, "
+          f"{result['steps']} steps of each, in turns\n")
+    print(f"{'EXCHANGE':<10} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9} {'OVERHEAD':>9}   (ms)")
+    for row in result["rows"]:
+        print(f"{row['side']:<10} {row['median_ms']:>9.1f} {row['min_ms']:>9.1f} {row['max_ms']:>9.1f} "
+              f"{row['overhead_ms']:>9.1f}")
+    if result["overhead_ratio"] is not None:
+        print(f"\noverhead of slipway / overhead of torch DDP over gloo: {result['overhead_ratio']:.3f}")
+
+
+def run_rank(arguments):
+    find_package()
+    import slipway
+    import torch
+
+    torch.set_num_threads(1)
+    slipway.init()
+    port = slipway.broadcast_object(_free_port())
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR']}:{port}",
+                                         rank=slipway.rank(), world_size=slipway.size())
+    shapes = resnet50_shapes()
+    sides = make_sides(shapes)
+    seconds = measure(sides, arguments.steps)
+    check(sides, slipway.size(), arguments.steps + 3)
+    if slipway.rank() == 0:
+        result = document(seconds, shapes, slipway.size())
+        print(json.dumps(result) if arguments.json else "", end="\n" if arguments.json else "")
+        if not arguments.json:
+            print_table(result)
+    torch.distributed.destroy_process_group()
+    slipway.finalize()
+
+
+def _free_port():
+    import socket
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+if __name__ == "__main__":
+    chosen = arguments_of(sys.argv[1:])
+    if under_mpirun():
+        run_rank(chosen)
+    else:
+        start_ranks(chosen)

@@ -1,0 +1,38 @@
+"""Every test file runs on all ranks of an mpirun at once, so tests may be collective. A rank whose test fails ends at
+once, without slipway.finalize, and mpirun ends the others."""
+
+import os
+import sys
+
+import pytest
+
+if os.environ.get("SLIPWAY_TEST_WITHOUT_TORCH"):
+    sys.modules["torch"] = None  # `import torch` raises ImportError
+else:
+    import torch
+
+    torch.set_num_threads(1)
+
+_status = 0
+
+
+@pytest.fixture(scope="session")
+def job():
+    """The package, in the job."""
+    import slipway
+    if not slipway.initialized():
+        slipway.init()
+    return slipway
+
+
+def pytest_sessionfinish(exitstatus):
+    global _status
+    _status = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure():
+    if _status != 0:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_status)

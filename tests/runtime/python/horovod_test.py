@@ -1,0 +1,258 @@
+"""The operations of slipway.compat.horovod.torch, one by one."""
+
+import pytest
+import torch
+
+import slipway.compat.horovod.torch as hvd
+from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
+
+
+@pytest.fixture(scope="module", autouse=True)
+def initialized():
+    assert not hvd.is_initialized()
+    with pytest.raises(StateError, match="hvd.init"):
+        hvd.rank()
+    hvd.init()
+    hvd.init()
+    assert hvd.is_initialized()
+
+
+def several():
+    if hvd.size() == 1:
+        pytest.skip("one rank agrees with itself")
+
+
+def ranks():
+    return torch.arange(hvd.size(), dtype=torch.float32)
+
+
+def test_the_job():
+    assert 0 <= hvd.rank() < hvd.size()
+    assert (hvd.local_rank(), hvd.local_size()) == (hvd.rank(), hvd.size())  # the tests run on one node
+    assert (hvd.cross_rank(), hvd.cross_size()) == (0, 1)
+    assert hvd.is_homogeneous() and hvd.mpi_threads_supported() and hvd.mpi_built() and not hvd.nccl_built()
+
+
+@pytest.mark.parametrize("op, expected", [
+    (None, lambda r: (r + 1).mean()), (hvd.Average, lambda r: (r + 1).mean()), (hvd.Sum, lambda r: (r + 1).sum()),
+    (hvd.Min, lambda r: (r + 1).min()), (hvd.Max, lambda r: (r + 1).max()), (hvd.Product, lambda r: (r + 1).prod())])
+def test_allreduce_with_each_op(op, expected):
+    mine = torch.full((2, 3), hvd.rank() + 1.0)
+    reduced = hvd.allreduce(mine, op=op)
+    assert torch.all(mine == hvd.rank() + 1)
+    torch.testing.assert_close(reduced, torch.full((2, 3), expected(ranks()).item()))
+    assert hvd.allreduce_(mine, op=op) is mine
+    assert torch.equal(mine, reduced)
+
+
+def test_allreduce_with_average_scales_and_any_dtype():
+    assert hvd.allreduce(torch.tensor(hvd.rank() + 1.0), average=False) == (ranks() + 1).sum()
+    with pytest.raises(ArgumentError, match="not both"):
+        hvd.allreduce(torch.tensor(1.0), average=True, op=hvd.Sum)
+    scaled = hvd.allreduce(torch.tensor([2.0]), op=hvd.Sum, prescale_factor=0.5, postscale_factor=3.0)
+    assert scaled.tolist() == [3.0 * hvd.size()]
+    assert hvd.allreduce(torch.tensor([4]), op=hvd.Sum, prescale_factor=0.5).tolist() == [2 * hvd.size()]
+    for dtype in (torch.uint8, torch.int8, torch.bool, torch.int64, torch.float16, torch.bfloat16, torch.float64):
+        reduced = hvd.allreduce(torch.tensor([1, 0]).to(dtype), op=hvd.Max)
+        assert reduced.dtype == dtype and reduced.tolist() == [1, 0]
+    compressed = hvd.allreduce(torch.tensor([1.5]), op=hvd.Sum, compression=hvd.Compression.fp16)
+    assert compressed.dtype == torch.float32 and compressed.item() == 1.5 * hvd.size()
+    columns = torch.full((3, 2), float(hvd.rank())).t()
+    assert torch.all(hvd.allreduce_(columns, op=hvd.Sum) == ranks().sum()) and not columns.is_contiguous()
+
+
+def test_allreduce_has_a_gradient():
+    weight = torch.tensor([1.0, 2.0], requires_grad=True)
+    (hvd.allreduce(weight * (hvd.rank() + 1), op=hvd.Sum).sum()).backward()
+    assert torch.all(weight.grad == hvd.size() * (hvd.rank() + 1))
+    with pytest.raises(NotSupportedError, match="detach"):
+        hvd.allgather(weight)
+
+
+def test_asynchronous_operations_come_in_the_order_of_the_calls():
+    handles = [hvd.allreduce_async(torch.full((100,), float(i)), op=hvd.Sum, name=f"t{i}") for i in range(10)]
+    handles.append(hvd.broadcast_async(torch.tensor(hvd.rank()), hvd.size() - 1))
+    in_place = torch.ones(3)
+    handles.append(hvd.allreduce_async_(in_place, op=hvd.Sum))
+    assert hvd.synchronize(handles[-1]) is in_place and in_place[0] == hvd.size()
+    assert all(hvd.poll(handle) for handle in handles[:-1])
+    assert [hvd.synchronize(handle)[0] for handle in handles[:10]] == [i * hvd.size() for i in range(10)]
+    assert hvd.synchronize(handles[10]) == hvd.size() - 1
+    with pytest.raises(ArgumentError, match="waited for already"):
+        hvd.synchronize(handles[0])
+
+
+def test_grouped_operations():
+    tensors = [torch.full((i + 1,), float(hvd.rank())) for i in range(3)]
+    reduced = hvd.grouped_allreduce(tensors, op=hvd.Sum, compression=hvd.Compression.fp16)
+    assert [list(t) for t in reduced] == [[ranks().sum()] * (i + 1) for i in range(3)]
+    assert hvd.grouped_allreduce_(tensors)[2] is tensors[2]
+    assert torch.all(tensors[2] == ranks().mean())
+    handle = hvd.grouped_allreduce_async(tensors, op=hvd.Max)
+    assert len(hvd.synchronize(handle)) == 3
+    gathered = hvd.grouped_allgather([torch.tensor([hvd.rank()]), torch.tensor([True])])
+    assert gathered[0].tolist() == list(range(hvd.size())) and gathered[1].all()
+    scattered = hvd.grouped_reducescatter([torch.ones(hvd.size()), torch.ones(hvd.size(), 2)], op=hvd.Sum)
+    assert [t.tolist() for t in scattered] == [[hvd.size()], [[hvd.size()] * 2]]
+
+
+def test_allgather_with_unequal_first_dimension():
+    gathered = hvd.allgather(torch.full((hvd.rank() + 1, 2), hvd.rank()))
+    assert gathered[:, 0].tolist() == [rank for rank in range(hvd.size()) for _ in range(rank + 1)]
+    assert hvd.synchronize(hvd.allgather_async(torch.zeros(hvd.rank(), dtype=torch.uint8))).numel() == ranks().sum()
+
+
+def test_broadcast():
+    mine = torch.tensor([hvd.rank()])
+    assert hvd.broadcast(mine, hvd.size() - 1).item() == hvd.size() - 1 and mine.item() == hvd.rank()
+    assert hvd.broadcast_(mine, 0) is mine and mine.item() == 0
+    assert hvd.broadcast_object({"rank": hvd.rank()}, hvd.size() - 1) == {"rank": hvd.size() - 1}
+    assert hvd.allgather_object([hvd.rank()]) == [[rank] for rank in range(hvd.size())]
+    with pytest.raises(ArgumentError, match="outside"):
+        hvd.broadcast(mine, hvd.size())
+
+
+def test_reducescatter_and_alltoall():
+    rows = hvd.size() + 1
+    mine = hvd.reducescatter(torch.arange(2.0 * rows).reshape(rows, 2), op=hvd.Sum)
+    assert mine.shape == (2 if hvd.rank() == 0 else 1, 2)
+    assert mine[0, 0] == hvd.size() * 2 * (hvd.rank() + (hvd.rank() > 0))
+    assert hvd.reducescatter(torch.ones(hvd.size()), prescale_factor=2.0, postscale_factor=0.5).tolist() == [1]
+    received = hvd.alltoall(torch.arange(2 * hvd.size()))
+    assert received.tolist() == [2 * hvd.rank(), 2 * hvd.rank() + 1] * hvd.size()
+    splits = torch.arange(hvd.size())
+    values = torch.cat([torch.full((count,), hvd.rank()) for count in splits])
+    received, received_splits = hvd.alltoall(values, splits)
+    assert received_splits.tolist() == [hvd.rank()] * hvd.size()
+    assert received.tolist() == [rank for rank in range(hvd.size()) for _ in range(hvd.rank())]
+    with pytest.raises(ArgumentError):
+        hvd.alltoall(torch.zeros(hvd.size() * 2 - 1 if hvd.size() > 1 else 2), splits=[5] * hvd.size())
+
+
+def test_process_sets():
+    last = hvd.size() - 1
+    ends = hvd.add_process_set(sorted({0, last}))
+    assert ends.process_set_id > 0 and ends.included() == (hvd.rank() in (0, last))
+    if ends.included():
+        assert hvd.allreduce(torch.tensor([1.0]), op=hvd.Sum, process_set=ends).item() == ends.size()
+        assert hvd.broadcast(torch.tensor(hvd.rank()), last, process_set=ends).item() == last
+        assert hvd.allgather(torch.tensor([hvd.rank()]), process_set=ends).tolist() == ends.ranks
+        assert hvd.broadcast_object(hvd.rank(), last, process_set=ends) == last
+        hvd.barrier(process_set=ends)
+    else:
+        assert ends.rank() == -1
+        with pytest.raises(ArgumentError, match="outside"):
+            hvd.allreduce(torch.tensor([1.0]), process_set=ends)
+    hvd.barrier()
+    assert hvd.remove_process_set(ends) and not hvd.remove_process_set(ends)
+    with pytest.raises(StateError, match="add_process_set"):
+        hvd.barrier(process_set=ends)
+    assert not hvd.remove_process_set(hvd.global_process_set)
+    assert hvd.allreduce(torch.tensor([1.0]), process_set=hvd.global_process_set).item() == 1
+
+
+def test_another_order_on_one_rank_is_an_error_on_all_that_says_who():
+    several()
+    with pytest.raises(MismatchError, match="rank 0: broadcast.*rank.* 1.*: allreduce"):
+        if hvd.rank() == 0:
+            hvd.broadcast(torch.zeros(3), 0)
+        else:
+            hvd.allreduce(torch.zeros(3))
+    with pytest.raises(MismatchError, match=r"float32\[3\].*float32\[4\]"):
+        hvd.allreduce(torch.zeros(3 + (hvd.rank() == hvd.size() - 1)))
+    with pytest.raises(MismatchError, match="'a'.*'b'"):
+        hvd.allreduce(torch.zeros(3), name="a" if hvd.rank() == 0 else "b")
+    handle = hvd.allreduce_async(torch.zeros(3), op=hvd.Sum if hvd.rank() == 0 else hvd.Average)
+    with pytest.raises(MismatchError, match="Sum.*Average"):
+        hvd.synchronize(handle)
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == hvd.size()
+
+
+def test_ranks_with_less_data_join():
+    sums = []
+    for _ in range(hvd.rank() + 1):
+        sums.append(hvd.allreduce(torch.ones(2), op=hvd.Sum)[0].item())
+        hvd.barrier()
+    assert sums == [hvd.size() - step for step in range(hvd.rank() + 1)]
+    assert hvd.join() == hvd.size() - 1
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == hvd.size()
+
+
+def test_what_cannot_be_done_while_a_rank_has_joined_is_an_error_on_all():
+    several()
+    with pytest.raises(MismatchError, match="broadcast.*cannot be done when a rank has called join"):
+        if hvd.rank() == 0:
+            hvd.join()
+        else:
+            hvd.broadcast(torch.zeros(1), 1)
+
+
+def small_model():
+    torch.manual_seed(3)
+    return torch.nn.Linear(4, 2)
+
+
+def train(optimizer, model, steps, passes=1):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        for _ in range(passes):
+            (model(torch.full((3, 4), hvd.rank() + 1.0)).mean() / passes).backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"op": hvd.Sum}, {"compression": hvd.Compression.fp16}, {"backward_passes_per_step": 2},
+    {"gradient_predivide_factor": 2.0, "num_groups": 2}])
+def test_distributed_optimizer(options):
+    model = small_model()
+    start = model.weight.detach().clone()
+    sgd = torch.optim.SGD(model.parameters(), lr=1.0)
+    optimizer = hvd.DistributedOptimizer(sgd, model.named_parameters(), **options)
+    train(optimizer, model, 2, options.get("backward_passes_per_step", 1))
+    step = (ranks() + 1).sum() if options.get("op") == hvd.Sum else (ranks() + 1).mean()
+    torch.testing.assert_close(model.weight.detach(), start - 2 * step / 2, rtol=1e-3, atol=1e-3)
+    optimizer.close()
+
+
+def test_ranks_with_less_data_join_a_training():
+    model = small_model()
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0))
+    start = model.weight.detach().clone()
+    train(optimizer, model, hvd.rank() + 1)
+    assert hvd.join() == hvd.size() - 1
+    if hvd.rank() == hvd.size() - 1:
+        moved = sum((ranks()[step:] + 1).sum() / hvd.size() for step in range(hvd.size())) / 2
+        torch.testing.assert_close(model.weight.detach(), start - moved, rtol=1e-4, atol=1e-4)
+    hvd.broadcast_parameters(model.state_dict(), root_rank=hvd.size() - 1)
+    assert len({w for w, in hvd.allgather_object([model.weight.sum().item()])}) == 1
+
+
+def test_optimizer_state_of_the_root():
+    model = small_model()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1 + hvd.rank())
+    if hvd.rank() == 0:
+        model(torch.ones(1, 4)).sum().backward()
+        optimizer.step()
+    wrapped = hvd.DistributedOptimizer(optimizer, model.named_parameters())
+    hvd.broadcast_optimizer_state(wrapped, root_rank=0)
+    assert wrapped.param_groups[0]["lr"] == 0.1 and wrapped.state[model.weight]["step"] == 1
+
+
+def test_what_is_not_there_is_said():
+    model = small_model()
+    sgd = torch.optim.SGD(model.parameters(), lr=1.0)
+    with pytest.raises(NotSupportedError, match="op=hvd.Average"):
+        hvd.Adasum
+    with pytest.raises(NotSupportedError, match="slipway run"):
+        hvd.elastic
+    with pytest.raises(NotSupportedError, match="GroupNorm"):
+        hvd.SyncBatchNorm(3)
+    with pytest.raises(ArgumentError, match="Average and Sum"):
+        hvd.DistributedOptimizer(sgd, op=hvd.Max)
+    with pytest.raises(NotSupportedError, match="grouped_allreduce_"):
+        hvd.DistributedOptimizer(sgd, process_set=hvd.ProcessSet([0]))
+    for name in ("tensorflow", "keras", "mxnet", "elastic", "spark", "ray"):
+        with pytest.raises(ImportError, match=f"horovod.{name} is not there: .*slipway"):
+            __import__(f"slipway.compat.horovod.{name}")
+    with pytest.raises(AttributeError):
+        hvd.no_such_name

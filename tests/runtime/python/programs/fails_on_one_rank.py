@@ -1,0 +1,22 @@
+"""One rank gives up while the others wait for it; how is the argument."""
+import sys
+
+import numpy as np
+import slipway
+
+slipway.init()
+if slipway.rank() == slipway.size() - 1:
+    if sys.argv[1] == "raise":
+        raise ValueError("this rank gives up")
+    if sys.argv[1] == "exit":
+        sys.exit(7)
+    if sys.argv[1] == "thread":
+        import slipway.compat.horovod.torch as hvd
+        hvd.init()
+        raise ValueError("this rank gives up")
+elif sys.argv[1] == "thread":
+    import slipway.compat.horovod.torch as hvd
+    hvd.init()
+    hvd.barrier()
+slipway.allreduce(np.zeros(10))
+print("went on without that rank")

@@ -1,0 +1,121 @@
+"""Whole programs as users start them. Each test starts its own ranks."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = HERE / "programs"
+IMPORTS = {"ml_comm": "slipway.compat.cray", "dl_comm": "slipway.compat.cray",
+           "horovod.torch": "slipway.compat.horovod.torch"}
+
+
+def with_import_changed(name, folder):
+    """A copy of a program where nothing but the line of its import is another."""
+    text = (PROGRAMS / name).read_text()
+    for old, new in IMPORTS.items():
+        text = text.replace(f"import {old} as", f"import {new} as")
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def start(program, *arguments, ranks=2, **environment):
+    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    return subprocess.run([*mpirun, sys.executable, program, *arguments], capture_output=True, text=True, timeout=50,
+                          env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_cray_script_in_numpy(tmp_path, ranks):
+    done = start(with_import_changed("cray_numpy.py", tmp_path), ranks=ranks)
+    assert done.returncode == 0, done.stderr
+    assert f"ranks {ranks} loss" in done.stdout and "weights 1.0 -2.0 0.5 3.0" in done.stdout
+    waits = [line for line in done.stdout.splitlines() if "ranks waited" in line]
+    assert len(waits) == 3 and "20 calls" in waits[0] and "slowest ranks" in waits[0]
+
+
+def test_a_cray_script_in_torch(tmp_path):
+    done = start(with_import_changed("cray_torch.py", tmp_path))
+    assert (done.returncode, "done 3.0" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--fp16-allreduce", "--batches-per-allreduce", "2"]])
+def test_a_horovod_script(tmp_path, arguments):
+    done = start(with_import_changed("horovod_torch.py", tmp_path), *arguments, ranks=3 if arguments else 2)
+    assert done.returncode == 0, done.stderr
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("epoch")]
+    assert len(losses) == 2 and losses[1] < losses[0]
+    assert "on this node" in done.stdout
+
+
+def test_what_a_horovod_script_asks_for_in_vain_is_named(tmp_path):
+    done = start(with_import_changed("horovod_torch.py", tmp_path), "--use-adasum")
+    assert done.returncode != 0
+    assert "Adasum is not there; use op=hvd.Average" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["raise", "exit", "thread"])
+def test_a_rank_that_gives_up_ends_the_job_at_once(how):
+    begin = time.monotonic()
+    done = start(PROGRAMS / "fails_on_one_rank.py", how, ranks=3)
+    assert time.monotonic() - begin < 15
+    assert done.returncode != 0 and "went on" not in done.stdout
+    if how != "exit":
+        assert done.stderr.count("ValueError: this rank gives up") == 1
+
+
+def test_a_rank_that_does_not_come_is_an_exception_that_names_it():
+    begin = time.monotonic()
+    done = start(PROGRAMS / "stalls.py", ranks=3)
+    assert time.monotonic() - begin < 20
+    assert done.returncode == 9
+    assert "rank 2" in done.stdout and "slipway_allreduce" in done.stdout
+
+
+def test_a_gradient_that_is_not_finite_is_an_exception_that_names_tensor_and_rank():
+    done = start(PROGRAMS / "not_finite.py", ranks=3)
+    assert done.returncode != 0 and "went on" not in done.stdout
+    line = re.search("slipway.errors.NotFiniteError: .*", done.stderr)[0]
+    assert "'layer.weight'" in line and "rank 1" in line
+
+
+def test_a_program_leaves_the_job_by_itself():
+    done = start(PROGRAMS / "ends.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("in the job at the end: True") == 2
+
+
+def test_arrays_in_shared_memory_outlive_the_job():
+    done = start(PROGRAMS / "after_finalize.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum 100000.0 slipway_barrier: ") == 2
+
+
+def test_a_fork_of_a_rank_is_not_in_the_job():
+    done = start(PROGRAMS / "fork.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the rank went on") == 2 and "Traceback" not in done.stderr
+
+
+def test_the_package_without_library_names_what_it_tried():
+    done = subprocess.run([sys.executable, "-c", "import slipway; slipway.init()"], capture_output=True, text=True,
+                          env={**os.environ, "SLIPWAY_LIBRARY": "/nowhere/libslipway.so"})
+    assert done.returncode != 0
+    assert "/nowhere/libslipway.so: no such file" in done.stderr
+
+
+def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
+    done = subprocess.run([sys.executable, HERE.parents[1] / "bench/ddp/ddp_bench.py", "--steps", "1", "--json"],
+                          capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["schema"], result["ranks"]) == ("slipway.bench.ddp/1", 2)
+    assert (result["tensors"], result["bytes"]) == (161, 4 * 25557032)
+    assert [row["side"] for row in result["rows"]] == ["local", "gloo", "slipway"]
+    assert all(row["median_ms"] > 0 for row in result["rows"])

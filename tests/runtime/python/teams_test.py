@@ -1,0 +1,145 @@
+"""Teams of NumPy arrays."""
+
+import gc
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+
+def mean_of_ranks(job):
+    return (job.size() - 1) / 2
+
+
+def test_a_team_exchanges_its_mean_in_place(job):
+    arrays = {"w": job.alloc((4, 3)), "b": np.zeros(2), "none": np.zeros(0, "float32")}
+    team = job.Team("mean", arrays)
+    for step in range(3):
+        arrays["w"][:], arrays["b"][:] = job.rank() + step, 2 * job.rank()
+        assert team.gradients()
+        assert np.all(arrays["w"] == mean_of_ranks(job) + step) and np.all(arrays["b"] == 2 * mean_of_ranks(job))
+    team.unregister()
+    with pytest.raises(job.StateError):
+        team.wait()
+
+
+def test_arrays_are_submitted_by_name_or_index_in_any_order(job):
+    arrays = [job.alloc(100) for _ in range(4)]
+    team = job.Team("order", arrays)
+    for step in range(2):
+        for array in arrays:
+            array[:] = job.rank() + step
+        for index in (range(4) if job.rank() % 2 == 0 else reversed(range(4))):
+            team.submit(index if step == 0 else f"array {index}")
+        team.wait()
+        assert all(np.all(array == mean_of_ranks(job) + step) for array in arrays)
+    with pytest.raises(job.ArgumentError, match="no array 'x'"):
+        team.submit("x")
+    with pytest.raises(job.ArgumentError):
+        team.submit(4)
+    team.unregister()
+
+
+def test_delayed_gradients_come_one_step_later(job):
+    array = job.alloc(3)
+    team = job.Team("delayed", [array], total_steps=6, mode="delayed", lag=1, sync_first=1)
+    seen = []
+    for step in range(4):
+        array[:] = step + job.rank()
+        seen.append((team.gradients(), array[0]))
+    mean = mean_of_ranks(job)
+    assert seen == [(True, mean), (False, 0), (True, 1 + mean), (True, 2 + mean)]
+    team.unregister()
+
+
+def test_what_is_in_flight_survives_in_a_checkpoint(job):
+    def team_of(name, array):
+        return job.Team(name, [array], mode="delayed", lag=1, sync_first=0)
+    first, second = job.alloc(3), job.alloc(3)
+    team = team_of("saved", first)
+    first[:] = 5
+    assert not team.gradients()
+    state = team.state_save()
+    team.unregister()
+    team = team_of("saved", second)
+    team.state_load(state)
+    second[:] = 7
+    assert team.gradients() and np.all(second == 5)
+    team.unregister()
+
+
+def test_clipping_gives_the_norm(job):
+    array = job.alloc(2)
+    team = job.Team("clipped", [array], clip_norm=1.0)
+    array[:] = 3, 4
+    team.gradients()
+    assert team.norm() == pytest.approx(5)
+    np.testing.assert_allclose(array, [0.6, 0.8], rtol=1e-6)
+    team.unregister()
+
+
+def test_a_list_that_differs_between_ranks_is_a_mismatch_on_all(job):
+    if job.size() == 1:
+        pytest.skip("one rank agrees with itself")
+    with pytest.raises(job.MismatchError):
+        job.Team("different", [np.zeros(3 + (job.rank() == 1))])
+    with pytest.raises(job.MismatchError):
+        job.Team("different", [np.zeros(3, "float32" if job.rank() == 1 else "float64")])
+
+
+def test_a_name_that_is_taken_and_a_dtype_that_is_not_reduced(job):
+    team = job.Team("taken", [np.zeros(3)])
+    with pytest.raises(job.StateError):
+        job.Team("taken", [np.zeros(3)])
+    team.unregister()
+    with pytest.raises(job.ArgumentError, match="uint8"):
+        job.Team("bytes", [np.zeros(3, "uint8")])
+
+
+def test_arrays_stay_alive_while_the_library_writes_into_them(job):
+    team = job.Team("alive", [np.full(1000, float(job.rank()))])
+    team.arrays = None
+    gc.collect()
+    team.gradients()
+    team.unregister()
+
+
+def test_gradients_of_new_arrays_at_each_step(job):
+    for step in range(3):
+        mine = [np.full((2, 2), job.rank() + step, "float32"), np.full(3, job.rank(), "float64")]
+        assert job.gradients(mine)
+        assert np.all(mine[0] == mean_of_ranks(job) + step) and np.all(mine[1] == mean_of_ranks(job))
+    with pytest.raises(job.MismatchError, match="array 1 of 2"):
+        job.gradients([np.zeros((2, 2), "float32"), np.zeros(4)])
+    with pytest.raises(job.MismatchError):
+        job.gradients([np.zeros((2, 2), "float32")])
+
+
+def test_passes_that_accumulate_deliver_once_at_the_end(job):
+    for step in range(2):
+        for passes in range(3):
+            mine = [np.full(3, job.rank() + step + passes, "float64")]
+            assert job.gradients(mine, "passes", accumulate=3) == (passes == 2)
+            assert np.all(mine[0] == (mean_of_ranks(job) + step + 1 if passes == 2 else 0))
+
+
+def test_gradients_that_are_delayed_are_zero_at_first(job):
+    seen = []
+    for step in range(3):
+        mine = [np.full(2, job.rank() + step + 1.0)]
+        seen.append((job.gradients(mine, "late", mode="delayed", sync_first=0), mine[0][0] - mean_of_ranks(job)))
+    assert seen == [(False, -mean_of_ranks(job)), (True, 1), (True, 2)]
+
+
+def test_metrics_and_checkpoints(job):
+    job.report(1, loss=0.5)
+    job.report(1, "error", 0.25, epoch=0.5)
+    job.report(2, {"loss": float("nan")})
+    if job.rank() == 0 and "SLIPWAY_METRICS" in os.environ:
+        assert pathlib.Path(os.environ["SLIPWAY_METRICS"]).read_text().count("\n") == 3
+    with pytest.raises(job.ArgumentError, match="no value"):
+        job.report(1, "loss")
+    assert job.resume_from() is None
+    with job.waiting_for_input():
+        pass
