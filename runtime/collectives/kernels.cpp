@@ -208,9 +208,7 @@ void Store(const WideOf<Number>* wide, void* const* outputs, int output_count, s
 template <class Number, class Operation, class Last>
 void CombineBlock(const void* const* inputs, int input_count, void* const* outputs, int output_count,
                   std::int64_t offset, std::int64_t count, Last last) {
-  const auto at = [&](int input) {
-    return static_cast<const typename Loose<Number>::type*>(inputs[input]) + offset;
-  };
+  const auto at = [&](int input) { return static_cast<const typename Loose<Number>::type*>(inputs[input]) + offset; };
   WideOf<Number> wide[kBlock];
   const auto* first = at(0);
   if (input_count == 1) {

@@ -87,15 +87,17 @@ class SharedOperation {
       if (!Exists(round)) return;
       const auto piece = PieceOf(round);
       if (channel_.rank() == 0) {
-        WaitForSlot(piece);
+        if (round >= NodeChannel::kSlots) channel_.Await(NodeChannel::kCopiedOut, piece - NodeChannel::kSlots);
         Gather(message_.pieces, Whole(round), element_, channel_.Slot(0, piece));
         channel_.Announce(NodeChannel::kCopiedIn, piece);
       } else {
         channel_.AwaitRank(0, NodeChannel::kCopiedIn, piece);
         Scatter(message_.pieces, Whole(round), element_, channel_.Slot(0, piece));
+        channel_.Announce(NodeChannel::kCopiedOut, piece);
       }
-      channel_.Announce(NodeChannel::kCopiedOut, piece);
     });
+    // The slots are the leader's again.
+    if (channel_.rank() == 0 && rounds_ > 0) channel_.Await(NodeChannel::kCopiedOut, channel_.next_piece() - 1);
   }
 
  private:
@@ -123,11 +125,10 @@ class SharedOperation {
     for (std::int64_t round = 0; round < rounds_ + 2; ++round) action(round);
     channel_.PiecesDone(static_cast<std::uint64_t>(rounds_));
   }
-  /// Small enough that several rounds are on their way, large enough that waiting does not show.
+  /// Of a short message two rounds, so that copying and combining overlap.
   std::int64_t round_elements() const {
-    if (const char* e = getenv("SLIPWAY_ROUND")) return atoi(e) / 4;
-    const auto bytes = std::clamp<std::int64_t>(count_ * static_cast<std::int64_t>(element_) / 4, 16 * 1024,
-                                                static_cast<std::int64_t>(NodeChannel::kSlot));
+    const auto half = count_ * static_cast<std::int64_t>(element_) / 2;
+    const auto bytes = std::clamp<std::int64_t>(half, 8 * 1024, static_cast<std::int64_t>(channel_.slot_bytes()));
     return bytes / static_cast<std::int64_t>(element_);
   }
   bool Exists(std::int64_t round) const { return round >= 0 && round < rounds_; }
@@ -142,14 +143,12 @@ class SharedOperation {
   }
   Slice Moved(Slice slice, std::int64_t by) const { return {slice.first + by, slice.count}; }
 
-  void WaitForSlot(std::uint64_t piece) {
-    if (piece > NodeChannel::kSlots) channel_.Await(NodeChannel::kCopiedOut, piece - NodeChannel::kSlots);
-  }
-
+  /// Each rank's slot holds its data for the others; each other one replaces its part by the result. So a cache line
+  /// goes to the rank that combines it and comes back, and is never taken away from a third one; and a slot is free
+  /// again for its rank as soon as that one has copied the results out.
   void CopyIn(std::int64_t round) {
     if (!Exists(round)) return;
     const auto piece = PieceOf(round);
-    WaitForSlot(piece);
     for (int local = 0; local < channel_.size(); ++local) {
       if (local == channel_.rank()) continue;
       const auto part = PartOf(round, local);
@@ -164,18 +163,15 @@ class SharedOperation {
     const auto piece = PieceOf(round);
     channel_.Await(NodeChannel::kCopiedIn, piece);
     const auto own = PartOf(round, channel_.rank());
-    const bool keeps = to_all || channel_.rank() == 0;
-    std::vector<const void*> inputs(static_cast<std::size_t>(channel_.size()));
+    std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
     ForEachPart(message_.pieces, Moved(own, Whole(round).first), [&](const Part& part) {
-      const auto in_slot = Bytes(own.first + part.done, element_);
       for (int local = 0; local < channel_.size(); ++local) {
-        inputs[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + in_slot;
+        buffers[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + Bytes(own.first + part.done, element_);
       }
-      char* data = message_.pieces[part.piece].data + Bytes(part.offset, element_);
-      inputs[static_cast<std::size_t>(channel_.rank())] = data;
-      void* outputs[] = {channel_.Slot(channel_.rank(), piece) + in_slot, data};
-      CombineAll(message_.reduction, inputs.data(), channel_.size(), outputs, keeps ? 2 : 1, part.count,
-                 message_.quotient_by);
+      buffers[static_cast<std::size_t>(channel_.rank())] =
+          message_.pieces[part.piece].data + Bytes(part.offset, element_);
+      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
+                 part.count, message_.quotient_by);
     });
     channel_.Announce(NodeChannel::kReduced, piece);
   }
@@ -189,9 +185,8 @@ class SharedOperation {
       if (!to_all && channel_.rank() != 0) continue;
       const auto part = PartOf(round, local);
       Scatter(message_.pieces, Moved(part, Whole(round).first), element_,
-              channel_.Slot(local, piece) + Bytes(part.first, element_));
+              channel_.Slot(channel_.rank(), piece) + Bytes(part.first, element_));
     }
-    channel_.Announce(NodeChannel::kCopiedOut, piece);
   }
 
   NodeChannel& channel_;

@@ -35,8 +35,7 @@ class NodeChannel {
  public:
   /// Payload that fits beside the flags.
   static constexpr std::size_t kSmall = 2048;
-  /// Room for copies: `kSlots` of `kSlot` bytes for each rank.
-  static constexpr std::size_t kSlot = 64 * 1024;
+  /// Room for copies: `kSlots` of slot_bytes() for each rank.
   static constexpr int kSlots = 4;
 
   /// Null on all ranks of `communicator` when the memory cannot be had or mapped on any of them. Collective.
@@ -47,6 +46,7 @@ class NodeChannel {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  std::size_t slot_bytes() const { return slot_bytes_; }
 
   /// Waits until all ranks are here, with the same `call`. `where`: this rank's data.
   /// Errors: RuntimeError(MISMATCH) on all ranks; STALLED.
@@ -89,7 +89,7 @@ class NodeChannel {
 
   NodeChannel(Communicator& communicator, const Topology& topology, SharedPool& pool, PeerMemory& peers,
               SharedMemory memory);
-  static std::size_t BytesFor(int ranks);
+  static std::size_t BytesFor(const Topology& topology);
   void CheckCalls() const;
   void LearnBlocks();
   std::vector<int> JobRanksThat(const std::function<bool(const Cell&)>& lack) const;
@@ -101,6 +101,7 @@ class NodeChannel {
   SharedMemory memory_;
   int rank_;
   int size_;
+  std::size_t slot_bytes_;
   Header* header_;
   Cell* cells_;
   char* small_;
