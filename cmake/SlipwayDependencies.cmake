@@ -9,9 +9,7 @@ find_package(CLI11 REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 find_package(ZLIB REQUIRED)
 
-# The C API of MPI only: the C++ bindings are gone from the standard.
-set(MPI_CXX_SKIP_MPICXX ON)
-find_package(MPI REQUIRED COMPONENTS C)
+include(SlipwayMpi)
 
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)

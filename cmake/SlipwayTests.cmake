@@ -29,24 +29,22 @@ function(slipway_test program)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
 endfunction()
 
-# slipway_mpi_test(<program> RANKS 1 2 4 SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT seconds])
-# The program has its own main (tests/support/mpi_main.cpp) and is started by mpirun once for each count of ranks.
+# slipway_mpi_test(<program> MPI openmpi RANKS 1 2 4 SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT seconds])
+# The program has its own main (tests/support/mpi_main.cpp) and is started by that mpiexec once for each count of ranks.
 function(slipway_mpi_test program)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MPI;TIMEOUT" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gtest
-                                           MPI::MPI_C)
+                                           slipway_mpi_${ARG_MPI})
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                                OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+                                                SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   foreach(ranks IN LISTS ARG_RANKS)
     add_test(NAME ${program}.${ranks}
-             COMMAND ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks}
-                     $<TARGET_FILE:${program}>)
+             COMMAND ${SLIPWAY_MPIEXEC_${ARG_MPI}} ${ranks} $<TARGET_FILE:${program}>)
     set_tests_properties(${program}.${ranks} PROPERTIES LABELS "mpi;${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
                                                         PROCESSORS 2)
   endforeach()

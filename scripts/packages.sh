@@ -19,6 +19,7 @@ packages_trainers=(
 packages_tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   python3 python3-jsonschema python3-yaml python3-numpy python3-torch python3-pytest sqlite3 procps
+  mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
 )
 
 # missing_packages NAME...: prints those that are not installed, one a line.

@@ -53,6 +53,14 @@ staging::StagingPlan PlanDataset(const DatasetSpec& spec) {
   });
 }
 
+/// So that the ranks' programs get the libslipway for the MPI that starts them.
+Variables LibraryVariables(const Plan& plan) {
+  const auto libraries = plan.spec().launch.ranks() > 1 ? LibrariesFor(plan.mpi.mpi) : std::filesystem::path();
+  if (libraries.empty()) return {};
+  const auto inherited = Environment::Inherited().Get("LD_LIBRARY_PATH").value_or("");
+  return {{"LD_LIBRARY_PATH", libraries.string() + (inherited.empty() ? "" : ":" + inherited)}};
+}
+
 }  // namespace
 
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
@@ -60,6 +68,7 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   Plan plan;
   plan.engine = "local";
   plan.runs_directory = std::move(runs_directory);
+  if (document.spec.launch.ranks() > 1) plan.mpi = FindMpiLauncher(document.spec.launch.mpi);
   plan.working_directory = document.directory;
   for (const auto& dataset : document.spec.data) plan.data.push_back(PlanDataset(dataset));
   plan.exchange = PlanExchange(document.spec);
@@ -85,6 +94,7 @@ StagedDirectories PlannedDirectories(const Plan& plan) {
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters) {
   RankLaunch launch;
   launch.ranks = plan.spec().launch.ranks();
+  launch.mpi = plan.mpi;
   launch.command = TrainingCommand(plan.spec().train, parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
@@ -93,7 +103,9 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
 
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                        const Json& parameters) {
-  auto variables = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters);
+  auto variables = LibraryVariables(plan);
+  const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters);
+  variables.insert(variables.end(), more.begin(), more.end());
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
   return variables;
 }

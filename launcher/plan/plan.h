@@ -17,6 +17,7 @@ struct Plan {
   SpecDocument document;
   std::string engine;                       ///< "local"
   std::filesystem::path runs_directory;     ///< absolute
+  MpiLauncher mpi;                          ///< of several ranks
   std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
   std::vector<staging::StagingPlan> data;
   ExchangePlan exchange;

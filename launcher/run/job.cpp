@@ -151,6 +151,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
   launch.command = TrainingCommand(spec.train, request.parameters);
+  launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
   for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, request.parameters)) {
     launch.environment.Set(name, value);

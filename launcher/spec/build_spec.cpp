@@ -35,6 +35,9 @@ constexpr std::array kTiers = {Word{"burst", TierKind::kBurst}, Word{"node", Tie
                                Word{"ram", TierKind::kRam}, Word{"none", TierKind::kNone}};
 constexpr std::array kEngines = {Word{"auto", EngineChoice::kAuto}, Word{"local", EngineChoice::kLocal},
                                  Word{"slurm", EngineChoice::kSlurm}};
+constexpr std::array kMpis = {Word<std::optional<Mpi>>{"auto", std::nullopt},
+                              Word<std::optional<Mpi>>{"openmpi", Mpi::kOpenMpi},
+                              Word<std::optional<Mpi>>{"mpich", Mpi::kMpich}};
 constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime},
                                         Word{"stdout", MetricsSource::kStdout}};
 constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
@@ -88,6 +91,7 @@ SlurmSpec BuildSlurm(const Json& json) {
 LaunchSpec BuildLaunch(const Json& json) {
   LaunchSpec result;
   result.engine = FromWord(kEngines, json.at("engine"));
+  result.mpi = FromWord(kMpis, json.at("mpi"));
   result.nodes = json.at("nodes").get<int>();
   result.ranks_per_node = json.at("ranks_per_node").get<int>();
   result.cpus_per_rank = json.at("cpus_per_rank").get<int>();

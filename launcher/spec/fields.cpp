@@ -63,6 +63,8 @@ std::vector<Field> LaunchFields() {
       {"launch", Section(), "", "Where and how the ranks start.", ""},
       {"launch.engine", Words({"auto", "local", "slurm"}), "auto",
        "Who starts the ranks: this machine or Slurm; auto decides by where it runs.", "local"},
+      {"launch.mpi", Words({"auto", "openmpi", "mpich"}), "auto",
+       "The MPI that starts several ranks, and whose libslipway they get; auto takes what `mpirun` is.", "mpich"},
       {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},
       {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
       {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},

@@ -12,6 +12,7 @@
 
 #include "core/units.h"
 #include "ensemble/space.h"
+#include "launcher/engines/local/mpi_launcher.h"
 
 namespace slipway::launcher {
 
@@ -53,6 +54,7 @@ struct ContainerSpec {
 
 struct LaunchSpec {
   EngineChoice engine = EngineChoice::kAuto;
+  std::optional<Mpi> mpi;  ///< none: what mpirun is
   int nodes = 1;
   int ranks_per_node = 1;
   int cpus_per_rank = 1;

@@ -106,9 +106,13 @@ class EnvironmentCheck {
   }
 
   void CheckMpi() {
-    if (spec_.launch.ranks() == 1 || FindProgram("mpirun")) return;
-    Add("launch.ranks_per_node",
-        "several ranks need mpirun, which is not on PATH; install Open MPI (Debian: apt install openmpi-bin)");
+    if (spec_.launch.ranks() == 1) return;
+    try {
+      FindMpiLauncher(spec_.launch.mpi);
+    } catch (const Error& error) {
+      Add(spec_.launch.mpi ? "launch.mpi" : "launch.ranks_per_node",
+          fmt::format("{}; {}", error.message(), error.next_step()));
+    }
   }
 
   void CheckTrainer() {

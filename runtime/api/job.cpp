@@ -12,6 +12,7 @@
 #include "runtime/collectives/broadcast.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/share_within_node.h"
+#include "runtime/group/started_ranks.h"
 #include "runtime/selection/bits.h"
 #include "runtime/status.h"
 #include "runtime/trace/job_trace.h"
@@ -53,6 +54,7 @@ Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMe
 void Job::Join() {
   auto communicator =
       mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
+  RequireStartedRanks(communicator->size());
   if (mpi_.in_use() && mpi_.thread_level() < MPI_THREAD_MULTIPLE && communicator->rank() == 0) {
     std::fputs("slipway: warning: MPI gives less than MPI_THREAD_MULTIPLE: collectives run in the calling thread\n",
                stderr);

@@ -1,8 +1,10 @@
-// What the built library shows and needs: it lives inside other people's programs. And how a job ends around it.
+// What the built libraries, one for each MPI, show and need: they live inside other people's programs. And how a job
+// ends around them.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -34,10 +36,22 @@ Answer Shell(const std::string& command) {
   return answer;
 }
 
-const std::string kLibrary = SLIPWAY_BUILD_DIR "/lib/libslipway.so";
+struct Mpi {
+  std::string name;     ///< of lib/slipway/<name>
+  std::string mpiexec;  ///< words that start ranks; their number follows. Empty: this MPI has no launcher here
+};
 
-TEST(Library, ExportsTheFunctionsOfItsHeaderAndNothingElse) {
-  const auto exported = Shell("nm -D --defined-only " + kLibrary + " | awk '{print $NF}' | sort");
+std::ostream& operator<<(std::ostream& stream, const Mpi& mpi) { return stream << mpi.name; }
+
+std::vector<Mpi> Mpis() { return {SLIPWAY_MPIS}; }
+
+class Library : public testing::TestWithParam<Mpi> {
+ protected:
+  const std::string library_ = SLIPWAY_BUILD_DIR "/lib/slipway/" + GetParam().name + "/libslipway.so";
+};
+
+TEST_P(Library, ExportsTheFunctionsOfItsHeaderAndNothingElse) {
+  const auto exported = Shell("nm -D --defined-only " + library_ + " | awk '{print $NF}' | sort");
   const auto declared =
       Shell("grep -oE 'slipway_[a-z_]+\\(' " SLIPWAY_SOURCE_DIR "/runtime/slipway.h | tr -d '(' | sort -u");
   ASSERT_EQ(exported.exit_code, 0);
@@ -45,9 +59,9 @@ TEST(Library, ExportsTheFunctionsOfItsHeaderAndNothingElse) {
   EXPECT_EQ(exported.lines, declared.lines);
 }
 
-TEST(Library, NeedsNothingThatAProgramMayBringInAnotherVersion) {
+TEST_P(Library, NeedsNothingThatAProgramMayBringInAnotherVersion) {
   // Without the addresses, whose digits may read like a name.
-  const auto needed = Shell("ldd " + kLibrary + " | sed 's/ (0x.*//'");
+  const auto needed = Shell("ldd " + library_ + " | sed 's/ (0x.*//'");
   ASSERT_EQ(needed.exit_code, 0);
   EXPECT_GT(needed.lines.size(), 2u);
   for (const auto& line : needed.lines) {
@@ -81,14 +95,44 @@ TEST_F(Installed, HeadersAndLibraryAreEnoughToBuildAndStartAProgram) {
   EXPECT_EQ(Shell(program + " 2>&1").exit_code, 0);
 }
 
-TEST(Job, EndsWhenOneRankGivesUpWhileTheOthersWait) {
+/// Runs the quitter on two ranks that `launcher` starts, with the libslipway for `library`.
+Answer RunQuitter(const Mpi& launcher, const Mpi& library, const std::string& way) {
+  return Shell("LD_LIBRARY_PATH=" SLIPWAY_BUILD_DIR "/lib/slipway/" + library.name + " timeout 20 " + launcher.mpiexec +
+               " 2 " SLIPWAY_BUILD_DIR "/tests/runtime_quitter " + way + " 2>&1");
+}
+
+class Job : public testing::TestWithParam<Mpi> {
+ protected:
+  void SetUp() override {
+    if (GetParam().mpiexec.empty()) GTEST_SKIP() << "no mpiexec of " << GetParam();
+  }
+};
+
+TEST_P(Job, EndsWhenOneRankGivesUpWhileTheOthersWait) {
   for (const std::string way : {"exit", "throw"}) {
-    const auto answer = Shell("timeout 20 " SLIPWAY_MPIEXEC
-                              " --allow-run-as-root --oversubscribe -n 2 " SLIPWAY_BUILD_DIR "/tests/runtime_quitter " +
-                              way + " 2>&1");
+    const auto answer = RunQuitter(GetParam(), GetParam(), way);
     EXPECT_EQ(answer.exit_code, 7) << way << ": 124 means that it hung";
+    EXPECT_EQ(std::count(answer.lines.begin(), answer.lines.end(), "gives up"), way == "throw" ? 1 : 0);
   }
 }
+
+TEST_P(Job, IsRefusedWhenTheLauncherOfAnotherMpiStartedIt) {
+  if (Mpis().size() < 2) GTEST_SKIP() << "libslipway is built for one MPI only";
+  for (const auto& other : Mpis()) {
+    if (other.name == GetParam().name) continue;
+    const auto answer = RunQuitter(GetParam(), other, "throw");
+    EXPECT_EQ(answer.exit_code, 7);
+    const auto refusal = std::find_if(answer.lines.begin(), answer.lines.end(), [](const auto& line) {
+      return line.find("slipway_init: 2 ranks were started (") != std::string::npos;
+    });
+    ASSERT_NE(refusal, answer.lines.end()) << testing::PrintToString(answer.lines);
+    EXPECT_NE(refusal->find(other.name == "openmpi" ? "Open MPI v" : "MPICH Version"), std::string::npos) << *refusal;
+    EXPECT_NE(refusal->find("put lib/slipway/" + GetParam().name + " first"), std::string::npos) << *refusal;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Library, testing::ValuesIn(Mpis()));
+INSTANTIATE_TEST_SUITE_P(Of, Job, testing::ValuesIn(Mpis()));
 
 }  // namespace
 }  // namespace slipway

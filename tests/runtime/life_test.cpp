@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "runtime/slipway.hpp"
+#include "tests/support/rank_of_launcher.h"
 
 namespace slipway {
 namespace {
@@ -63,8 +63,7 @@ TEST(Life, LeavesTheUsersMpiRunning) {
 }
 
 TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
-  const bool second = std::string(std::getenv("OMPI_COMM_WORLD_RANK")) == "1";
-  EXPECT_EQ(slipway_init(second ? "{" : "{}"), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_init(test::RankOfLauncher() == 1 ? "{" : "{}"), SLIPWAY_ERROR_ARGUMENT);
   EXPECT_EQ(std::string(slipway_error_message()).find("slipway_init: rank 1: the configuration is malformed"), 0u)
       << slipway_error_message();
   EXPECT_TRUE(Finalized());  // so that mpirun sees an orderly end

@@ -1,5 +1,7 @@
 // A training program whose rank 1 gives up with status 7, by exit() or by an exception, while rank 0 waits for it.
+// Linked with libslipway and nothing of MPI, so that LD_LIBRARY_PATH chooses the MPI.
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,7 @@ int main(int argc, char** argv) try {
   }
   session.Barrier();
   return 0;
-} catch (const std::runtime_error&) {
+} catch (const std::runtime_error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
   return 7;
 }

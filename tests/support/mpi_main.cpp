@@ -17,6 +17,7 @@
 #include <string>
 
 #include "runtime/slipway.h"
+#include "tests/support/rank_of_launcher.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::test {
@@ -75,9 +76,7 @@ int WorstOfAllRanks(int result) {
 
 int RunTests() {
   const TempDirectory directory;
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  const bool first = rank == nullptr || std::string(rank) == "0";
-  SetVariables(first ? directory.path().string() : "/nonexistent");
+  SetVariables(RankOfLauncher() == 0 ? directory.path().string() : "/nonexistent");
   testing::UnitTest::GetInstance()->listeners().Append(new Watchdog);
   if (slipway_init(R"({"checkpoint": {"keep": 2}, "spec_hash": "abc"})") != SLIPWAY_OK) {
     std::fprintf(stderr, "%s\n", slipway_error_message());

@@ -34,7 +34,9 @@ constexpr const char* kMpiJobVariables[] = {"OMPI_COMM_WORLD_RANK",
                                             "PMIX_NAMESPACE",
                                             "PMI_RANK",
                                             "PMI_SIZE",
-                                            "PMI_FD"};
+                                            "PMI_FD",
+                                            "MPI_LOCALRANKID",
+                                            "SLURM_STEP_NUM_TASKS"};
 
 int UsableCores() {
   cpu_set_t set;
@@ -66,9 +68,7 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
 std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel) {
   std::vector<std::string> words;
   if (launch.ranks > 1) {
-    words = {"mpirun", "-n", std::to_string(launch.ranks), "--bind-to", "none"};
-    if (::geteuid() == 0) words.push_back("--allow-run-as-root");
-    if (launch.ranks > UsableCores()) words.push_back("--oversubscribe");
+    words = StartWords(launch.mpi, {.ranks = launch.ranks, .cores = UsableCores(), .root = ::geteuid() == 0});
   }
   const auto shim =
       ShimCommand(launch, launch.ranks == 1 && channel.front() != '<' ? std::to_string(kChannelInChild) : channel);
@@ -92,6 +92,8 @@ struct RankGroup::Channel {
 
 RankGroup::RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended)
     : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)) {
+  // Slipway may itself run inside an MPI job or a Slurm step: these ranks must not take themselves for theirs.
+  for (const char* name : kMpiJobVariables) launch_.environment.Unset(name);
   if (launch_.ranks == 1) {
     StartAlone();
   } else {
@@ -116,17 +118,11 @@ void RankGroup::StartAlone() {
   CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  // Slipway may itself run inside an MPI job or a Slurm step: this rank must not take itself for one of theirs.
-  for (const char* name : kMpiJobVariables) launch_.environment.Unset(name);
   Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
   AddChannel(std::move(ours));
 }
 
 void RankGroup::StartWithMpirun() {
-  if (!FindProgram("mpirun")) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} ranks need mpirun, which is not on PATH", launch_.ranks),
-                "install Open MPI (Debian: apt install openmpi-bin) or set launch.ranks_per_node: 1");
-  }
   Listen();
   Spawn(socket_directory_ / "manager", {});
 }
@@ -228,8 +224,8 @@ void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& word
   channel.outcome.host = words[4];
   const int size = std::atoi(words[2].c_str());
   if (size != launch_.ranks) {
-    trouble_ = fmt::format("mpirun started programs of world size {} instead of {}: it and the program's MPI differ",
-                           size, launch_.ranks);
+    trouble_ = fmt::format("{} started programs of world size {} instead of {}: it and the program's MPI differ",
+                           launch_.mpi.program, size, launch_.ranks);
     EndAll();
     return;
   }
@@ -318,7 +314,9 @@ std::filesystem::path RankGroup::LauncherLog() const {
 
 std::string RankGroup::LauncherSaid() const {
   const auto lines = LastLines(LauncherLog(), 12);
-  return lines.empty() ? "" : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : "mpirun", lines);
+  return lines.empty()
+             ? ""
+             : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.program, lines);
 }
 
 }  // namespace slipway::launcher

@@ -12,11 +12,13 @@
 #include "core/event_loop.h"
 #include "core/process.h"
 #include "launcher/engines/local/group_outcome.h"
+#include "launcher/engines/local/mpi_launcher.h"
 
 namespace slipway::launcher {
 
 struct RankLaunch {
   int ranks = 1;
+  MpiLauncher mpi;  ///< of several ranks
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;
@@ -35,7 +37,7 @@ class RankGroup {
  public:
   /// Starts the ranks, held at their gate. `ended` is called once, from the loop; the group may be destroyed after it
   /// has returned, not inside it.
-  /// Errors: Error(kEnvironment) when mpirun is missing or nothing can be started.
+  /// Errors: Error(kEnvironment) when nothing can be started.
   RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;

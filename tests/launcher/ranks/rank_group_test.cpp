@@ -2,6 +2,7 @@
 
 #include "launcher/engines/local/rank_group.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "tests/launcher/ranks/print_mpi.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -80,11 +82,44 @@ TEST_F(RankGroups, PassEveryWordUnchanged) {
   }
 }
 
-TEST_F(RankGroups, RunSeveralRanks) {
-  const auto outcome = RunToTheEnd(Script(3, "echo $RANK of $WORLD_SIZE"));
+/// With the mpirun of each MPI that is here.
+class SeveralRanks : public RankGroups, public testing::WithParamInterface<Mpi> {
+ protected:
+  void SetUp() override {
+    try {
+      mpi_ = FindMpiLauncher(GetParam());
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  RankLaunch Script(int ranks, const std::string& script) const {
+    auto launch = RankGroups::Script(ranks, script);
+    launch.mpi = mpi_;
+    return launch;
+  }
+
+  MpiLauncher mpi_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, SeveralRanks, testing::Values(Mpi::kOpenMpi, Mpi::kMpich));
+
+TEST_P(SeveralRanks, KnowTheirPlace) {
+  const auto outcome = RunToTheEnd(Script(3, "echo $RANK of $WORLD_SIZE, $LOCAL_RANK here"));
   EXPECT_TRUE(outcome.status.Success()) << outcome.detail;
   ASSERT_EQ(outcome.ranks.size(), 3u);
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(Log(rank), std::to_string(rank) + " of 3\n");
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(Log(rank), fmt::format("{} of 3, {} here\n", rank, rank));
+}
+
+TEST_P(SeveralRanks, KnowTheirPlaceInsideTheJobOfAnotherMpi) {
+  auto launch = Script(2, "echo $RANK of $WORLD_SIZE, $LOCAL_RANK here");
+  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_RANK", "PMI_RANK",
+                           "MPI_LOCALRANKID", "SLURM_PROCID", "SLURM_LOCALID"}) {
+    launch.environment.Set(rank, "3");
+  }
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) launch.environment.Set(size, "8");
+  const auto outcome = RunToTheEnd(std::move(launch));
+  EXPECT_TRUE(outcome.status.Success()) << outcome.detail;
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(Log(rank), fmt::format("{} of 2, {} here\n", rank, rank));
 }
 
 TEST_F(RankGroups, RunALoneRankAsALoneRankInsideAnotherJob) {
@@ -106,13 +141,13 @@ TEST_F(RankGroups, NameAProgramThatDoesNotExist) {
   EXPECT_THAT(outcome.detail, HasSubstr("/no/such/program"));
 }
 
-TEST_F(RankGroups, EndTogetherWhenOneFails) {
+TEST_P(SeveralRanks, EndTogetherWhenOneFails) {
   const auto outcome = RunToTheEnd(Script(2, "test $RANK = 1 && exit 4; sleep 60"));
   EXPECT_EQ(outcome.culprit, 1);
   EXPECT_EQ(outcome.status, (ExitStatus{4, 0}));
 }
 
-TEST_F(RankGroups, StopAProgramThatIgnoresTheGentleSignal) {
+TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
   std::optional<GroupOutcome> outcome;
   RankGroup group(loop_, Script(2, "trap '' TERM; touch up.$RANK; while :; do sleep 0.1; done"),
                   [&](const GroupOutcome& end) { outcome = end; });
@@ -124,7 +159,7 @@ TEST_F(RankGroups, StopAProgramThatIgnoresTheGentleSignal) {
   EXPECT_TRUE(outcome->stopped);
 }
 
-TEST_F(RankGroups, RunNothingWhenStoppedAtTheGate) {
+TEST_P(SeveralRanks, RunNothingWhenStoppedAtTheGate) {
   for (const int ranks : {1, 2}) {
     std::optional<GroupOutcome> outcome;
     RankGroup group(loop_, Script(ranks, "touch ran"), [&](const GroupOutcome& end) { outcome = end; });
@@ -135,7 +170,7 @@ TEST_F(RankGroups, RunNothingWhenStoppedAtTheGate) {
   }
 }
 
-TEST_F(RankGroups, LeaveNothingWhenDestroyed) {
+TEST_P(SeveralRanks, LeaveNothingWhenDestroyed) {
   ProcessIdentity leader;
   {
     RankGroup group(loop_, Script(2, "touch up; sleep 60"), [](const GroupOutcome&) {});
@@ -208,18 +243,6 @@ TEST_F(FakeMpirun, ThatStartsSingletonsIsFoundOut) {
   EXPECT_FALSE(outcome.status.Success());
   EXPECT_THAT(outcome.detail, HasSubstr("world size 1 instead of 2"));
   EXPECT_FALSE(fs::exists(directory_ / "ran"));
-}
-
-TEST_F(FakeMpirun, ThatIsMissingIsNamed) {
-  Install("");
-  ::setenv("PATH", "/nonexistent", 1);
-  try {
-    RankGroup group(loop_, Script(2, "true"), [](const GroupOutcome&) {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
-    EXPECT_THAT(error.what(), HasSubstr("openmpi-bin"));
-  }
 }
 
 }  // namespace

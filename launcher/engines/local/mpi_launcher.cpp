@@ -1,0 +1,76 @@
+#include "launcher/engines/local/mpi_launcher.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/install.h"
+#include "core/process.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Debian's names stand beside mpirun, which is one of the two.
+std::vector<std::string> ProgramsOf(std::optional<Mpi> mpi) {
+  if (!mpi) return {"mpirun"};
+  if (*mpi == Mpi::kOpenMpi) return {"mpirun", "mpirun.openmpi"};
+  return {"mpirun", "mpirun.mpich", "mpiexec.hydra"};
+}
+
+std::optional<Mpi> Ask(const std::string& program) {
+  SpawnOptions options;
+  options.argv = {program, "--version"};
+  return MpiOfVersion(RunAndCapture(std::move(options), std::chrono::seconds(10)).output);
+}
+
+[[noreturn]] void ThrowMissing(std::optional<Mpi> wanted) {
+  if (!wanted) {
+    throw Error(ErrorKind::kEnvironment, "several ranks need mpirun, which is not on PATH",
+                "install Open MPI or MPICH (Debian: apt install openmpi-bin, or mpich)");
+  }
+  const auto [name, package] =
+      *wanted == Mpi::kOpenMpi ? std::pair("Open MPI", "openmpi-bin") : std::pair("MPICH", "mpich");
+  throw Error(ErrorKind::kEnvironment, fmt::format("several ranks need the mpirun of {}, which is not on PATH", name),
+              fmt::format("install {} (Debian: apt install {}) or set launch.mpi: auto", name, package));
+}
+
+}  // namespace
+
+std::string_view NameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "openmpi" : "mpich"; }
+
+std::optional<Mpi> MpiOfVersion(std::string_view version) {
+  const auto says = [&](std::string_view word) { return version.find(word) != std::string_view::npos; };
+  if (says("Open MPI") || says("OpenRTE")) return Mpi::kOpenMpi;
+  if (says("HYDRA") || says("Intel(R) MPI")) return Mpi::kMpich;
+  return std::nullopt;
+}
+
+MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted) {
+  for (const auto& program : ProgramsOf(wanted)) {
+    if (!FindProgram(program)) continue;
+    const auto mpi = Ask(program);
+    if (!wanted || mpi == wanted) return {mpi.value_or(Mpi::kOpenMpi), program};
+  }
+  ThrowMissing(wanted);
+}
+
+std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options) {
+  const auto ranks = std::to_string(options.ranks);
+  if (launcher.mpi == Mpi::kMpich) return {launcher.program, "-launcher", "fork", "-hosts", "localhost", "-n", ranks};
+  std::vector<std::string> words{launcher.program, "-n", ranks, "--bind-to", "none"};
+  if (options.root) words.push_back("--allow-run-as-root");
+  if (options.ranks > options.cores) words.push_back("--oversubscribe");
+  return words;
+}
+
+fs::path LibrariesFor(Mpi mpi) {
+  std::error_code ignored;
+  const auto folder = LibraryDirectory() / "slipway" / NameOf(mpi);
+  const auto library = folder / "libslipway.so";
+  const bool other =
+      fs::exists(library, ignored) && !fs::equivalent(library, LibraryDirectory() / "libslipway.so", ignored);
+  return other ? folder : fs::path();
+}
+
+}  // namespace slipway::launcher

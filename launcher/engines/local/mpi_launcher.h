@@ -1,0 +1,45 @@
+/// The program that starts several ranks on this machine: Open MPI's mpirun, or that of MPICH, and how each is spoken
+/// to.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway::launcher {
+
+/// kMpich stands for all that share its starter, Hydra.
+enum class Mpi { kOpenMpi, kMpich };
+
+/// "openmpi", "mpich": also the name of its folder in lib/slipway.
+std::string_view NameOf(Mpi mpi);
+
+struct MpiLauncher {
+  Mpi mpi = Mpi::kOpenMpi;
+  std::string program = "mpirun";
+};
+
+/// Whose mpirun says this of its version; none when it names nobody we know.
+std::optional<Mpi> MpiOfVersion(std::string_view version);
+
+/// The mpirun on PATH, or the program of the same installation by another name, that is of MPI `wanted`; without a wish
+/// mpirun, whatever it is.
+/// Cost:   a few milliseconds: mpirun is asked for its version.
+/// Errors: Error(kEnvironment) when there is none, with what to install.
+MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted);
+
+struct StartOptions {
+  int ranks = 2;
+  int cores = 1;
+  bool root = false;
+};
+
+/// The words before those of the program that every rank runs. All ranks start here, also inside an allocation.
+std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options);
+
+/// The folder of the libslipway for `mpi`, when this installation has one and another is the default; else empty.
+std::filesystem::path LibrariesFor(Mpi mpi);
+
+}  // namespace slipway::launcher
