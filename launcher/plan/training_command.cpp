@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
@@ -52,6 +53,13 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   return config;
 }
 
+/// What the user has, then the Python face of libslipway.
+std::string PythonPath() {
+  const auto own = (LibraryDirectory() / "slipway/python").string();
+  const char* inherited = std::getenv("PYTHONPATH");
+  return inherited == nullptr || *inherited == '\0' ? own : std::string(inherited) + ":" + own;
+}
+
 }  // namespace
 
 std::string_view WordFor(GradientMode mode) { return mode == GradientMode::kSync ? "sync" : "delayed"; }
@@ -94,6 +102,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
                       {"MASTER_ADDR", "127.0.0.1"},
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
+                      {"PYTHONPATH", PythonPath()},
                       {"PYTHONUNBUFFERED", "1"}};
   for (const auto& [name, directory] : data) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(name), directory);
   for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);
