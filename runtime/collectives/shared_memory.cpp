@@ -33,7 +33,7 @@ class SharedOperation {
     if (message.view != nullptr) view_ = *message.view;
   }
 
-  bool small() const { return Bytes(count_, element_) <= NodeChannel::kSmall; }
+  bool small() const { return Bytes(count_, element_) <= channel_.small_bytes(); }
 
   void AllreduceSmall() {
     Gather(message_.pieces, {0, count_}, element_, channel_.NextSmall());

@@ -36,7 +36,7 @@ struct SharedMessage {
   const SharedView* view = nullptr;  ///< when known
 };
 
-/// In place. Up to NodeChannel::kSmall bytes: every rank combines all itself (one wait). In memory that all reach:
+/// In place. Up to NodeChannel::small_bytes(): every rank combines all itself (one wait). In memory that all reach:
 /// every rank combines its slice of all buffers and writes it to all (two waits; 2N bytes moved by each of P ranks,
 /// none twice). Else by copies through the channel, in a pipeline.
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool);

@@ -33,8 +33,8 @@ struct Call {
 
 class NodeChannel {
  public:
-  /// Payload that fits beside the flags.
-  static constexpr std::size_t kSmall = 2048;
+  /// Room beside the flags for a message that every rank combines by itself.
+  static constexpr std::size_t kSmall = 4096;
   /// Room for copies: `kSlots` of slot_bytes() for each rank.
   static constexpr int kSlots = 4;
 
@@ -47,6 +47,8 @@ class NodeChannel {
   int rank() const { return rank_; }
   int size() const { return size_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
+  /// Up to so many bytes that pays: it saves a wait. Where ranks share cores, a wait is long.
+  std::size_t small_bytes() const { return topology_.crowded ? kSmall : 2048; }
 
   /// Waits until all ranks are here, with the same `call`. `where`: this rank's data.
   /// Errors: RuntimeError(MISMATCH) on all ranks; STALLED.

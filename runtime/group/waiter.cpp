@@ -19,7 +19,7 @@ using std::chrono::microseconds;
 
 /// A look costs 20 to 50 nanoseconds.
 constexpr int kLooksAlone = 4000;
-constexpr int kLooksInACrowd = 50;
+constexpr int kLooksInACrowd = 5;
 constexpr microseconds kNap{100};
 /// Asleep on a bell, a rank looks at the others' health this often.
 constexpr microseconds kLongestSleep{50'000};

@@ -35,6 +35,7 @@ PROTOTYPES = {
     "slipway_rank": (_INT, []),
     "slipway_size": (_INT, []),
     "slipway_local_rank": (_INT, []),
+    "slipway_local_size": (_INT, []),
     "slipway_group_create": (_INT, [_INTS, _INT, _INTS]),
     "slipway_group_free": (_INT, [_INT]),
     "slipway_group_rank": (_INT, [_INT]),
