@@ -10,20 +10,16 @@
 namespace slipway::bench {
 namespace {
 
-// Dragonfly: groups,links;chassis,links;routers,links;nodes of a router. Two chassis of a group are joined by three
-// links, two groups by four, as in Cray's XC. Fat tree, three levels: nodes or switches below each switch, those above
-// each, links between two; half of the ports of a switch lead up, so that the tree does not narrow. SimGrid 3.32
-// crashes on some other dragonflies, as one of 22 groups of 6 chassis.
+// Dragonfly: groups,links;chassis,links;routers,links;nodes of a router; links are those that join two routers of a
+// chassis, two routers at the same place of two chassis, and two groups, as in Cray's XC. Fat tree, three levels: nodes
+// or switches below each switch, those above each, links between two; half of the ports of a switch lead up, so that
+// the tree does not narrow. SimGrid 3.32 crashes on some other dragonflies, as one of 22 groups of 6 chassis.
 const std::array kMachines{
     Machine{"dragonfly", "DRAGONFLY", "3,4;6,3;16,1;4", 3 * 6 * 16 * 4, 10e9, 325e-9},
     Machine{"dragonfly", "DRAGONFLY", "16,4;8,3;16,1;4", 16 * 8 * 16 * 4, 10e9, 325e-9},
     Machine{"fat_tree", "FAT_TREE", "3;9,9,18;1,9,9;1,1,1", 9 * 9 * 18, 12.5e9, 250e-9},
     Machine{"fat_tree", "FAT_TREE", "3;18,18,36;1,18,18;1,1,1", 18 * 18 * 36, 12.5e9, 250e-9},
 };
-
-/// A message between two ranks of a node is one copy by one core.
-constexpr double kCopyRate = 10e9;
-constexpr double kCopyLatency = 500e-9;
 
 }  // namespace
 

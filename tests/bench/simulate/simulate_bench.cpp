@@ -114,6 +114,8 @@ Json Model(const Options& options) {
           {"settings", Settings()},
           {"combine_bytes_per_s", kCombineRate},
           {"node_memory_bytes_per_s", kNodeMemory},
+          {"copy_bytes_per_s", kCopyRate},
+          {"copy_latency_s", kCopyLatency},
           {"machines", machines}};
 }
 
