@@ -20,6 +20,7 @@ packages_tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   python3 python3-jsonschema python3-yaml python3-numpy python3-torch python3-pytest sqlite3 procps
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
+  libsimgrid-dev          # slipway bench simulate
 )
 
 # missing_packages NAME...: prints those that are not installed, one a line.

@@ -35,11 +35,4 @@ void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction
 /// Steps: 2(P-1). Sent: 2N(P-1)/P. Memory: N.
 void AllreducePairwise(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members);
 
-/// The two sides of the torus: a <= b, a x b = P, as near to each other as can be.
-struct TorusSides {
-  int rows = 1;     ///< a
-  int columns = 1;  ///< b
-};
-TorusSides SidesOf(int members);
-
 }  // namespace slipway::runtime

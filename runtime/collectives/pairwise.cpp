@@ -23,17 +23,11 @@ Partners PartnersIn(int step, const PointToPoint& members) {
 
 std::size_t Bytes(std::int64_t count, std::size_t element) { return static_cast<std::size_t>(count) * element; }
 
-}  // namespace
-
-void PairwiseAlltoall(const void* out, std::span<const Slice> out_slices, void* in, std::span<const Slice> in_slices,
-                      std::size_t element, PointToPoint& members) {
+/// All slices of `out` but the own one go to their members; theirs come to `in`.
+void SwapSlices(const void* out, std::span<const Slice> out_slices, void* in, std::span<const Slice> in_slices,
+                std::size_t element, PointToPoint& members) {
   const auto* from = static_cast<const char*>(out);
   auto* to = static_cast<char*>(in);
-  const auto own = static_cast<std::size_t>(members.rank());
-  if (out_slices[own].count > 0) {
-    std::memmove(to + Bytes(in_slices[own].first, element), from + Bytes(out_slices[own].first, element),
-                 Bytes(out_slices[own].count, element));
-  }
   for (int step = 1; step < members.size(); ++step) {
     const auto [ahead, behind] = PartnersIn(step, members);
     const auto& sent = out_slices[static_cast<std::size_t>(ahead)];
@@ -43,15 +37,29 @@ void PairwiseAlltoall(const void* out, std::span<const Slice> out_slices, void* 
   }
 }
 
+}  // namespace
+
+void PairwiseAlltoall(const void* out, std::span<const Slice> out_slices, void* in, std::span<const Slice> in_slices,
+                      std::size_t element, PointToPoint& members) {
+  const auto own = static_cast<std::size_t>(members.rank());
+  if (out_slices[own].count > 0) {
+    std::memmove(static_cast<char*>(in) + Bytes(in_slices[own].first, element),
+                 static_cast<const char*>(out) + Bytes(out_slices[own].first, element),
+                 Bytes(out_slices[own].count, element));
+  }
+  SwapSlices(out, out_slices, in, in_slices, element, members);
+}
+
 void PairwiseReduceScatter(const void* data, void* result, std::span<const Slice> slices, const Reduction& reduction,
                            PointToPoint& members, int quotient_by) {
   const auto element = SizeOf(reduction.dtype);
   const auto own = slices[static_cast<std::size_t>(members.rank())];
   const auto places = SlicesOf(own.count * members.size(), members.size());
   Scratch all(Bytes(own.count, element) * static_cast<std::size_t>(members.size()));
-  PairwiseAlltoall(data, slices, all.data(), places, element, members);
+  SwapSlices(data, slices, all.data(), places, element, members);
   std::vector<const void*> inputs;
   for (const auto& place : places) inputs.push_back(all.data() + Bytes(place.first, element));
+  inputs[static_cast<std::size_t>(members.rank())] = static_cast<const char*>(data) + Bytes(own.first, element);
   CombineAll(reduction, inputs.data(), members.size(), &result, 1, own.count, quotient_by);
 }
 

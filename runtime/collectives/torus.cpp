@@ -3,16 +3,9 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/ring_parts.h"
+#include "runtime/collectives/torus_sides.h"
 
 namespace slipway::runtime {
-
-TorusSides SidesOf(int members) {
-  TorusSides sides{1, members};
-  for (int rows = 2; rows * rows <= members; ++rows) {
-    if (members % rows == 0) sides = {rows, members / rows};
-  }
-  return sides;
-}
 
 void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members) {
   const auto [rows, columns] = SidesOf(members.size());

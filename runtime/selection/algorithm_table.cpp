@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/units.h"
+#include "runtime/collectives/torus_sides.h"
 
 namespace slipway::runtime {
 namespace {
@@ -16,11 +18,6 @@ namespace {
 using Range = AlgorithmTable::Range;
 
 constexpr std::int64_t kMax = AlgorithmTable::kMax;
-/// Up to here the number of steps decides, above it the number of bytes.
-constexpr std::int64_t kSmall = 16 << 10;
-/// From here on many equal parts in flight are worth more than few steps.
-constexpr std::int64_t kLarge = 1 << 20;
-
 constexpr std::string_view kHierarchical = "hierarchical_";
 constexpr const char* kHowToWrite = "write NAME:FIRST-LAST;..., such as recursive_doubling:0-8192;ring:8193-max";
 
@@ -174,16 +171,44 @@ std::vector<Range> Joined(std::vector<Range> ranges) {
   return joined;
 }
 
+/// Where the winner changes, as the message grows: from few steps to few bytes, and from there to neighbours only.
+struct Turns {
+  std::int64_t rabenseifner;  ///< its first size, after those of recursive doubling
+  std::int64_t torus;         ///< its first size; not below `ring`: no torus
+  std::int64_t ring;
+};
+
+constexpr std::int64_t kKiB = 1024;
+
+/// Between nodes; docs/allreduce.md, "Simulated", has the figures. The more steps a torus or a ring takes, the larger
+/// a message must be. Rabenseifner's pairs are slow where P is no power of two, and share links in a dragonfly.
+Turns TurnsBetween(int members, Network network) {
+  const bool pairs_up = std::has_single_bit(static_cast<unsigned>(members));
+  const auto [rows, columns] = SidesOf(members);
+  const std::int64_t torus = 16 * kKiB * (rows + columns);
+  switch (network) {
+    case Network::kDragonfly: return {2 * kKiB, torus, 64 * kKiB * members};
+    case Network::kFatTree: return {8 * kKiB, pairs_up ? kMax : torus, (pairs_up ? 256 : 16) * kKiB * members};
+    case Network::kUnknown: break;
+  }
+  return {4 * kKiB, pairs_up ? kMax : torus, 64 * kKiB * members};
+}
+
+/// Ranks of one node that cannot reach each other's memory.
+constexpr Turns kTurnsWithinNode{16 * kKiB, kMax, 1024 * kKiB};
+
 std::vector<Range> DefaultRanges(const Placement& placement, Network network) {
   const bool several_nodes = placement.nodes > 1;
   if (!several_nodes && placement.shared_memory) return {{0, kMax, {Algorithm::kShared, false}}};
   const bool hierarchical = CanBeHierarchical(placement);
-  const Choice small{Algorithm::kRecursiveDoubling, hierarchical};
-  const Choice middle{Algorithm::kRabenseifner, hierarchical};
-  Choice large = middle;
-  if (!several_nodes) large.algorithm = Algorithm::kRing;
-  if (several_nodes && network == Network::kDragonfly) large.algorithm = Algorithm::kTorus;
-  return Joined({{0, kSmall, small}, {kSmall + 1, kLarge, middle}, {kLarge + 1, kMax, large}});
+  const auto turns =
+      several_nodes ? TurnsBetween(hierarchical ? placement.nodes : placement.ranks, network) : kTurnsWithinNode;
+  const auto torus = std::min(turns.torus, turns.ring);
+  std::vector<Range> ranges{{0, turns.rabenseifner - 1, {Algorithm::kRecursiveDoubling, hierarchical}},
+                            {turns.rabenseifner, torus - 1, {Algorithm::kRabenseifner, hierarchical}}};
+  if (torus < turns.ring) ranges.push_back({torus, turns.ring - 1, {Algorithm::kTorus, hierarchical}});
+  ranges.push_back({turns.ring, kMax, {Algorithm::kRing, hierarchical}});
+  return ranges;
 }
 
 struct Rule {

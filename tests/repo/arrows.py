@@ -38,6 +38,7 @@ HOMES = {
     r"pcre2\.h": {"launcher/spec", "launcher/monitor"},
     r"CLI/.*": {"launcher/cli", "tests/bench"},
     r"hwloc\.h": {"runtime/group"},
+    r"(simgrid|smpi)/.*": {"tests/bench/simulate"},
     r"(torch|ATen|c10)/.*": {"trainers"},
     r"spdlog/.*": {"core"},
     r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},

@@ -60,9 +60,11 @@ TEST_F(Exchange, IsTheOneThatShips) {
 
 TEST_F(Exchange, KnowsTheNodes) {
   spec_.launch.nodes = 2;
-  EXPECT_EQ(Algorithms(), "hierarchical_recursive_doubling:0-16384;hierarchical_rabenseifner:16385-max");
+  EXPECT_EQ(Algorithms(),
+            "hierarchical_recursive_doubling:0-4095;hierarchical_rabenseifner:4096-131071;"
+            "hierarchical_ring:131072-max");
   spec_.launch.ranks_per_node = 1;
-  EXPECT_EQ(Algorithms(), "recursive_doubling:0-16384;rabenseifner:16385-max");
+  EXPECT_EQ(Algorithms(), "recursive_doubling:0-4095;rabenseifner:4096-131071;ring:131072-max");
 }
 
 TEST_F(Exchange, IsTunedByTheFileBesideTheUsersSettings) {

@@ -83,24 +83,49 @@ TEST(DefaultTable, UsesSharedMemoryOnOneNode) {
 
 TEST(DefaultTable, GoesFromFewStepsToFewBytesWithoutSharedMemory) {
   EXPECT_EQ(AlgorithmTable::Default(kOneNodeWithoutSharedMemory).ToText(),
-            "recursive_doubling:0-16384;rabenseifner:16385-1048576;ring:1048577-max");
+            "recursive_doubling:0-16383;rabenseifner:16384-1048575;ring:1048576-max");
 }
 
 TEST(DefaultTable, IsHierarchicalOnSeveralNodes) {
-  const std::string text = "hierarchical_recursive_doubling:0-16384;hierarchical_rabenseifner:16385-max";
-  EXPECT_EQ(AlgorithmTable::Default(kFourNodes).ToText(), text);
-  EXPECT_EQ(AlgorithmTable::Default(kFourNodes, Network::kFatTree).ToText(), text);
-}
-
-TEST(DefaultTable, TakesTheTorusForLargeMessagesOnADragonfly) {
-  EXPECT_EQ(AlgorithmTable::Default(kFourNodes, Network::kDragonfly).ToText(),
-            "hierarchical_recursive_doubling:0-16384;hierarchical_rabenseifner:16385-1048576;"
-            "hierarchical_torus:1048577-max");
+  EXPECT_EQ(AlgorithmTable::Default(kFourNodes).ToText(),
+            "hierarchical_recursive_doubling:0-4095;hierarchical_rabenseifner:4096-262143;"
+            "hierarchical_ring:262144-max");
 }
 
 TEST(DefaultTable, IsFlatWithOneRankOnEachNode) {
-  EXPECT_EQ(AlgorithmTable::Default(kOneRankEach).ToText(), "recursive_doubling:0-16384;rabenseifner:16385-max");
-  EXPECT_EQ(AlgorithmTable::Default({64, 4, false}).ToText(), "recursive_doubling:0-16384;rabenseifner:16385-max");
+  EXPECT_EQ(AlgorithmTable::Default(kOneRankEach).ToText(),
+            "recursive_doubling:0-4095;rabenseifner:4096-262143;ring:262144-max");
+}
+
+TEST(DefaultTable, CountsRanksWhereNodesDoNotShareMemory) {
+  EXPECT_EQ(AlgorithmTable::Default({64, 4, false}).ToText(), AlgorithmTable::Default({64, 64, true}).ToText());
+}
+
+std::string Winner(int nodes, Network network, std::int64_t bytes) {
+  return NameOf(AlgorithmTable::Default({nodes, nodes, true}, network).Select(bytes));
+}
+
+// The winners of docs/allreduce.md, "Simulated".
+TEST(DefaultTable, TakesTheWinnersOnADragonfly) {
+  EXPECT_EQ(Winner(1024, Network::kDragonfly, 1024), "recursive_doubling");
+  EXPECT_EQ(Winner(1024, Network::kDragonfly, 262144), "rabenseifner");
+  EXPECT_EQ(Winner(1024, Network::kDragonfly, 28150000), "torus");
+  EXPECT_EQ(Winner(256, Network::kDragonfly, 2376000), "torus");
+  EXPECT_EQ(Winner(64, Network::kDragonfly, 28150000), "ring");
+}
+
+TEST(DefaultTable, TakesTheWinnersOnAFatTree) {
+  EXPECT_EQ(Winner(1024, Network::kFatTree, 4096), "recursive_doubling");
+  EXPECT_EQ(Winner(1024, Network::kFatTree, 102000000), "rabenseifner");
+  EXPECT_EQ(Winner(64, Network::kFatTree, 2376000), "rabenseifner");
+  EXPECT_EQ(Winner(64, Network::kFatTree, 28150000), "ring");
+}
+
+TEST(DefaultTable, AvoidsPairsOfLargeMessagesWhereNotAllRanksHaveAPartner) {
+  EXPECT_EQ(Winner(96, Network::kFatTree, 1 << 20), "torus");
+  EXPECT_EQ(Winner(96, Network::kFatTree, 28150000), "ring");
+  EXPECT_EQ(Winner(96, Network::kUnknown, 1 << 20), "torus");
+  EXPECT_EQ(Winner(128, Network::kUnknown, 1 << 20), "rabenseifner");
 }
 
 // ----------------------------------------------------------------------------------------------------------- With
