@@ -42,13 +42,31 @@ std::vector<RankPlace> PlacesOfRanks(Communicator& communicator) {
 
 }  // namespace
 
-Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMemoryLimit()), {}} {
+Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
+  try {
+    Enter(config);
+  } catch (const PartedError&) {
+    mpi_.Abandon();  // its end would wait for the ranks that did not come
+    throw;
+  }
+}
+
+void Job::Enter(const char* config) {
   Join();
   JoinWatch();
   RequireSameVersion();
   OnAllRanks(communicator(), [&] { Configure(config); });
   auto& group = all();
   OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
+  RequireSameSettings();
+}
+
+/// With others a rank would take another way than the rest, and wait for messages that nobody sends.
+void Job::RequireSameSettings() {
+  const auto& selection = all().selection();
+  RequireSameCall(fmt::format("settings {} and algorithms {}{}", settings_.shared, selection.table.ToText(),
+                              selection.canonical ? ", canonical" : ""),
+                  {}, communicator());
 }
 
 void Job::Join() {
@@ -94,6 +112,11 @@ void Job::RequireSameVersion() {
 
 void Job::Configure(const char* config) {
   settings_ = ReadSettings(config);
+  if (!SharedMemoryLimit()) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB",
+                                   Variable("SLIPWAY_SHARED_MEMORY_LIMIT")));
+  }
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
@@ -128,7 +151,9 @@ Group& Job::GroupOf(int number) {
 int Job::MakeGroup(std::span<const int> ranks) {
   auto part = communicator().Subgroup(ranks, NewWaiter(false));
   auto group = part != nullptr ? NewGroup(std::move(part)) : nullptr;
-  if (group != nullptr) group->SetSelection(Selection(group->placement()));
+  OnAllRanks(communicator(), [&] {
+    if (group != nullptr) group->SetSelection(Selection(group->placement()));
+  });
   groups_[next_group_] = std::move(group);
   return next_group_++;
 }
@@ -172,7 +197,7 @@ void Job::EndInput() {
   input_start_.reset();
 }
 
-void Job::Leave() {
+std::exception_ptr Job::Leave() {
   OnAllRanks(communicator(), [&] {
     for (const auto& [name, team] : teams_) {
       if (team->InFlight()) {
@@ -182,9 +207,17 @@ void Job::Leave() {
     }
   });
   for (auto& [name, team] : teams_) team->Drain();
-  Report();
+  std::exception_ptr unwritten;
+  try {
+    Report();
+  } catch (const PartedError&) {
+    throw;
+  } catch (const std::exception&) {
+    unwritten = std::current_exception();
+  }
   communicator().Barrier();
   watch_.Finished();
+  return unwritten;
 }
 
 void Job::Report() {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,9 +34,10 @@ class Job {
   /// After an error that leaves ranks in different places: nobody waits for anybody any more.
   void Abandon() { abandoned_ = true; }
   bool abandoned() const { return abandoned_; }
-  /// Ends what is in flight and writes comm.json. Collective.
+  /// Ends what is in flight and writes comm.json. The error when that cannot be written: the job has been left all the
+  /// same. Collective.
   /// Errors: RuntimeError(STATE) on all ranks when a step of a team is begun and not waited for.
-  void Leave();
+  std::exception_ptr Leave();
 
   int rank() { return all().rank(); }
   Group& all() { return *groups_.at(SLIPWAY_ALL); }
@@ -66,8 +68,10 @@ class Job {
   void EndInput();
 
  private:
+  void Enter(const char* config);
   void Join();
   void JoinWatch();
+  void RequireSameSettings();
   void RequireSameVersion();
   void Configure(const char* config);
   SelectionSettings Selection(const Placement& placement) const;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 }
 
 Json ParseConfiguration(const std::string& text) {
-  auto config = text.empty() ? Json::object() : Json::parse(text);
+  auto config = text.empty() ? Json::object() : ParseJson(text, "the configuration is malformed");
   if (!config.is_object()) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "the configuration is not a JSON object");
   return config;
 }
@@ -59,10 +59,19 @@ WatchSettings WatchSettingsFrom(const Json& config, const std::string& attempt_f
 TraceSettings TraceSettingsFrom(const Json& config) {
   const auto section = Section(config, "trace");
   const auto every = section.value("every", Json(0));
-  if (!every.is_number_integer() || every < 0) {
+  if (!every.is_number_integer() || every < 0 || every > std::numeric_limits<int>::max()) {
     Refuse(fmt::format("trace.every is {}, not a number of steps", every.dump()));
   }
   return {.every = every.get<int>(), .chrome = section.value("chrome", false)};
+}
+
+/// True for "canonical". The bits are the same in every run whether that is asked for or not.
+bool CanonicalFrom(const Json& gradients) {
+  const auto deterministic = gradients.value("deterministic", Json(true));
+  if (!deterministic.is_boolean() && deterministic != "canonical") {
+    Refuse(fmt::format("gradients.deterministic is {}, not one of true false canonical", deterministic.dump()));
+  }
+  return deterministic == "canonical";
 }
 
 }  // namespace
@@ -83,22 +92,31 @@ JobSettings ReadSettings(const char* config) try {
   settings.gradients = WithChanges({}, gradients);
   settings.watch = WatchSettingsFrom(json, settings.attempt_folder);
   settings.trace = TraceSettingsFrom(json);
-  settings.canonical = gradients.value("deterministic", Json(true)) == "canonical";
+  settings.canonical = CanonicalFrom(gradients);
   settings.algorithms = gradients.value("algorithms", std::string());
+  settings.shared = fmt::format("{} {}", gradients.dump(), Section(json, "trace").dump());
   return settings;
 } catch (const nlohmann::json::exception& error) {
   throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is malformed: {}", error.what()));
 }
 
-std::int64_t SharedMemoryLimit() {
+Json ParseJson(const std::string& text, const std::string& refusal) try {
+  // Copies and comparisons of values call themselves for what is inside.
+  constexpr int kDeepest = 50;
+  return Json::parse(text, [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "too much lies inside one another");
+    return true;
+  });
+} catch (const std::exception& error) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("{}: {}", refusal, error.what()));
+}
+
+std::optional<std::int64_t> SharedMemoryLimit() {
   constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
   const auto text = Variable("SLIPWAY_SHARED_MEMORY_LIMIT");
   if (text.empty()) return kNoLimit;
   const auto bytes = ParseBytes(text);
-  if (!bytes) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB", text));
-  }
+  if (!bytes) return std::nullopt;
   return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes->count, static_cast<std::uint64_t>(kNoLimit)));
 }
 

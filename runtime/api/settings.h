@@ -1,6 +1,7 @@
 /// What slipway_init reads from its configuration and from the environment.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/checkpoint/checkpoints.h"
@@ -17,6 +18,7 @@ struct JobSettings {
   TraceSettings trace;
   bool canonical = false;
   std::string algorithms;      ///< text of the algorithm table; empty: the defaults
+  std::string shared;          ///< text of what has to be the same on all ranks
   std::string attempt_folder;  ///< where comm.json and trace.json go; empty: nowhere
 };
 
@@ -27,7 +29,11 @@ JobSettings ReadSettings(const char* config);
 /// The environment variable, or "".
 std::string Variable(const char* name);
 
+/// JSON of anybody's. Errors: RuntimeError(ARGUMENT): `refusal`, and why.
+Json ParseJson(const std::string& text, const std::string& refusal);
+
 /// Bytes of shared memory that this process may use: SLIPWAY_SHARED_MEMORY_LIMIT (bytes with a unit; 0: none), or all.
-std::int64_t SharedMemoryLimit();
+/// Nothing when that is no size.
+std::optional<std::int64_t> SharedMemoryLimit();
 
 }  // namespace slipway::runtime

@@ -169,13 +169,15 @@ int slipway_init(const char* config) {
 int slipway_finalize(void) {
   return Guard(__func__, [] {
     auto& current = CurrentJob();
+    std::exception_ptr unwritten;
     if (!current.abandoned()) {
       const Operation operation(current.watch(), Activity::kFinalize);
-      current.Leave();
+      unwritten = current.Leave();
     }
     auto* leaving = std::exchange(job, nullptr);
     // What an abandoned job holds may be in use by a thread that waits, and MPI's end would wait for all ranks.
     if (!leaving->abandoned()) delete leaving;
+    if (unwritten) std::rethrow_exception(unwritten);
   });
 }
 
@@ -266,13 +268,15 @@ int slipway_configure_team(const char* team, const char* settings) {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
     TeamSettings changed;
+    slipway::Json json;
     OnAllRanks(current.communicator(), [&] {
       RequireArgument(team != nullptr && settings != nullptr, "the team or the settings are a null pointer");
-      const auto json = slipway::Json::parse(settings, nullptr, false);
-      RequireArgument(!json.is_discarded(), "the settings are no JSON");
-      changed = WithChanges(current.TeamOf(team).settings(), json);
+      json = ParseJson(settings, "the settings are no JSON");
+      auto& found = current.TeamOf(team);
+      found.RequireUnused();
+      changed = WithChanges(found.settings(), json);
     });
-    RequireSameCall(fmt::format("team '{}' with {}", team, settings), {}, current.communicator());
+    RequireSameCall(fmt::format("team '{}' with {}", team, json.dump()), {}, current.communicator());
     current.TeamOf(team).Configure(changed);
   });
 }
@@ -444,6 +448,8 @@ int slipway_state_load(const char* team, const void* buffer, size_t size) {
       RequireArgument(team != nullptr && buffer != nullptr, "the team or the state is a null pointer");
       current.TeamOf(team).LoadState({static_cast<const char*>(buffer), size});
     });
+    const auto step = current.TeamOf(team).step();
+    RequireSameCall(fmt::format("the state of team '{}' after step {}", team, step), {}, current.communicator());
   });
 }
 

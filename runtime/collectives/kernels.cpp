@@ -39,10 +39,13 @@ struct __attribute__((packed, may_alias)) Float16 {
   operator float() const {
     const std::uint32_t magnitude = bits & 0x7fffu;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-    // Moved into place, the exponent is too small by 112; the product also makes subnormal numbers normal.
-    const float scaled = BitsToFloat(magnitude << 13) * BitsToFloat((254u - 15u) << 23);
+    // Moved into place, the exponent is too small by 112. Subnormal numbers count steps of 2^-24, as 0.5 has them; no
+    // float on the way is subnormal, since a program may have told the processor to take those for zero.
+    const std::uint32_t normal = (magnitude << 13) + (112u << 23);
+    const std::uint32_t small = FloatToBits(BitsToFloat(magnitude | 0x3f000000u) - 0.5f);
     const std::uint32_t special = (magnitude << 13) | 0x7f800000u;  // infinity and NaN
-    return BitsToFloat((magnitude >= 0x7c00u ? special : FloatToBits(scaled)) | sign);
+    const std::uint32_t finite = magnitude < 0x400u ? small : normal;
+    return BitsToFloat((magnitude >= 0x7c00u ? special : finite) | sign);
   }
   static Float16 Round(float value) {
     const std::uint32_t bits = FloatToBits(value);
@@ -330,13 +333,13 @@ double SquaresAs(const void* data, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     for (int lane = 0; lane < 8; ++lane) {
-      const auto value = static_cast<double>(static_cast<WideOf<Number>>(values[i + lane]));
+      const auto value = static_cast<double>(values[i + lane]);
       sums[lane] += value * value;
     }
   }
   double total = 0;
   for (; i < count; ++i) {
-    const auto value = static_cast<double>(static_cast<WideOf<Number>>(values[i]));
+    const auto value = static_cast<double>(values[i]);
     total += value * value;
   }
   for (const double sum : sums) total += sum;

@@ -68,6 +68,7 @@ class SharedOperation {
 
   void CopyFromLeader() {
     for (std::size_t i = 0; channel_.rank() != 0 && i < message_.pieces.size(); ++i) {
+      if (message_.pieces[i].count == 0) continue;
       std::memcpy(message_.pieces[i].data, view_.Of(i)[0], Bytes(message_.pieces[i].count, element_));
     }
     channel_.Meet({});

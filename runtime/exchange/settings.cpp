@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
 
 #include "runtime/status.h"
 
@@ -17,10 +19,13 @@ namespace {
                      fmt::format("the configuration is wrong: {} is {}, not {}", name, value.dump(), expected));
 }
 
-std::int64_t IntegerFrom(const std::string& name, const Json& value, std::int64_t least) {
-  if (!value.is_number_integer() || value.get<std::int64_t>() < least ||
-      value.get<std::int64_t>() > std::numeric_limits<int>::max()) {
-    Refuse(name, value, least > 0 ? "a number from 1" : "a number from 0");
+/// Each step on its way takes as much memory as the gradients.
+constexpr int kMostLag = 1000;
+
+std::int64_t IntegerFrom(const std::string& name, const Json& value, std::int64_t least,
+                         std::int64_t most = std::numeric_limits<int>::max()) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most) {
+    Refuse(name, value, fmt::format("a number from {} to {}", least, most).c_str());
   }
   return value.get<std::int64_t>();
 }
@@ -29,9 +34,10 @@ std::int64_t IntegerFrom(const std::string& name, const Json& value, std::int64_
 StepShare ShareFrom(const std::string& name, const Json& value) {
   if (!value.is_string()) return {.steps = IntegerFrom(name, value, 0), .share = std::nullopt};
   const auto text = value.get<std::string>();
-  char* end = nullptr;
-  const double percent = std::strtod(text.c_str(), &end);
-  if (text.empty() || std::string(end) != "%" || !(percent >= 0 && percent <= 100)) {
+  double percent = -1;
+  // Not strtod: the program's locale may have another decimal point.
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (code != std::errc() || std::string_view(end) != "%" || !(percent >= 0 && percent <= 100)) {
     Refuse(name, value, "a number of steps or a share like \"10%\"");
   }
   return {.steps = 0, .share = percent / 100};
@@ -62,7 +68,7 @@ double NormFrom(const std::string& name, const Json& value) {
 
 void Apply(TeamSettings& settings, const std::string& name, const Json& value, bool& delayed) {
   if (name == "mode") delayed = OneOf<bool>(name, value, {{"sync", false}, {"delayed", true}});
-  if (name == "lag") settings.lag = static_cast<int>(IntegerFrom(name, value, 1));
+  if (name == "lag") settings.lag = static_cast<int>(IntegerFrom(name, value, 1, kMostLag));
   if (name == "sync_first") settings.sync_first = ShareFrom(name, value);
   if (name == "sync_last") settings.sync_last = ShareFrom(name, value);
   if (name == "accumulate") settings.accumulate = static_cast<int>(IntegerFrom(name, value, 1));

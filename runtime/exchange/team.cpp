@@ -51,8 +51,14 @@ void Team::StopThread() {
   stop_ = false;
 }
 
+void Team::RequireUnused() const {
+  const std::lock_guard lock(mutex_);
+  if (pass_ > 0 || step_ > 0 || submitted_count_ > 0) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("the team '{}' has made steps already", parts_.name));
+  }
+}
+
 void Team::Configure(const TeamSettings& settings) {
-  if (pass_ > 0 || InFlight()) throw RuntimeError(SLIPWAY_ERROR_STATE, "the team has made steps already");
   const auto schedule = ScheduleOf(settings);
   StopThread();
   parts_.settings = settings;
@@ -95,7 +101,7 @@ bool Team::Delayed(std::int64_t step) const {
 
 bool Team::InFlight() const {
   const std::lock_guard lock(mutex_);
-  return submitted_count_ > 0;
+  return submitted_count_ > 0 && !failure_;
 }
 
 // Steps, from the program's side.
@@ -106,7 +112,7 @@ void Team::StartStep() {
   ready_ = 0;
   first_bad_ = parts_.tensors.size();
   // With a slot for each step that may be pending, step modulo slots is free.
-  current_ = {step_, Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt, 0};
+  current_ = {.number = step_, .slot = Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt};
   if (!buckets_.empty()) queue_.push_back(current_);
 }
 
@@ -162,7 +168,9 @@ void Team::Wait() {
     TakeOver(lock, current_.slot ? step_ - parts_.settings.lag : step_);
     lock.unlock();  // the thread goes on with what is delayed
     const auto refused = ErrorOf([&] { RequireFinite(); });
-    if (!refused) Deliver();
+    if (refused && current_.slot) pending_.back().refused = true;
+    // What was delayed before is delivered in any case: its time is now.
+    if (!refused || current_.slot) Deliver();
     EndPass(true);
     if (refused) std::rethrow_exception(refused);
     TraceStep(start);
@@ -246,7 +254,7 @@ void Team::Run() {
 
 void Team::Drain() {
   std::unique_lock lock(mutex_);
-  TakeOver(lock, step_ - 1);
+  if (!failure_) TakeOver(lock, step_ - 1);
 }
 
 // Results.
@@ -274,20 +282,25 @@ void Team::Deliver() {
 }
 
 void Team::DeliverDelayed() {
-  if (pending_.front().number > step_ - parts_.settings.lag) {
+  const auto step = pending_.front();
+  const bool due = step.number <= step_ - parts_.settings.lag;
+  if (due) pending_.pop_front();
+  if (!due || step.refused) {
     delivered_ = false;
     return Zero();
   }
-  for (auto& bucket : buckets_) bucket.CopyOut(*pending_.front().slot, false);
-  pending_.pop_front();
+  for (auto& bucket : buckets_) bucket.CopyOut(*step.slot, false);
 }
 
 /// After the last delayed step: what is still on its way is applied with the first synchronous one, so that every
 /// gradient counts once.
 void Team::AddPending() {
   while (!pending_.empty()) {
-    for (auto& bucket : buckets_) bucket.CopyOut(*pending_.front().slot, true);
+    const auto step = pending_.front();
     pending_.pop_front();
+    for (auto& bucket : buckets_) {
+      if (!step.refused) bucket.CopyOut(*step.slot, true);
+    }
   }
 }
 
@@ -327,6 +340,8 @@ double Team::GlobalNorm() {
 
 namespace {
 
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
+
 struct StateHeader {
   std::uint64_t magic = 0x31657461747377u;  // "wstate1"
   std::int64_t step = 0;
@@ -338,11 +353,13 @@ struct StateHeader {
 
 std::vector<char> Team::SaveState() {
   Drain();
+  if (failure_) std::rethrow_exception(failure_);
   StateHeader header{.step = step_, .pending = static_cast<std::int64_t>(pending_.size())};
   std::vector<char> state(sizeof header);
   for (const auto& step : pending_) {
     for (auto& bucket : buckets_) {
       const auto bytes = bucket.SlotBytes(*step.slot);
+      if (step.refused) std::fill(bytes.begin(), bytes.end(), '\0');  // adds nothing
       state.insert(state.end(), bytes.begin(), bytes.end());
     }
   }
@@ -360,14 +377,15 @@ void Team::LoadState(std::span<const char> state) {
     for (auto& bucket : buckets_) bytes += static_cast<std::int64_t>(bucket.SlotBytes(0).size());
   }
   const bool fits = state.size() >= sizeof header && header.magic == expected && header.step >= 0 &&
-                    header.pending >= 0 && header.pending <= parts_.settings.lag &&
+                    header.step <= kMostSteps && header.pending >= 0 &&
+                    header.pending <= std::min<std::int64_t>(header.step, parts_.settings.lag) &&
                     (header.pending == 0 || header.bytes == bytes) &&
                     state.size() == sizeof header + static_cast<std::size_t>(header.pending * bytes);
   if (!fits) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("this is no state of team '{}' with these tensors and settings", parts_.name));
   }
-  if (pass_ > 0 || InFlight()) throw RuntimeError(SLIPWAY_ERROR_STATE, "the team has made steps already");
+  RequireUnused();
   step_ = header.step;
   const char* from = state.data() + sizeof header;
   for (auto number = step_ - header.pending; number < step_; ++number) {
@@ -377,7 +395,7 @@ void Team::LoadState(std::span<const char> state) {
       std::memcpy(room.data(), from, room.size());
       from += room.size();
     }
-    pending_.push_back({number, slot, buckets_.size()});
+    pending_.push_back({.number = number, .slot = slot, .done = buckets_.size()});
   }
 }
 

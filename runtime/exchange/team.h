@@ -39,21 +39,24 @@ class Team {
   /// Waits for the bucket that is being exchanged; drops the rest.
   ~Team();
 
-  /// Before the first step. Collective.
+  /// Errors: RuntimeError(STATE) when steps were made, begun or loaded.
+  void RequireUnused() const;
+  /// Of a team that is unused on every rank. Collective.
   void Configure(const TeamSettings& settings);
   const TeamSettings& settings() const { return parts_.settings; }
 
   /// Tensor `index` may be exchanged. Any thread. Errors: RuntimeError: ARGUMENT; STATE when it was submitted already.
   void Submit(int index);
-  /// Submits what was not and completes the step. Collective. Errors: NOT_FINITE, and those of the group; then the team
-  /// cannot be used again.
+  /// Submits what was not and completes the step. Collective. Errors: NOT_FINITE: the step's gradients are dropped;
+  /// those of the group: the team cannot be used again.
   void Wait();
 
+  std::int64_t step() const { return step_; }  ///< exchanges begun; for the program's thread
   bool delivered() const { return delivered_; }
   double norm() const { return norm_; }
-  /// True between the first Submit() of a step and its Wait().
+  /// True between the first Submit() of a step and its Wait(), unless an exchange has failed.
   bool InFlight() const;
-  /// Waits for the exchanges of delayed gradients. Collective.
+  /// Waits for the exchanges of delayed gradients; after a failure there are none. Collective.
   void Drain();
 
   /// Step count and delayed gradients, after Drain(). The same bits on every rank.
@@ -68,6 +71,7 @@ class Team {
     std::int64_t number = 0;
     std::optional<int> slot;  ///< delayed; else the tensors themselves
     std::size_t done = 0;     ///< buckets exchanged
+    bool refused = false;     ///< not finite: never delivered
   };
 
   /// Synchronous steps at both ends of a delayed exchange.

@@ -62,7 +62,7 @@ std::string FirstDifference(std::string_view ours, std::string_view reference) {
   for (int line = 0;; ++line) {
     const auto our_line = TakeLine(ours);
     const auto reference_line = TakeLine(reference);
-    if (our_line == reference_line) continue;
+    if (our_line == reference_line && !(ours.empty() && reference.empty())) continue;
     if (line == 0) return fmt::format("called for {}, but for {} on rank 0", our_line, reference_line);
     const auto shown = [](std::string_view text) {
       return text.empty() ? std::string("missing") : fmt::format("'{}'", text);

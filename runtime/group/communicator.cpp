@@ -1,16 +1,18 @@
 #include "runtime/group/communicator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
+#include "runtime/collectives/scratch.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
 namespace {
 
-/// MPI counts are ints.
-constexpr std::size_t kLargestCount = std::size_t{1} << 30;
+/// MPI counts are ints; and this much memory is used meanwhile.
+constexpr std::size_t kLargestPiece = std::size_t{1} << 26;
 
 }  // namespace
 
@@ -102,14 +104,21 @@ void Communicator::Barrier() {
   CompleteWithAll(request);
 }
 
+// A collective of MPI cannot be cancelled. So it works on memory that is given up when a wait for others fails: what
+// comes too late must not be written to where the caller has something else by then.
+
 void Communicator::Broadcast(void* data, std::size_t bytes, int root) {
   if (alone()) return;
   auto* at = static_cast<char*>(data);
   while (bytes > 0) {
-    const auto piece = std::min(bytes, kLargestCount);
+    const auto piece = std::min(bytes, kLargestPiece);
+    Scratch travelling(piece);
+    if (rank_ == root) std::memcpy(travelling.data(), at, piece);
     MPI_Request request = MPI_REQUEST_NULL;
-    CheckMpi(MPI_Ibcast(at, static_cast<int>(piece), MPI_BYTE, root, communicator_, &request), "MPI_Ibcast");
+    CheckMpi(MPI_Ibcast(travelling.data(), static_cast<int>(piece), MPI_BYTE, root, communicator_, &request),
+             "MPI_Ibcast");
     CompleteWithAll(request);
+    if (rank_ != root) std::memcpy(at, travelling.data(), piece);
     at += piece;
     bytes -= piece;
   }
@@ -125,24 +134,29 @@ std::string Communicator::BroadcastText(const std::string& text, int root) {
 }
 
 std::vector<char> Communicator::Allgather(const void* data, std::size_t bytes) {
-  std::vector<char> all(bytes * static_cast<std::size_t>(size_));
-  if (alone()) {
-    std::copy_n(static_cast<const char*>(data), bytes, all.data());
-    return all;
-  }
+  const auto total = bytes * static_cast<std::size_t>(size_);
+  const auto* own = static_cast<const char*>(data);
+  if (alone()) return {own, own + bytes};
+  Scratch travelling(bytes + total);
+  char* all = travelling.data() + bytes;
+  std::memcpy(travelling.data(), data, bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   const auto count = static_cast<int>(bytes);
-  CheckMpi(MPI_Iallgather(data, count, MPI_BYTE, all.data(), count, MPI_BYTE, communicator_, &request),
+  CheckMpi(MPI_Iallgather(travelling.data(), count, MPI_BYTE, all, count, MPI_BYTE, communicator_, &request),
            "MPI_Iallgather");
   CompleteWithAll(request);
-  return all;
+  return {all, all + total};
 }
 
 std::uint64_t Communicator::Max(std::uint64_t value) {
   if (alone()) return value;
+  Scratch travelling(sizeof value);
+  std::memcpy(travelling.data(), &value, sizeof value);
   MPI_Request request = MPI_REQUEST_NULL;
-  CheckMpi(MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, communicator_, &request), "MPI_Iallreduce");
+  CheckMpi(MPI_Iallreduce(MPI_IN_PLACE, travelling.data(), 1, MPI_UINT64_T, MPI_MAX, communicator_, &request),
+           "MPI_Iallreduce");
   CompleteWithAll(request);
+  std::memcpy(&value, travelling.data(), sizeof value);
   return value;
 }
 

@@ -13,6 +13,9 @@ class MpiLibrary {
   /// Ends MPI if the constructor started it.
   ~MpiLibrary();
 
+  /// Leaves MPI as it is, to the end of the process.
+  void Abandon() { started_here_ = false; }
+
   bool in_use() const { return in_use_; }
   /// MPI_THREAD_*: what MPI gives, which may be less than MPI_THREAD_MULTIPLE.
   int thread_level() const { return thread_level_; }

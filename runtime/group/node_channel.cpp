@@ -54,8 +54,9 @@ std::size_t NodeChannel::BytesFor(const Topology& topology) {
 
 std::unique_ptr<NodeChannel> NodeChannel::Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
                                                  PeerMemory& peers) {
+  if (communicator.Min(pool.enabled() ? 1 : 0) == 0) return nullptr;
   PointToPoint node(communicator, topology.local);
-  auto memory = pool.enabled() ? ShareWithinNode(node, BytesFor(topology)) : SharedMemory();
+  auto memory = ShareWithinNode(node, BytesFor(topology));
   if (communicator.Min(memory.data() != nullptr ? 1 : 0) == 0) return nullptr;
   return std::unique_ptr<NodeChannel>(new NodeChannel(communicator, topology, pool, peers, std::move(memory)));
 }

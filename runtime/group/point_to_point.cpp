@@ -12,6 +12,8 @@ namespace {
 
 /// MPI counts are ints.
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
+/// Looks, each after the receive was tested again, until a message of another kind is believed.
+constexpr int kLooksAtOthers = 3;
 
 /// MPI promises tags up to 32767. A tag tells the size of a message and what it is for, so that a message meets a
 /// receive of the same kind only: MPI has been seen to write past the end of a receive that is too short.
@@ -52,7 +54,8 @@ std::size_t PointToPoint::Start(Transfer transfer, char* data) {
 }
 
 std::size_t PointToPoint::StartReceive(int from, void* in, std::size_t bytes) {
-  return Start({.partner = from, .bytes = bytes, .receives = true, .requests = {}}, static_cast<char*>(in));
+  return Start({.partner = from, .bytes = bytes, .receives = true, .requests = {}, .others = 0},
+               static_cast<char*>(in));
 }
 
 std::size_t PointToPoint::StartSend(int to, const void* out, std::size_t bytes) {
@@ -60,7 +63,7 @@ std::size_t PointToPoint::StartSend(int to, const void* out, std::size_t bytes) 
     ++counters_.messages_sent;
     counters_.bytes_sent += static_cast<std::int64_t>(bytes);
   }
-  return Start({.partner = to, .bytes = bytes, .receives = false, .requests = {}},
+  return Start({.partner = to, .bytes = bytes, .receives = false, .requests = {}, .others = 0},
                const_cast<char*>(static_cast<const char*>(out)));  // MPI reads it
 }
 
@@ -70,7 +73,7 @@ void PointToPoint::Finish(std::size_t started) {
   const int partner = members_[static_cast<std::size_t>(transfer.partner)];
   try {
     communicator_.Complete(transfer.requests, [&] {
-      if (transfer.receives) RefuseOtherMessage(partner, transfer.bytes);
+      if (transfer.receives) RefuseOtherMessage(transfer, partner);
       return std::vector<int>{partner};
     });
   } catch (...) {
@@ -80,19 +83,20 @@ void PointToPoint::Finish(std::size_t started) {
   transfer.requests.clear();
 }
 
-/// While a receive waits: a message of its partner that it did not take is of another kind.
-void PointToPoint::RefuseOtherMessage(int partner, std::size_t expected) {
+/// While a receive waits: a message of its partner that it did not take is of another kind. But not at the first look:
+/// the right message and the one after it may both have come since the receive was tested.
+void PointToPoint::RefuseOtherMessage(Transfer& transfer, int partner) {
   int found = 0;
   MPI_Status status;
   CheckMpi(MPI_Iprobe(partner, MPI_ANY_TAG, communicator_.handle(), &found, &status), "MPI_Iprobe");
-  if (found == 0) return;
+  if (found == 0 || ++transfer.others < kLooksAtOthers) return;
   int bytes = 0;
   MPI_Get_count(&status, MPI_BYTE, &bytes);
   throw PartedError(
       SLIPWAY_ERROR_MISMATCH,
       fmt::format("rank {} sent a message of {} bytes where one of {} was expected: it calls with another "
                   "size, dtype or operation, or in another order",
-                  communicator_.job_ranks()[static_cast<std::size_t>(partner)], bytes, expected));
+                  communicator_.job_ranks()[static_cast<std::size_t>(partner)], bytes, transfer.bytes));
 }
 
 /// The memory that messages were to go to may be given back by whoever catches the error.

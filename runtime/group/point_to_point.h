@@ -58,10 +58,11 @@ class PointToPoint {
     std::size_t bytes = 0;
     bool receives = false;
     std::vector<MPI_Request> requests;
+    int others = 0;  ///< looks that found a message which the receive did not take
   };
   std::size_t Start(Transfer transfer, char* data);
   void CancelReceives();
-  void RefuseOtherMessage(int partner, std::size_t expected);
+  void RefuseOtherMessage(Transfer& transfer, int partner);
 
   std::vector<Transfer> transfers_;
   std::uint32_t signature_ = 0;

@@ -50,19 +50,28 @@ int CoresOfNode() {
 
 Topology FindTopology(Communicator& communicator, Nodes kind) {
   if (communicator.alone()) return {.local = {0}, .leaders = {0}};
-  const auto nodes = AllgatherValues(communicator, NodeOf(communicator, kind));
+  struct Entry {
+    int node;
+    int cores;
+  };
+  const auto entries = AllgatherValues(communicator, Entry{NodeOf(communicator, kind), CoresOfNode()});
   Topology topology;
+  std::vector<int> nodes;
+  for (const auto& entry : entries) nodes.push_back(entry.node);
   const int own = nodes[static_cast<std::size_t>(communicator.rank())];
+  int cores = CoresOfNode();
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const int node = nodes[static_cast<std::size_t>(rank)];
     if (node == rank) topology.leaders.push_back(rank);
     if (rank == communicator.rank()) topology.local_rank = topology.local_size();
-    if (node == own) topology.local.push_back(rank);
+    if (node != own) continue;
+    topology.local.push_back(rank);
+    cores = std::min(cores, entries[static_cast<std::size_t>(rank)].cores);
   }
   topology.uniform = std::all_of(topology.leaders.begin(), topology.leaders.end(), [&](int leader) {
     return std::count(nodes.begin(), nodes.end(), leader) == topology.local_size();
   });
-  topology.crowded = topology.local_size() > CoresOfNode();
+  topology.crowded = topology.local_size() > cores;
   return topology;
 }
 

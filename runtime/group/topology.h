@@ -11,7 +11,7 @@ struct Topology {
   std::vector<int> local;    ///< ranks of this node, ascending; the first is the node's leader
   std::vector<int> leaders;  ///< one rank of each node, ascending
   int local_rank = 0;        ///< this rank's place in `local`
-  bool crowded = false;      ///< more ranks on this node than cores that they may use
+  bool crowded = false;      ///< more ranks on this node than cores that any of them may use; the same on all of them
   bool uniform = true;       ///< as many ranks on every node
 
   int local_size() const { return static_cast<int>(local.size()); }

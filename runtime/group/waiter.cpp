@@ -40,6 +40,8 @@ void Bell::Ring() {
 
 void Bell::Sleep(const std::function<bool()>& ready, microseconds most) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  // With the fence of Ring(): either the change is seen here, or this sleeper there.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   const auto before = rung_.load(std::memory_order_seq_cst);
   if (!ready()) {
     const timespec time{most.count() / 1'000'000, most.count() % 1'000'000 * 1000};

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -28,10 +29,22 @@ SharedMemory SharedMemory::Create(std::size_t bytes) {
   made.size_ = bytes;
   made.descriptor_ = UniqueFd(::memfd_create("slipway", MFD_CLOEXEC));
   if (!made.descriptor_) Fail(errno, "memfd_create");
-  const int code = ::posix_fallocate(made.descriptor_.get(), 0, static_cast<off_t>(bytes));
-  if (code != 0) Fail(code, "posix_fallocate of shared memory");
+  made.Promise();
   made.Map();
   return made;
+}
+
+/// In steps, and again: any signal to this process, a profiler's too, ends a step and undoes it.
+void SharedMemory::Promise() const {
+  constexpr std::size_t kStep = std::size_t{32} << 20;
+  for (std::size_t done = 0; done < size_; done += kStep) {
+    int code = EINTR;
+    for (int tries = 0; code == EINTR && tries < 1000; ++tries) {
+      code = ::posix_fallocate(descriptor_.get(), static_cast<off_t>(done),
+                               static_cast<off_t>(std::min(kStep, size_ - done)));
+    }
+    if (code != 0) Fail(code, "posix_fallocate of shared memory");
+  }
 }
 
 SharedMemory SharedMemory::Open(const SharedMemoryAddress& address) {

@@ -39,6 +39,7 @@ class SharedMemory {
   SharedMemoryAddress address() const;
 
  private:
+  void Promise() const;
   void Map();
 
   UniqueFd descriptor_;

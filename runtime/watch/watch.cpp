@@ -7,14 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/unique_handle.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -22,12 +24,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The letter in /proc/PID/stat: R, S, D, T, Z, ...; 0 when there is no such process.
+/// Checks come much more often. When one comes later, this process was stopped, perhaps with the whole job, or found no
+/// processor; what the others did in that time cannot be held against them.
+constexpr std::chrono::seconds kLongestGap{1};
+
+constexpr char kNoProcess = 'X';
+constexpr char kNotTold = '?';
+
+/// The letter in /proc/PID/stat: R, S, D, T, Z, ... A process that cannot be looked at, for want of file descriptors
+/// perhaps, is not dead.
 char KernelState(std::int64_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const auto end_of_name = text.rfind(')');
-  return end_of_name == std::string::npos || end_of_name + 2 >= text.size() ? '\0' : text[end_of_name + 2];
+  const UniqueFd file(::open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno == ENOENT ? kNoProcess : kNotTold;
+  std::array<char, 512> text{};
+  const auto size = ::read(file.get(), text.data(), text.size());
+  if (size < 0) return errno == ESRCH ? kNoProcess : kNotTold;
+  const std::string_view line(text.data(), static_cast<std::size_t>(size));
+  const auto end_of_name = line.rfind(')');
+  return end_of_name == std::string_view::npos || end_of_name + 2 >= line.size() ? kNotTold : line[end_of_name + 2];
 }
 
 std::string Plural(std::size_t count) { return count == 1 ? "has" : "have"; }
@@ -72,23 +86,18 @@ Watch::Operation::~Operation() {
   line_.current.store(outer_, std::memory_order_relaxed);
 }
 
-Watch::Patience::Patience(Watch& watch)
-    : watch_(watch), start_(Clock::now()), next_look_(start_ + std::chrono::milliseconds(200)) {}
-
 void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   const auto now = Clock::now();
-  if (now < next_look_) return;
-  next_look_ = now + std::chrono::milliseconds(100);
+  waited_ += std::min<Clock::duration>(now - std::exchange(last_check_, now), kLongestGap);
+  if (waited_ < next_look_) return;
+  next_look_ = waited_ + std::chrono::milliseconds(100);
   const auto ranks = missing();
-  std::vector<int> dead;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(dead), [&](int rank) {
-    const auto state = watch_.StateOf(rank);
-    return (state == State::kDead || state == State::kFinished) && !watch_.GaveUp(rank);
-  });
+  std::vector<int> lost;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost), [&](int rank) { return watch_.IsLost(rank); });
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
-  if (!dead.empty() && dead == dead_) watch_.GiveUp("dead", dead, now - start_);
-  dead_ = dead;
-  if (now - start_ >= watch_.settings_.stall_after) watch_.GiveUp("stalled", watch_.Culprits(ranks), now - start_);
+  if (!lost.empty() && lost == lost_) watch_.GiveUp(watch_.Culprits(lost), waited_);
+  lost_ = lost;
+  if (waited_ >= watch_.settings_.stall_after) watch_.GiveUp(watch_.Culprits(ranks), waited_);
 }
 
 const BoardLine* Watch::LineOf(int rank) const {
@@ -102,36 +111,40 @@ bool Watch::GaveUp(int rank) const {
   return line != nullptr && line->gave_up != 0;
 }
 
+/// Nothing will come of it any more. Not so of one that has left with slipway_finalize: all were there with it, and it
+/// has done its part.
+bool Watch::IsLost(int rank) const { return GaveUp(rank) || StateOf(rank) == State::kDead; }
+
 Watch::State Watch::StateOf(int rank) const {
   const auto* line = LineOf(rank);
   if (line == nullptr) return State::kUnknown;
   if (line->finished != 0) return State::kFinished;
   switch (KernelState(line->process)) {
-    case '\0':
     case 'Z':
-    case 'X': return State::kDead;
+    case kNoProcess: return State::kDead;
     case 'T':
     case 't': return State::kStopped;
     default: return State::kRunning;
   }
 }
 
-/// Those we wait for may be waiting themselves. Then it is one that is stopped, or in no operation, that holds all up.
+/// Those we wait for may be waiting themselves. Then it is one that is dead, stopped, or in no operation, that holds
+/// all up.
 std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
   const auto waits = [&](int rank) {
     const auto* line = LineOf(rank);
     return GaveUp(rank) || (line != nullptr && line->current != 0 && StateOf(rank) == State::kRunning);
   };
-  if (!std::all_of(missing.begin(), missing.end(), waits)) {
-    std::vector<int> idle;
-    std::copy_if(missing.begin(), missing.end(), std::back_inserter(idle), [&](int rank) { return !waits(rank); });
-    return idle;
+  auto suspects = missing;
+  if (std::all_of(missing.begin(), missing.end(), waits)) {
+    for (const auto* line = lines_; line != lines_ + count_; ++line) {
+      if (line->rank >= 0 && line->rank != rank_) suspects.push_back(line->rank);
+    }
   }
-  std::vector<int> others;
-  for (const auto* line = lines_; line != lines_ + count_; ++line) {
-    if (line->rank != rank_ && !waits(line->rank)) others.push_back(line->rank);
-  }
-  return others.empty() ? missing : others;
+  const auto dead = [&](int rank) { return StateOf(rank) == State::kDead && !GaveUp(rank); };
+  const bool known = std::any_of(suspects.begin(), suspects.end(), dead);
+  std::erase_if(suspects, [&](int rank) { return known ? !dead(rank) : waits(rank); });
+  return suspects.empty() ? missing : suspects;
 }
 
 std::string Watch::Describe(int rank) const {
@@ -141,6 +154,7 @@ std::string Watch::Describe(int rank) const {
                   known ? places_[static_cast<std::size_t>(rank)].process : 0);
   const auto* line = LineOf(rank);
   if (line == nullptr) return text + " on another node";
+  if (GaveUp(rank)) return text + " has given up waiting for another rank";
   switch (StateOf(rank)) {
     case State::kDead: text += " is dead"; break;
     case State::kStopped: text += " is stopped (SIGSTOP)"; break;
@@ -154,14 +168,19 @@ std::string Watch::Describe(int rank) const {
                     : fmt::format(", last completed {} at step {}", runtime::Describe(*line, last), line->step.load()));
 }
 
-void Watch::GiveUp(std::string_view kind, const std::vector<int>& culprits, std::chrono::duration<double> waited) {
+void Watch::GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited) {
+  const auto dead = [&](int rank) { return StateOf(rank) == State::kDead && !GaveUp(rank); };
+  const bool any_dead = std::any_of(culprits.begin(), culprits.end(), dead);
+  // Between two calls it is a team's thread that waits.
+  const auto activity = own_->current != 0 ? own_->current.load() : static_cast<std::uint32_t>(Activity::kGradients);
   std::vector<std::string> texts;
   for (const int rank : culprits) texts.push_back(Describe(rank));
   const auto message =
       fmt::format("{} {} not come to {}, after {:.1f} s: {}",
                   culprits.size() == 1 ? "a rank" : fmt::format("{} ranks", culprits.size()), Plural(culprits.size()),
-                  runtime::Describe(*own_, own_->current), waited.count(), fmt::join(texts, "; "));
-  Report(kind, message, culprits);
+                  runtime::Describe(*own_, activity), waited.count(), fmt::join(texts, "; "));
+  own_->gave_up = 1;  // before others can see that this process is gone
+  Report(any_dead ? "dead" : "stalled", message, culprits);
   throw PartedError(SLIPWAY_ERROR_STALLED, message);
 }
 
@@ -190,7 +209,8 @@ void Watch::Report(std::string_view kind, const std::string& message, const std:
   }
   // The first rank to link its file to the name has the word.
   const auto own = settings_.report.string() + "." + std::to_string(rank_);
-  WriteFile(own, report.dump(2) + "\n");
+  // Names of hosts and teams may be any bytes.
+  WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   ::link(own.c_str(), settings_.report.c_str());
   ::unlink(own.c_str());
 } catch (...) {

@@ -64,15 +64,16 @@ class Watch {
   /// One wait that has become long.
   class Patience {
    public:
-    explicit Patience(Watch& watch);
+    explicit Patience(Watch& watch) : watch_(watch) {}
     /// `missing`: ranks of the job. Errors: RuntimeError(STALLED).
     void Check(const std::function<std::vector<int>()>& missing);
 
    private:
     Watch& watch_;
-    std::chrono::steady_clock::time_point start_;
-    std::chrono::steady_clock::time_point next_look_;
-    std::vector<int> dead_;  ///< seen at the last look
+    std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
+    std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);
+    std::vector<int> lost_;  ///< seen at the last look
   };
   Patience StartWaiting() { return Patience(*this); }
 
@@ -88,10 +89,10 @@ class Watch {
   const BoardLine* LineOf(int rank) const;
   State StateOf(int rank) const;
   bool GaveUp(int rank) const;
+  bool IsLost(int rank) const;
   std::vector<int> Culprits(const std::vector<int>& missing) const;
   std::string Describe(int rank) const;
-  [[noreturn]] void GiveUp(std::string_view kind, const std::vector<int>& culprits,
-                           std::chrono::duration<double> waited);
+  [[noreturn]] void GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited);
 
   WatchSettings settings_;
   int rank_ = 0;

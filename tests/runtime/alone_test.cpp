@@ -118,6 +118,23 @@ TEST_F(Outside, AMetricsFileThatCannotBeOpenedIsNamed) {
   ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_IO, "/nonexistent/metrics.jsonl");
 }
 
+/// Training is over: the job ends, and says what it could not write.
+TEST_F(Outside, AReportThatCannotBeWrittenDoesNotKeepTheProgramInTheJob) {
+  {
+    test::TempDirectory folder;
+    ::setenv("SLIPWAY_METRICS", (folder.path() / "metrics.jsonl").c_str(), 1);
+    ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  }
+  float value = 1;
+  const slipway_tensor tensor{"x", SLIPWAY_FLOAT32, 0, nullptr, &value};
+  ASSERT_EQ(slipway_register("team", &tensor, 1, 0), SLIPWAY_OK);
+  ExpectError(slipway_finalize(), SLIPWAY_ERROR_IO, "comm.json");
+  EXPECT_EQ(slipway_rank(), -1);
+  ::unsetenv("SLIPWAY_METRICS");
+  EXPECT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+}
+
 TEST_F(Outside, TheHeaderIsC) { EXPECT_EQ(CallFromC(), 0); }
 
 TEST_F(Alone, InitTwiceIsRefused) { ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_STATE, "called twice"); }

@@ -69,6 +69,15 @@ TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
   EXPECT_TRUE(Finalized());  // so that mpirun sees an orderly end
 }
 
+TEST(Life, SettingsThatDifferBetweenRanksAreRefusedOnAll) {
+  const bool other = test::RankOfLauncher() == 1;
+  EXPECT_EQ(slipway_init(other ? R"({"gradients": {"lag": 2}})" : R"({"gradients": {"lag": 3}})"),
+            SLIPWAY_ERROR_MISMATCH);
+  EXPECT_EQ(std::string(slipway_error_message()).find(R"(slipway_init: rank 1: called for settings {"lag":2})"), 0u)
+      << slipway_error_message();
+  EXPECT_TRUE(Finalized());
+}
+
 TEST(Life, OfAForkedChildIsOutsideOfTheJob) {
   ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
   const pid_t child = ::fork();

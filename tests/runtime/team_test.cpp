@@ -289,6 +289,88 @@ TEST(FiniteCheck, NamesTensorAndRank) {
   Unregister("finite");
 }
 
+/// The step with the NaN is dropped; those before and after it come in their time, also over a restart.
+TEST(FiniteCheck, DropsOneDelayedStepAlone) {
+  for (const int bad : {0, 3}) {
+    for (const bool restarted : {false, true}) {
+      Model model({1000, 77});
+      const char* settings = R"({"check_finite": true, "mode": "delayed", "lag": 2, "bucket_bytes": 512})";
+      ASSERT_EQ(model.Register("dropped", 0, settings), SLIPWAY_OK) << slipway_error_message();
+      for (int step = 0; step < 8; ++step) {
+        model.Fill(step);
+        if (step == bad && Rank() == 0) model.data(0)[5] = std::numeric_limits<float>::infinity();
+        EXPECT_EQ(slipway_gradients("dropped"), step == bad ? SLIPWAY_ERROR_NOT_FINITE : SLIPWAY_OK);
+        const bool due = step >= 2 && step - 2 != bad;
+        EXPECT_EQ(model.WrongOnes(due ? std::vector<std::int64_t>{step - 2} : std::vector<std::int64_t>{}), 0)
+            << "step " << step << ", bad " << bad;
+        if (step != bad + 1 || !restarted) continue;
+        std::size_t size = 0;
+        ASSERT_EQ(slipway_state_save("dropped", nullptr, &size), SLIPWAY_OK);
+        std::vector<char> state(size);
+        ASSERT_EQ(slipway_state_save("dropped", state.data(), &size), SLIPWAY_OK);
+        Unregister("dropped");
+        ASSERT_EQ(model.Register("dropped", 0, settings), SLIPWAY_OK);
+        ASSERT_EQ(slipway_state_load("dropped", state.data(), size), SLIPWAY_OK) << slipway_error_message();
+      }
+      Unregister("dropped");
+    }
+  }
+}
+
+/// Lengths and counts of a file are anybody's.
+TEST(TeamErrors, HostileStatesAreRefused) {
+  Model model({10});
+  ASSERT_EQ(model.Register("hostile", 0, R"({"mode": "delayed", "lag": 2})"), SLIPWAY_OK);
+  std::size_t size = 0;
+  ASSERT_EQ(slipway_state_save("hostile", nullptr, &size), SLIPWAY_OK);
+  std::vector<std::int64_t> words(size / 8 + 10);  // magic, step, pending, bytes of each
+  ASSERT_EQ(slipway_state_save("hostile", words.data(), &size), SLIPWAY_OK);
+  const auto refuse = [&](std::int64_t step, std::int64_t pending, std::size_t bytes) {
+    auto changed = words;
+    changed[1] = step;
+    changed[2] = pending;
+    changed[3] = 40;
+    ExpectRefused(slipway_state_load("hostile", changed.data(), bytes), SLIPWAY_ERROR_ARGUMENT, "no state of team");
+  };
+  refuse(0, 1, size + 40);  // more on its way than steps made
+  refuse(-1, 0, size);
+  refuse(std::numeric_limits<std::int64_t>::max(), 0, size);
+  refuse(9, 3, size + 80);
+  refuse(9, -1, size);
+  refuse(9, 1, size + 39);
+  refuse(0, 0, 7);
+  Unregister("hostile");
+}
+
+TEST(TeamErrors, StatesOfOtherStepsOnOtherRanksAreRefusedOnAll) {
+  if (Ranks() == 1) GTEST_SKIP() << "needs other ranks";
+  Model model({10});
+  ASSERT_EQ(model.Register("apart"), SLIPWAY_OK);
+  std::size_t size = 64;
+  std::vector<std::int64_t> words(8);
+  ASSERT_EQ(slipway_state_save("apart", words.data(), &size), SLIPWAY_OK);
+  words[1] = Rank() == Ranks() - 1 ? 5 : 4;
+  ExpectRefused(slipway_state_load("apart", words.data(), size), SLIPWAY_ERROR_MISMATCH, "after step 5");
+  Unregister("apart");
+}
+
+TEST(TeamErrors, AConfigurationAfterASubmissionOnOneRankIsRefusedOnAll) {
+  Model model({10, 20});
+  ASSERT_EQ(model.Register("begun"), SLIPWAY_OK);
+  if (Rank() == 0) ASSERT_EQ(slipway_submit("begun", 0), SLIPWAY_OK);
+  ExpectRefused(slipway_configure_team("begun", "{}"), SLIPWAY_ERROR_STATE, "made steps already");
+  ASSERT_EQ(slipway_wait("begun"), SLIPWAY_OK);
+  Unregister("begun");
+}
+
+TEST(TeamErrors, OtherWordsForTheSameSettingsAreTheSame) {
+  Model model({10, 20});
+  ASSERT_EQ(model.Register("words"), SLIPWAY_OK);
+  const char* settings = Rank() == 0 ? "{\"lag\":2}" : "{ \"lag\": 2 }\n\n";
+  EXPECT_EQ(slipway_configure_team("words", settings), SLIPWAY_OK) << slipway_error_message();
+  Unregister("words");
+}
+
 TEST(TeamErrors, AreNamed) {
   Model model({100, 5});
   ASSERT_EQ(model.Register("errors"), SLIPWAY_OK);
