@@ -161,6 +161,7 @@ void Watch::GiveUp(std::string_view kind, const std::vector<int>& culprits, std:
       fmt::format("{} {} not come to {}, after {:.1f} s: {}",
                   culprits.size() == 1 ? "a rank" : fmt::format("{} ranks", culprits.size()), Plural(culprits.size()),
                   runtime::Describe(*own_, own_->current), waited.count(), fmt::join(texts, "; "));
+  own_->gave_up = 1;
   Report(kind, message, culprits);
   throw PartedError(SLIPWAY_ERROR_STALLED, message);
 }
