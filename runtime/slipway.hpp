@@ -113,4 +113,37 @@ class Session {
   int exceptions_ = std::uncaught_exceptions();
 };
 
+/// A parameter server, within a Session: see slipway_server_create.
+class ParameterServer {
+ public:
+  /// `parameters` is used by Pull(). Collective.
+  ParameterServer(std::string name, std::span<const Tensor> parameters, double rate, std::int64_t staleness = 0)
+      : name_(std::move(name)) {
+    const auto list = AsC(parameters);
+    Check(slipway_server_create(name_.c_str(), list.data(), static_cast<int>(list.size()), rate, staleness));
+  }
+  ParameterServer(const ParameterServer&) = delete;
+  ParameterServer& operator=(const ParameterServer&) = delete;
+  /// Frees it together with the other ranks; not when an exception ends this scope.
+  ~ParameterServer() {
+    if (std::uncaught_exceptions() == exceptions_) slipway_server_free(name_.c_str());
+  }
+
+  void Push(std::span<const Tensor> gradients) {
+    const auto list = AsC(gradients);
+    Check(slipway_server_push(name_.c_str(), list.data(), static_cast<int>(list.size())));
+  }
+  void Pull() { Check(slipway_server_pull(name_.c_str())); }
+  void SetRate(double rate) { Check(slipway_server_set_rate(name_.c_str(), rate)); }
+  std::int64_t Lead() const {
+    std::int64_t lead = 0;
+    Check(slipway_server_lead(name_.c_str(), &lead));
+    return lead;
+  }
+
+ private:
+  std::string name_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
 }  // namespace slipway::client

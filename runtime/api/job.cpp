@@ -175,17 +175,44 @@ void Job::MakeTeam(TeamParts parts) {
   auto& group = all();
   auto own = std::make_unique<Group>(communicator().Duplicate(communicator().waiter()), group.topology(), memory_);
   own->SetSelection(group.selection());
-  const bool threads = mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE;
+  const auto progress = ThreadsMayCommunicate() ? Progress::kThread : Progress::kCaller;
   const auto name = parts.name;
-  teams_.emplace(
-      name, std::make_unique<Team>(std::move(parts), std::move(own), threads ? Progress::kThread : Progress::kCaller,
-                                   watch_, settings_.trace));
+  teams_.emplace(name, std::make_unique<Team>(std::move(parts), std::move(own), progress, watch_, settings_.trace));
 }
 
 void Job::ForgetTeam(const std::string& name) {
   TeamOf(name).Drain();
   communicator().Barrier();
   teams_.erase(name);
+}
+
+ParameterServer& Job::ServerOf(const std::string& name) {
+  const auto found = servers_.find(name);
+  if (found == servers_.end()) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       fmt::format("there is no parameter server '{}': call slipway_server_create", name));
+  }
+  return *found->second;
+}
+
+void Job::MakeServer(ServerParts parts) {
+  OnAllRanks(communicator(), [&] {
+    if (all().alone() || ThreadsMayCommunicate()) return;
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       "a parameter server needs MPI_THREAD_MULTIPLE: let slipway_init start MPI, or start it with "
+                       "MPI_Init_thread");
+  });
+  for (const auto& tensor : parts.parameters) Broadcast(tensor.data, tensor.bytes(), 0, all().members());
+  auto own = communicator().Duplicate(communicator().waiter());
+  OnAllRanks(communicator(), [&] {
+    const auto name = parts.name;
+    servers_.emplace(name, std::make_unique<ParameterServer>(std::move(parts), std::move(own), watch_));
+  });
+}
+
+void Job::FreeServer(const std::string& name) {
+  communicator().Barrier();
+  servers_.erase(name);
 }
 
 void Job::BeginInput() { input_start_ = StepTrace::Clock::now(); }
@@ -216,6 +243,7 @@ std::exception_ptr Job::Leave() {
     unwritten = std::current_exception();
   }
   communicator().Barrier();
+  servers_.clear();
   watch_.Finished();
   return unwritten;
 }

@@ -15,6 +15,7 @@
 #include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
 #include "runtime/report/metrics_file.h"
+#include "runtime/server/parameter_server.h"
 #include "runtime/stop/stop_file.h"
 #include "runtime/watch/watch.h"
 
@@ -34,8 +35,8 @@ class Job {
   /// After an error that leaves ranks in different places: nobody waits for anybody any more.
   void Abandon() { abandoned_ = true; }
   bool abandoned() const { return abandoned_; }
-  /// Ends what is in flight and writes comm.json. The error when that cannot be written: the job has been left all the
-  /// same. Collective.
+  /// Ends what is in flight, frees parameter servers and writes comm.json. The error when that cannot be written: the
+  /// job has been left all the same. Collective.
   /// Errors: RuntimeError(STATE) on all ranks when a step of a team is begun and not waited for.
   std::exception_ptr Leave();
 
@@ -62,6 +63,13 @@ class Job {
   bool HasTeam(const std::string& name) const { return teams_.contains(name); }
   void MakeTeam(TeamParts parts);
   void ForgetTeam(const std::string& name);
+
+  ParameterServer& ServerOf(const std::string& name);
+  bool HasServer(const std::string& name) const { return servers_.contains(name); }
+  /// Errors: RuntimeError(STATE) when a thread of its own may not use MPI. Collective.
+  void MakeServer(ServerParts parts);
+  void FreeServer(const std::string& name);
+
   const TeamSettings& default_settings() const { return settings_.gradients; }
 
   void BeginInput();
@@ -78,6 +86,7 @@ class Job {
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   void Report();
+  bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
   pid_t process_;
   bool abandoned_ = false;
@@ -93,6 +102,7 @@ class Job {
   std::unique_ptr<StopFile> stop_file_;
   std::unique_ptr<MetricsFile> metrics_;
   std::map<std::string, std::unique_ptr<Team>> teams_;
+  std::map<std::string, std::unique_ptr<ParameterServer>> servers_;
   std::optional<StepTrace::Clock::time_point> input_start_;
 };
 

@@ -23,15 +23,21 @@ const char* NameOf(Activity activity) {
     case Activity::kGroup: return "slipway_group_create";
     case Activity::kState: return "slipway_state_save";
     case Activity::kFinalize: return "slipway_finalize";
+    case Activity::kServerCreate: return "slipway_server_create";
+    case Activity::kServerPush: return "slipway_server_push";
+    case Activity::kServerPull: return "slipway_server_pull";
+    case Activity::kServerFree: return "slipway_server_free";
   }
   return "an unknown call";
 }
 
 std::string Describe(const BoardLine& line, std::uint32_t activity) {
   const auto team = activity >> 16;
-  const std::string name = NameOf(static_cast<Activity>(activity & 0xffff));
+  const auto call = static_cast<Activity>(activity & 0xffff);
+  const std::string name = NameOf(call);
   if (team == 0 || team > BoardLine::kTeams) return name;
-  return fmt::format("{} of team '{}'", name, line.teams[team - 1].data());
+  const bool server = call == Activity::kServerPush || call == Activity::kServerPull;
+  return fmt::format("{} of {} '{}'", name, server ? "server" : "team", line.teams[team - 1].data());
 }
 
 }  // namespace slipway::runtime

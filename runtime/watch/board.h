@@ -27,6 +27,10 @@ enum class Activity : std::uint32_t {
   kGroup,
   kState,
   kFinalize,
+  kServerCreate,
+  kServerPush,
+  kServerPull,
+  kServerFree,
 };
 
 /// "slipway_allreduce", ...
@@ -35,7 +39,7 @@ const char* NameOf(Activity activity);
 /// One rank's line. Written by that rank alone; a reader may see one value newer than the next, which does for a
 /// message.
 struct alignas(128) BoardLine {
-  static constexpr int kTeams = 8;  ///< teams whose names are kept
+  static constexpr int kTeams = 8;  ///< teams and parameter servers whose names are kept
   static constexpr int kNameLength = 40;
 
   std::atomic<std::int32_t> rank{-1};
@@ -48,7 +52,7 @@ struct alignas(128) BoardLine {
   std::array<std::array<char, kNameLength>, kTeams> teams{};
 };
 
-/// "slipway_gradients of team 'net'" for a value of `last` or `current`.
+/// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
 std::string Describe(const BoardLine& line, std::uint32_t activity);
 
 }  // namespace slipway::runtime

@@ -41,7 +41,7 @@ class Watch {
   void Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own);
   void Configure(const WatchSettings& settings) { settings_ = settings; }
 
-  /// A number for the team's name on the board; 0 when there is no room.
+  /// A number for the name of a team or parameter server on the board; 0 when there is no room.
   std::uint32_t AddTeam(const std::string& name);
   void StepDone();
   void Finished();

@@ -53,6 +53,7 @@ std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
   static float value = 0;
   static double number = 0;
   static int requested = 0;
+  static std::int64_t lead = 0;
   static char path[4096];
   const slipway_tensor tensor{"x", SLIPWAY_FLOAT32, 0, nullptr, &value};
   return {{"register", slipway_register("team", &tensor, 1, 0)},
@@ -60,6 +61,12 @@ std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
           {"allreduce", slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL)},
           {"gradients", slipway_gradients("team")},
           {"average", slipway_average(&number, 1)},
+          {"server_create", slipway_server_create("server", &tensor, 1, 0.1, 0)},
+          {"server_push", slipway_server_push("server", &tensor, 1)},
+          {"server_pull", slipway_server_pull("server")},
+          {"server_set_rate", slipway_server_set_rate("server", 0.2)},
+          {"server_lead", slipway_server_lead("server", &lead)},
+          {"server_free", slipway_server_free("server")},
           {"barrier", slipway_barrier(SLIPWAY_ALL)},
           {"check_match", slipway_check_match(&tensor, 1)},
           {"report", slipway_report(1, "loss", 1)},
@@ -145,6 +152,25 @@ TEST_F(Alone, EveryCallWorks) {
   ::setenv("SLIPWAY_CHECKPOINT_DIR", folder.path().c_str(), 1);
   ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK);
   for (const auto& [name, result] : ResultsOfAllCalls()) EXPECT_EQ(result, SLIPWAY_OK) << name;
+}
+
+TEST_F(Outside, AParameterServerOfOneRankIsPlainSgd) {
+  client::Session session;
+  std::vector<float> weights{1, 2, 3};
+  std::vector<float> gradients{1, 0, -1};
+  const std::vector<client::Tensor> parameters{{"w", {3}, weights.data()}};
+  for (const std::int64_t staleness : {0, 2}) {
+    weights = {1, 2, 3};
+    client::ParameterServer server("alone", parameters, 0.5, staleness);
+    for (int step = 0; step < 2; ++step) {
+      server.Push(std::vector<client::Tensor>{{"w", {3}, gradients.data()}});
+      server.Pull();
+      EXPECT_EQ(server.Lead(), 0);
+      server.SetRate(1);
+    }
+    EXPECT_EQ(weights, (std::vector<float>{-0.5, 2, 4.5}));
+    EXPECT_THROW(server.SetRate(-1), client::Failure);
+  }
 }
 
 TEST_F(Alone, AReductionLeavesTheValues) {

@@ -1,4 +1,5 @@
-// A training program in which something goes wrong on one rank, as the first argument says. It does what a good program
+// A training program in which something goes wrong on one rank, as the first argument says. With "server" as the second
+// one, it exchanges through a parameter server. It does what a good program
 // does: it ends with an error as soon as a call returns one.
 
 #include <signal.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kCulprit = 2;
 std::string fault;
+bool with_server = false;
 
 void Check(int status) {
   if (status == SLIPWAY_OK) return;
@@ -47,6 +49,23 @@ void Register() {
   Check(slipway_register("net", tensors, Culprit("list") ? 1 : 2, 0));
 }
 
+const slipway_tensor& Weight() {
+  static std::vector<float> data(70000);
+  static const std::int64_t shape[] = {70000};
+  static const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, shape, data.data()};
+  return tensor;
+}
+
+void ServerSteps() {
+  Check(slipway_server_create("weights", &Weight(), 1, 0.1, 0));
+  for (int step = 0; step < 10; ++step) {
+    if (step == 5) Misbehave();
+    if (step == 5 && Culprit("rate")) Check(slipway_server_set_rate("weights", 0.2));
+    Check(slipway_server_push("weights", &Weight(), 1));
+    Check(slipway_server_pull("weights"));
+  }
+}
+
 void Reduce() {
   static std::vector<float> data(5000);
   Check(slipway_allreduce(data.data(), Culprit("count") ? 4000 : 5000, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL));
@@ -56,7 +75,13 @@ void Reduce() {
 
 int main(int argc, char** argv) {
   fault = argc > 1 ? argv[1] : "";
+  with_server = argc > 2 && std::string(argv[2]) == "server";
   Check(slipway_init(R"({"resilience": {"stall_after_s": 3}})"));
+  if (with_server) {
+    ServerSteps();
+    Check(slipway_finalize());
+    return 0;
+  }
   Register();
   for (int step = 0; step < 10; ++step) {
     if (step == 5) Misbehave();

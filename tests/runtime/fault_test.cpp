@@ -35,14 +35,15 @@ struct Mpi {
 /// The default one first.
 std::vector<Mpi> Mpis() { return {SLIPWAY_MPIS}; }
 
-Outcome RunWith(const std::string& fault, Transport transport, const Mpi& mpi = Mpis().front()) {
+Outcome RunWith(const std::string& fault, Transport transport, const Mpi& mpi = Mpis().front(),
+                const std::string& exchange = "team") {
   const TempDirectory folder;
   SpawnOptions options;
   options.argv = mpi.mpiexec;
   options.argv.push_back("4");
   // Else mpirun takes the survivors down with a rank that was killed, before they can speak. Its own status is 0 then.
   if (fault == "killed") options.argv.push_back("--enable-recovery");
-  options.argv.insert(options.argv.end(), {SLIPWAY_BUILD_DIR "/tests/runtime_fault_program", fault});
+  options.argv.insert(options.argv.end(), {SLIPWAY_BUILD_DIR "/tests/runtime_fault_program", fault, exchange});
   auto environment = Environment::Inherited();
   environment.Set("SLIPWAY_METRICS", (folder.path() / "metrics.jsonl").string());
   if (transport == Transport::kMessages) environment.Set("SLIPWAY_SHARED_MEMORY_LIMIT", "0");
@@ -143,6 +144,53 @@ TEST_P(Faults, AnotherTensorListIsFoundAtOnce) {
     EXPECT_THAT(outcome.text, ContainsRegex(words));
     EXPECT_THAT(outcome.text, HasSubstr("rank 2"));
   }
+}
+
+Outcome RunServerWith(const std::string& fault) {
+  return RunWith(fault, Transport::kSharedMemory, Mpis().front(), "server");
+}
+
+TEST(FaultsOfAParameterServer, NoneIsFound) {
+  const auto outcome = RunServerWith("none");
+  EXPECT_TRUE(outcome.succeeded) << outcome.text;
+  EXPECT_TRUE(outcome.report.is_null());
+}
+
+TEST(FaultsOfAParameterServer, ADeadRankIsNamedAtOnce) {
+  if (Mpis().front().name != "openmpi") GTEST_SKIP() << "this MPI takes the others down before they can speak";
+  const auto outcome = RunServerWith("killed");
+  EXPECT_LT(outcome.seconds, 10) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("a rank has not come to slipway_server_pu[sl][hl] of server 'weights', "
+                                          "after [01]\\.[0-9] s: rank 2 on host .* is dead"));
+  EXPECT_THAT(outcome.text, testing::Not(ContainsRegex("Segmentation|Signal: |terminate called")));
+  ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
+  EXPECT_EQ(outcome.report["kind"], "dead");
+  EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);
+}
+
+TEST(FaultsOfAParameterServer, AStoppedRankIsNamed) {
+  const auto outcome = RunServerWith("stopped");
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is stopped \\(SIGSTOP\\), last completed "
+                                          "slipway_server_pull of server 'weights' at step 5"));
+}
+
+TEST(FaultsOfAParameterServer, ARankThatComputesForEverIsNamed) {
+  const auto outcome = RunServerWith("busy");
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is outside of Slipway, last completed "
+                                          "slipway_server_pull of server 'weights' at step 5"));
+  EXPECT_THAT(outcome.text, testing::Not(HasSubstr("ranks have not come")));
+}
+
+TEST(FaultsOfAParameterServer, AnotherRateIsFound) {
+  const auto outcome = RunServerWith("rate");
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 10) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              HasSubstr("parameter server 'weights': rank 2 pushed step 6 with rate 0.2, rank 0 with rate 0.1"));
 }
 
 }  // namespace

@@ -62,6 +62,36 @@ TEST(Life, LeavesTheUsersMpiRunning) {
   MPI_Finalize();
 }
 
+const slipway_tensor* Parameter() {
+  static float value = 1;
+  static const slipway_tensor tensor{"x", SLIPWAY_FLOAT32, 0, nullptr, &value};
+  return &tensor;
+}
+
+TEST(Life, EndsWithAParameterServerAtWork) {
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  for (const char* name : {"synchronous", "asynchronous"}) {
+    ASSERT_EQ(slipway_server_create(name, Parameter(), 1, 0.1, name[0] == 's' ? 0 : 2), SLIPWAY_OK);
+  }
+  // Not all ranks push this step: it is dropped.
+  if (slipway_rank() == 0) ASSERT_EQ(slipway_server_push("synchronous", Parameter(), 1), SLIPWAY_OK);
+  ASSERT_EQ(slipway_server_push("asynchronous", Parameter(), 1), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_TRUE(Finalized());
+}
+
+TEST(Life, AParameterServerNeedsThreadsInMpi) {
+  int provided = -1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  const bool enough = provided == MPI_THREAD_MULTIPLE;
+  EXPECT_EQ(slipway_server_create("server", Parameter(), 1, 0.1, 0), enough ? SLIPWAY_OK : SLIPWAY_ERROR_STATE);
+  const std::string message = slipway_error_message();
+  EXPECT_EQ(message.find("a parameter server needs MPI_THREAD_MULTIPLE") == std::string::npos, enough) << message;
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  MPI_Finalize();
+}
+
 TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
   EXPECT_EQ(slipway_init(test::RankOfLauncher() == 1 ? "{" : "{}"), SLIPWAY_ERROR_ARGUMENT);
   EXPECT_EQ(std::string(slipway_error_message()).find("slipway_init: rank 1: the configuration is malformed"), 0u)

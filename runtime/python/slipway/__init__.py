@@ -24,13 +24,14 @@ from slipway.memory import alloc, alloc_like
 from slipway.objects import allgather_object, broadcast_object
 from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, report, resume_from, stop_requested,
                              waiting_for_input)
+from slipway.servers import ParameterServer
 from slipway.teams import Team, gradients
 
 __all__ = [
     "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
-    "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "SlipwayError",
-    "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like", "allreduce",
-    "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
+    "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "ParameterServer",
+    "SlipwayError", "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like",
+    "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
     "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank",
     "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
 

@@ -24,8 +24,8 @@ def kind_of(parameter):
     if "slipway_tensor*" in parameter:
         return _library._TENSORS
     kinds = {"const char*": _library._TEXT, "char*": _library._TEXT, "void*": _library._MEMORY,
-             "const void*": _library._MEMORY, "const int64_t*": _library._COUNTS, "const int*": _library._INTS,
-             "int*": _library._INTS, "double*": _library._DOUBLES, "int64_t": _library._INT64,
+             "const void*": _library._MEMORY, "const int64_t*": _library._COUNTS, "int64_t*": _library._COUNTS,
+             "const int*": _library._INTS, "int*": _library._INTS, "double*": _library._DOUBLES, "int64_t": _library._INT64,
              "double": _library._DOUBLE, "size_t": _library._SIZE, "int": _library._INT, "slipway_dtype": _library._INT,
              "slipway_op": _library._INT}
     return kinds.get(parameter.rsplit(" ", 1)[0])

@@ -1,0 +1,109 @@
+#include "runtime/server/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/collectives/reduction.h"
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+namespace {
+
+bool IsShort(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT16 || dtype == SLIPWAY_BFLOAT16; }
+
+slipway_dtype KeptAs(slipway_dtype dtype) { return IsShort(dtype) ? SLIPWAY_FLOAT32 : dtype; }
+
+std::size_t Bytes(std::int64_t count, slipway_dtype dtype) { return static_cast<std::size_t>(count) * SizeOf(dtype); }
+
+}  // namespace
+
+Shard::Shard(ShardLayout layout, std::span<const TensorInfo> tensors, int ranks, std::int64_t staleness)
+    : layout_(std::move(layout)),
+      staleness_(staleness),
+      steps_(static_cast<std::size_t>(ranks)),
+      pushed_(static_cast<std::size_t>(ranks)) {
+  for (const auto& part : layout_.parts) {
+    const auto* from = static_cast<const char*>(tensors[part.tensor].data) + Bytes(part.first, part.dtype);
+    auto& kept = kept_.emplace_back(Bytes(part.count, KeptAs(part.dtype)));
+    if (IsShort(part.dtype)) {
+      Widen(from, reinterpret_cast<float*>(kept.data()), part.count, part.dtype);
+    } else {
+      std::memcpy(kept.data(), from, kept.size());
+    }
+  }
+}
+
+std::int64_t Shard::Slowest() const { return *std::min_element(steps_.begin(), steps_.end()); }
+
+std::vector<int> Shard::Behind(int rank) const {
+  const auto least = steps_[static_cast<std::size_t>(rank)] - staleness_;
+  std::vector<int> behind;
+  for (std::size_t other = 0; other < steps_.size(); ++other) {
+    if (steps_[other] < least) behind.push_back(static_cast<int>(other));
+  }
+  return behind;
+}
+
+void Shard::Push(int rank, double rate, const char* gradients) {
+  const auto before = Slowest();
+  ++steps_[static_cast<std::size_t>(rank)];
+  if (staleness_ > 0) return Apply({&gradients, 1}, rate);
+  pushed_[static_cast<std::size_t>(rank)] = {rate, gradients};
+  if (Slowest() > before) ApplyStep();
+}
+
+void Shard::ApplyStep() {
+  std::vector<const char*> gradients;
+  for (std::size_t rank = 0; rank < pushed_.size(); ++rank) {
+    if (pushed_[rank].rate != pushed_[0].rate) {
+      throw RuntimeError(SLIPWAY_ERROR_MISMATCH, fmt::format("rank {} pushed step {} with rate {}, rank 0 with rate {}",
+                                                             rank, steps_[0], pushed_[rank].rate, pushed_[0].rate));
+    }
+    gradients.push_back(pushed_[rank].gradients);
+  }
+  Apply(gradients, pushed_[0].rate);
+}
+
+void Shard::Apply(std::span<const char* const> gradients, double rate) {
+  for (std::size_t i = 0; i < layout_.parts.size(); ++i) {
+    const auto& part = layout_.parts[i];
+    for (std::int64_t first = 0; first < part.count; first += kPiece) {
+      ApplyPiece(part, kept_[i].data(), first, gradients, rate);
+    }
+  }
+}
+
+void Shard::ApplyPiece(const ShardPart& part, char* kept, std::int64_t first, std::span<const char* const> gradients,
+                       double rate) {
+  const auto count = std::min(kPiece, part.count - first);
+  const auto dtype = KeptAs(part.dtype);
+  const auto take = [&](const char* message, Scratch& room) -> const void* {
+    const char* from = message + part.at + Bytes(first, part.dtype);
+    if (!IsShort(part.dtype)) return from;
+    Widen(from, reinterpret_cast<float*>(room.data()), count, part.dtype);
+    return room.data();
+  };
+  std::memmove(sum_.data(), take(gradients[0], sum_), Bytes(count, dtype));
+  for (const char* message : gradients.subspan(1)) {
+    Combine({dtype, SLIPWAY_SUM}, sum_.data(), take(message, widened_), sum_.data(), count);
+  }
+  Finish({dtype, SLIPWAY_MEAN}, sum_.data(), count, static_cast<int>(steps_.size()));
+  Scale(sum_.data(), count, dtype, -rate);
+  char* to = kept + Bytes(first, dtype);
+  Combine({dtype, SLIPWAY_SUM}, to, sum_.data(), to, count);
+}
+
+void Shard::Pull(char* message) const {
+  for (std::size_t i = 0; i < layout_.parts.size(); ++i) {
+    const auto& part = layout_.parts[i];
+    if (IsShort(part.dtype)) {
+      Narrow(reinterpret_cast<const float*>(kept_[i].data()), message + part.at, part.count, part.dtype);
+    } else {
+      std::memcpy(message + part.at, kept_[i].data(), kept_[i].size());
+    }
+  }
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,66 @@
+/// What one server keeps: its shard of the parameters, and how far each rank has come. No messages, no threads.
+///
+/// The step of a rank is how often it has pushed. The one rule: while a rank is more than `staleness` steps ahead of
+/// the slowest one, nothing of it is taken, neither a push nor a pull. With a staleness of 0 that is synchronous SGD:
+/// after its push a rank waits until all have pushed this step. With k >= 1 it is stale synchronous parallel: a rank
+/// computes with parameters that hold all gradients of the others up to k steps ago, at least. Source:
+/// docs/parameter-server.md (Ho et al. 2013).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/server/shard_layout.h"
+
+namespace slipway::runtime {
+
+class Shard {
+ public:
+  /// `tensors`: where the parameters' first values are.
+  Shard(ShardLayout layout, std::span<const TensorInfo> tensors, int ranks, std::int64_t staleness);
+
+  const ShardLayout& layout() const { return layout_; }
+  /// Whether a request of this rank may be taken now.
+  bool Listens(int rank) const { return Lead(rank) <= staleness_; }
+  /// Steps that this rank is ahead of the slowest.
+  std::int64_t Lead(int rank) const { return steps_[static_cast<std::size_t>(rank)] - Slowest(); }
+  /// The ranks that hold this one up; empty when it Listens.
+  std::vector<int> Behind(int rank) const;
+
+  /// Takes a step of `rank`, to which it Listens: parameters -= rate * gradients / ranks. `gradients`: a message of the
+  /// layout.
+  ///
+  /// Asynchronous: applied at once. Synchronous: applied when the last rank's are here, as their mean, added up in rank
+  /// order; until then `gradients` must stay valid, which is as long as the shard does not listen to the rank.
+  /// Errors: RuntimeError(MISMATCH): synchronous, and the ranks' rates differ. Nothing is applied then.
+  void Push(int rank, double rate, const char* gradients);
+  /// Writes the parameters in a message of the layout.
+  void Pull(char* message) const;
+
+ private:
+  struct Pushed {
+    double rate = 0;
+    const char* gradients = nullptr;
+  };
+  /// A piece of a part's gradients, in the dtype in which parameters are kept.
+  static constexpr std::int64_t kPiece = 2048;
+  using Scratch = std::array<double, kPiece>;
+
+  std::int64_t Slowest() const;
+  void ApplyStep();
+  void Apply(std::span<const char* const> gradients, double rate);
+  void ApplyPiece(const ShardPart& part, char* kept, std::int64_t first, std::span<const char* const> gradients,
+                  double rate);
+
+  ShardLayout layout_;
+  std::int64_t staleness_;
+  std::vector<std::int64_t> steps_;      ///< by rank
+  std::vector<Pushed> pushed_;           ///< by rank; synchronous only
+  std::vector<std::vector<char>> kept_;  ///< by part; 16-bit floats as float32: small updates are not lost
+  Scratch sum_;
+  Scratch widened_;
+};
+
+}  // namespace slipway::runtime
