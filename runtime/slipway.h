@@ -212,19 +212,19 @@ SLIPWAY_API int slipway_state_load(const char* team, const void* buffer, size_t 
 
 /**
  * Creates a parameter server: an exchange for comparing schemes, without a promise of speed. Every rank serves a share
- * of the parameters, by a thread of its own, and applies plain SGD to it. The parameters (floats) of rank 0 are where
- * all start: the tensors of the others get them. Names, dtypes, shapes, `rate` and `staleness` are compared across
- * ranks. staleness 0: synchronous; a step is applied when all ranks have pushed it: parameters -= rate * mean of
- * gradients, added up in rank order. The same bits on every rank and in every run. staleness k: asynchronous; each push
- * is applied as it comes: parameters -= rate * gradients / ranks. Pull and push of a rank that is more than k steps
- * ahead of the slowest wait for that one. MPI must give MPI_THREAD_MULTIPLE; else SLIPWAY_ERROR_STATE. slipway_finalize
- * frees what is not. Collective.
+ * of the parameters, by a thread of its own, and applies plain SGD to it. The parameters (floats) of rank 0 are where all
+ * start: the tensors of the others get them. Names, dtypes, shapes, `rate` and `staleness` are compared across ranks.
+ *   staleness 0: synchronous; a step is applied when all ranks have pushed it: parameters -= rate * mean of gradients,
+ *                added up in rank order. The same bits on every rank and in every run.
+ *   staleness k: asynchronous; each push is applied as it comes: parameters -= rate * gradients / ranks. Pull and push
+ *                of a rank that is more than k steps ahead of the slowest wait for that one.
+ * MPI must give MPI_THREAD_MULTIPLE; else SLIPWAY_ERROR_STATE. slipway_finalize frees what is not. Collective.
  */
 SLIPWAY_API int slipway_server_create(const char* server, const slipway_tensor* parameters, int count, double rate,
                                       int64_t staleness);
 /**
- * Hands over the gradients of one step, as many as there are parameters and in their order, with their names, dtypes
- * and shapes. They may be changed after. Each rank calls it as often as the others, when it is ready.
+ * Hands over the gradients of one step, as many as there are parameters and in their order, with their names, dtypes and
+ * shapes. They may be changed after. Each rank calls it as often as the others, when it is ready.
  */
 SLIPWAY_API int slipway_server_push(const char* server, const slipway_tensor* gradients, int count);
 /** Copies the servers' parameters to the tensors of slipway_server_create, which must still be valid. */

@@ -4,7 +4,7 @@
 
 packages_build=(
   g++ cmake ninja-build pkg-config git
-  libopenmpi-dev openmpi-bin
+  libopenmpi-dev openmpi-bin libhwloc-dev
   libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev
   libsqlitecpp-dev libsqlite3-dev
   libhdf5-dev zlib1g-dev libprotozero-dev

@@ -48,7 +48,7 @@ struct alignas(128) BoardLine {
   std::atomic<std::uint32_t> current{0};   ///< the same; 0 between the calls
   std::atomic<std::int64_t> step{0};       ///< gradient exchanges done
   std::atomic<std::uint32_t> finished{0};  ///< 1 after slipway_finalize
-  std::atomic<std::uint32_t> gave_up{0};   ///< 1 when it waited for another one in vain
+  std::atomic<std::uint32_t> gave_up{0};   ///< the operation in which it waited for another one in vain
   std::array<std::array<char, kNameLength>, kTeams> teams{};
 };
 

@@ -154,7 +154,9 @@ std::string Watch::Describe(int rank) const {
                   known ? places_[static_cast<std::size_t>(rank)].process : 0);
   const auto* line = LineOf(rank);
   if (line == nullptr) return text + " on another node";
-  if (GaveUp(rank)) return text + " has given up waiting for another rank";
+  if (GaveUp(rank)) {
+    return text + fmt::format(" was in {} and has given up waiting", runtime::Describe(*line, line->gave_up));
+  }
   switch (StateOf(rank)) {
     case State::kDead: text += " is dead"; break;
     case State::kStopped: text += " is stopped (SIGSTOP)"; break;
@@ -179,7 +181,7 @@ void Watch::GiveUp(const std::vector<int>& culprits, std::chrono::duration<doubl
       fmt::format("{} {} not come to {}, after {:.1f} s: {}",
                   culprits.size() == 1 ? "a rank" : fmt::format("{} ranks", culprits.size()), Plural(culprits.size()),
                   runtime::Describe(*own_, activity), waited.count(), fmt::join(texts, "; "));
-  own_->gave_up = 1;  // before others can see that this process is gone
+  own_->gave_up = activity;  // before others can see that this process is gone
   Report(any_dead ? "dead" : "stalled", message, culprits);
   throw PartedError(SLIPWAY_ERROR_STALLED, message);
 }

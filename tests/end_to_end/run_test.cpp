@@ -258,6 +258,7 @@ std::string Portable(std::string plan, const Workplace& place) {
 
 /// tests/end_to_end/golden/plan.txt; SLIPWAY_REWRITE_GOLDEN=1 writes it anew.
 TEST(Plan, ReadsWordForWordAsRecorded) {
+  ::unsetenv("PYTHONPATH");  // ranks get that of the caller, too
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'echo $1', train, '{lr}']", 2,
                   "  args: {lr: 0.1, epochs: 3}\n"

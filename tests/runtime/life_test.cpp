@@ -74,7 +74,9 @@ TEST(Life, EndsWithAParameterServerAtWork) {
     ASSERT_EQ(slipway_server_create(name, Parameter(), 1, 0.1, name[0] == 's' ? 0 : 2), SLIPWAY_OK);
   }
   // Not all ranks push this step: it is dropped.
-  if (slipway_rank() == 0) ASSERT_EQ(slipway_server_push("synchronous", Parameter(), 1), SLIPWAY_OK);
+  if (slipway_rank() == 0) {
+    ASSERT_EQ(slipway_server_push("synchronous", Parameter(), 1), SLIPWAY_OK);
+  }
   ASSERT_EQ(slipway_server_push("asynchronous", Parameter(), 1), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
   EXPECT_TRUE(Finalized());

@@ -215,13 +215,17 @@ void ExpectTheBound(std::int64_t staleness, bool pulls) {
     steps.Next();
     ASSERT_EQ(Push("stale", gradients), SLIPWAY_OK) << slipway_error_message();
     ASSERT_LE(steps.Lead(), staleness + 1);
-    if (pulls) ASSERT_EQ(slipway_server_pull("stale"), SLIPWAY_OK) << slipway_error_message();
-    if (pulls) ASSERT_LE(steps.Lead(), staleness);
-    if (pulls) ASSERT_LE(Lead("stale"), staleness);
+    if (pulls) {
+      ASSERT_EQ(slipway_server_pull("stale"), SLIPWAY_OK) << slipway_error_message();
+      ASSERT_LE(steps.Lead(), staleness);
+      ASSERT_LE(Lead("stale"), staleness);
+    }
     farthest = std::max(farthest, pulls ? Lead("stale") : steps.Lead());
   }
   // The test would see a bound that is too narrow, too.
-  if (Ranks() > 1 && Rank() == 0) EXPECT_GE(farthest, staleness);
+  if (Ranks() > 1 && Rank() == 0) {
+    EXPECT_GE(farthest, staleness);
+  }
   ASSERT_EQ(slipway_server_free("stale"), SLIPWAY_OK) << slipway_error_message();
 }
 

@@ -87,7 +87,7 @@ TEST_F(Watching, NamesADeadRankInLessThanASecond) {
   ExpectWords(message, "rank 2 on host here");
   ExpectWords(message, "is dead");
   EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
-  EXPECT_EQ(lines_[0].gave_up, 1u);
+  EXPECT_EQ(lines_[0].gave_up, static_cast<std::uint32_t>(Activity::kAllreduce));
 }
 
 /// It has done its part, and what it sent is on its way while a third rank is slow.
@@ -109,7 +109,7 @@ TEST_F(Watching, DoesNotTakeOneForDeadThatItCannotLookAt) {
 
 /// Rank 1 waited for rank 2 as well, and has gone.
 TEST_F(Watching, NamesTheCulpritAtOnceWhereAVictimHasGivenUp) {
-  lines_[1].gave_up = 1;
+  lines_[1].gave_up = static_cast<std::uint32_t>(Activity::kAllreduce);
   End(1);
   End(2);
   const auto message = WaitFor({1}, milliseconds(1000));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/error.h"
 #include "tests/support/forked_child.h"
@@ -57,6 +59,7 @@ TEST_F(Runs, AreClosedToOthers) {
 
 TEST_F(Runs, AreFoundByIdPrefixLastAndPath) {
   const auto first = Create("alpha");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // times are kept in milliseconds
   const auto second = Create("beta");
   EXPECT_EQ(FindRun(directory_.path(), first.id()).path(), first.path());
   EXPECT_EQ(FindRun(directory_.path(), "alp").path(), first.path());

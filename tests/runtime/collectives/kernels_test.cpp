@@ -95,7 +95,7 @@ std::vector<float> FloatsAround(const Format& format) {
     }
   }
   std::mt19937 random(7);
-  for (int i = 0; i < 200'000; ++i) values.push_back(std::bit_cast<float>(random()));
+  for (int i = 0; i < 200'000; ++i) values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
   for (const float value : {65519.9961f, 65520.0f, FLT_MAX, 0x1p-24f, 0x1p-25f, 0x1.000002p-25f, 1e-45f}) {
     values.insert(values.end(), {value, -value});
   }
