@@ -221,6 +221,7 @@ void DescribeBench(CLI::App& app, Arguments& arguments) {
   bench->add_flag("-h,--help", arguments.bench.help, "Print this help message and exit; after NAME: the benchmark's");
   bench->add_option("name", arguments.bench.name, "Which benchmark; what follows is for the benchmark");
   bench->prefix_command();
+  bench->fallthrough(false);  // or the program would look at the benchmark's options, and refuse them
   bench->callback([&arguments, bench] {
     if (arguments.bench.name.empty() && arguments.bench.help) throw CLI::CallForHelp();
     if (arguments.bench.name.empty()) throw CLI::RequiredError("name");

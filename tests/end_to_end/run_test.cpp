@@ -230,6 +230,25 @@ TEST(Bench, LeavesTheHelpOfABenchmarkToIt) {
   }
 }
 
+TEST(Bench, HandsTheOptionsToTheBenchmark) {
+  Workplace place;
+  for (const bool first : {false, true}) {
+    std::vector<std::string> words{"bench", "allreduce", "--ranks", "2", "--sizes", "4096", "--rounds", "3"};
+    words.insert(first ? words.begin() : words.end(), "--json");
+    const auto ran = place.Slipway(words);
+    ASSERT_EQ(ran.status.code, 0) << ran.errors;
+    const auto document = Json::parse(ran.output);
+    EXPECT_EQ(document["schema"], "slipway.bench.allreduce/1");
+    ASSERT_EQ(document["rows"].size(), 2u);
+    for (const auto& row : document["rows"]) {
+      EXPECT_EQ(row["ranks"], 2);
+      EXPECT_EQ(row["bytes"], 4096);
+      EXPECT_GT(row["mpi_median_us"], 0);
+      EXPECT_NEAR(row["speedup"], row["mpi_median_us"].get<double>() / row["median_us"].get<double>(), 0.02);
+    }
+  }
+}
+
 TEST(Plan, ShowsTheCommandAndStartsNothing) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[python3, train.py]", 2, "  args: {lr: 0.1}");
