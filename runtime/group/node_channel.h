@@ -36,7 +36,7 @@ class NodeChannel {
   /// Room beside the flags for a message that every rank combines by itself.
   static constexpr std::size_t kSmall = 4096;
   /// Room for copies: `kSlots` of slot_bytes() for each rank.
-  static constexpr int kSlots = 4;
+  static constexpr int kSlots = 3;
 
   /// Null on all ranks of `communicator` when the memory cannot be had or mapped on any of them. Collective.
   static std::unique_ptr<NodeChannel> Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
