@@ -46,7 +46,7 @@ fs::path TunedFile() {
 }
 
 AlgorithmTable TableFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
-  auto table = AlgorithmTable::Default(exchange.placement);
+  auto table = AlgorithmTable::Default(exchange.placement, *runtime::NetworkOf(gradients.network));
   if (!exchange.tuned.empty()) {
     table = table.WithTuned(ReadFile(exchange.tuned), exchange.tuned.string(), exchange.placement);
   }

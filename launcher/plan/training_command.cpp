@@ -34,7 +34,8 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
               {"clip_norm", gradients.clip_norm ? Json(*gradients.clip_norm) : Json()},
               {"check_finite", gradients.check_finite},
               {"bucket_bytes", gradients.bucket.count},
-              {"deterministic", ToJson(gradients.deterministic)}};
+              {"deterministic", ToJson(gradients.deterministic)},
+              {"network", gradients.network}};
   if (!gradients.algorithms.empty()) config["algorithms"] = gradients.algorithms;
   return config;
 }

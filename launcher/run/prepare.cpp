@@ -13,6 +13,16 @@ namespace {
 /// Discarded when it cannot be read as JSON.
 Json StoredPlan(const RunFolder& folder) { return Json::parse(ReadFile(folder.plan_file()), nullptr, false); }
 
+/// Another version of Slipway has other fields.
+Spec SpecOf(const RunFolder& folder, const Json& stored) try {
+  return BuildSpec(stored["spec"]);
+} catch (const Error& error) {
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' is not of this version of Slipway, or damaged: {}", folder.plan_file().string(),
+                          error.message()),
+              fmt::format("start the experiment again with: slipway run {}", folder.spec_file().string()));
+}
+
 }  // namespace
 
 RunFolder PrepareRun(const Plan& plan) {
@@ -38,7 +48,7 @@ Plan ReplanRun(const RunFolder& folder) {
                 "start the experiment again with: slipway run SPEC");
   }
   SpecDocument document;
-  document.spec = BuildSpec(stored["spec"]);
+  document.spec = SpecOf(folder, stored);
   document.resolved = std::make_shared<const Json>(stored["spec"]);
   document.source = ReadFile(folder.spec_file());
   document.file = folder.spec_file();

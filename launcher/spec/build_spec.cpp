@@ -146,6 +146,7 @@ GradientsSpec BuildGradients(const Json& json) {
   result.check_finite = json.at("check_finite").get<bool>();
   result.deterministic = BuildDeterminism(json.at("deterministic"));
   result.bucket = Bytes{json.at("bucket").get<std::uint64_t>()};
+  result.network = json.at("network").get<std::string>();
   result.algorithms = TextOrEmpty(json.at("algorithms"));
   return result;
 }

@@ -111,7 +111,8 @@ struct GradientsSpec {
   bool check_finite = false;
   Determinism deterministic = Determinism::kOn;
   Bytes bucket{4 << 20};
-  std::string algorithms;  ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
+  std::string network = "unknown";  ///< between nodes; what runtime::NetworkOf knows
+  std::string algorithms;           ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
 };
 
 struct TraceSpec {

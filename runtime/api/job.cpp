@@ -124,7 +124,7 @@ void Job::Configure(const char* config) {
 }
 
 SelectionSettings Job::Selection(const Placement& placement) const try {
-  auto table = AlgorithmTable::Default(placement);
+  auto table = AlgorithmTable::Default(placement, settings_.network);
   if (const auto file = Variable("SLIPWAY_ALGORITHM_TABLE"); !file.empty()) {
     table = table.WithTuned(ReadFile(file), file, placement);
   }

@@ -74,6 +74,14 @@ bool CanonicalFrom(const Json& gradients) {
   return deterministic == "canonical";
 }
 
+Network NetworkFrom(const Json& gradients) {
+  const auto name = gradients.value("network", Json("unknown"));
+  if (name.is_string()) {
+    if (const auto network = NetworkOf(name.get<std::string>())) return *network;
+  }
+  Refuse(fmt::format("gradients.network is {}, not one of unknown dragonfly fat_tree", name.dump()));
+}
+
 }  // namespace
 
 std::string Variable(const char* name) {
@@ -93,6 +101,7 @@ JobSettings ReadSettings(const char* config) try {
   settings.watch = WatchSettingsFrom(json, settings.attempt_folder);
   settings.trace = TraceSettingsFrom(json);
   settings.canonical = CanonicalFrom(gradients);
+  settings.network = NetworkFrom(gradients);
   settings.algorithms = gradients.value("algorithms", std::string());
   settings.shared = fmt::format("{} {}", gradients.dump(), Section(json, "trace").dump());
   return settings;

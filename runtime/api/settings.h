@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/checkpoints.h"
 #include "runtime/exchange/settings.h"
+#include "runtime/selection/algorithm_table.h"
 #include "runtime/trace/step_trace.h"
 #include "runtime/watch/watch.h"
 
@@ -17,9 +18,10 @@ struct JobSettings {
   WatchSettings watch;
   TraceSettings trace;
   bool canonical = false;
-  std::string algorithms;      ///< text of the algorithm table; empty: the defaults
-  std::string shared;          ///< text of what has to be the same on all ranks
-  std::string attempt_folder;  ///< where comm.json and trace.json go; empty: nowhere
+  Network network = Network::kUnknown;  ///< between nodes
+  std::string algorithms;               ///< text of the algorithm table; empty: the defaults
+  std::string shared;                   ///< text of what has to be the same on all ranks
+  std::string attempt_folder;           ///< where comm.json and trace.json go; empty: nowhere
 };
 
 /// `config`: JSON text, or null to read SLIPWAY_CONFIG.

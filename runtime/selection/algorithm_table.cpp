@@ -249,6 +249,13 @@ std::optional<Choice> ChoiceOf(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Network> NetworkOf(std::string_view name) {
+  if (name == "unknown") return Network::kUnknown;
+  if (name == "dragonfly") return Network::kDragonfly;
+  if (name == "fat_tree") return Network::kFatTree;
+  return std::nullopt;
+}
+
 AlgorithmTable AlgorithmTable::Default(const Placement& placement, Network network) {
   return {placement, DefaultRanges(placement, network)};
 }

@@ -36,6 +36,8 @@ struct Placement {
 
 /// Networks whose winners differ (docs/allreduce.md, "Simulated").
 enum class Network { kUnknown, kDragonfly, kFatTree };
+/// Of "unknown", "dragonfly" and "fat_tree"; nothing for another word.
+std::optional<Network> NetworkOf(std::string_view name);
 
 /// Ranges of message sizes in bytes, each with an algorithm; together they cover every size.
 class AlgorithmTable {

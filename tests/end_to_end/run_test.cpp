@@ -155,6 +155,19 @@ TEST(Run, ReadsAsLostWhenItsManagerWasKilledAndResumes) {
   EXPECT_EQ(place.Status()["attempt"], 2);
 }
 
+TEST(Run, OfAnotherVersionIsNotResumed) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "['false']");
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 1);
+  auto plan = Json::parse(ReadFile(place.RunFolder() / "plan.json"));
+  plan["spec"]["gradients"].erase("lag");
+  WriteFile(place.RunFolder() / "plan.json", plan.dump());
+  const auto resumed = place.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 3);
+  EXPECT_THAT(resumed.errors, HasSubstr("plan.json' is not of this version of Slipway"));
+  EXPECT_THAT(resumed.errors, HasSubstr("slipway run " + (place.RunFolder() / "spec.yaml").string()));
+}
+
 TEST(Run, AnswersAUsageErrorWithTwo) {
   Workplace place;
   EXPECT_EQ(place.Slipway({"run"}).status.code, 2);

@@ -43,6 +43,8 @@ TEST(Settings, AreRefusedByName) {
   ExpectRefusal(R"({"gradients": {"clip_norm": -1}})", "clip_norm is");
   ExpectRefusal(R"({"gradients": {"deterministic": "canonicle"}})", "deterministic is");
   ExpectRefusal(R"({"gradients": {"algorithms": 3}})", "malformed");
+  ExpectRefusal(R"({"gradients": {"network": "torus"}})", "network is \"torus\"");
+  ExpectRefusal(R"({"gradients": {"network": 3}})", "network is 3");
   ExpectRefusal(R"({"gradients": null})", "gradients is not an object");
   ExpectRefusal(R"({"trace": {"every": 4294967296}})", "trace.every is");
   ExpectRefusal(R"({"trace": {"chrome": "yes"}})", "malformed");

@@ -6,12 +6,10 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -24,6 +22,7 @@
 #include "runtime/collectives/allreduce.h"
 #include "runtime/collectives/shared_memory.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/start_ranks.h"
 
 namespace slipway::bench {
 namespace {
@@ -266,20 +265,6 @@ void Tune(const Options& options, Job& job) {
   fmt::print("{}\n", options.json ? document.dump(2) : fmt::format("{}: {}", options.tune, table));
 }
 
-[[noreturn]] void StartRanks(int ranks, int argc, char** argv) {
-  const auto count = std::to_string(ranks);
-  std::vector<const char*> words{"mpirun", "--oversubscribe", "-n", count.c_str()};
-  if (::geteuid() == 0) words.insert(words.begin() + 1, "--allow-run-as-root");
-  std::vector<char> own(4096);
-  const auto length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
-  if (length > 0) words.push_back(own.data());
-  for (int i = 1; i < argc; ++i) words.push_back(argv[i]);
-  words.push_back(nullptr);
-  ::execvp("mpirun", const_cast<char* const*>(words.data()));
-  std::perror("bench allreduce: mpirun");
-  std::exit(3);
-}
-
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app(
@@ -294,9 +279,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--json", options.json, "One JSON document");
   CLI11_PARSE(app, argc, argv);
   for (const auto& size : options.sizes) BytesOf(size);
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr) {
-    StartRanks(options.ranks, argc, argv);
-  }
+  StartRanks("bench allreduce", options.ranks, argc, argv);
   Job job(nullptr);
   options.tune.empty() ? Compare(options, job) : Tune(options, job);
   job.Leave();

@@ -18,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr auto kTuned =
     R"({"schema":"slipway.algorithms/1","rules":[{"ranks":4,"nodes":1,"table":"recursive_doubling:0-99"}]})";
@@ -65,6 +66,15 @@ TEST_F(Exchange, KnowsTheNodes) {
             "hierarchical_ring:131072-max");
   spec_.launch.ranks_per_node = 1;
   EXPECT_EQ(Algorithms(), "recursive_doubling:0-4095;rabenseifner:4096-131071;ring:131072-max");
+}
+
+TEST_F(Exchange, KnowsTheNetwork) {
+  spec_.launch.nodes = 64;
+  spec_.gradients.network = "dragonfly";
+  const auto dragonfly = Algorithms();
+  spec_.gradients.network = "fat_tree";
+  EXPECT_THAT(dragonfly, HasSubstr("hierarchical_torus"));
+  EXPECT_THAT(Algorithms(), Not(HasSubstr("torus")));
 }
 
 TEST_F(Exchange, IsTunedByTheFileBesideTheUsersSettings) {
