@@ -9,7 +9,7 @@
  * independent of each other. Where the arguments of one rank alone are wrong, all ranks get its error; but the calls
  * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
  * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
- * does not come is named with host and last operation after `stall_after` (a dead one in a second):
+ * does not come is named with host and last operation after `stall_after` (a dead one within a second):
  * SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
  * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
  * process without slipway_finalize.
@@ -174,7 +174,7 @@ SLIPWAY_API int slipway_barrier(int group);
 SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
 /**
  * Changes a team's settings before its first exchange. `settings` is JSON with any of
- *   {"mode": "sync"|"delayed", "lag": 1, "sync_first": steps|"10%", "sync_last": steps|"10%",
+ *   {"mode": "sync"|"delayed", "lag": 1 to 1000, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
  *    "bucket_bytes": bytes, "op": "mean"|"sum"}.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in

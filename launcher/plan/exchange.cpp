@@ -73,6 +73,12 @@ Json RangesOf(const AlgorithmTable& table) {
   return ranges;
 }
 
+/// As the ranks will use it.
+AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  const bool canonical = gradients.deterministic == Determinism::kCanonical;
+  return exchange.table.Usable({canonical, gradients.compress != Compression::kNone});
+}
+
 std::string WordsFor(const GradientsSpec& gradients) {
   std::string text(WordFor(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
@@ -103,10 +109,10 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
   if (ranks == 1) return "exchange: none, there is one rank\n";
   auto text =
       fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s", WordsFor(gradients));
-  const auto usable = exchange.table.Usable();
+  const auto usable = UsableTable(exchange, gradients);
   for (const auto& range : usable.ranges()) text += fmt::format("  {:<22} {}\n", SizesOf(range), NameOf(range.choice));
   if (usable != exchange.table) {
-    text += fmt::format("  {:<22} {}\n", "asked for", exchange.table.ToText());
+    text += fmt::format("  {:<22} {}\n", "the table says", exchange.table.ToText());
   }
   if (!exchange.tuned.empty()) text += fmt::format("  {:<22} {}\n", "tuned by", exchange.tuned.string());
   return text;
@@ -119,7 +125,7 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
               {"compress", WordFor(gradients.compress)},
               {"deterministic", ToJson(gradients.deterministic)},
               {"algorithms", exchange.table.ToText()},
-              {"ranges", RangesOf(exchange.table.Usable())},
+              {"ranges", RangesOf(UsableTable(exchange, gradients))},
               {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
               {"bits", gradients.deterministic == Determinism::kOff ? Json() : ToJson(exchange.bits)}};
 }

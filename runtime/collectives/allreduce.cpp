@@ -20,9 +20,7 @@ void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Red
     case Algorithm::kRabenseifner: return AllreduceByRabenseifner(data, count, reduction, members);
     case Algorithm::kTorus: return AllreduceByTorus(data, count, reduction, members);
     case Algorithm::kMpi:
-      if (MpiCanReduce(reduction.dtype) && members.size() == group.size()) {
-        return AllreduceByMpi(data, count, reduction, group.communicator());
-      }
+      if (MpiCanReduce(reduction.dtype)) return AllreduceByMpi(data, count, reduction, group.communicator());
       [[fallthrough]];
     case Algorithm::kShared:
     case Algorithm::kPairwise: return AllreducePairwise(data, count, reduction, members);
@@ -59,13 +57,8 @@ void Hierarchical(Algorithm algorithm, const AllreduceMessage& message, Group& g
 
 Choice Choose(const AllreduceMessage& message, Group& group) {
   const auto bytes = CountOf(message.pieces) * static_cast<std::int64_t>(SizeOf(message.reduction.dtype));
-  const bool one_node = group.channel() != nullptr && group.topology().nodes() == 1;
-  if (group.selection().canonical) return {one_node ? Algorithm::kShared : Algorithm::kPairwise, false};
-  auto choice = group.selection().table.Select(bytes);
-  // The others would round to 16 bits at every step; this one adds all in float32 first.
   const bool narrow = SizeOf(message.reduction.dtype) == 2;
-  if (narrow && choice.algorithm != Algorithm::kShared) choice.algorithm = Algorithm::kPairwise;
-  return choice;
+  return group.selection().table.Select(bytes, {group.selection().canonical, narrow});
 }
 
 }  // namespace

@@ -31,7 +31,10 @@ constexpr std::array kNames = {
     Named{Algorithm::kTorus, "torus"},   Named{Algorithm::kPairwise, "pairwise"},
     Named{Algorithm::kMpi, "mpi"}};
 
-bool HasName(const Choice& choice) { return !choice.hierarchical || choice.algorithm != Algorithm::kShared; }
+/// Shared memory knows no leaders, and MPI is asked for all ranks or not at all.
+bool HasName(const Choice& choice) {
+  return !choice.hierarchical || (choice.algorithm != Algorithm::kShared && choice.algorithm != Algorithm::kMpi);
+}
 
 std::vector<std::string> AllNames() {
   std::vector<std::string> names;
@@ -49,13 +52,14 @@ bool CanBeHierarchical(const Placement& placement) {
 
 /// What comes nearest to `choice` where the ranks are. Each keeps what the choice stands for: shared memory inside a
 /// node when there is any, and few bytes between nodes.
-Choice Adapt(Choice choice, const Placement& placement) {
+Choice Adapt(Choice choice, const Placement& placement, Demands demands) {
   const bool one_shared_node = placement.nodes <= 1 && placement.shared_memory;
+  if (demands.canonical) return {one_shared_node ? Algorithm::kShared : Algorithm::kPairwise, false};
   if (choice.hierarchical && one_shared_node) return {Algorithm::kShared, false};
-  if (choice.algorithm == Algorithm::kShared && !one_shared_node) {
-    return {Algorithm::kRabenseifner, CanBeHierarchical(placement)};
-  }
+  if (choice.algorithm == Algorithm::kShared && !one_shared_node) choice = {Algorithm::kRabenseifner, true};
   choice.hierarchical = choice.hierarchical && CanBeHierarchical(placement);
+  // The others would round to 16 bits at every step; this one adds all in float32 first.
+  if (demands.narrow && choice.algorithm != Algorithm::kShared) choice.algorithm = Algorithm::kPairwise;
   return choice;
 }
 
@@ -285,15 +289,15 @@ AlgorithmTable AlgorithmTable::WithTuned(std::string_view json, const std::strin
   });
 }
 
-Choice AlgorithmTable::Select(std::int64_t bytes) const {
+Choice AlgorithmTable::Select(std::int64_t bytes, Demands demands) const {
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), bytes,
                                       [](std::int64_t size, const Range& range) { return size < range.first; });
-  return Adapt(after == ranges_.begin() ? ranges_.front().choice : std::prev(after)->choice, placement_);
+  return Adapt(after == ranges_.begin() ? ranges_.front().choice : std::prev(after)->choice, placement_, demands);
 }
 
-AlgorithmTable AlgorithmTable::Usable() const {
+AlgorithmTable AlgorithmTable::Usable(Demands demands) const {
   auto ranges = ranges_;
-  for (auto& range : ranges) range.choice = Adapt(range.choice, placement_);
+  for (auto& range : ranges) range.choice = Adapt(range.choice, placement_, demands);
   return {placement_, Joined(std::move(ranges))};
 }
 

@@ -34,6 +34,12 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+/// What leaves the table less choice.
+struct Demands {
+  bool canonical = false;  ///< the same bits wherever the ranks are
+  bool narrow = false;     ///< 16-bit floats: they are added in float32 and rounded once
+};
+
 /// Networks whose winners differ (docs/allreduce.md, "Simulated").
 enum class Network { kUnknown, kDragonfly, kFatTree };
 /// Of "unknown", "dragonfly" and "fat_tree"; nothing for another word.
@@ -64,12 +70,12 @@ class AlgorithmTable {
   /// placement do nothing but are checked. Errors: Error(kUsage) naming `origin`.
   AlgorithmTable WithTuned(std::string_view json, const std::string& origin, const Placement& placement) const;
 
-  /// For a message of `bytes` bytes. What needs shared memory where there is none, or is hierarchical on one node,
-  /// becomes the nearest that works.
+  /// For a message of `bytes` bytes. What needs shared memory where there is none, or is hierarchical on one node, or
+  /// does not meet the demands, becomes the nearest that works.
   /// Cost: no allocation.
-  Choice Select(std::int64_t bytes) const;
+  Choice Select(std::int64_t bytes, Demands demands = {}) const;
   /// The same table with each choice as Select() gives it, for people.
-  AlgorithmTable Usable() const;
+  AlgorithmTable Usable(Demands demands = {}) const;
 
   /// The table in the syntax of With(); equal tables give equal text.
   std::string ToText() const;

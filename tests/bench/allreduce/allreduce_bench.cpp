@@ -211,7 +211,7 @@ std::vector<Choice> Candidates(const Group& group) {
     if (choice.algorithm == Algorithm::kShared && (placement.nodes > 1 || !placement.shared_memory)) continue;
     choices.push_back(choice);
     const bool both_levels = placement.nodes > 1 && placement.ranks > placement.nodes && placement.shared_memory;
-    if (both_levels) choices.push_back({choice.algorithm, true});
+    if (both_levels && choice.algorithm != Algorithm::kMpi) choices.push_back({choice.algorithm, true});
   }
   return choices;
 }
@@ -272,6 +272,7 @@ int Main(int argc, char** argv) {
       "  slipway bench allreduce\n  slipway bench allreduce --ranks 4 --sizes 4096 1MiB --json\n"
       "  slipway bench allreduce --tune algorithms.json",
       "slipway bench allreduce");
+  app.option_defaults()->always_capture_default();
   app.add_option("--ranks", options.ranks, "Ranks to start on this machine")->check(CLI::Range(1, 4096));
   app.add_option("--sizes", options.sizes, "Sizes of the messages, such as 4096 or 64KiB");
   app.add_option("--rounds", options.rounds, "Rounds of each size; 0: as many as it needs");

@@ -140,6 +140,7 @@ void Print(const Options& options, const Json& rows) {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures what the thread of a team costs a program that computes.", "slipway bench overlap");
+  app.option_defaults()->always_capture_default();
   app.add_option("--ranks", options.ranks, "Ranks to start on this machine")->check(CLI::Range(2, 4096));
   app.add_option("--rounds", options.rounds, "Rounds of each case")->check(CLI::Range(1, 100000));
   app.add_option("--milliseconds", options.milliseconds, "Length of the computation")->check(CLI::Range(1, 100000));

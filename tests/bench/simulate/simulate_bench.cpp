@@ -144,6 +144,7 @@ int Main(int argc, char** argv) {
       "  slipway bench simulate --ranks 1024 --sizes 28.15MB --algorithms rabenseifner torus\n"
       "  slipway bench simulate --ranks 256 --ranks-per-node 4 --algorithms torus hierarchical_torus --json",
       "slipway bench simulate");
+  app.option_defaults()->always_capture_default();
   app.add_option("--networks", options.networks, "dragonfly, fat_tree")->check(CLI::IsMember(Networks()));
   app.add_option("--ranks", options.ranks, "Ranks of the job")->check(CLI::Range(1, 32768));
   app.add_option("--ranks-per-node", options.ranks_per_node, "Ranks on each node")->check(CLI::Range(1, 256));

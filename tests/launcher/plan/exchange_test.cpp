@@ -128,7 +128,17 @@ TEST_F(Exchange, SaysWhatIsUsedInsteadOfWhatCannotWork) {
   EXPECT_EQ(text,
             "exchange: 8 ranks on 2 nodes, sync, buckets of 4.19 MB, the same bits in every run\n"
             "  every size             hierarchical_rabenseifner\n"
-            "  asked for              shared:0-max\n");
+            "  the table says         shared:0-max\n");
+}
+
+TEST_F(Exchange, ShowsWhatCanonicalBitsAndSixteenBitsNeed) {
+  spec_.gradients.algorithms = "ring";
+  spec_.gradients.compress = Compression::kBf16;
+  EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients), HasSubstr("every size             pairwise\n"));
+  spec_.gradients.deterministic = Determinism::kCanonical;
+  const auto plan = PlanExchange(spec_);
+  EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("every size             shared\n"));
+  EXPECT_EQ(ToJson(plan, spec_.gradients)["ranges"][0]["algorithm"], "shared");
 }
 
 TEST_F(Exchange, OfOneRankIsNone) {

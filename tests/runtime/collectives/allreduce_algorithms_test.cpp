@@ -96,8 +96,7 @@ TEST_P(Algorithms, GiveTheSameBitsWhoeverComesFirst) {
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                          testing::Values("shared", "recursive_doubling", "ring", "rabenseifner", "torus", "pairwise",
                                          "mpi", "hierarchical_recursive_doubling", "hierarchical_ring",
-                                         "hierarchical_rabenseifner", "hierarchical_torus", "hierarchical_pairwise",
-                                         "hierarchical_mpi"),
+                                         "hierarchical_rabenseifner", "hierarchical_torus", "hierarchical_pairwise"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(Canonical, BitsDoNotDependOnWhereTheRanksAre) {

@@ -267,6 +267,21 @@ TEST(Selection, ReplacesWhatCannotWorkHereByTheNearest) {
   EXPECT_EQ(select(kFourNodes, "ring"), "ring");
 }
 
+TEST(Selection, MeetsDemands) {
+  const auto table = AlgorithmTable::Default(kFourNodes).With("ring:0-99;hierarchical_ring:100-max");
+  EXPECT_EQ(table.Usable({.canonical = true}).ToText(), "pairwise:0-max");
+  EXPECT_EQ(table.Usable({.narrow = true}).ToText(), "pairwise:0-99;hierarchical_pairwise:100-max");
+  EXPECT_EQ(NameOf(table.Select(50, {.narrow = true})), "pairwise");
+  const auto shared = AlgorithmTable::Default(kOneNode);
+  EXPECT_EQ(shared.Usable({.canonical = true, .narrow = true}).ToText(), "shared:0-max");
+  EXPECT_EQ(shared.With("ring").Usable({.canonical = true}).ToText(), "shared:0-max");
+}
+
+TEST(ChoiceNames, KnowNoMpiBetweenLeaders) {
+  EXPECT_TRUE(ChoiceOf("mpi"));
+  EXPECT_FALSE(ChoiceOf("hierarchical_mpi"));
+}
+
 TEST(Selection, IsShownByTheUsableTable) {
   const auto table = AlgorithmTable::Default(kFourNodes).With("shared:0-99;hierarchical_rabenseifner:100-max");
   EXPECT_EQ(table.ToText(), "shared:0-99;hierarchical_rabenseifner:100-max");
