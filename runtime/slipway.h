@@ -9,8 +9,8 @@
  * independent of each other. Where the arguments of one rank alone are wrong, all ranks get its error; but the calls
  * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
  * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
- * does not come is named with host and last operation after `stall_after` (a dead one within a second):
- * SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
+ * does not come is named with host and last operation after `stall_after` (a dead one within a second; of one on another
+ * node only the host is known): SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
  * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
  * process without slipway_finalize.
  *
@@ -178,7 +178,7 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
  *    "bucket_bytes": bytes, "op": "mean"|"sum"}.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
- * between; a mean is then divided by the passes, too. Of delayed gradients, the first synchronous step after delayed
+ * between; a mean of floats is then divided by the passes, too. Of delayed gradients, the first synchronous step after delayed
  * ones adds what is still on its way, so that each gradient counts once. Collective.
  */
 SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);

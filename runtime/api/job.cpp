@@ -54,7 +54,6 @@ Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMe
 void Job::Enter(const char* config) {
   Join();
   JoinWatch();
-  RequireSameVersion();
   OnAllRanks(communicator(), [&] { Configure(config); });
   auto& group = all();
   OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
@@ -73,6 +72,7 @@ void Job::Join() {
   auto communicator =
       mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
   RequireStartedRanks(communicator->size());
+  RequireSameVersion(*communicator);  // first: what ranks share has the layout of their version
   if (mpi_.in_use() && mpi_.thread_level() < MPI_THREAD_MULTIPLE && communicator->rank() == 0) {
     std::fputs("slipway: warning: MPI gives less than MPI_THREAD_MULTIPLE: collectives run in the calling thread\n",
                stderr);
@@ -97,10 +97,10 @@ void Job::JoinWatch() {
   watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(board), topology.local_size(), topology.local_rank);
 }
 
-void Job::RequireSameVersion() {
+void Job::RequireSameVersion(Communicator& ranks) {
   const std::string own(Version());
-  const auto first = communicator().BroadcastText(own, 0);
-  OnAllRanks(communicator(), [&] {
+  const auto first = ranks.BroadcastText(own, 0);
+  OnAllRanks(ranks, [&] {
     if (own == first) return;
     throw RuntimeError(
         SLIPWAY_ERROR_MISMATCH,
@@ -204,10 +204,11 @@ void Job::MakeServer(ServerParts parts) {
   });
   for (const auto& tensor : parts.parameters) Broadcast(tensor.data, tensor.bytes(), 0, all().members());
   auto own = communicator().Duplicate(communicator().waiter());
-  OnAllRanks(communicator(), [&] {
-    const auto name = parts.name;
-    servers_.emplace(name, std::make_unique<ParameterServer>(std::move(parts), std::move(own), watch_));
-  });
+  const auto name = parts.name;
+  std::unique_ptr<ParameterServer> server;
+  OnAllRanks(communicator(),
+             [&] { server = std::make_unique<ParameterServer>(std::move(parts), std::move(own), watch_); });
+  servers_.emplace(name, std::move(server));
 }
 
 void Job::FreeServer(const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
@@ -80,7 +81,7 @@ class Job {
   void Join();
   void JoinWatch();
   void RequireSameSettings();
-  void RequireSameVersion();
+  void RequireSameVersion(Communicator& ranks);
   void Configure(const char* config);
   SelectionSettings Selection(const Placement& placement) const;
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
@@ -89,8 +90,8 @@ class Job {
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
   pid_t process_;
-  bool abandoned_ = false;
-  MpiLibrary mpi_;  // outlives all that communicates
+  std::atomic<bool> abandoned_ = false;  // also set from threads that submit
+  MpiLibrary mpi_;                       // outlives all that communicates
   Watch watch_{WatchSettings()};
   ProcessMemory memory_;
   JobSettings settings_;

@@ -98,6 +98,21 @@ std::vector<TensorInfo> TakeSameTensors(const std::string& call, const slipway_t
   return taken;
 }
 
+/// What is combined in place must be combined once.
+void RequireApart(const std::vector<TensorInfo>& tensors) {
+  std::vector<const TensorInfo*> sorted;
+  for (const auto& tensor : tensors) {
+    if (tensor.count() > 0) sorted.push_back(&tensor);
+  }
+  const auto begin = [](const TensorInfo* tensor) { return static_cast<const char*>(tensor->data); };
+  std::sort(sorted.begin(), sorted.end(), [&](auto* a, auto* b) { return std::less<>()(begin(a), begin(b)); });
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const auto* end = begin(sorted[i - 1]) + sorted[i - 1]->bytes();
+    RequireArgument(!std::less<>()(begin(sorted[i]), end),
+                    fmt::format("tensors '{}' and '{}' overlap in memory", sorted[i - 1]->name, sorted[i]->name));
+  }
+}
+
 void CopyPath(const std::string& text, char* path, size_t capacity) {
   RequireArgument(path != nullptr && text.size() < capacity,
                   fmt::format("the buffer for a path of {} bytes is null or too small", text.size() + 1));
@@ -262,6 +277,7 @@ int slipway_register(const char* team, const slipway_tensor* tensors, int count,
         RequireArgument(IsNumber(tensor.dtype),
                         fmt::format("tensor '{}' is of bytes, which cannot be reduced", tensor.name));
       }
+      RequireApart(taken);
     });
     current.MakeTeam({team, std::move(taken), total_steps, current.default_settings()});
   });
@@ -453,7 +469,9 @@ int slipway_state_load(const char* team, const void* buffer, size_t size) {
       current.TeamOf(team).LoadState({static_cast<const char*>(buffer), size});
     });
     const auto step = current.TeamOf(team).step();
-    RequireSameCall(fmt::format("the state of team '{}' after step {}", team, step), {}, current.communicator());
+    const auto pending = current.TeamOf(team).pending();
+    RequireSameCall(fmt::format("the state of team '{}' after step {}, {} of them on their way", team, step, pending),
+                    {}, current.communicator());
   });
 }
 
@@ -478,6 +496,7 @@ int slipway_server_create(const char* server, const slipway_tensor* parameters, 
         RequireArgument(IsFloat(tensor.dtype), fmt::format("parameter '{}' is of {}, which no gradient can change",
                                                            tensor.name, NameOf(tensor.dtype)));
       }
+      RequireApart(taken);
     });
     current.MakeServer({server, std::move(taken), rate, staleness});
   });
@@ -525,7 +544,14 @@ int slipway_server_free(const char* server) {
 }
 
 int slipway_average(double* values, int64_t count) {
-  return slipway_allreduce(values, count, SLIPWAY_FLOAT64, SLIPWAY_MEAN, SLIPWAY_ALL);
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    RequireCount(count);
+    RequireData(values, count, "the data");
+    const Operation operation(current.watch(), Activity::kAverage);
+    const Piece piece{reinterpret_cast<char*>(values), count};
+    Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());
+  });
 }
 
 int slipway_check_match(const slipway_tensor* tensors, int count) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -147,9 +148,23 @@ void Team::Count(int index) {
   }
 }
 
+/// What is larger than 65504 is infinite as a 16-bit float.
+bool Team::FitsTheWire(const TensorInfo& tensor) const {
+  if (parts_.settings.wire != SLIPWAY_FLOAT16 || tensor.dtype != SLIPWAY_FLOAT32) return true;
+  constexpr std::int64_t kPiece = 4096;
+  std::array<std::uint16_t, kPiece> narrow;
+  const auto* values = static_cast<const float*>(tensor.data);
+  for (std::int64_t first = 0; first < tensor.count(); first += kPiece) {
+    const auto count = std::min(kPiece, tensor.count() - first);
+    Narrow(values + first, narrow.data(), count, SLIPWAY_FLOAT16);
+    if (!AllFinite(narrow.data(), count, SLIPWAY_FLOAT16)) return false;
+  }
+  return true;
+}
+
 void Team::CheckFinite(int index) {
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
-  if (AllFinite(tensor.data, tensor.count(), tensor.dtype)) return;
+  if (AllFinite(tensor.data, tensor.count(), tensor.dtype) && FitsTheWire(tensor)) return;
   first_bad_ = std::min(first_bad_, static_cast<std::size_t>(index));
 }
 
@@ -167,7 +182,7 @@ void Team::Wait() {
     if (current_.slot) pending_.push_back(current_);
     TakeOver(lock, current_.slot ? step_ - parts_.settings.lag : step_);
     lock.unlock();  // the thread goes on with what is delayed
-    const auto refused = ErrorOf([&] { RequireFinite(); });
+    const auto refused = RefusalOfStep();
     if (refused && current_.slot) pending_.back().refused = true;
     // What was delayed before is delivered in any case: its time is now.
     if (!refused || current_.slot) Deliver();
@@ -264,10 +279,24 @@ void Team::RequireFinite() {
   const auto firsts = AllgatherValues(*control_, static_cast<std::uint64_t>(first_bad_));
   for (std::size_t rank = 0; rank < firsts.size(); ++rank) {
     if (firsts[rank] == parts_.tensors.size()) continue;
-    const auto message = fmt::format("tensor '{}' of team '{}' holds NaN or infinity on rank {} at step {}",
-                                     parts_.tensors[firsts[rank]].name, parts_.name, rank, step_);
-    watch_.Report("not_finite", message, {static_cast<int>(rank)});
+    const auto message = fmt::format(
+        "tensor '{}' of team '{}' holds NaN or infinity{} on rank {} at step {}", parts_.tensors[firsts[rank]].name,
+        parts_.name, parts_.settings.wire == SLIPWAY_FLOAT16 ? ", or more than 16 bits can hold," : "", rank, step_);
+    watch_.Remark("not_finite", message, static_cast<int>(rank));
     throw RuntimeError(SLIPWAY_ERROR_NOT_FINITE, message);
+  }
+  watch_.Withdraw();
+}
+
+/// Why the step that is over gives nothing, if so.
+std::exception_ptr Team::RefusalOfStep() {
+  try {
+    RequireFinite();
+    return nullptr;
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError&) {
+    return std::current_exception();
   }
 }
 

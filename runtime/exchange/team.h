@@ -51,6 +51,7 @@ class Team {
   /// those of the group: the team cannot be used again.
   void Wait();
 
+  std::int64_t pending() const { return static_cast<std::int64_t>(pending_.size()); }  ///< steps on their way
   std::int64_t step() const { return step_; }  ///< exchanges begun; for the program's thread
   bool delivered() const { return delivered_; }
   double norm() const { return norm_; }
@@ -94,8 +95,10 @@ class Team {
   void Run();
   void StopThread();
 
+  bool FitsTheWire(const TensorInfo& tensor) const;
   void CheckFinite(int index);
   void RequireFinite();
+  std::exception_ptr RefusalOfStep();
   void Deliver();
   void DeliverDelayed();
   void AddPending();

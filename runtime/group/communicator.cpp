@@ -46,14 +46,16 @@ std::unique_ptr<Communicator> Communicator::OfJob(MPI_Comm parent, Waiter waiter
   return std::unique_ptr<Communicator>(new Communicator(copy, std::move(ranks), waiter));
 }
 
-std::unique_ptr<Communicator> Communicator::Duplicate(Waiter waiter) const {
+std::unique_ptr<Communicator> Communicator::Duplicate(Waiter waiter) {
+  Barrier();  // MPI's own call would wait for a missing rank for ever
   MPI_Comm copy = MPI_COMM_NULL;
   if (!alone()) CheckMpi(MPI_Comm_dup(communicator_, &copy), "MPI_Comm_dup");
   return std::unique_ptr<Communicator>(new Communicator(copy, job_ranks_, waiter));
 }
 
-std::unique_ptr<Communicator> Communicator::Subgroup(std::span<const int> ranks, Waiter waiter) const {
+std::unique_ptr<Communicator> Communicator::Subgroup(std::span<const int> ranks, Waiter waiter) {
   if (alone()) return Alone(waiter);
+  Barrier();  // as in Duplicate
   const auto place = std::find(ranks.begin(), ranks.end(), rank_);
   MPI_Comm part = MPI_COMM_NULL;
   CheckMpi(MPI_Comm_split(communicator_, place == ranks.end() ? MPI_UNDEFINED : 0,

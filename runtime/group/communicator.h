@@ -29,9 +29,9 @@ class Communicator {
   /// A private duplicate of `parent`, all of whose ranks are the job's, with errors returned, not ending the program.
   static std::unique_ptr<Communicator> OfJob(MPI_Comm parent, Waiter waiter);
   /// The same ranks once more: messages of one never meet those of the other.
-  std::unique_ptr<Communicator> Duplicate(Waiter waiter) const;
+  std::unique_ptr<Communicator> Duplicate(Waiter waiter);
   /// Those of `ranks`, in this order; null for all others. Collective over this communicator.
-  std::unique_ptr<Communicator> Subgroup(std::span<const int> ranks, Waiter waiter) const;
+  std::unique_ptr<Communicator> Subgroup(std::span<const int> ranks, Waiter waiter);
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "runtime/group/point_to_point.h"
 #include "runtime/group/share_within_node.h"
@@ -24,12 +25,20 @@ SharedLocation Unpack(std::uint64_t word) {
   return {static_cast<std::int64_t>(word >> kOffsetBits), word & ((std::uint64_t{1} << kOffsetBits) - 1)};
 }
 
-/// A piece of a message on its way through the slots: small enough that those of all ranks stay in the caches; but where
-/// ranks share cores, every wait costs a change of processes, and larger pieces win. Measured: twice as much loses a tenth
-/// at some sizes.
+/// A piece of a message on its way through the slots: small enough that those of all ranks stay in the caches; but
+/// where ranks share cores, every wait costs a change of processes, and larger pieces win. Measured: twice as much
+/// loses a tenth at some sizes.
 std::size_t SlotBytesFor(const Topology& topology) { return topology.crowded ? 128 * 1024 : 32 * 1024; }
 
 std::size_t Aligned(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+void WarnOfNoMemory(std::size_t bytes) {
+  std::fputs(fmt::format("slipway: warning: the ranks of a node could not share {} bytes of memory: they exchange by "
+                         "messages, which takes longer; give the job more memory and file descriptors\n",
+                         bytes)
+                 .c_str(),
+             stderr);
+}
 
 }  // namespace
 
@@ -57,7 +66,10 @@ std::unique_ptr<NodeChannel> NodeChannel::Create(Communicator& communicator, con
   if (communicator.Min(pool.enabled() ? 1 : 0) == 0) return nullptr;
   PointToPoint node(communicator, topology.local);
   auto memory = ShareWithinNode(node, BytesFor(topology));
-  if (communicator.Min(memory.data() != nullptr ? 1 : 0) == 0) return nullptr;
+  if (communicator.Min(memory.data() != nullptr ? 1 : 0) == 0) {
+    if (topology.local_rank == 0) WarnOfNoMemory(BytesFor(topology));
+    return nullptr;
+  }
   return std::unique_ptr<NodeChannel>(new NodeChannel(communicator, topology, pool, peers, std::move(memory)));
 }
 
@@ -123,8 +135,11 @@ void NodeChannel::CheckCalls() const {
       unpacked.count = descriptor.count;
       return unpacked.Describe();
     };
-    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, fmt::format("rank {} calls {}, but rank {} {}", rank_of(local),
-                                                           described(other), rank_of(0), described(first)));
+    const auto message =
+        fmt::format("rank {} calls {}, but rank {} {}", rank_of(local), described(other), rank_of(0), described(first));
+    // The ranks of other nodes do not see it.
+    if (communicator_.size() > size_) throw PartedError(SLIPWAY_ERROR_MISMATCH, message);
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, message);
   }
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 /// The lowest rank with which this one shares memory, as MPI says; parts of it when asked for.
 int NodeOf(Communicator& communicator, Nodes nodes) {
+  communicator.Barrier();  // MPI's own calls would wait for a missing rank for ever
   MPI_Comm node = MPI_COMM_NULL;
   CheckMpi(MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, communicator.rank(), MPI_INFO_NULL, &node),
            "MPI_Comm_split_type");

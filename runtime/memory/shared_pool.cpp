@@ -57,10 +57,11 @@ void* SharedPool::AllocateOrdinary(std::int64_t bytes) {
 void SharedPool::WarnOnce(std::int64_t bytes, const char* reason) {
   if (std::exchange(warned_, true)) return;
   std::fputs(
-      fmt::format("slipway: warning: no shared memory for {} bytes ({}; {} bytes are in use): ordinary memory is "
-                  "used, and exchanged with copies; give the job more memory, or raise "
-                  "SLIPWAY_SHARED_MEMORY_LIMIT if it is set\n",
-                  bytes, reason, used_)
+      fmt::format(
+          "slipway: warning: no shared memory for {} bytes ({}; {} bytes are in use): ordinary memory is "
+          "used, and exchanged with copies; give the job more memory or file descriptors (a block needs one), or raise "
+          "SLIPWAY_SHARED_MEMORY_LIMIT if it is set\n",
+          bytes, reason, used_)
           .c_str(),
       stderr);
 }

@@ -28,6 +28,9 @@ using Clock = std::chrono::steady_clock;
 /// processor; what the others did in that time cannot be held against them.
 constexpr std::chrono::seconds kLongestGap{1};
 
+/// Where ranks of other nodes may be the cause, those that see them have the first word.
+constexpr std::chrono::seconds kGrace{2};
+
 constexpr char kNoProcess = 'X';
 constexpr char kNotTold = '?';
 
@@ -97,7 +100,10 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   if (!lost.empty() && lost == lost_) watch_.GiveUp(watch_.Culprits(lost), waited_);
   lost_ = lost;
-  if (waited_ >= watch_.settings_.stall_after) watch_.GiveUp(watch_.Culprits(ranks), waited_);
+  if (waited_ < watch_.settings_.stall_after) return;
+  const auto culprits = watch_.Culprits(ranks);
+  if (watch_.MayBeElsewhere(culprits) && waited_ < watch_.settings_.stall_after + kGrace) return;
+  watch_.GiveUp(culprits, waited_);
 }
 
 const BoardLine* Watch::LineOf(int rank) const {
@@ -128,13 +134,22 @@ Watch::State Watch::StateOf(int rank) const {
   }
 }
 
+/// True of a rank on another node: it cannot be seen.
+bool Watch::MayWait(int rank) const {
+  const auto* line = LineOf(rank);
+  return line == nullptr || GaveUp(rank) || (line->current != 0 && StateOf(rank) == State::kRunning);
+}
+
+/// True when none of them is known to be at fault, and there are ranks that cannot be seen.
+bool Watch::MayBeElsewhere(const std::vector<int>& culprits) const {
+  return places_.size() > static_cast<std::size_t>(count_) &&
+         std::all_of(culprits.begin(), culprits.end(), [&](int rank) { return MayWait(rank); });
+}
+
 /// Those we wait for may be waiting themselves. Then it is one that is dead, stopped, or in no operation, that holds
 /// all up.
 std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
-  const auto waits = [&](int rank) {
-    const auto* line = LineOf(rank);
-    return GaveUp(rank) || (line != nullptr && line->current != 0 && StateOf(rank) == State::kRunning);
-  };
+  const auto waits = [&](int rank) { return MayWait(rank); };
   auto suspects = missing;
   if (std::all_of(missing.begin(), missing.end(), waits)) {
     for (const auto* line = lines_; line != lines_ + count_; ++line) {
@@ -153,7 +168,7 @@ std::string Watch::Describe(int rank) const {
       fmt::format("rank {} on host {} (process {})", rank, known ? places_[static_cast<std::size_t>(rank)].host : "?",
                   known ? places_[static_cast<std::size_t>(rank)].process : 0);
   const auto* line = LineOf(rank);
-  if (line == nullptr) return text + " on another node";
+  if (line == nullptr) return text + " on another node, where it may itself wait for another rank";
   if (GaveUp(rank)) {
     return text + fmt::format(" was in {} and has given up waiting", runtime::Describe(*line, line->gave_up));
   }
@@ -173,8 +188,9 @@ std::string Watch::Describe(int rank) const {
 void Watch::GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited) {
   const auto dead = [&](int rank) { return StateOf(rank) == State::kDead && !GaveUp(rank); };
   const bool any_dead = std::any_of(culprits.begin(), culprits.end(), dead);
-  // Between two calls it is a team's thread that waits.
-  const auto activity = own_->current != 0 ? own_->current.load() : static_cast<std::uint32_t>(Activity::kGradients);
+  // Between two calls it is a team's thread that waits; before it knows the others, slipway_init.
+  const auto otherwise = places_.empty() ? Activity::kInit : Activity::kGradients;
+  const auto activity = own_->current != 0 ? own_->current.load() : static_cast<std::uint32_t>(otherwise);
   std::vector<std::string> texts;
   for (const int rank : culprits) texts.push_back(Describe(rank));
   const auto message =
@@ -190,6 +206,30 @@ void Watch::Report(std::string_view kind, const std::string& message, const std:
   const std::lock_guard lock(reporting_);
   if (std::exchange(reported_, true)) return;
   std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
+  Publish(kind, message, ranks, remarked_.has_value());
+} catch (...) {
+  // The message is on stderr and in the error that follows.
+}
+
+void Watch::Remark(std::string_view kind, const std::string& message, int rank) noexcept try {
+  const std::lock_guard lock(reporting_);
+  if (reported_) return;
+  remarked_ = rank;
+  if (rank != rank_) return;
+  std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
+  Publish(kind, message, {rank}, true);
+} catch (...) {
+  // As in Report().
+}
+
+void Watch::Withdraw() noexcept {
+  const std::lock_guard lock(reporting_);
+  if (!reported_ && remarked_ == rank_ && !settings_.report.empty()) ::unlink(settings_.report.c_str());
+  if (!reported_) remarked_.reset();
+}
+
+void Watch::Publish(std::string_view kind, const std::string& message, const std::vector<int>& ranks,
+                    bool replace) const {
   if (settings_.report.empty()) return;
   Json report{{"schema", "slipway.watch/1"},
               {"time", UnixSeconds(SystemClock().Now())},
@@ -213,10 +253,12 @@ void Watch::Report(std::string_view kind, const std::string& message, const std:
   const auto own = settings_.report.string() + "." + std::to_string(rank_);
   // Names of hosts and teams may be any bytes.
   WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  ::link(own.c_str(), settings_.report.c_str());
-  ::unlink(own.c_str());
-} catch (...) {
-  // The message is on stderr and in the error that follows.
+  if (replace) {
+    ::rename(own.c_str(), settings_.report.c_str());
+  } else {
+    ::link(own.c_str(), settings_.report.c_str());
+    ::unlink(own.c_str());
+  }
 }
 
 }  // namespace slipway::runtime

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,9 +78,13 @@ class Watch {
   };
   Patience StartWaiting() { return Patience(*this); }
 
-  /// Writes the first report of this job's ranks to watch.json, and the message to stderr. Never throws.
-  /// `kind`: "dead", "stalled", "mismatch", "not_finite".
+  /// The end of the job: writes the first report of its ranks to watch.json, and the message to stderr. Never throws.
+  /// `kind`: "dead", "stalled", "mismatch".
   void Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept;
+  /// What may be the end, but the program may also go on: said by the rank that it is about, and in watch.json until
+  /// Withdraw() or a report. Called by all ranks. Never throws. `kind`: "not_finite".
+  void Remark(std::string_view kind, const std::string& message, int rank) noexcept;
+  void Withdraw() noexcept;
 
   int rank() const { return rank_; }
 
@@ -90,7 +95,10 @@ class Watch {
   State StateOf(int rank) const;
   bool GaveUp(int rank) const;
   bool IsLost(int rank) const;
+  bool MayWait(int rank) const;
   std::vector<int> Culprits(const std::vector<int>& missing) const;
+  bool MayBeElsewhere(const std::vector<int>& culprits) const;
+  void Publish(std::string_view kind, const std::string& message, const std::vector<int>& ranks, bool replace) const;
   std::string Describe(int rank) const;
   [[noreturn]] void GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited);
 
@@ -105,6 +113,7 @@ class Watch {
   std::uint32_t teams_ = 0;
   std::mutex reporting_;
   bool reported_ = false;
+  std::optional<int> remarked_;  ///< the rank that it was about
 };
 
 }  // namespace slipway::runtime

@@ -42,10 +42,11 @@ void Misbehave() {
 
 void Register() {
   static std::vector<float> data(70000);
+  static float bias = 0;
   static const std::int64_t shape[] = {Culprit("shape") ? 60000 : 70000};
   const slipway_dtype dtype = Culprit("dtype") ? SLIPWAY_INT32 : SLIPWAY_FLOAT32;
   const slipway_tensor tensors[] = {{"weight", dtype, 1, shape, data.data()},
-                                    {"bias", SLIPWAY_FLOAT32, 0, nullptr, data.data()}};
+                                    {"bias", SLIPWAY_FLOAT32, 0, nullptr, &bias}};
   Check(slipway_register("net", tensors, Culprit("list") ? 1 : 2, 0));
 }
 

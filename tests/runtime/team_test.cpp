@@ -289,6 +289,21 @@ TEST(FiniteCheck, NamesTensorAndRank) {
   Unregister("finite");
 }
 
+TEST(FiniteCheck, RefusesWhatSixteenBitsCannotHold) {
+  for (const std::string wire : {"fp16", "bf16"}) {
+    Model model({3, 5});
+    const auto settings = R"({"check_finite": true, "compress": ")" + wire + R"("})";
+    ASSERT_EQ(model.Register("narrow", 0, settings.c_str()), SLIPWAY_OK);
+    model.Fill(1);
+    if (Rank() == 0) model.data(1)[4] = 70000;
+    const bool refused = wire == "fp16";
+    EXPECT_EQ(slipway_gradients("narrow"), refused ? SLIPWAY_ERROR_NOT_FINITE : SLIPWAY_OK) << wire;
+    model.Fill(2);
+    EXPECT_EQ(slipway_gradients("narrow"), SLIPWAY_OK) << slipway_error_message();
+    Unregister("narrow");
+  }
+}
+
 /// The step with the NaN is dropped; those before and after it come in their time, also over a restart.
 TEST(FiniteCheck, DropsOneDelayedStepAlone) {
   for (const int bad : {0, 3}) {
@@ -371,6 +386,16 @@ TEST(TeamErrors, OtherWordsForTheSameSettingsAreTheSame) {
   const char* settings = Rank() == 0 ? "{\"lag\":2}" : "{ \"lag\": 2 }\n\n";
   EXPECT_EQ(slipway_configure_team("words", settings), SLIPWAY_OK) << slipway_error_message();
   Unregister("words");
+}
+
+TEST(TeamErrors, TensorsThatOverlapAreRefused) {
+  float values[10] = {};
+  const std::int64_t shape[] = {6};
+  const slipway_tensor tensors[] = {{"a", SLIPWAY_FLOAT32, 1, shape, values + 4},
+                                    {"b", SLIPWAY_FLOAT32, 1, shape, values}};
+  ExpectRefused(slipway_register("overlap", tensors, 2, 0), SLIPWAY_ERROR_ARGUMENT,
+                "tensors 'b' and 'a' overlap in memory");
+  ExpectRefused(slipway_server_create("overlap", tensors, 2, 0.1, 0), SLIPWAY_ERROR_ARGUMENT, "overlap in memory");
 }
 
 TEST(TeamErrors, AreNamed) {

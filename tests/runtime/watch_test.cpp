@@ -9,12 +9,17 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/files.h"
+#include "core/json.h"
 #include "runtime/status.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::runtime {
 namespace {
@@ -39,7 +44,10 @@ void EndProcess(pid_t process) {
 /// This process is rank 0 of three; ranks 1 and 2 are processes on the same board.
 class Watching : public testing::Test {
  protected:
-  Watching() : memory_(SharedMemory::Create(3 * sizeof(BoardLine))), watch_({milliseconds(1500), {}}) {
+  explicit Watching(const std::vector<RankPlace>& elsewhere = {})
+      : report_(directory_.path() / "watch.json"),
+        memory_(SharedMemory::Create(3 * sizeof(BoardLine))),
+        watch_({milliseconds(1500), report_}) {
     lines_ = reinterpret_cast<BoardLine*>(memory_.data());
     for (int rank = 1; rank < 3; ++rank) {
       processes_.push_back(StartProcess());
@@ -47,6 +55,7 @@ class Watching : public testing::Test {
       lines_[rank].process = processes_.back();
     }
     std::vector<RankPlace> places{{"here", ::getpid()}, {"here", processes_[0]}, {"here", processes_[1]}};
+    places.insert(places.end(), elsewhere.begin(), elsewhere.end());
     watch_.Join(0, std::move(places), std::move(memory_), 3, 0);
   }
   ~Watching() override {
@@ -71,6 +80,8 @@ class Watching : public testing::Test {
     }
   }
 
+  test::TempDirectory directory_;
+  std::filesystem::path report_;
   SharedMemory memory_;
   Watch watch_;
   BoardLine* lines_ = nullptr;
@@ -122,6 +133,45 @@ TEST_F(Watching, NamesTheOneThatIsInNoCallWhenTimeIsUp) {
   const auto message = WaitFor({1}, milliseconds(3000));
   ExpectWords(message, "after 1.5 s: rank 2 on host here");
   ExpectWords(message, "is outside of Slipway");
+}
+
+/// One more rank, on another node, which nobody here can see.
+class WatchingNodes : public Watching {
+ protected:
+  WatchingNodes() : Watching({{"there", 1}}) {}
+  void AllWait() {
+    for (const int rank : {1, 2}) lines_[rank].current = static_cast<std::uint32_t>(Activity::kAllreduce);
+  }
+};
+
+TEST_F(WatchingNodes, NamesTheOneOnItsNodeThatIsInNoCallRatherThanOneItCannotSee) {
+  AllWait();
+  lines_[1].current = 0;
+  const auto message = WaitFor({3}, milliseconds(2500));
+  ExpectWords(message, "rank 1 on host here");
+  EXPECT_EQ(message.find("rank 3"), std::string::npos) << message;
+}
+
+TEST_F(WatchingNodes, LeavesTheFirstWordToThoseThatSeeMore) {
+  AllWait();
+  EXPECT_EQ(WaitFor({3}, milliseconds(2500)), "");
+  ExpectWords(WaitFor({3}, milliseconds(4500)),
+              "rank 3 on host there (process 1) on another node, where it may itself wait for another rank");
+}
+
+TEST_F(Watching, WithdrawsARemarkWhenTheProgramGoesOn) {
+  watch_.Remark("not_finite", "tensor 'x' holds NaN", 0);
+  EXPECT_EQ(Json::parse(ReadFile(report_))["kind"], "not_finite");
+  watch_.Withdraw();
+  EXPECT_FALSE(std::filesystem::exists(report_));
+}
+
+TEST_F(Watching, PutsAReportInThePlaceOfARemark) {
+  watch_.Remark("not_finite", "tensor 'x' holds NaN", 0);
+  watch_.Report("stalled", "rank 2 has not come", {2});
+  EXPECT_EQ(Json::parse(ReadFile(report_))["kind"], "stalled");
+  watch_.Withdraw();
+  EXPECT_TRUE(std::filesystem::exists(report_));
 }
 
 /// With a whole job that a scheduler suspends, each rank stops; none has failed when it goes on.
