@@ -69,7 +69,8 @@ def test_it_is_told_every_perf_freq_calls_at_verbosity_2(capfd):
 
 @pytest.mark.parametrize("name, instead", [
     ("BcastTensors", "broadcast"), ("InitConfigBcastTensors", "config_team"), ("AverageTrainMetrics", "average"),
-    ("AverageEvalMetrics", "average"), ("InitPluginCallback", "init"), ("BroadcastGlobalVariablesCallback", "broadcast"),
+    ("AverageEvalMetrics", "average"), ("InitPluginCallback", "init"),
+    ("BroadcastGlobalVariablesCallback", "broadcast"),
     ("BroadcastVariablesCallback", "broadcast"), ("MetricAverageCallback", "average"),
     ("LearningRateScheduleCallback", "learning rate"), ("LearningRateWarmupCallback", "learning rate")])
 def test_what_is_not_there_says_what_to_use(name, instead):

@@ -13,8 +13,8 @@ from slipway.compat._missing import names_not_there
 from slipway.compat.cray._reports import Waiting, agree, tell_schedule, waiting_line
 from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
 
-__all__ = ["average", "barrier", "broadcast", "check_buffers_match", "config_team", "finalize", "get_nranks", "get_rank",
-           "gradients", "init", "init_mpi", "schedule", "waiting_line"]
+__all__ = ["average", "barrier", "broadcast", "check_buffers_match", "config_team", "finalize", "get_nranks",
+           "get_rank", "gradients", "init", "init_mpi", "schedule", "waiting_line"]
 
 _FRAMEWORKS = (None, "", "numpy", "torch", "pytorch")
 
@@ -35,8 +35,8 @@ __getattr__ = names_not_there(__name__, {
     "MetricAverageCallback": _CALLBACK + _METRICS,
     "LearningRateScheduleCallback": _CALLBACK + _RATE,
     "LearningRateWarmupCallback": _CALLBACK + _RATE,
-    "DistributedOptimizer": "that of PyTorch is in slipway.compat.cray.torch; with another framework hand its gradients "
-                            "as NumPy arrays to gradients()",
+    "DistributedOptimizer": "that of PyTorch is in slipway.compat.cray.torch; with another framework hand its "
+                            "gradients as NumPy arrays to gradients()",
 })
 
 

@@ -1,4 +1,7 @@
-"""In place of the plugin's torch module: `import slipway.compat.cray.torch as cdl` for `import dl_comm.torch as cdl`."""
+"""In place of the plugin's torch module.
+
+`import slipway.compat.cray.torch as cdl` for `import dl_comm.torch as cdl`; all of slipway.compat.cray is here, too.
+"""
 
 import slipway
 from slipway import torch as slipway_torch

@@ -88,8 +88,8 @@ def ask(text, work, process_set=global_process_set, zeros=None):
             if process_set is global_process_set:
                 raise
             # A rank in join() listens to all ranks, and cannot hear what some of them do among themselves.
-            raise StalledError(f"{text} on {process_set}: {error}. A rank that has called join cannot take part, nor be "
-                               "asked") from error
+            raise StalledError(f"{text} on {process_set}: {error}. A rank that has called join cannot take part, "
+                               "nor be asked") from error
         return work(group)
 
     return operations().ask(checked)
