@@ -2,7 +2,7 @@
 
 
 class SlipwayError(RuntimeError):
-    """A call failed. `status` is the slipway_status, or None where the fault was found before the library was asked."""
+    """A call failed. `status` is the slipway_status, or None for what slipway.h has no status for."""
 
     status = None
 

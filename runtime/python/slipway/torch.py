@@ -94,6 +94,12 @@ def _place(named):
     return slots, block.torch((block.size,), torch.uint8)
 
 
+def checked_passes(passes):
+    if not isinstance(passes, int) or passes < 1:
+        raise ArgumentError(f"backward_passes_per_step is {passes!r}, not a number from 1")
+    return passes
+
+
 class DistributedOptimizer(torch.optim.Optimizer):
     """Wraps any optimizer of torch: step() applies the mean gradient over all ranks.
 
@@ -108,10 +114,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
                  team=None, sparse_as_dense=False, **settings):
         if isinstance(optimizer, torch.optim.LBFGS):
             raise NotSupportedError("LBFGS calls backward many times in one step; use an optimizer that steps once")
-        if not isinstance(backward_passes_per_step, int) or backward_passes_per_step < 1:
-            raise ArgumentError(f"backward_passes_per_step is {backward_passes_per_step!r}, not a number from 1")
         self._optimizer = optimizer
-        self._passes = backward_passes_per_step
+        self._passes = checked_passes(backward_passes_per_step)
         self._sparse_as_dense = sparse_as_dense
         self._slots, self._flat = _place(_named_trained(optimizer, named_parameters))
         if not self._slots:

@@ -67,6 +67,24 @@ def test_it_is_told_every_perf_freq_calls_at_verbosity_2(capfd):
     assert told.count("ranks waited") == (2 if mc.get_rank() == 0 else 0)
 
 
+@pytest.mark.parametrize("name, instead", [
+    ("BcastTensors", "broadcast"), ("InitConfigBcastTensors", "config_team"), ("AverageTrainMetrics", "average"),
+    ("AverageEvalMetrics", "average"), ("InitPluginCallback", "init"),
+    ("BroadcastGlobalVariablesCallback", "broadcast"),
+    ("BroadcastVariablesCallback", "broadcast"), ("MetricAverageCallback", "average"),
+    ("LearningRateScheduleCallback", "learning rate"), ("LearningRateWarmupCallback", "learning rate")])
+def test_what_is_not_there_says_what_to_use(name, instead):
+    with pytest.raises(NotSupportedError, match=f"not there; .*{instead}"):
+        getattr(mc, name)
+
+
+def test_other_names_are_unknown_as_in_any_module():
+    assert not hasattr(mc, "no_such_name") and not hasattr(mc, "__wrapped__")
+    with pytest.raises(ImportError, match="no_such_name"):
+        from slipway.compat.cray import no_such_name
+    assert all(callable(getattr(mc, name)) for name in mc.__all__)
+
+
 def test_errors():
     with pytest.raises(NotSupportedError, match="tensorflow"):
         mc.init(2, 1, 10, "tensorflow")

@@ -122,6 +122,6 @@ def test_the_installed_layout_holds_every_module():
     root = pathlib.Path(_library.__file__).parent
     text = (root.parent / "pyproject.toml").read_text()
     packages = {".".join(path.parent.relative_to(root.parent).parts) for path in root.rglob("*.py")}
-    assert packages == set(re.search(r"packages = \[([^\]]*)\]", text)[1].replace('"', "").replace(" ", "").split(","))
+    assert packages == set(re.findall(r'"(.*?)"', re.search(r"packages = \[([^\]]*)\]", text)[1]))
     assert os.access(root / "__init__.py", os.R_OK)
     assert re.search(r'^version = "(.*)"', text, re.MULTILINE)[1] == _library.VERSION

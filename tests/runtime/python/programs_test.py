@@ -13,7 +13,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
 IMPORTS = {"ml_comm": "slipway.compat.cray", "dl_comm": "slipway.compat.cray",
-           "horovod.torch": "slipway.compat.horovod.torch"}
+           "dl_comm.torch": "slipway.compat.cray.torch", "horovod.torch": "slipway.compat.horovod.torch"}
 
 
 def with_import_changed(name, folder):
@@ -43,6 +43,12 @@ def test_a_cray_script_in_numpy(tmp_path, ranks):
 def test_a_cray_script_in_torch(tmp_path):
     done = start(with_import_changed("cray_torch.py", tmp_path))
     assert (done.returncode, "done 3.0" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_a_cray_script_with_the_plugins_optimizer(tmp_path):
+    done = start(with_import_changed("cray_optimizer.py", tmp_path), ranks=3)
+    assert (done.returncode, "ranks 3 done 3.0" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert done.stdout.count("ranks waited") == 3
 
 
 @pytest.mark.parametrize("arguments", [[], ["--fp16-allreduce", "--batches-per-allreduce", "2"]])
@@ -76,6 +82,14 @@ def test_a_rank_that_does_not_come_is_an_exception_that_names_it():
     assert time.monotonic() - begin < 20
     assert done.returncode == 9
     assert "rank 2" in done.stdout and "slipway_allreduce" in done.stdout
+
+
+def test_an_operation_on_a_process_set_whose_member_has_joined_ends_and_says_why():
+    begin = time.monotonic()
+    done = start(PROGRAMS / "join_and_set.py")
+    assert time.monotonic() - begin < 20
+    assert done.returncode == 9
+    assert re.search(r"rank 0: allreduce.* on ProcessSet.*ranks=\[0, 1\].*rank 1 .*has called join", done.stdout)
 
 
 def test_a_gradient_that_is_not_finite_is_an_exception_that_names_tensor_and_rank():

@@ -162,6 +162,17 @@ def add_process_set(process_set):
     return process_set
 
 
+def get_process_set_ids_and_ranks():
+    """The ranks of every process set in use, by its id."""
+    operations()
+    return {process_set.process_set_id: list(process_set.ranks)
+            for process_set in [global_process_set, *_State.process_sets]}
+
+
+def get_process_set_ids():
+    return sorted(get_process_set_ids_and_ranks())
+
+
 def remove_process_set(process_set):
     """Ends the use of a process set; False if it was not in use. Collective over all ranks."""
     if process_set is global_process_set or process_set not in _State.process_sets:

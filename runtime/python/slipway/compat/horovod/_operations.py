@@ -8,7 +8,7 @@ import slipway
 from slipway import collectives
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._job import global_process_set, members, operations
-from slipway.errors import ArgumentError, NotSupportedError
+from slipway.errors import ArgumentError, NotSupportedError, StalledError
 from slipway.torch import broadcast_tensors
 
 
@@ -82,7 +82,14 @@ def ask(text, work, process_set=global_process_set, zeros=None):
     group = members(process_set)
 
     def checked():
-        _order.agree(_order.Call(text, zeros), process_set.rank(), group)
+        try:
+            _order.agree(_order.Call(text, zeros), process_set.rank(), group)
+        except StalledError as error:
+            if process_set is global_process_set:
+                raise
+            # A rank in join() listens to all ranks, and cannot hear what some of them do among themselves.
+            raise StalledError(f"{text} on {process_set}: {error}. A rank that has called join cannot take part, "
+                               "nor be asked") from error
         return work(group)
 
     return operations().ask(checked)
@@ -103,8 +110,13 @@ def _scale(tensor, factor):
         tensor.copy_(tensor.double().mul_(factor)) if not tensor.dtype.is_floating_point else tensor.mul_(factor)
 
 
+def _widened(tensor):
+    """Of a dtype that can be reduced; the tensor itself if it is."""
+    return tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
+
+
 def _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group):
-    dense = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype)).contiguous()
+    dense = _widened(tensor).contiguous()
     _scale(dense, prescale_factor)
     collectives.allreduce(dense, _NAMES[op], group)
     _scale(dense, postscale_factor)
@@ -268,6 +280,14 @@ def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
     return synchronize(broadcast_async(tensor, root_rank, name, process_set))
 
 
+def _reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group):
+    dense = _widened(tensor)
+    _scale(dense, prescale_factor)
+    mine = collectives.reduce_scatter(dense, _NAMES[op], group=group)
+    _scale(mine, postscale_factor)
+    return mine.to(tensor.dtype)
+
+
 def reducescatter_async(tensor, name=None, op=None, process_set=global_process_set, prescale_factor=1.0,
                         postscale_factor=1.0):
     return grouped_reducescatter_async([tensor], name, op, process_set, prescale_factor, postscale_factor, single=True)
@@ -287,11 +307,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
     mine = [_copy(tensor) for tensor in tensors]
 
     def work(group):
-        results = []
-        for tensor in mine:
-            _scale(tensor, prescale_factor)
-            results.append(collectives.reduce_scatter(tensor, _NAMES[op], group=group))
-            _scale(results[-1], postscale_factor)
+        results = [_reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group) for tensor in mine]
         return results[0] if single else results
 
     return ask(named("reducescatter", name, f"{op.name} of {', '.join(map(described, mine))}"), work, process_set)

@@ -1,32 +1,53 @@
 """In place of Cray's plugin: `import slipway.compat.cray as mc` for `import ml_comm as mc`, or dl_comm.
 
-For NumPy arrays and torch tensors; TensorFlow graphs are not taken. docs/python.md says where it differs.
+For NumPy arrays and torch tensors; TensorFlow graphs are not taken. The optimizer for torch is in
+slipway.compat.cray.torch. docs/python.md says where it differs.
 """
 
 import atexit
 import dataclasses
-import socket
-import time
 
 import slipway
 from slipway import teams
+from slipway.compat._missing import names_not_there
+from slipway.compat.cray._reports import Waiting, agree, tell_schedule, waiting_line
 from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
 
+__all__ = ["average", "barrier", "broadcast", "check_buffers_match", "config_team", "finalize", "get_nranks",
+           "get_rank", "gradients", "init", "init_mpi", "schedule", "waiting_line"]
+
 _FRAMEWORKS = (None, "", "numpy", "torch", "pytorch")
+
+_HOOK = "TensorFlow hooks are not there; "
+_CALLBACK = "Keras callbacks are not there; "
+_BROADCAST = "hand the variables as NumPy arrays to broadcast() before the first step, and assign what comes"
+_METRICS = "hand each metric as a NumPy array to average()"
+_RATE = "set the learning rate of the optimizer yourself at each step"
+
+__getattr__ = names_not_there(__name__, {
+    "BcastTensors": _HOOK + _BROADCAST,
+    "InitConfigBcastTensors": f"{_HOOK}call init() and config_team(), then {_BROADCAST}",
+    "AverageTrainMetrics": _HOOK + _METRICS,
+    "AverageEvalMetrics": _HOOK + _METRICS,
+    "InitPluginCallback": _CALLBACK + "call init() and config_team() before the first step",
+    "BroadcastGlobalVariablesCallback": _CALLBACK + _BROADCAST,
+    "BroadcastVariablesCallback": _CALLBACK + _BROADCAST,
+    "MetricAverageCallback": _CALLBACK + _METRICS,
+    "LearningRateScheduleCallback": _CALLBACK + _RATE,
+    "LearningRateWarmupCallback": _CALLBACK + _RATE,
+    "DistributedOptimizer": "that of PyTorch is in slipway.compat.cray.torch; with another framework hand its "
+                            "gradients as NumPy arrays to gradients()",
+})
 
 
 @dataclasses.dataclass
 class _Team:
     """How a team exchanges, as config_team was told, and what it has waited so far."""
 
-    number: int
     settings: dict
+    waiting: Waiting
     total_steps: int = 0
-    verbosity: int = 0
-    report_every: int = 0
     exchange: object = None
-    calls: int = 0
-    waited_s: float = 0.0
 
 
 @dataclasses.dataclass
@@ -62,7 +83,7 @@ def init(nthreads_per_team=1, nteams=1, max_msg_len=0, framework=None):
     for entry in _plugin.teams.values():
         if entry.exchange is not None:
             entry.exchange.team.unregister()
-    _plugin.teams = {number: _Team(number, {"mode": "sync"}) for number in range(nteams)}
+    _plugin.teams = {number: _Team({"mode": "sync"}, Waiting(number)) for number in range(nteams)}
     _plugin.longest, _plugin.begun = int(max_msg_len), True
 
 
@@ -86,13 +107,10 @@ def config_team(team=0, transition_alg=0, ksteps=0, max_steps=0, verbosity=0, pe
     if transition_alg != 0:
         raise ArgumentError(f"transition_alg {transition_alg} is not known; there is 0")
     told = [int(value) for value in (team, transition_alg, ksteps, max_steps, verbosity, perf_freq)]
-    for rank, others in enumerate(slipway.allgather_object(told)):
-        if others != told:
-            raise MismatchError(f"config_team: rank {slipway.rank()} has {told}, rank {rank} has {others}")
+    agree("config_team", told)
     entry.settings, entry.total_steps = schedule(int(ksteps), int(max_steps)), max(0, int(max_steps))
-    entry.verbosity, entry.report_every = int(verbosity), int(perf_freq)
-    if verbosity >= 1 and slipway.rank() == 0:
-        print(f"slipway: team {team}: {entry.settings}, {max_steps} steps", flush=True)
+    entry.waiting = Waiting(team, int(verbosity), int(perf_freq))
+    tell_schedule(team, entry.settings, max_steps, verbosity)
 
 
 def get_rank():
@@ -118,12 +136,8 @@ def gradients(arrays, team=0):
         if elements > _plugin.longest:
             raise ArgumentError(f"gradients of {elements} elements, but init was told at most {_plugin.longest}")
         entry.exchange = teams.CopiedTeam(f"cray {team}", arrays, entry.total_steps, **entry.settings)
-    begin = time.monotonic()
-    entry.exchange.exchange(arrays)
-    entry.waited_s += time.monotonic() - begin
-    entry.calls += 1
-    if entry.verbosity >= 2 and entry.report_every > 0 and entry.calls % entry.report_every == 0:
-        _tell_waiting(entry)
+    with entry.waiting.measured():
+        entry.exchange.exchange(arrays)
     return entry.exchange.results()
 
 
@@ -153,22 +167,6 @@ def finalize():
     _forget()
     if slipway.initialized():
         slipway.finalize()
-
-
-def waiting_line(team, calls, waits):
-    """`waits`: seconds and host of every rank. One line for all ranks, where the plugin had one for each."""
-    order = sorted(range(len(waits)), key=lambda rank: waits[rank][0])
-    seconds = [waits[rank][0] for rank in order]
-    # Who waits least is whom the others wait for.
-    slowest = ", ".join(f"{rank} ({waits[rank][1]}, {waits[rank][0]:.3f} s)" for rank in order[:3])
-    return (f"slipway: team {team}, {calls} calls: ranks waited min {seconds[0]:.3f} s, median "
-            f"{seconds[len(seconds) // 2]:.3f} s, max {seconds[-1]:.3f} s for communication; slowest ranks: {slowest}")
-
-
-def _tell_waiting(entry):
-    waits = slipway.allgather_object((entry.waited_s, socket.gethostname()))
-    if slipway.rank() == 0:
-        print(waiting_line(entry.number, entry.calls, waits), flush=True)
 
 
 def _team(number):

@@ -4,12 +4,17 @@ All ranks must ask for operations in the same order; where they do not, each get
 for what. docs/python.md says what else differs.
 """
 
+import importlib
+
 from slipway import objects
 from slipway import torch as slipway_torch
-from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, global_process_set,
-                                         init, is_homogeneous, is_initialized, local_rank, local_size, rank,
-                                         remove_process_set, shutdown, size)
-from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, Sum, allgather,
+from slipway.compat._missing import names_not_there
+from slipway.compat.horovod import __version__
+from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, get_process_set_ids,
+                                         get_process_set_ids_and_ranks, global_process_set, init, is_homogeneous,
+                                         is_initialized, local_rank, local_size, rank, remove_process_set, shutdown,
+                                         size)
+from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, ReduceOp, Sum, allgather,
                                                 allgather_async, allreduce, allreduce_, allreduce_async,
                                                 allreduce_async_, alltoall, alltoall_async, ask, barrier, broadcast,
                                                 broadcast_, broadcast_async, broadcast_async_, chosen_op,
@@ -18,38 +23,39 @@ from slipway.compat.horovod._operations import (Average, Compression, Max, Min, 
                                                 grouped_reducescatter, grouped_reducescatter_async, join,
                                                 joined_actions, named, poll, reducescatter, reducescatter_async,
                                                 root_in, synchronize)
-from slipway.errors import ArgumentError, NotSupportedError, SlipwayError
+from slipway.compat.horovod.common.exceptions import HorovodInternalError
+from slipway.compat.horovod.common.util import (check_extension, check_num_rank_power_of_2, gpu_available,
+                                                num_rank_is_power_2, split_list)
+from slipway.errors import ArgumentError, NotSupportedError, StateError
 from slipway.torch import SyncBatchNorm
 
 __all__ = [
     "Average", "Compression", "DistributedOptimizer", "HorovodInternalError", "Max", "Min", "ProcessSet", "Product",
-    "Sum", "SyncBatchNorm", "add_process_set", "allgather", "allgather_async", "allgather_object", "allreduce",
-    "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "barrier", "broadcast",
-    "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state",
-    "broadcast_parameters", "cross_rank", "cross_size", "global_process_set", "grouped_allgather",
-    "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
-    "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init", "is_homogeneous",
-    "is_initialized", "join", "local_rank", "local_size", "mpi_threads_supported", "poll", "rank", "reducescatter",
-    "reducescatter_async", "remove_process_set", "shutdown", "size", "synchronize"]
+    "ReduceOp", "Sum", "SyncBatchNorm", "__version__", "add_process_set", "allgather", "allgather_async",
+    "allgather_object", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async",
+    "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object",
+    "broadcast_optimizer_state", "broadcast_parameters", "check_extension", "check_num_rank_power_of_2", "cross_rank",
+    "cross_size", "get_process_set_ids", "get_process_set_ids_and_ranks", "global_process_set", "gpu_available",
+    "grouped_allgather", "grouped_allgather_async", "grouped_allreduce", "grouped_allreduce_",
+    "grouped_allreduce_async", "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async",
+    "init", "is_homogeneous", "is_initialized", "join", "local_rank", "local_size", "mpi_threads_supported",
+    "num_rank_is_power_2", "poll", "rank", "reducescatter", "reducescatter_async", "remove_process_set", "shutdown",
+    "size", "split_list", "synchronize"]
 
-HorovodInternalError = SlipwayError
-
-_MISSING = {
+_name_not_there = names_not_there(__name__, {
     "Adasum": "Adasum is not there; use op=hvd.Average with a learning rate that is scaled for the number of ranks",
-    "elastic": "hvd.elastic is not there; `slipway run` restarts a failed job from its newest checkpoint: "
-               "slipway.checkpoint and slipway.resume_from",
     "sparse_allreduce_async": "sparse tensors are not exchanged; use hvd.allreduce(tensor.to_dense())",
     "start_timeline": "set trace.chrome in the configuration: the timeline is attempt-N/trace.json",
     "stop_timeline": "set trace.chrome in the configuration: the timeline is attempt-N/trace.json",
     "broadcast_object_fn": "use hvd.broadcast_object",
     "run": "`slipway run` or mpirun starts the ranks",
-}
+})
 
 
 def __getattr__(name):
-    if name in _MISSING:
-        raise NotSupportedError(_MISSING[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "elastic":
+        importlib.import_module(f"{__name__}.elastic")  # an error that says what to use instead
+    return _name_not_there(name)
 
 
 def mpi_threads_supported():
@@ -121,6 +127,12 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
         super().__init__(optimizer, named_parameters, backward_passes_per_step=backward_passes_per_step,
                          compression=compression.setting, sparse_as_dense=sparse_as_dense,
                          op="mean" if op == Average else "sum")
+
+    def set_backward_passes_per_step(self, passes):
+        """From the next backward on."""
+        if any(slot.passes > 0 for slot in self._slots):
+            raise StateError("set_backward_passes_per_step() between backward and step(): call it after step()")
+        self._passes = slipway_torch.checked_passes(passes)
 
     def _make_team(self, name, total_steps, settings):
         make = super()._make_team
