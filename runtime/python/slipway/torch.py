@@ -153,14 +153,20 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return gradient_is_made
 
     def synchronize(self):
-        """Exchanges what backward has made: p.grad then holds the mean, to be clipped for example. Collective."""
+        """Exchanges what backward has made: p.grad then holds the mean, to be clipped for example. Collective.
+
+        After a NotFiniteError the step is dropped on all ranks; call zero_grad() and go on.
+        """
         for slot in self._slots:
             if not slot.submitted:
                 slot.gather(self._sparse_as_dense)
-        self.delivered = self._wait()
-        for slot in self._slots:
-            slot.passes, slot.submitted = 0, False
-            slot.parameter.grad = slot.view
+        self.delivered = True  # zero_grad() clears what an error leaves
+        try:
+            self.delivered = self._wait()
+        finally:
+            for slot in self._slots:
+                slot.passes, slot.submitted = 0, False
+                slot.parameter.grad = slot.view
         self._exchanged = True
 
     def step(self, closure=None):

@@ -5,6 +5,7 @@ import torch
 
 import slipway.torch as distributed
 from slipway.collectives import even_split
+from slipway.errors import NotFiniteError
 
 STEPS, BATCH = 6, 24
 
@@ -354,3 +355,25 @@ def test_tensors_that_are_not_taken(job):
         job.allreduce(torch.zeros(2, 2).to_sparse())
     with pytest.raises(job.DeviceMemoryError, match="meta"):
         job.allreduce(torch.zeros(2, device="meta"))
+
+
+def test_a_step_with_a_nan_is_dropped_on_all_ranks_and_training_goes_on(job):
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model), model.named_parameters(), check_finite=True)
+    for step in range(STEPS + 1):
+        optimizer.zero_grad()
+        bad = step == 2
+        batch = mine(job, batch_of(step - (step > 2)))
+        if bad and job.rank() == 0:
+            batch[0] = batch[0] * float("nan")
+        loss_of(model, batch).backward()
+        before = weights(model)
+        if bad:
+            with pytest.raises(NotFiniteError, match="on rank 0 at step 2"):
+                optimizer.step()
+            assert torch.equal(weights(model), before)
+        else:
+            optimizer.step()
+    assert_same_on_all_ranks(job, model)
+    assert torch.allclose(weights(model), train_alone(), atol=1e-6)
+    optimizer.close()
