@@ -1,0 +1,167 @@
+// The C interface: operations of all ranks of a group on the memory of the program.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/api/calls.h"
+#include "runtime/collectives/allreduce.h"
+#include "runtime/collectives/broadcast.h"
+#include "runtime/collectives/pairwise.h"
+#include "runtime/exchange/replicas.h"
+#include "runtime/group/agreement.h"
+#include "runtime/slipway.h"
+
+namespace {
+
+using namespace slipway::runtime;  // this file is the outside of that room
+using Operation = Watch::Operation;
+
+void RequireReduction(slipway_dtype dtype, slipway_op op) {
+  RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
+  RequireArgument(op >= SLIPWAY_SUM && op <= SLIPWAY_PRODUCT, "unknown operation");
+  RequireArgument(IsNumber(dtype), fmt::format("{} is moved, never reduced", NameOf(dtype)));
+}
+
+/// Slices of `counts[0]`, `counts[1]`, ... elements, one behind the other.
+std::vector<Slice> SlicesFrom(const int64_t* counts, int ranks, const char* name) {
+  RequireArgument(counts != nullptr, fmt::format("{} is a null pointer", name));
+  std::vector<Slice> slices;
+  int64_t first = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    RequireCount(counts[rank]);
+    slices.push_back({first, counts[rank]});
+    RequireArgument(!__builtin_add_overflow(first, counts[rank], &first), fmt::format("{} add up to too much", name));
+    RequireCount(first);
+  }
+  return slices;
+}
+
+int64_t TotalOf(const std::vector<Slice>& slices) { return slices.back().end(); }
+
+void RequireApart(const void* send, int64_t sent, const void* receive, int64_t received, slipway_dtype dtype) {
+  const auto* a = static_cast<const char*>(send);
+  const auto* b = static_cast<const char*>(receive);
+  const auto element = static_cast<int64_t>(SizeOf(dtype));
+  RequireArgument(sent == 0 || received == 0 || a + sent * element <= b || b + received * element <= a,
+                  "the buffers to send and to receive overlap");
+}
+
+}  // namespace
+
+extern "C" {
+
+int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    const Operation operation(current.watch(), Activity::kBroadcast);
+    auto& members = current.GroupOf(group);
+    OnAllRanks(members.communicator(),
+               [&] { RequireArgument(root >= 0 && root < members.size(), fmt::format("there is no rank {}", root)); });
+    for (const auto& tensor : TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator())) {
+      Broadcast(tensor.data, tensor.bytes(), root, members.members());
+    }
+  });
+}
+
+int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    RequireCount(count);
+    RequireReduction(dtype, op);
+    RequireData(data, count, "the data");
+    const Operation operation(current.watch(), Activity::kAllreduce);
+    const Piece piece{static_cast<char*>(data), count};
+    Allreduce({{&piece, 1}, {dtype, op}, 0, nullptr}, current.GroupOf(group));
+  });
+}
+
+int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, slipway_op op,
+                           int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(group);
+    const auto slices = SlicesFrom(counts, members.size(), "the counts");
+    RequireReduction(dtype, op);
+    const auto own = slices[static_cast<std::size_t>(members.rank())].count;
+    RequireData(send, TotalOf(slices), "the data to send");
+    RequireData(receive, own, "the data to receive");
+    RequireApart(send, TotalOf(slices), receive, own, dtype);
+    const Operation operation(current.watch(), Activity::kReduceScatter);
+    PairwiseReduceScatter(send, receive, slices, {dtype, op}, members.members(), members.size());
+  });
+}
+
+int slipway_allgather(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(group);
+    const auto slices = SlicesFrom(counts, members.size(), "the counts");
+    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
+    const auto own = slices[static_cast<std::size_t>(members.rank())];
+    RequireData(send, own.count, "the data to send");
+    RequireData(receive, TotalOf(slices), "the data to receive");
+    RequireApart(send, own.count, receive, TotalOf(slices), dtype);
+    const Operation operation(current.watch(), Activity::kAllgather);
+    const auto element = SizeOf(dtype);
+    if (own.count > 0) {
+      std::memcpy(static_cast<char*>(receive) + static_cast<std::size_t>(own.first) * element, send,
+                  static_cast<std::size_t>(own.count) * element);
+    }
+    PairwiseAllgather(receive, slices, element, members.members());
+  });
+}
+
+int slipway_alltoall(const void* send, const int64_t* send_counts, void* receive, const int64_t* receive_counts,
+                     slipway_dtype dtype, int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(group);
+    const auto out = SlicesFrom(send_counts, members.size(), "the counts to send");
+    const auto in = SlicesFrom(receive_counts, members.size(), "the counts to receive");
+    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
+    RequireData(send, TotalOf(out), "the data to send");
+    RequireData(receive, TotalOf(in), "the data to receive");
+    RequireApart(send, TotalOf(out), receive, TotalOf(in), dtype);
+    const auto own = static_cast<std::size_t>(members.rank());
+    RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
+    const Operation operation(current.watch(), Activity::kAlltoall);
+    PairwiseAlltoall(send, out, receive, in, SizeOf(dtype), members.members());
+  });
+}
+
+int slipway_barrier(int group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    const Operation operation(current.watch(), Activity::kBarrier);
+    auto& members = current.GroupOf(group);
+    if (members.channel() != nullptr && members.topology().nodes() == 1) {
+      members.channel()->Meet({});
+    } else if (!members.alone()) {
+      Barrier(members.members());
+    }
+  });
+}
+
+int slipway_average(double* values, int64_t count) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    RequireCount(count);
+    RequireData(values, count, "the data");
+    const Operation operation(current.watch(), Activity::kAverage);
+    const Piece piece{reinterpret_cast<char*>(values), count};
+    Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());
+  });
+}
+
+int slipway_check_match(const slipway_tensor* tensors, int count) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    const Operation operation(current.watch(), Activity::kCheckMatch);
+    auto& communicator = current.communicator();
+    CheckReplicas(TakeSameTensors("a comparison", tensors, count, communicator), communicator);
+  });
+}
+
+}  // extern "C"
