@@ -72,7 +72,7 @@ void Job::Join() {
   auto communicator =
       mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
   RequireStartedRanks(communicator->size());
-  RequireSameVersion(*communicator);  // first: what ranks share has the layout of their version
+  RequireSameVersion(*communicator, std::string(Version()));  // first: what ranks share has the layout of their version
   if (mpi_.in_use() && mpi_.thread_level() < MPI_THREAD_MULTIPLE && communicator->rank() == 0) {
     std::fputs("slipway: warning: MPI gives less than MPI_THREAD_MULTIPLE: collectives run in the calling thread\n",
                stderr);
@@ -95,19 +95,6 @@ void Job::JoinWatch() {
   const auto bytes = static_cast<std::size_t>(topology.local_size()) * sizeof(BoardLine);
   auto board = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();
   watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(board), topology.local_size(), topology.local_rank);
-}
-
-void Job::RequireSameVersion(Communicator& ranks) {
-  const std::string own(Version());
-  const auto first = ranks.BroadcastText(own, 0);
-  OnAllRanks(ranks, [&] {
-    if (own == first) return;
-    throw RuntimeError(
-        SLIPWAY_ERROR_MISMATCH,
-        fmt::format("libslipway here is of version {}, that of rank 0 of version {}: start all ranks with "
-                    "the same installation",
-                    own, first));
-  });
 }
 
 void Job::Configure(const char* config) {

@@ -81,7 +81,6 @@ class Job {
   void Join();
   void JoinWatch();
   void RequireSameSettings();
-  void RequireSameVersion(Communicator& ranks);
   void Configure(const char* config);
   SelectionSettings Selection(const Placement& placement) const;
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);

@@ -43,4 +43,16 @@ std::string OnFirstRank(Communicator& communicator, const std::function<std::str
   return communicator.BroadcastText(answer, 0);
 }
 
+void RequireSameVersion(Communicator& communicator, const std::string& own) {
+  const auto first = communicator.BroadcastText(own, 0);
+  OnAllRanks(communicator, [&] {
+    if (own == first) return;
+    throw RuntimeError(
+        SLIPWAY_ERROR_MISMATCH,
+        fmt::format("libslipway here is of version {}, that of rank 0 of version {}: start all ranks with "
+                    "the same installation",
+                    own, first));
+  });
+}
+
 }  // namespace slipway::runtime

@@ -17,4 +17,8 @@ void OnAllRanks(Communicator& communicator, const std::function<void()>& action)
 /// Runs `action`, which must not communicate, on rank 0; its text, or its error, reaches all ranks. Collective.
 std::string OnFirstRank(Communicator& communicator, const std::function<std::string()>& action);
 
+/// `own`: the version of the library on this rank. Errors: RuntimeError(MISMATCH) on all ranks, naming both versions,
+/// when it is not that of rank 0. Collective.
+void RequireSameVersion(Communicator& communicator, const std::string& own);
+
 }  // namespace slipway::runtime

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <string>
 
 #include "runtime/slipway.hpp"
@@ -59,6 +62,45 @@ TEST(Life, LeavesTheUsersMpiRunning) {
     ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
     EXPECT_FALSE(Finalized());
   }
+  MPI_Finalize();
+}
+
+std::size_t CountOf(const std::string& words, const std::string& text) {
+  std::size_t count = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+TEST(Life, ExhaustedSharedMemoryIsReplacedWithOneWarning) {
+  ::setenv("SLIPWAY_SHARED_MEMORY_LIMIT", "1MiB", 1);
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  testing::internal::CaptureStderr();
+  void* memory[2] = {};
+  for (auto*& each : memory) ASSERT_EQ(slipway_alloc(2 << 20, &each), SLIPWAY_OK) << slipway_error_message();
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(CountOf("warning: no shared memory for 2097152 bytes", said), 1u) << said;
+  EXPECT_EQ(CountOf("SLIPWAY_SHARED_MEMORY_LIMIT", said), 1u) << said;
+  auto* values = static_cast<float*>(memory[1]);
+  values[77'777] = 2;
+  ASSERT_EQ(slipway_allreduce(values, 100'000, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+  EXPECT_EQ(values[77'777], 2.0f * static_cast<float>(slipway_size()));
+  for (auto* each : memory) EXPECT_EQ(slipway_free(each), SLIPWAY_OK);
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST(Life, RanksThatCannotShareMemoryExchangeByMessagesWithAWarning) {
+  int provided = -1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{64 * 1024, 64 * 1024};  // enough for the board of the watch
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  testing::internal::CaptureStderr();
+  const int status = slipway_init(nullptr);
+  const auto said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(status, SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(CountOf("warning: the ranks of a node could not share ", said), slipway_rank() == 0 ? 1u : 0u) << said;
+  ExpectSumOfOnes();
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
   MPI_Finalize();
 }
 
