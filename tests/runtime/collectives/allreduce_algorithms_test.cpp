@@ -191,6 +191,30 @@ TEST_F(Costs, OfPairwise) {
   }
 }
 
+/// Shared memory sends nothing; the leaders send what the algorithm sends among as many ranks as there are nodes.
+TEST(HierarchicalCosts, AreThoseOfTheLeaders) {
+  for (const int per_node : {2, 3}) {
+    TestGroup test(per_node);
+    const auto& nodes = test.group.topology().leaders;
+    const auto leaders = static_cast<int>(nodes.size());
+    const auto at = std::find(nodes.begin(), nodes.end(), Rank());
+    const auto own = static_cast<int>(at - nodes.begin());
+    for (const auto count : kSizes) {
+      const auto before = test.group.leaders().counters();
+      Array array(SLIPWAY_FLOAT32, count);
+      array.Fill(Rank(), SLIPWAY_SUM);
+      const Piece piece{array.data(), count};
+      AllreduceBy({Algorithm::kRing, true}, {{&piece, 1}, {SLIPWAY_FLOAT32, SLIPWAY_SUM}, 0, nullptr}, test.group);
+      const auto after = test.group.leaders().counters();
+      const bool leads = at != nodes.end() && leaders > 1;
+      const auto slice = [&](int index) { return SliceOf(count, leaders, index % leaders).count * 4; };
+      EXPECT_EQ(after.steps - before.steps, leads ? 2 * (leaders - 1) : 0) << per_node;
+      EXPECT_EQ(after.bytes_sent - before.bytes_sent, leads ? 2 * count * 4 - slice(own) - slice(own + 1) : 0) << count;
+      EXPECT_EQ(test.group.members().counters().bytes_sent, 0);
+    }
+  }
+}
+
 TEST(TorusSides, AreAsNearToEachOtherAsCanBe) {
   EXPECT_EQ(SidesOf(1).columns, 1);
   EXPECT_EQ(SidesOf(7).columns, 7);

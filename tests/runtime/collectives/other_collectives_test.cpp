@@ -45,6 +45,32 @@ TEST(Broadcasting, CostsWhatItsPageSays) {
   EXPECT_LE(large.counters().bytes_sent, 2 * static_cast<std::int64_t>(data.size()));
 }
 
+/// N bytes in P slices, as equal as can be.
+TEST(Pairwise, CostsWhatItsPageSays) {
+  TestGroup test;
+  auto& communicator = test.group.communicator();
+  for (const std::int64_t count : {0, 1, 7, 4097, 1000003}) {
+    const auto slices = SlicesOf(count, Ranks());
+    const auto own = slices[static_cast<std::size_t>(Rank())].count * 4;
+    std::vector<float> out(static_cast<std::size_t>(count));
+    std::vector<float> in(static_cast<std::size_t>(own / 4 * Ranks()));
+    PointToPoint scatter(communicator);
+    PairwiseReduceScatter(out.data(), in.data(), slices, {SLIPWAY_FLOAT32, SLIPWAY_SUM}, scatter, Ranks());
+    EXPECT_EQ(scatter.counters().steps, Ranks() - 1);
+    EXPECT_EQ(scatter.counters().bytes_sent, count * 4 - own) << count;
+    PointToPoint gather(communicator);
+    PairwiseAllgather(out.data(), slices, 4, gather);
+    EXPECT_EQ(gather.counters().steps, Ranks() - 1);
+    EXPECT_EQ(gather.counters().bytes_sent, (Ranks() - 1) * own) << count;
+    std::vector<Slice> from;
+    for (int rank = 0; rank < Ranks(); ++rank) from.push_back({rank * (own / 4), own / 4});
+    PointToPoint all(communicator);
+    PairwiseAlltoall(out.data(), slices, in.data(), from, 4, all);
+    EXPECT_EQ(all.counters().steps, Ranks() - 1);
+    EXPECT_EQ(all.counters().bytes_sent, count * 4 - own) << count;
+  }
+}
+
 TEST(Barriers, HoldUntilTheLastHasCome) {
   TestGroup test;
   const auto now = [] {
