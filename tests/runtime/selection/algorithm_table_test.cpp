@@ -30,7 +30,7 @@ const std::vector<Choice>& AllChoices() {
     std::vector<Choice> choices;
     for (const auto algorithm : {kShared, kRecursiveDoubling, kRing, kRabenseifner, kTorus, kPairwise, kMpi}) {
       choices.push_back({algorithm, false});
-      if (algorithm != kShared) choices.push_back({algorithm, true});
+      if (algorithm != kShared && algorithm != kMpi) choices.push_back({algorithm, true});
     }
     return choices;
   }();
@@ -72,7 +72,10 @@ TEST(ChoiceNames, AreExact) {
   }
 }
 
-TEST(ChoiceNames, KnowNoSharedMemoryBetweenNodes) { EXPECT_FALSE(ChoiceOf("hierarchical_shared").has_value()); }
+TEST(ChoiceNames, KnowNeitherSharedMemoryNorMpiBetweenLeaders) {
+  EXPECT_FALSE(ChoiceOf("hierarchical_shared").has_value());
+  EXPECT_FALSE(ChoiceOf("hierarchical_mpi").has_value());
+}
 
 // ------------------------------------------------------------------------------------------------------- defaults
 
@@ -277,11 +280,6 @@ TEST(Selection, MeetsDemands) {
   EXPECT_EQ(shared.With("ring").Usable({.canonical = true}).ToText(), "shared:0-max");
 }
 
-TEST(ChoiceNames, KnowNoMpiBetweenLeaders) {
-  EXPECT_TRUE(ChoiceOf("mpi"));
-  EXPECT_FALSE(ChoiceOf("hierarchical_mpi"));
-}
-
 TEST(Selection, IsShownByTheUsableTable) {
   const auto table = AlgorithmTable::Default(kFourNodes).With("shared:0-99;hierarchical_rabenseifner:100-max");
   EXPECT_EQ(table.ToText(), "shared:0-99;hierarchical_rabenseifner:100-max");
@@ -362,6 +360,11 @@ RC_GTEST_PROP(AlgorithmTableProperty, SelectGivesOnlyWhatWorksHere, ()) {
       if (placement.nodes == 1) RC_ASSERT(!choice.hierarchical);
       if (choice.hierarchical) RC_ASSERT(placement.shared_memory && placement.ranks > placement.nodes);
       RC_ASSERT(table.Usable().Select(size) == choice);
+      for (const Demands demands : {Demands{.canonical = true}, Demands{.narrow = true}}) {
+        const auto exact = table.Select(size, demands).algorithm;
+        RC_ASSERT(exact == kPairwise || exact == kShared);
+        RC_ASSERT(table.Usable(demands).Select(size, demands).algorithm == exact);
+      }
     }
   }
 }
