@@ -2,7 +2,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/mpi_allreduce.h"
-#include "runtime/collectives/scratch.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/collectives/scratch.h"
 #include "runtime/collectives/slices.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/collectives/between_ranks.h"
-#include "runtime/collectives/scratch.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
-#include "runtime/collectives/scratch.h"
 #include "runtime/collectives/slices.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
-#include "runtime/collectives/scratch.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 

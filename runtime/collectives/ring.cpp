@@ -5,7 +5,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/ring_parts.h"
-#include "runtime/collectives/scratch.h"
+#include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {
 namespace {

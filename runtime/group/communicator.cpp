@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/collectives/scratch.h"
+#include "runtime/memory/scratch.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {

@@ -119,7 +119,10 @@ bool Watch::GaveUp(int rank) const {
 
 /// Nothing will come of it any more. Not so of one that has left with slipway_finalize: all were there with it, and it
 /// has done its part.
-bool Watch::IsLost(int rank) const { return GaveUp(rank) || StateOf(rank) == State::kDead; }
+bool Watch::IsLost(int rank) const { return GaveUp(rank) || IsDead(rank); }
+
+/// By itself: not a victim that has ended after it gave up.
+bool Watch::IsDead(int rank) const { return StateOf(rank) == State::kDead && !GaveUp(rank); }
 
 Watch::State Watch::StateOf(int rank) const {
   const auto* line = LineOf(rank);
@@ -156,7 +159,7 @@ std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
       if (line->rank >= 0 && line->rank != rank_) suspects.push_back(line->rank);
     }
   }
-  const auto dead = [&](int rank) { return StateOf(rank) == State::kDead && !GaveUp(rank); };
+  const auto dead = [&](int rank) { return IsDead(rank); };
   const bool known = std::any_of(suspects.begin(), suspects.end(), dead);
   std::erase_if(suspects, [&](int rank) { return known ? !dead(rank) : waits(rank); });
   return suspects.empty() ? missing : suspects;
@@ -186,8 +189,7 @@ std::string Watch::Describe(int rank) const {
 }
 
 void Watch::GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited) {
-  const auto dead = [&](int rank) { return StateOf(rank) == State::kDead && !GaveUp(rank); };
-  const bool any_dead = std::any_of(culprits.begin(), culprits.end(), dead);
+  const bool any_dead = std::any_of(culprits.begin(), culprits.end(), [&](int rank) { return IsDead(rank); });
   // Between two calls it is a team's thread that waits; before it knows the others, slipway_init.
   const auto otherwise = places_.empty() ? Activity::kInit : Activity::kGradients;
   const auto activity = own_->current != 0 ? own_->current.load() : static_cast<std::uint32_t>(otherwise);

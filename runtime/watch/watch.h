@@ -94,6 +94,7 @@ class Watch {
   const BoardLine* LineOf(int rank) const;
   State StateOf(int rank) const;
   bool GaveUp(int rank) const;
+  bool IsDead(int rank) const;
   bool IsLost(int rank) const;
   bool MayWait(int rank) const;
   std::vector<int> Culprits(const std::vector<int>& missing) const;

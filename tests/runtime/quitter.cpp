@@ -11,7 +11,10 @@
 int main(int argc, char** argv) try {
   slipway::client::Session session;
   if (session.rank() == 1) {
-    if (argc > 1 && std::string(argv[1]) == "exit") std::exit(7);
+    if (argc > 1 && std::string(argv[1]) == "exit") {
+      std::fputs("gives up\n", stderr);
+      std::exit(7);
+    }
     throw std::runtime_error("gives up");
   }
   session.Barrier();

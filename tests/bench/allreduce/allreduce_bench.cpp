@@ -22,6 +22,7 @@
 #include "runtime/collectives/allreduce.h"
 #include "runtime/collectives/shared_memory.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/run_main.h"
 #include "tests/bench/start_ranks.h"
 
 namespace slipway::bench {
@@ -290,10 +291,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace slipway::bench
 
-int main(int argc, char** argv) try { return slipway::bench::Main(argc, argv); } catch (const CLI::Error& error) {
-  fmt::print(stderr, "error: {}\n", error.what());
-  return 2;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "error: {}\n", error.what());
-  return 3;
-}
+int main(int argc, char** argv) { return slipway::bench::RunMain(slipway::bench::Main, argc, argv); }

@@ -17,6 +17,7 @@
 #include "core/json.h"
 #include "runtime/slipway.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/run_main.h"
 #include "tests/bench/start_ranks.h"
 
 namespace slipway::bench {
@@ -157,7 +158,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace slipway::bench
 
-int main(int argc, char** argv) try { return slipway::bench::Main(argc, argv); } catch (const std::exception& error) {
-  fmt::print(stderr, "error: {}\n", error.what());
-  return 3;
-}
+int main(int argc, char** argv) { return slipway::bench::RunMain(slipway::bench::Main, argc, argv); }
