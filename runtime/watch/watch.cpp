@@ -162,7 +162,27 @@ std::vector<int> Watch::Culprits(const std::vector<int>& missing) const {
   const auto dead = [&](int rank) { return IsDead(rank); };
   const bool known = std::any_of(suspects.begin(), suspects.end(), dead);
   std::erase_if(suspects, [&](int rank) { return known ? !dead(rank) : waits(rank); });
+  if (suspects.empty()) suspects = InAnotherCall();
   return suspects.empty() ? missing : suspects;
+}
+
+/// All wait: then for one another, in calls that do not meet.
+std::vector<int> Watch::InAnotherCall() const {
+  const auto own = OwnActivity();
+  const std::uint32_t compared = own >> 16 != 0 ? 0xffffffff : 0xffff;  // without a team, the call alone
+  std::vector<int> ranks;
+  for (const auto* line = lines_; line != lines_ + count_; ++line) {
+    const std::uint32_t theirs = line->gave_up != 0 ? line->gave_up : line->current;
+    const bool other = theirs != 0 && ((theirs ^ own) & compared) != 0;
+    if (line->rank >= 0 && line->rank != rank_ && other) ranks.push_back(line->rank);
+  }
+  return ranks;
+}
+
+/// Between two calls it is a team's thread that waits; before this rank knows the others, slipway_init.
+std::uint32_t Watch::OwnActivity() const {
+  if (own_->current != 0) return own_->current;
+  return static_cast<std::uint32_t>(places_.empty() ? Activity::kInit : Activity::kGradients);
 }
 
 std::string Watch::Describe(int rank) const {
@@ -190,9 +210,7 @@ std::string Watch::Describe(int rank) const {
 
 void Watch::GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited) {
   const bool any_dead = std::any_of(culprits.begin(), culprits.end(), [&](int rank) { return IsDead(rank); });
-  // Between two calls it is a team's thread that waits; before it knows the others, slipway_init.
-  const auto otherwise = places_.empty() ? Activity::kInit : Activity::kGradients;
-  const auto activity = own_->current != 0 ? own_->current.load() : static_cast<std::uint32_t>(otherwise);
+  const auto activity = OwnActivity();
   std::vector<std::string> texts;
   for (const int rank : culprits) texts.push_back(Describe(rank));
   const auto message =

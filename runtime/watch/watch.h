@@ -98,6 +98,8 @@ class Watch {
   bool IsLost(int rank) const;
   bool MayWait(int rank) const;
   std::vector<int> Culprits(const std::vector<int>& missing) const;
+  std::vector<int> InAnotherCall() const;
+  std::uint32_t OwnActivity() const;
   bool MayBeElsewhere(const std::vector<int>& culprits) const;
   void Publish(std::string_view kind, const std::string& message, const std::vector<int>& ranks, bool replace) const;
   std::string Describe(int rank) const;

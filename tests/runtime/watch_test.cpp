@@ -128,6 +128,15 @@ TEST_F(Watching, NamesTheCulpritAtOnceWhereAVictimHasGivenUp) {
   ExpectWords(message, "rank 2 on host here");
 }
 
+TEST_F(Watching, NamesTheOneThatIsInAnotherCallWhenAllWait) {
+  lines_[1].current = static_cast<std::uint32_t>(Activity::kAllreduce);
+  lines_[2].current = static_cast<std::uint32_t>(Activity::kBarrier);
+  const auto message = WaitFor({1}, milliseconds(3000));
+  ExpectWords(message, "rank 2 on host here");
+  ExpectWords(message, "is in slipway_barrier");
+  EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
+}
+
 TEST_F(Watching, NamesTheOneThatIsInNoCallWhenTimeIsUp) {
   lines_[1].current = static_cast<std::uint32_t>(Activity::kAllreduce);
   const auto message = WaitFor({1}, milliseconds(3000));
