@@ -9,10 +9,10 @@
 #include "core/progress.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "staging/check_file.h"
-#include "staging/convert.h"
-#include "staging/dataset_files.h"
-#include "staging/reader.h"
+#include "staging/convert/convert.h"
+#include "staging/dataset/check_file.h"
+#include "staging/dataset/dataset_files.h"
+#include "staging/reader/reader.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

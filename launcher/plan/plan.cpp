@@ -9,7 +9,7 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
-#include "staging/tiers.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
 namespace {

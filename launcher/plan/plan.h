@@ -9,7 +9,7 @@
 #include "launcher/plan/exchange.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
-#include "staging/plan.h"
+#include "staging/plan/plan.h"
 
 namespace slipway::launcher {
 

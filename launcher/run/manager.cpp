@@ -12,7 +12,7 @@
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/single_run.h"
-#include "staging/stage.h"
+#include "staging/generation/stage.h"
 
 namespace slipway::launcher {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "staging/stream_check.h"
+#include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
 

@@ -1,4 +1,4 @@
-#include "staging/stream_check.h"
+#include "staging/formats/stream_check.h"
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@ ARROWS = {
     "staging": {"staging", "core"},
     "ensemble": {"ensemble", "core"},
     "launcher": {"launcher", "ensemble", "staging", "runtime", "core"},
-    "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader.h", "staging/sharding.h"},
+    "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/reader.h", "staging/reader/sharding.h"},
     "tests/core": {"tests", "core"},
     "tests/runtime": {"tests", "runtime", "core"},
     "tests/staging": {"tests", "launcher/commands", "staging", "core"},

@@ -13,7 +13,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/tiers.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

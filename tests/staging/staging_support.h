@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/plan.h"
+#include "staging/plan/plan.h"
 
 namespace slipway::staging {
 

@@ -8,7 +8,7 @@
 
 #include "core/checkpoint.h"
 #include "core/files.h"
-#include "staging/convert.h"
+#include "staging/convert/convert.h"
 #include "staging/formats/example.h"
 #include "staging/formats/idx.h"
 #include "staging/formats/tfrecord.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "staging/reader.h"
+#include "staging/reader/reader.h"
 
 namespace fashion {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "staging/sharding.h"
+#include "staging/reader/sharding.h"
 #include "trainers/fashion/images.h"
 #include "trainers/fashion/model.h"
 #include "trainers/fashion/progress.h"

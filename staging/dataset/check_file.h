@@ -1,0 +1,26 @@
+/// Reads one data file from its first byte to its last and checks everything its format can check.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "staging/dataset/dataset_files.h"
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+struct CheckedFile {
+  DataFormat format = DataFormat::kRaw;
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+};
+
+/// TFRecord: both CRCs of every record. HDF5: the size, the metadata, and every value is read once, so that the file's
+/// own checksums (where its writer chose them) are compared. Then the manifest's numbers, where `file` has them.
+///
+/// `progress` is called with the bytes read since its last call.
+/// Errors: Error(kEnvironment) at the first thing wrong; also for a file that is neither TFRecord nor HDF5.
+CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uint64_t bytes)>& progress);
+
+}  // namespace slipway::staging

@@ -1,0 +1,114 @@
+#include "staging/dataset/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace slipway::staging {
+namespace {
+
+constexpr std::string_view kSchema = "slipway.manifest/1";
+
+Json OrNull(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json ToJson(const ManifestFile& file) {
+  Json blocks = Json::array();
+  for (const auto crc : file.crc32c) blocks.push_back(fmt::format("{:08x}", crc));
+  return {{"path", file.path},
+          {"bytes", file.bytes.count},
+          {"source", file.source},
+          {"mtime_ns", file.mtime_ns},
+          {"inode", file.inode},
+          {"crc32c", std::move(blocks)},
+          {"records", OrNull(file.records)}};
+}
+
+std::uint32_t ParseCrc(const std::string& text) {
+  std::uint32_t crc = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
+  if (error != std::errc() || text.size() != 8 || end != text.data() + text.size()) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a CRC32C", text));
+  }
+  return crc;
+}
+
+std::optional<std::uint64_t> ParseCount(const Json& json) {
+  if (json.is_null()) return {};
+  return json.get<std::uint64_t>();
+}
+
+ManifestFile ParseFile(const Json& json) {
+  ManifestFile file;
+  file.path = json.at("path").get<std::string>();
+  file.bytes = Bytes{json.at("bytes").get<std::uint64_t>()};
+  file.source = json.at("source").get<std::string>();
+  file.mtime_ns = json.at("mtime_ns").get<std::int64_t>();
+  file.inode = json.at("inode").get<std::uint64_t>();
+  for (const auto& block : json.at("crc32c")) file.crc32c.push_back(ParseCrc(block.get<std::string>()));
+  file.records = ParseCount(json.at("records"));
+  return file;
+}
+
+template <class Value>
+Value Known(const std::optional<Value>& value, std::string_view what) {
+  if (!value) throw Error(ErrorKind::kEnvironment, fmt::format("the manifest has an unknown {}", what));
+  return *value;
+}
+
+Manifest ParseDocument(const Json& json) {
+  if (json.at("schema") != kSchema) throw Error(ErrorKind::kEnvironment, "the manifest has an unknown schema");
+  Manifest manifest;
+  manifest.name = json.at("name").get<std::string>();
+  manifest.format = Known(ParseDataFormat(json.at("format").get<std::string>()), "format");
+  manifest.verify = Known(ParseVerifyMode(json.at("verify").get<std::string>()), "verify mode");
+  manifest.created = json.at("created").get<std::string>();
+  manifest.generation = json.at("generation").get<std::string>();
+  for (const auto& file : json.at("files")) manifest.files.push_back(ParseFile(file));
+  return manifest;
+}
+
+}  // namespace
+
+Bytes Manifest::TotalBytes() const {
+  Bytes total;
+  for (const auto& file : files) total.count += file.bytes.count;
+  return total;
+}
+
+std::optional<std::uint64_t> Manifest::TotalRecords() const {
+  std::uint64_t total = 0;
+  for (const auto& file : files) {
+    if (!file.records) return {};
+    total += *file.records;
+  }
+  return total;
+}
+
+std::string RenderManifest(const Manifest& manifest) {
+  Json files = Json::array();
+  for (const auto& file : manifest.files) files.push_back(ToJson(file));
+  const Json document = {{"schema", kSchema},
+                         {"name", manifest.name},
+                         {"format", DataFormatName(manifest.format)},
+                         {"verify", VerifyModeName(manifest.verify)},
+                         {"created", manifest.created},
+                         {"generation", manifest.generation},
+                         {"records", OrNull(manifest.TotalRecords())},
+                         {"bytes", manifest.TotalBytes().count},
+                         {"files", std::move(files)}};
+  return document.dump() + "\n";
+}
+
+Manifest ParseManifest(std::string_view text) {
+  try {
+    return ParseDocument(Json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("the manifest is damaged: {}", error.what()));
+  }
+}
+
+}  // namespace slipway::staging

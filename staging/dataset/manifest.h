@@ -1,0 +1,50 @@
+/// manifest.json of a staged dataset: what it holds and what it was made from. It is written last, so a directory with
+/// a manifest is complete.
+///
+/// Form ("slipway.manifest/1"): schema, name, format, verify, created, generation, records (number or null), bytes, and
+/// files: path (relative to the manifest, UTF-8), bytes, source, mtime_ns, inode, crc32c (8 hex digits for each block
+/// of 4 MiB; empty when the file was never read), records.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+#include "staging/dataset/verify_mode.h"
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+inline constexpr std::string_view kManifestName = "manifest.json";
+
+struct ManifestFile {
+  std::string path;
+  Bytes bytes;
+  std::string source;  ///< for people: bytes that are no UTF-8 stand as "%XX"
+  std::int64_t mtime_ns = 0;
+  std::uint64_t inode = 0;
+  std::vector<std::uint32_t> crc32c;
+  std::optional<std::uint64_t> records;
+};
+
+struct Manifest {
+  std::string name;
+  DataFormat format = DataFormat::kRaw;
+  VerifyMode verify = VerifyMode::kFormat;
+  std::string created;
+  std::string generation;
+  std::vector<ManifestFile> files;
+
+  Bytes TotalBytes() const;
+  /// Nothing when one file has no count.
+  std::optional<std::uint64_t> TotalRecords() const;
+};
+
+std::string RenderManifest(const Manifest& manifest);
+/// Errors: Error(kEnvironment) saying what is wrong with the text.
+Manifest ParseManifest(std::string_view text);
+
+}  // namespace slipway::staging

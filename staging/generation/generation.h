@@ -1,0 +1,60 @@
+/// The life of a generation in its tier: locks, publishing, removal.
+///
+///   <root>/<generation>/             published: files and manifest.json, never changed again
+///   <root>/.staging/<generation>/    being staged; `<generation>.evicted` is being removed
+///   <root>/.locks/<generation>.stage exclusive: whoever stages or removes this generation, one at a time
+///   <root>/.locks/<generation>.lease shared: every job that uses it; exclusive: who removes it
+///
+/// Two locks, because flock(2) cannot turn an exclusive lock into a shared one without a moment in which somebody else
+/// may take it. Here the stage lock is taken first by all: the stager takes its lease while it still holds the stage
+/// lock, so no remover can come between publishing and leasing. The kernel drops both on kill -9. Lock files stay:
+/// removing one would let two processes lock two files of the same name.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::staging {
+
+class Generation {
+ public:
+  Generation(std::filesystem::path root, std::string name);
+
+  std::filesystem::path Published() const { return root_ / name_; }
+  std::filesystem::path Private() const { return root_ / ".staging" / name_; }
+
+  /// Creates .staging and .locks.
+  void Prepare() const;
+  /// Waits for the stage lock; `on_wait` is called about fifty times a second meanwhile and may throw.
+  FileLock LockForStaging(const std::function<void()>& on_wait) const;
+  std::optional<FileLock> TryLockForStaging() const;
+  /// Only while holding the stage lock.
+  FileLock Lease() const;
+  /// Only while holding the stage lock. False when a job uses it.
+  bool Evict() const;
+  /// The one rename that makes the private directory the published one.
+  void Publish() const;
+
+ private:
+  std::filesystem::path LockPath(const char* kind) const;
+
+  std::filesystem::path root_;
+  std::string name_;
+};
+
+/// The generations published in `root`, sorted; none when it does not exist.
+std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
+
+/// Removes a published generation. False when it is not there, a job uses it, or somebody stages it.
+bool RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
+
+/// Removes what interrupted processes left in .staging; what somebody is at work on stays. Returns the names.
+std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root);
+
+}  // namespace slipway::staging

@@ -1,0 +1,228 @@
+#include "staging/generation/stage.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "staging/copy/copy.h"
+#include "staging/copy/copy_pool.h"
+#include "staging/copy/source_stat.h"
+#include "staging/dataset/manifest.h"
+#include "staging/plan/tiers.h"
+#include "staging/plan/utf8_name.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
+
+/// Removed again unless it is published.
+class PrivateDirectory {
+ public:
+  explicit PrivateDirectory(fs::path path) : path_(std::move(path)) {
+    RemoveTree(path_);
+    MakeDirectories(path_);
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+  void Release() { path_.clear(); }
+
+ private:
+  fs::path path_;
+};
+
+/// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
+std::string Shortage(const SpaceNeed& need, const Room& room) {
+  if (need.inodes > room.inodes) return fmt::format("{} inodes, {} are available", need.inodes, room.inodes);
+  return fmt::format("{}, {} is available", FormatBytes(need.bytes), FormatBytes(room.bytes));
+}
+
+Error NoRoom(const StagingPlan& plan) {
+  return Error(ErrorKind::kEnvironment,
+               fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
+                           plan.request.name, Shortage(NeedOf(plan.files), RoomIn(plan.root))),
+               fmt::format("free space there (datasets no longer used are directories in it), or name another tier in "
+                           "data.{}.tier",
+                           plan.request.name));
+}
+
+bool MeansFull(const SystemError& error) { return error.code() == ENOSPC || error.code() == EDQUOT; }
+
+void CheckRoom(const StagingPlan& plan) {
+  if (ReadsInPlace(plan)) return;
+  const auto need = NeedOf(plan.files);
+  const auto room = RoomIn(plan.root);
+  if (need.bytes > room.bytes || need.inodes > room.inodes) throw NoRoom(plan);
+}
+
+void Link(const SourceFile& file, const fs::path& link) {
+  if (::symlink(file.path.c_str(), link.c_str()) != 0) ThrowErrno(fmt::format("cannot create '{}'", link.string()));
+}
+
+/// Before the first byte is copied all files have their blocks: a tier that is too small is found at once.
+void CreateFiles(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
+  for (const auto& file : plan.files) {
+    CheckCancelled(plan, options);
+    const auto destination = directory / file.name;
+    MakeDirectories(destination.parent_path());
+    if (ReadsInPlace(plan)) {
+      Link(file, destination);
+    } else {
+      ReserveFile(destination, file.size);
+    }
+  }
+}
+
+std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
+  const bool in_place = ReadsInPlace(plan);
+  if (in_place && plan.request.verify == VerifyMode::kOff) return std::vector<CopiedFile>(plan.files.size());
+  const auto durability = LivesInMemory(directory) ? Durability::kMemory : Durability::kDisk;
+  return CopyAll(plan, in_place ? fs::path() : directory, {plan.request.format, plan.request.verify, durability},
+                 options);
+}
+
+ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
+  return {file.name.string(),       file.size,     Utf8Name(file.path.native()), file.mtime_ns, file.inode,
+          std::move(copied.crc32c), copied.records};
+}
+
+Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied) {
+  Manifest manifest{
+      plan.request.name, plan.request.format, plan.request.verify, FormatUtc(SystemClock().Now()), plan.generation, {}};
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    manifest.files.push_back(EntryFor(plan.files[i], std::move(copied[i])));
+  }
+  return manifest;
+}
+
+/// The names of the files must be on the disk before the manifest says that they are.
+void SyncDirectories(const StagingPlan& plan, const fs::path& directory) {
+  if (LivesInMemory(directory)) return;
+  std::set<fs::path> directories{directory};
+  for (const auto& file : plan.files) {
+    for (auto parent = file.name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
+      directories.insert(directory / parent);
+    }
+  }
+  for (const auto& path : directories) SyncDirectory(path);
+}
+
+void Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  PrivateDirectory directory(generation.Private());
+  CreateFiles(plan, directory.path(), options);
+  auto copied = CopyFiles(plan, directory.path(), options);
+  SyncDirectories(plan, directory.path());
+  WriteFileDurably(directory.path() / kManifestName, RenderManifest(MakeManifest(plan, std::move(copied))));
+  generation.Publish();
+  directory.Release();
+}
+
+/// A full tier is said in the tier's words; by then the private directory is gone, so the numbers are those that count.
+void BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  CheckRoom(plan);
+  try {
+    Build(plan, generation, options);
+  } catch (const SystemError& error) {
+    if (!MeansFull(error)) throw;
+    throw NoRoom(plan);
+  }
+}
+
+/// Whether the entry is of this file, in this state.
+bool Describes(const ManifestFile& entry, const SourceFile& file) {
+  return entry.path == file.name.native() && entry.bytes == file.size && entry.mtime_ns == file.mtime_ns &&
+         entry.inode == file.inode && entry.source == Utf8Name(file.path.native());
+}
+
+/// Whether the manifest describes exactly the plan's files in the plan's generation.
+bool Describes(const Manifest& manifest, const StagingPlan& plan) {
+  return manifest.generation == plan.generation && manifest.format == plan.request.format &&
+         manifest.verify == plan.request.verify &&
+         std::equal(manifest.files.begin(), manifest.files.end(), plan.files.begin(), plan.files.end(),
+                    [](const ManifestFile& entry, const SourceFile& file) { return Describes(entry, file); });
+}
+
+bool HasStagedFile(const StagingPlan& plan, const fs::path& directory, const SourceFile& file) {
+  struct stat info {};
+  if (::lstat((directory / file.name).c_str(), &info) != 0) return false;
+  if (ReadsInPlace(plan)) return S_ISLNK(info.st_mode);
+  return S_ISREG(info.st_mode) && Bytes{static_cast<std::uint64_t>(info.st_size)} == file.size;
+}
+
+bool HasManifest(const StagingPlan& plan, const fs::path& directory) {
+  const auto text = ReadFileIfPresent(directory / kManifestName);
+  if (!text) return false;
+  try {
+    return Describes(ParseManifest(*text), plan);
+  } catch (const Error&) {
+    return false;  // damaged: the generation is staged again
+  }
+}
+
+bool IsPublished(const StagingPlan& plan, const fs::path& directory) {
+  return HasManifest(plan, directory) && std::all_of(plan.files.begin(), plan.files.end(), [&](const SourceFile& file) {
+           return HasStagedFile(plan, directory, file);
+         });
+}
+
+void RemoveDamaged(const Generation& generation) {
+  std::error_code error;
+  if (fs::symlink_status(generation.Published(), error).type() == fs::file_type::not_found) return;
+  if (generation.Evict()) return;
+  throw Error(ErrorKind::kBusy,
+              fmt::format("the staged copy '{}' is damaged, and another run uses it", generation.Published().string()),
+              "end that run, then start again");
+}
+
+FileLock WaitForTurn(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  return generation.LockForStaging([&] {
+    CheckCancelled(plan, options);
+    if (options.progress) options.progress({{}, plan.total, "waiting: another run stages the same data"});
+  });
+}
+
+StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) {
+  const Generation generation(plan.root, plan.generation);
+  generation.Prepare();
+  RemoveLeftovers(plan.root);
+  const auto turn = WaitForTurn(plan, generation, options);
+  for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
+  StagedDataset staged;
+  staged.name = plan.request.name;
+  staged.directory = generation.Published();
+  staged.manifest = staged.directory / kManifestName;
+  staged.adopted = IsPublished(plan, staged.directory);
+  if (!staged.adopted) {
+    RemoveDamaged(generation);
+    BuildInTier(plan, generation, options);
+    if (!ReadsInPlace(plan)) staged.copied = plan.total;
+  }
+  staged.lease = generation.Lease();
+  return staged;
+}
+
+}  // namespace
+
+StagedDataset Stage(const StagingPlan& plan, const StageOptions& options) {
+  const auto started = SystemClock().Steady();
+  auto placed = plan;
+  if (ReadsInPlace(plan)) placed.root = options.link_root;
+  PrepareRoot(placed);
+  auto staged = StageInRoot(placed, options);
+  staged.elapsed = SystemClock().Steady() - started;
+  return staged;
+}
+
+}  // namespace slipway::staging

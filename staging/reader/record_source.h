@@ -1,0 +1,62 @@
+/// What the reader needs of a format: records by number over several files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "staging/dataset/dataset_files.h"
+#include "staging/reader/reader.h"
+
+namespace slipway::staging {
+
+/// Record numbers are in range and `values` has the same number of values for every record: Dataset checks both.
+/// Errors of reads: those of Dataset's reads.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+
+  virtual std::uint64_t record_count() const = 0;
+  virtual DataFormat format() const = 0;
+  virtual void Read(std::span<const std::uint64_t> records, std::string_view field, std::span<std::byte> out) = 0;
+  virtual void Read(std::span<const std::uint64_t> records, std::string_view field, std::span<float> out) = 0;
+  virtual void Read(std::span<const std::uint64_t> records, std::string_view field, std::span<std::int64_t> out) = 0;
+  /// The whole record, for formats that store records whole. Errors: Error(kUsage) for others.
+  virtual std::span<const std::byte> Record(std::uint64_t record) = 0;
+
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+  const std::vector<FieldInfo>& fields() const { return fields_; }
+
+ protected:
+  std::vector<std::filesystem::path> files_;
+  std::vector<FieldInfo> fields_;  ///< sorted by name
+};
+
+/// Which file a record lies in.
+class RecordBorders {
+ public:
+  struct Place {
+    std::size_t file;
+    std::uint64_t record;  ///< counted in the file
+  };
+
+  void AddFile(std::uint64_t records) { ends_.push_back(count() + records); }
+  std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+  /// `record` < count().
+  Place Find(std::uint64_t record) const;
+  /// How many records follow `place` in its file, itself included.
+  std::uint64_t Left(const Place& place) const { return EndOf(place.file) - place.record; }
+
+ private:
+  std::uint64_t EndOf(std::size_t file) const { return ends_[file] - (file == 0 ? 0 : ends_[file - 1]); }
+
+  std::vector<std::uint64_t> ends_;
+};
+
+std::unique_ptr<RecordSource> OpenTfrecordSource(const DatasetFiles& files);
+std::unique_ptr<RecordSource> OpenHdf5Source(const DatasetFiles& files);
+
+}  // namespace slipway::staging

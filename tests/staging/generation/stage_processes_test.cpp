@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/generation/stage.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class StageProcessesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Put(files_ / "source/a.tfrecord", TfrecordBytes(100, 10'000));
+    ASSERT_EQ(::pipe(pipe_.data()), 0);
+  }
+  ~StageProcessesTest() override {
+    for (const int fd : pipe_) ::close(fd);
+  }
+  StagingPlan Plan() const { return PlanFor(RequestFor(files_ / "source", root_, DataFormat::kTfrecord)); }
+  void Tell(char message) const { ASSERT_EQ(::write(pipe_[1], &message, 1), 1); }
+  char Hear() const {
+    char message = 0;
+    EXPECT_EQ(::read(pipe_[0], &message, 1), 1);
+    return message;
+  }
+  /// A child that stops for good in the middle of the copy, once it has told so.
+  pid_t StuckStager() const {
+    return InChild([this] {
+      Stage(Plan(), {[this](const StageProgress&) {
+                       Tell('m');
+                       while (true) ::pause();
+                     },
+                     {}});
+      return true;
+    });
+  }
+  static void Kill(pid_t child) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+
+  TemporaryDirectory files_;
+  fs::path root_ = files_ / "tier";
+  std::array<int, 2> pipe_{-1, -1};
+};
+
+TEST_F(StageProcessesTest, StagesAfterAKillInTheMiddleAndLeavesNothingBehind) {
+  const pid_t child = StuckStager();
+  ASSERT_EQ(Hear(), 'm');
+  Kill(child);
+  EXPECT_THAT(NamesOf(root_ / ".staging"), SizeIs(1));
+  EXPECT_THAT(GenerationsIn(root_), IsEmpty());
+  EXPECT_FALSE(Stage(Plan()).adopted);
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+  EXPECT_THAT(GenerationsIn(root_), SizeIs(1));
+}
+
+TEST_F(StageProcessesTest, LeftoversOfOtherDatasetsGoTooButNotWorkInProgress) {
+  const pid_t dead = StuckStager();
+  ASSERT_EQ(Hear(), 'm');
+  Kill(dead);
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(50, 10'000));  // another generation from here on
+  const pid_t alive = StuckStager();
+  ASSERT_EQ(Hear(), 'm');
+  EXPECT_THAT(NamesOf(root_ / ".staging"), SizeIs(1)) << "the living stager removes the dead one's directory";
+  EXPECT_THAT(RemoveLeftovers(root_), IsEmpty());
+  Kill(alive);
+  EXPECT_THAT(RemoveLeftovers(root_), SizeIs(1));
+}
+
+TEST_F(StageProcessesTest, OfTwoAtOnceExactlyOneCopies) {
+  const auto stage = [this] {
+    const auto staged = Stage(Plan(), {[](const StageProgress&) { ::usleep(20'000); }, {}});
+    Tell(staged.adopted ? 'a' : 'c');
+    return ReadFile(staged.directory / "a.tfrecord") == TfrecordBytes(100, 10'000);
+  };
+  const pid_t first = InChild(stage);
+  const pid_t second = InChild(stage);
+  EXPECT_TRUE(Succeeded(first));
+  EXPECT_TRUE(Succeeded(second));
+  EXPECT_THAT(std::string({Hear()}) + Hear(), ::testing::UnorderedElementsAre('c', 'a'));
+}
+
+TEST_F(StageProcessesTest, WaitingForAnotherRunCanBeCancelled) {
+  const pid_t child = StuckStager();
+  ASSERT_EQ(Hear(), 'm');
+  std::string said;
+  const StageOptions options{[&](const StageProgress& progress) { said = progress.current; },
+                             [&] { return !said.empty(); }};
+  EXPECT_THROW(Stage(Plan(), options), Error);
+  EXPECT_THAT(said, ::testing::HasSubstr("another run stages the same data"));
+  Kill(child);
+}
+
+TEST_F(StageProcessesTest, ALeaseEndsWithItsProcess) {
+  const pid_t child = InChild([this] {
+    const auto staged = Stage(Plan());
+    Tell('s');
+    while (true) ::pause();
+    return true;
+  });
+  ASSERT_EQ(Hear(), 's');
+  const auto generation = GenerationsIn(root_).at(0);
+  EXPECT_FALSE(RemoveGeneration(root_, generation));
+  Kill(child);
+  EXPECT_TRUE(RemoveGeneration(root_, generation));
+}
+
+}  // namespace
+}  // namespace slipway::staging

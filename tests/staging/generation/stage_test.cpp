@@ -1,0 +1,310 @@
+#include "staging/generation/stage.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/dataset/manifest.h"
+#include "staging/plan/tiers.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::size_t kRecord = 10'000;
+
+class StageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Put(source_ / "a.tfrecord", TfrecordBytes(100, kRecord));
+    Put(source_ / "b.tfrecord", TfrecordBytes(3, kRecord));
+  }
+  void TearDown() override { ::umount2(root_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); }  // where a test mounted it
+  DatasetRequest Request(DataFormat format = DataFormat::kTfrecord) const { return RequestFor(source_, root_, format); }
+  StagingPlan Plan() const { return PlanFor(Request()); }
+  StagingPlan PlanInPlace(VerifyMode verify = VerifyMode::kFormat) const {
+    auto request = Request();
+    request.tiers = {"none"};
+    request.verify = verify;
+    return PlanFor(request);
+  }
+  StagingPlan PlanAsIfThereWereRoom() const {
+    auto request = Request();
+    request.tiers = {"ram"};
+    return PlanStaging(request, ListSources(request), {{"ram", root_, Bytes{1u << 30}, 1000, true, {}, {}}});
+  }
+  static Manifest ManifestOf(const StagedDataset& staged) { return ParseManifest(ReadFile(staged.manifest)); }
+  /// Only the directories for work in progress and locks may be there, and nothing may be in progress.
+  void ExpectNothingPublished() const {
+    EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+    EXPECT_THAT(GenerationsIn(root_), IsEmpty());
+  }
+  std::string Refusal(const StagingPlan& plan, const StageOptions& options = {}) const {
+    const auto text = MessageOf([&] { Stage(plan, options); });
+    ExpectNothingPublished();
+    return text;
+  }
+
+  TemporaryDirectory files_;
+  fs::path source_ = files_ / "source";
+  fs::path root_ = files_ / "tier";
+};
+
+TEST_F(StageTest, CopiesChecksAndPublishes) {
+  const auto staged = Stage(Plan());
+  EXPECT_FALSE(staged.adopted);
+  EXPECT_EQ(ReadFile(staged.directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
+  EXPECT_THAT(NamesOf(staged.directory), ElementsAre("a.tfrecord", "b.tfrecord", "manifest.json"));
+  const auto manifest = ManifestOf(staged);
+  EXPECT_EQ(manifest.TotalRecords(), 103u);
+  EXPECT_EQ(manifest.TotalBytes(), staged.copied);
+  EXPECT_EQ(manifest.files[0].crc32c.size(), 1u);
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(StageTest, NobodyElseCanRead) {
+  const auto staged = Stage(Plan());
+  struct stat info {};
+  ASSERT_EQ(::stat((staged.directory / "a.tfrecord").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0137, 0u);
+  ASSERT_EQ(::stat(root_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(StageTest, RecordsOneCrcForEachFourMebibytes) {
+  Put(source_ / "big", std::string(2 * (4u << 20) + 1, 'x'));
+  const auto staged = Stage(PlanFor(RequestFor(source_ / "big", root_, DataFormat::kRaw)));
+  const auto manifest = ManifestOf(staged);
+  ASSERT_EQ(manifest.files[0].crc32c.size(), 3u);
+  EXPECT_EQ(manifest.files[0].crc32c[0], manifest.files[0].crc32c[1]);
+  EXPECT_EQ(manifest.TotalRecords(), std::nullopt);
+}
+
+TEST_F(StageTest, ASecondRunAdoptsAndCopiesNothing) {
+  Stage(Plan());
+  int blocks = 0;
+  const auto plan = Plan();
+  EXPECT_EQ(plan.reason, "already staged there");
+  const auto second = Stage(plan, {[&](const StageProgress&) { ++blocks; }, {}});
+  EXPECT_TRUE(second.adopted);
+  EXPECT_EQ(second.copied, Bytes{0});
+  EXPECT_EQ(blocks, 0);
+}
+
+TEST_F(StageTest, AChangedSourceIsAnotherGeneration) {
+  const auto first = Stage(Plan());
+  Put(source_ / "b.tfrecord", TfrecordBytes(4, kRecord));
+  const auto second = Stage(Plan());
+  EXPECT_FALSE(second.adopted);
+  EXPECT_NE(first.directory, second.directory);
+  EXPECT_EQ(ManifestOf(second).TotalRecords(), 104u);
+}
+
+TEST_F(StageTest, StagesAgainWhatWasDamagedInTheTier) {
+  const auto directory = Stage(Plan()).directory;
+  fs::resize_file(directory / "a.tfrecord", 5);
+  EXPECT_FALSE(Stage(Plan()).adopted);
+  WriteFile(directory / "manifest.json", "{\"schema\": 1");
+  EXPECT_FALSE(Stage(Plan()).adopted);
+  EXPECT_EQ(ReadFile(directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
+}
+
+TEST_F(StageTest, LeavesADamagedCopyAloneWhileItIsInUse) {
+  const auto first = Stage(Plan());
+  fs::resize_file(first.directory / "a.tfrecord", 5);
+  EXPECT_THAT(MessageOf([&] { Stage(Plan()); }), HasSubstr("is damaged, and another run uses it"));
+}
+
+TEST_F(StageTest, ALeaseKeepsTheGeneration) {
+  auto staged = Stage(Plan());
+  const auto name = staged.directory.filename().string();
+  EXPECT_FALSE(RemoveGeneration(root_, name));
+  staged.lease.reset();
+  EXPECT_TRUE(RemoveGeneration(root_, name));
+  ExpectNothingPublished();
+}
+
+TEST_F(StageTest, RefusesAFlippedBit) {
+  FlipBit(source_ / "a.tfrecord", 5 * (kRecord + 16) + 500);
+  EXPECT_THAT(Refusal(Plan()), AllOf(HasSubstr("a.tfrecord"), HasSubstr("record 5")));
+}
+
+TEST_F(StageTest, RefusesATruncatedFile) {
+  fs::resize_file(source_ / "b.tfrecord", 2 * kRecord);
+  EXPECT_THAT(Refusal(Plan()), HasSubstr("b.tfrecord"));
+}
+
+TEST_F(StageTest, CopiesAFlippedBitWhenToldNotToLook) {
+  FlipBit(source_ / "a.tfrecord", 500);
+  auto request = Request();
+  request.verify = VerifyMode::kOff;
+  EXPECT_FALSE(Stage(PlanFor(request)).adopted);
+}
+
+TEST_F(StageTest, ReadsTheCopyAgainInFullMode) {
+  auto request = Request();
+  request.verify = VerifyMode::kFull;
+  const auto plan = PlanFor(request);
+  bool broken = false;
+  const auto damage = [&](const StageProgress& progress) {
+    if (broken || progress.current != "a.tfrecord") return;
+    FlipBit(root_ / ".staging" / plan.generation / "a.tfrecord", 100);
+    broken = true;
+  };
+  EXPECT_THAT(Refusal(plan, {damage, {}}), HasSubstr("differs from what was written"));
+}
+
+TEST_F(StageTest, RefusesASourceThatChangesMeanwhile) {
+  const auto append = [&](const StageProgress& progress) {
+    if (progress.current != "a.tfrecord") return;
+    const auto fd = OpenFile(source_ / "a.tfrecord", O_WRONLY | O_APPEND);
+    WriteAll(fd.get(), "more", "source");
+  };
+  EXPECT_THAT(Refusal(Plan(), {append, {}}), AllOf(HasSubstr("a.tfrecord"), HasSubstr("changed while it was being")));
+}
+
+TEST_F(StageTest, RefusesASourceThatIsCutMeanwhile) {
+  const auto cut = [&](const StageProgress& progress) {
+    if (progress.current == "a.tfrecord") fs::resize_file(source_ / "a.tfrecord", 10);
+  };
+  EXPECT_THAT(Refusal(Plan(), {cut, {}}), HasSubstr("changed while it was being"));
+}
+
+TEST_F(StageTest, RefusesASourceThatIsReplacedMeanwhile) {
+  bool replaced = false;
+  const auto replace = [&](const StageProgress& progress) {
+    if (replaced || progress.current != "a.tfrecord") return;
+    Put(source_ / "new", TfrecordBytes(100, kRecord));
+    fs::rename(source_ / "new", source_ / "a.tfrecord");
+    replaced = true;
+  };
+  EXPECT_THAT(Refusal(Plan(), {replace, {}}), HasSubstr("changed while it was being"));
+}
+
+TEST_F(StageTest, ReadsAFileOnceMoreWhenItWasRewrittenWithItsTimesSetBack) {
+  bool flipped = false;
+  Bytes last;
+  const auto flip = [&](const StageProgress& progress) {
+    last = progress.done;
+    if (flipped || progress.current != "a.tfrecord") return;
+    FlipBit(source_ / "a.tfrecord", 0);  // in the block that has been read already
+    flipped = true;
+  };
+  const auto staged = Stage(PlanFor(RequestFor(source_, root_, DataFormat::kRaw)), {flip, {}});
+  EXPECT_EQ(ReadFile(staged.directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
+  EXPECT_EQ(last, staged.copied) << "progress must not count the first attempt";
+}
+
+TEST_F(StageTest, RefusesAPlanThatIsOutOfDate) {
+  const auto plan = Plan();
+  Put(source_ / "a.tfrecord", TfrecordBytes(1, kRecord));
+  EXPECT_THAT(Refusal(plan), HasSubstr("changed while it was being staged"));
+}
+
+TEST_F(StageTest, ACancelInTheMiddlePublishesNothing) {
+  Bytes done;
+  const StageOptions options{[&](const StageProgress& progress) { done = progress.done; },
+                             [&] { return done.count > 300'000; }};
+  try {
+    Stage(Plan(), options);
+    FAIL() << "was not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInterrupted);
+  }
+  ExpectNothingPublished();
+}
+
+TEST_F(StageTest, KeepsOddNames) {
+  Put(source_ / "d/new\nline", "1");
+  Put(source_ / "d/\xff", "2");
+  const auto request = RequestFor(source_, root_, DataFormat::kRaw);
+  const auto staged = Stage(PlanFor(request));
+  EXPECT_EQ(ReadFile(staged.directory / "d/new\nline"), "1");
+  EXPECT_EQ(ReadFile(staged.directory / "d/%FF"), "2");
+  EXPECT_TRUE(Stage(PlanFor(request)).adopted);
+}
+
+TEST_F(StageTest, StagesAnEmptyFile) {
+  Put(source_ / "empty", "");
+  const auto staged = Stage(PlanFor(RequestFor(source_ / "empty", root_, DataFormat::kRaw)));
+  EXPECT_EQ(fs::file_size(staged.directory / "empty"), 0u);
+}
+
+TEST_F(StageTest, TierNoneChecksAndLinks) {
+  const StageOptions options{{}, {}, root_};
+  const auto staged = Stage(PlanInPlace(), options);
+  EXPECT_EQ(staged.copied, Bytes{0});
+  EXPECT_EQ(fs::read_symlink(staged.directory / "a.tfrecord"), source_ / "a.tfrecord");
+  EXPECT_EQ(ManifestOf(staged).TotalRecords(), 103u);
+  EXPECT_TRUE(Stage(PlanInPlace(), options).adopted);
+}
+
+TEST_F(StageTest, TierNoneRefusesADamagedFileToo) {
+  FlipBit(source_ / "a.tfrecord", 500);
+  EXPECT_THAT(Refusal(PlanInPlace(), {{}, {}, root_}), HasSubstr("a.tfrecord"));
+}
+
+TEST_F(StageTest, TierNoneDoesNotReadWhenToldNotToLook) {
+  FlipBit(source_ / "a.tfrecord", 500);
+  const auto staged = Stage(PlanInPlace(VerifyMode::kOff), {{}, {}, root_});
+  EXPECT_THAT(ManifestOf(staged).files[0].crc32c, IsEmpty());
+}
+
+TEST_F(StageTest, RefusesARootThatBecameUnsafeAfterThePlan) {
+  const auto plan = Plan();
+  fs::create_directory(root_);
+  fs::permissions(root_, fs::perms::all);
+  EXPECT_THAT(MessageOf([&] { Stage(plan); }), HasSubstr("can be written by others"));
+}
+
+/// A small tmpfs at the tier's root, seen by this process only; false where that is not allowed.
+bool MountSmallTier(const fs::path& root, const char* options) {
+  fs::create_directory(root);
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("slipway-test", root.c_str(), "tmpfs", 0, options) == 0;
+}
+
+TEST_F(StageTest, SaysWhatAFullTierLacks) {
+  if (!MountSmallTier(root_, "size=1m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 1.0"));
+  const auto plan = PlanAsIfThereWereRoom();
+  EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("tier 'ram'"), HasSubstr("is full: dataset 'train' needs 1.0"),
+                                   HasSubstr("is available"), HasSubstr("data.train.tier")));
+}
+
+TEST_F(StageTest, SaysWhatATierFilledMeanwhileLacks) {
+  if (!MountSmallTier(root_, "size=2m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  // Another program takes the room that the reservation of `a` left, before the manifest is written.
+  const auto fill = [&](const StageProgress&) {
+    MessageOf([&] { WriteFile(root_ / "other", std::string(2u << 20, 'x')); });
+  };
+  const auto text = MessageOf([&] { Stage(Plan(), {fill, {}}); });
+  EXPECT_THAT(text, HasSubstr("is full: dataset 'train' needs"));
+  ExpectNothingPublished();
+}
+
+TEST_F(StageTest, SaysWhenInodesLack) {
+  if (!MountSmallTier(root_, "size=4m,nr_inodes=5,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  const auto plan = PlanAsIfThereWereRoom();
+  EXPECT_THAT(Refusal(plan), HasSubstr("inodes"));
+}
+
+TEST_F(StageTest, RefusesAReadOnlyTier) {
+  if (!MountSmallTier(root_, "size=4m,ro,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("Read-only file system"));
+}
+
+}  // namespace
+}  // namespace slipway::staging

@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "staging/plan/plan.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ListSourcesTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Names(std::vector<std::string> sources, DataFormat format = DataFormat::kRaw) const {
+    std::vector<std::string> names;
+    for (const auto& file : List(std::move(sources), format)) names.push_back(file.name.string());
+    return names;
+  }
+  static std::vector<SourceFile> List(std::vector<std::string> sources, DataFormat format = DataFormat::kRaw) {
+    DatasetRequest request;
+    request.name = "train";
+    request.sources = std::move(sources);
+    request.format = format;
+    return ListSources(request);
+  }
+  static std::string Refusal(const std::string& source) {
+    return MessageOf([&] { List({source}); });
+  }
+  std::string At(const std::string& name) const { return (files_ / name).string(); }
+
+  TemporaryDirectory files_;
+};
+
+TEST_F(ListSourcesTest, SortsTheFilesOfAPattern) {
+  for (const auto* name : {"b-1", "b-0", "c"}) Put(At(name), "12345");
+  EXPECT_THAT(Names({At("b-*")}), ElementsAre("b-0", "b-1"));
+  EXPECT_EQ(List({At("c")})[0].size, Bytes{5});
+}
+
+TEST_F(ListSourcesTest, WalksADirectoryAndKeepsItsShape) {
+  for (const auto* name : {"d/x/1", "d/x/y/2", "d/.hidden"}) Put(At(name), "");
+  EXPECT_THAT(Names({At("d")}), ElementsAre(".hidden", "x/1", "x/y/2"));
+  EXPECT_THAT(Names({At("d/")}), ElementsAre(".hidden", "x/1", "x/y/2"));
+}
+
+TEST_F(ListSourcesTest, TakesFromADirectoryOnlyWhatHasTheFormatsName) {
+  for (const auto* name : {"d/a.tfrecord", "d/t.tfrecord-00000-of-00002", "d/README", "d/.a.tfrecord.tmp"}) {
+    Put(At(name), "");
+  }
+  EXPECT_THAT(Names({At("d")}, DataFormat::kTfrecord), ElementsAre("a.tfrecord", "t.tfrecord-00000-of-00002"));
+  EXPECT_THAT(MessageOf([&] { List({At("d")}, DataFormat::kHdf5); }), HasSubstr("holds no hdf5 file"));
+}
+
+TEST_F(ListSourcesTest, APatternMayMatchDirectories) {
+  for (const auto* name : {"p0/a", "p1/a"}) Put(At(name), "");
+  EXPECT_THAT(Names({At("p*")}), ElementsAre("p0/a", "p1/a"));
+}
+
+TEST_F(ListSourcesTest, AFileMayHaveTheNameOfAPattern) {
+  Put(At("a[1]"), "");
+  Put(At("a1"), "");
+  EXPECT_THAT(Names({At("a[1]")}), ElementsAre("a[1]"));
+}
+
+TEST_F(ListSourcesTest, NamesWhatIsMissing) {
+  EXPECT_THAT(Refusal(At("none")), AllOf(HasSubstr(At("none")), HasSubstr("No such file")));
+  EXPECT_THAT(Refusal(At("none-*")), HasSubstr("no file matches the pattern"));
+  EXPECT_THAT(Refusal(At("nowhere/*")), HasSubstr("No such file"));
+}
+
+TEST_F(ListSourcesTest, RefusesTwoFilesOfOneName) {
+  Put(At("x/a"), "");
+  Put(At("y/a"), "");
+  EXPECT_THAT(MessageOf([&] { List({At("x/a"), At("y/a")}); }), HasSubstr("would have the same name"));
+}
+
+TEST_F(ListSourcesTest, RefusesTheManifestsName) {
+  Put(At("d/manifest.json"), "{}");
+  EXPECT_THAT(Refusal(At("d")), HasSubstr("keeps its own file of this name"));
+}
+
+TEST_F(ListSourcesTest, RefusesAFifo) {
+  ASSERT_EQ(::mkfifo(At("fifo").c_str(), 0600), 0);
+  EXPECT_THAT(Refusal(At("fifo")), HasSubstr("it is a fifo"));
+}
+
+TEST_F(ListSourcesTest, RefusesADevice) { EXPECT_THAT(Refusal("/dev/null"), HasSubstr("it is a device")); }
+
+TEST_F(ListSourcesTest, RefusesALinkThatLoops) {
+  fs::create_directories(At("d"));
+  fs::create_symlink("loop", At("d/loop"));
+  EXPECT_THAT(Refusal(At("d")), HasSubstr("Too many levels of symbolic links"));
+}
+
+TEST_F(ListSourcesTest, RefusesALinkToADirectoryAbove) {
+  fs::create_directories(At("d/e"));
+  fs::create_symlink("..", At("d/e/up"));
+  EXPECT_THAT(Refusal(At("d")), HasSubstr("it is a link to a directory"));
+}
+
+TEST_F(ListSourcesTest, RefusesALinkThatLeavesTheTree) {
+  Put(At("secret"), "");
+  fs::create_directories(At("d"));
+  fs::create_symlink(At("secret"), At("d/a"));
+  EXPECT_THAT(Refusal(At("d")), AllOf(HasSubstr("is a link to"), HasSubstr("outside of")));
+  EXPECT_THAT(Refusal(At("d/*")), HasSubstr("outside of"));
+}
+
+TEST_F(ListSourcesTest, FollowsLinksInsideTheTreeAndThoseNamedByTheUser) {
+  Put(At("d/real"), "123");
+  fs::create_symlink("real", At("d/link"));
+  EXPECT_THAT(Names({At("d")}), ElementsAre("link", "real"));
+  EXPECT_EQ(List({At("d/link")})[0].size, Bytes{3});
+}
+
+TEST_F(ListSourcesTest, RefusesAnUnreadableFileOrDirectory) {
+  Put(At("closed"), "");
+  fs::permissions(At("closed"), fs::perms::none);
+  EXPECT_TRUE(AsOrdinaryUser([&] { return Refusal(At("closed")).find("cannot read") == 0; }));
+  Put(At("d/a"), "");
+  fs::permissions(At("d"), fs::perms::none);
+  EXPECT_TRUE(AsOrdinaryUser([&] { return Refusal(At("d")).find("cannot read directory") == 0; }));
+  EXPECT_TRUE(AsOrdinaryUser([&] { return Refusal(At("d/*")).find("cannot read directory") == 0; }));
+  fs::permissions(At("d"), fs::perms::owner_all);
+}
+
+TEST_F(ListSourcesTest, KeepsOddNamesAndEscapesBytesThatAreNoText) {
+  Put(At("d/new\nline"), "");
+  Put(At("d/-dash"), "");
+  Put(At("d/\xff"), "");
+  EXPECT_THAT(Names({At("d")}), ElementsAre("%FF", "-dash", "new\nline"));
+}
+
+TEST_F(ListSourcesTest, RefusesARelativePath) { EXPECT_THAT(Refusal("data/x"), HasSubstr("is not an absolute path")); }
+
+}  // namespace
+}  // namespace slipway::staging

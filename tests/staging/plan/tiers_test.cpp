@@ -1,0 +1,148 @@
+#include "staging/plan/tiers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "staging/plan/memory_left.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+TierState TierNamed(const std::string& name) { return DiscoverTiers({name}).at(0); }
+
+class TiersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name :
+         {"SLIPWAY_TIER_RAM", "SLIPWAY_TIER_NODE", "SLIPWAY_TIER_BURST", "DW_JOB_STRIPED", "BB_JOB_STRIPED"}) {
+      ::unsetenv(name);
+    }
+  }
+  TierState TierAt(const fs::path& path) const { return TierNamed("dir:" + path.string()); }
+  fs::path Directory(const char* name, mode_t mode) const {
+    fs::create_directory(files_ / name);
+    EXPECT_EQ(::chmod((files_ / name).c_str(), mode), 0);
+    return files_ / name;
+  }
+  static std::string OwnName() { return "slipway-" + std::to_string(::geteuid()); }
+
+  TemporaryDirectory files_;
+};
+
+TEST_F(TiersTest, ADirectoryOfOurOwnIsTheRoot) {
+  const auto tier = TierAt(Directory("mine", 0755));
+  EXPECT_TRUE(tier.usable) << tier.reason;
+  EXPECT_EQ(tier.root, files_ / "mine");
+  EXPECT_GT(tier.available.count, 0u);
+  EXPECT_GT(tier.free_inodes, 0u);
+}
+
+TEST_F(TiersTest, LookingCreatesNothing) {
+  EXPECT_TRUE(TierAt(files_ / "new/deep").usable);
+  EXPECT_FALSE(fs::exists(files_ / "new"));
+}
+
+TEST_F(TiersTest, ADirectoryThatUsersShareGetsOneOfOurOwnInside) {
+  EXPECT_EQ(TierAt(Directory("shared", 01777)).root, files_ / "shared" / OwnName());
+}
+
+TEST_F(TiersTest, RefusesARootThatOthersCanWrite) {
+  EXPECT_THAT(TierAt(Directory("group", 0775)).reason, HasSubstr("can be written by others"));
+  EXPECT_FALSE(TierAt(Directory("group", 0775)).usable);
+  EXPECT_THAT(TierAt(Directory("open", 0777) / "inside").reason, HasSubstr("is not sticky"));
+}
+
+TEST_F(TiersTest, RefusesAPlantedLink) {
+  fs::create_symlink(Directory("mine", 0755), Directory("shared", 01777) / OwnName());
+  EXPECT_THAT(TierAt(files_ / "shared").reason, HasSubstr("is not a directory"));
+}
+
+TEST_F(TiersTest, RefusesARootOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a directory away";
+  ASSERT_EQ(::chown(Directory("theirs", 0755).c_str(), 65534, 65534), 0);
+  EXPECT_THAT(TierAt(files_ / "theirs").reason, HasSubstr("belongs to another user"));
+}
+
+TEST_F(TiersTest, RefusesADirectoryThatCannotBeWritten) {
+  const auto closed = Directory("closed", 0555);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(closed.c_str(), 65534, 65534), 0);
+  }
+  EXPECT_TRUE(AsOrdinaryUser([&] { return TierAt(closed).reason.find("cannot write to") == 0; }));
+}
+
+TEST_F(TiersTest, RefusesAFile) {
+  Put(files_ / "file", "");
+  EXPECT_THAT(TierAt(files_ / "file").reason, HasSubstr("is not a directory"));
+  EXPECT_THAT(TierAt(files_ / "file/below").reason, HasSubstr("is not a directory"));
+}
+
+TEST_F(TiersTest, RamIsSharedMemoryUnlessTheSiteSaysOtherwise) {
+  EXPECT_EQ(TierNamed("ram").root, fs::path("/dev/shm") / OwnName());
+  ::setenv("SLIPWAY_TIER_RAM", (files_ / "ram").c_str(), 1);
+  EXPECT_EQ(TierNamed("ram").root, files_ / "ram");
+}
+
+TEST_F(TiersTest, BurstNeedsABurstBuffer) {
+  EXPECT_THAT(TierNamed("burst").reason, HasSubstr("no burst buffer here"));
+  ::setenv("BB_JOB_STRIPED", files_.path().c_str(), 1);
+  EXPECT_EQ(TierNamed("burst").root, files_ / OwnName());
+}
+
+TEST_F(TiersTest, UnknownNamesAreErrors) {
+  EXPECT_THROW(DiscoverTiers({"tape"}), Error);
+  EXPECT_THROW(DiscoverTiers({"dir:relative"}), Error);
+}
+
+class MemoryLeftTest : public ::testing::Test {
+ protected:
+  MemoryLeftTest() { Put(sources_.meminfo, "MemTotal: 9999 kB\nMemAvailable:    1000 kB\n"); }
+  void Group(const std::string& path, const std::string& limit, const std::string& usage, const char* v = "2") {
+    const bool second = *v == '2';
+    Put(sources_.cgroups / path / (second ? "memory.max" : "memory.limit_in_bytes"), limit + "\n");
+    Put(sources_.cgroups / path / (second ? "memory.current" : "memory.usage_in_bytes"), usage + "\n");
+  }
+
+  TemporaryDirectory files_;
+  MemorySources sources_{files_ / "meminfo", files_ / "cgroup", files_ / "groups"};
+};
+
+TEST_F(MemoryLeftTest, IsWhatTheMachineHasLessATenth) { EXPECT_EQ(MemoryLeft(sources_), Bytes{921600}); }
+
+TEST_F(MemoryLeftTest, ObeysTheTightestGroupAbove) {
+  Put(sources_.membership, "0::/job_1/step_0\n");
+  Group("job_1/step_0", "max", "400000");
+  Group("job_1", "500000", "400000");
+  EXPECT_EQ(MemoryLeft(sources_), Bytes{90000});
+}
+
+TEST_F(MemoryLeftTest, CountsNoCacheThatTheKernelGivesUp) {
+  Put(sources_.membership, "0::/job_1\n");
+  Group("job_1", "500000", "400000");
+  Put(sources_.cgroups / "job_1/memory.stat", "anon 1\ninactive_file 100000\n");
+  EXPECT_EQ(MemoryLeft(sources_), Bytes{180000});
+}
+
+TEST_F(MemoryLeftTest, ReadsVersionOneToo) {
+  Put(sources_.membership, "5:devices:/x\n4:cpu,memory:/job_1\n");
+  Group("memory/job_1", "500000", "450000", "1");
+  EXPECT_EQ(MemoryLeft(sources_), Bytes{45000});
+}
+
+TEST_F(MemoryLeftTest, IsNothingWhenTheGroupIsOverItsLimit) {
+  Put(sources_.membership, "garbage\n::\n0::/job_1\n");
+  Group("job_1", "500000", "600000");
+  EXPECT_EQ(MemoryLeft(sources_), Bytes{0});
+}
+
+}  // namespace
+}  // namespace slipway::staging
