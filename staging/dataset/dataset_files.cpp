@@ -53,16 +53,12 @@ DatasetFiles ReadManifest(const fs::path& directory) {
   return FilesOf(ParseManifestAt(path), directory, path);
 }
 
-bool HasDataSuffix(const fs::path& path) {
-  const auto extension = path.extension();
-  return extension == ".tfrecord" || extension == ".tfrecords" || extension == ".h5" || extension == ".hdf5";
-}
-
 DatasetFiles FilesOfDirectory(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(directory)) {
     const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && entry.is_regular_file() && HasDataSuffix(entry.path())) files.push_back(entry.path());
+    if (!hidden && entry.is_regular_file() && FormatOfName(entry.path()) != DataFormat::kRaw)
+      files.push_back(entry.path());
   }
   if (files.empty()) {
     throw Error(ErrorKind::kEnvironment,

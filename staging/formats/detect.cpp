@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/superblock.h"
-#include "staging/formats/tfrecord_frame.h"
+#include "staging/formats/tfrecord_check.h"
 
 namespace slipway::staging {
 
@@ -28,23 +28,34 @@ std::vector<std::byte> ReadHead(const std::filesystem::path& path) {
   return head;
 }
 
-DataFormat FormatOfName(const std::filesystem::path& path) {
-  const auto extension = path.extension().string();
-  if (extension == ".tfrecord" || extension == ".tfrecords") return DataFormat::kTfrecord;
-  if (extension == ".h5" || extension == ".hdf5") return DataFormat::kHdf5;
-  return DataFormat::kRaw;
+/// True when a TFRecord begins there, plain or compressed.
+bool BeginsWithRecord(std::span<const std::byte> head, const std::filesystem::path& path) {
+  TfrecordCheck check(path);
+  try {
+    check.Update(head);
+  } catch (const Error&) {
+    // What follows a good beginning is no matter here.
+  }
+  return check.HasBegun();
 }
 
 }  // namespace
 
 DataFormat DetectFormat(const std::filesystem::path& path) {
   const auto head = ReadHead(path);
-  const std::span<const std::byte> bytes(head);
-  if (HasHdf5Signature(bytes)) return DataFormat::kHdf5;
-  if (bytes.size() >= kTfrecordHeaderBytes && IsTfrecordHeader(bytes.first<kTfrecordHeaderBytes>())) {
-    return DataFormat::kTfrecord;
+  if (HasHdf5Signature(head)) return DataFormat::kHdf5;
+  return BeginsWithRecord(head, path) ? DataFormat::kTfrecord : FormatOfName(path);
+}
+
+DataFormat FormatOfName(const std::filesystem::path& path) {
+  auto extension = path.extension();
+  if (extension == ".gz" || extension == ".zlib") {
+    extension = path.stem().extension();
+    if (extension == ".h5" || extension == ".hdf5") return DataFormat::kRaw;
   }
-  return FormatOfName(path);
+  if (extension == ".tfrecord" || extension == ".tfrecords") return DataFormat::kTfrecord;
+  if (extension == ".h5" || extension == ".hdf5") return DataFormat::kHdf5;
+  return DataFormat::kRaw;
 }
 
 }  // namespace slipway::staging

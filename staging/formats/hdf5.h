@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,41 @@ struct Hdf5Dataset {
   std::vector<std::uint64_t> shape;  ///< never empty
 };
 
+enum class Hdf5Storage {
+  kContiguous,  ///< all values in one piece
+  kChunked,
+  kOther  ///< inside the metadata, or nothing is stored yet: read it by ReadRows
+};
+/// "contiguous", "chunked", "other".
+std::string_view Hdf5StorageName(Hdf5Storage storage);
+
+/// HDF5's numbers for its own filters.
+enum Hdf5FilterId : int { kDeflateFilter = 1, kShuffleFilter = 2, kFletcher32Filter = 3, kSzipFilter = 4 };
+
+struct Hdf5Filter {
+  int id = 0;  ///< an Hdf5FilterId, or a number registered with the HDF Group
+  std::string name;
+  std::vector<unsigned> parameters;
+};
+
+struct Hdf5Chunk {
+  std::vector<std::uint64_t> origin;    ///< of its first value
+  std::optional<std::uint64_t> offset;  ///< in the file; nothing when the file has a user block
+  std::uint64_t bytes = 0;              ///< as stored, after the filters
+  unsigned skipped_filters = 0;         ///< bit i: filter i was not applied to this chunk
+};
+
+/// How the values of a dataset lie in its file: what a program needs that reads them without the library.
+struct Hdf5Layout {
+  Hdf5Storage storage = Hdf5Storage::kOther;
+  bool as_in_memory = false;            ///< stored numbers have the size and byte order of Hdf5Dataset::type in memory
+  std::optional<std::uint64_t> offset;  ///< kContiguous: of the first value in the file
+  std::uint64_t bytes = 0;              ///< stored bytes of all values
+  std::vector<std::uint64_t> chunk_shape;  ///< kChunked; as many dimensions as the dataset
+  std::vector<Hdf5Filter> filters;         ///< in the order in which they were applied when writing
+  std::vector<Hdf5Chunk> chunks;  ///< sorted by origin. A chunk that is missing was never written: all fill values (0)
+};
+
 /// The product of shape[1:]. Errors: Error(kEnvironment) when it does not fit 64 bits.
 std::uint64_t ValuesPerRow(const Hdf5Dataset& dataset);
 
@@ -43,6 +79,22 @@ class Hdf5File {
   /// `out` has (end - begin) * ValuesPerRow * SizeOf(as) bytes.
   virtual void ReadRows(std::string_view dataset, std::uint64_t begin, std::uint64_t end, NumberType as,
                         std::span<std::byte> out) = 0;
+
+  /// Where and how the values are stored. The places lie inside the file and do not depend on further calls.
+  /// Cost:   one look-up for each chunk.
+  /// Errors: also when a place lies outside the file.
+  virtual Hdf5Layout Layout(std::string_view dataset) = 0;
+
+  /// The stored bytes of the chunk that begins at `origin`, filters not undone; `out` becomes as large as they are.
+  /// Returns Hdf5Chunk::skipped_filters. Errors: also when there is no such chunk.
+  virtual unsigned ReadChunk(std::string_view dataset, std::span<const std::uint64_t> origin,
+                             std::vector<std::byte>& out) = 0;
+
+  /// Reads every stored chunk of every dataset, numbers or not, through the library, so that filters that cannot be
+  /// undone and wrong checksums (fletcher32) are found. Contiguous values have no checksums: only that they lie inside
+  /// the file is checked.
+  /// Errors: name the dataset and the chunk's first coordinates.
+  virtual void Verify() = 0;
 
   /// Creates a contiguous dataset and writes all of it. `values` has the machine's byte order.
   virtual void WriteDataset(const Hdf5Dataset& dataset, std::span<const std::byte> values) = 0;

@@ -3,44 +3,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/formats/hdf5.h"
+#include "staging/formats/hdf5_library.h"
 
 namespace slipway::staging {
 
 namespace {
-
-template <herr_t (*close)(hid_t)>
-struct HidTraits {
-  using Handle = hid_t;
-  static hid_t Null() { return H5I_INVALID_HID; }
-  static void Release(hid_t id) noexcept { close(id); }
-};
-
-using FileId = UniqueHandle<HidTraits<H5Fclose>>;
-using DatasetId = UniqueHandle<HidTraits<H5Dclose>>;
-using SpaceId = UniqueHandle<HidTraits<H5Sclose>>;
-using TypeId = UniqueHandle<HidTraits<H5Tclose>>;
-using PropertyId = UniqueHandle<HidTraits<H5Pclose>>;
-
-/// HDF5 is used by one thread at a time; its error stack is silenced for the calling thread.
-class Hdf5Session {
- public:
-  Hdf5Session() : lock_(mutex_) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
- private:
-  static inline std::mutex mutex_;
-  std::lock_guard<std::mutex> lock_;
-};
 
 /// The descriptions on HDF5's error stack, the root cause last.
 herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) {
@@ -48,7 +23,9 @@ herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) {
   return 0;
 }
 
-[[noreturn]] void ThrowHdf5(const std::filesystem::path& path, std::string_view what) {
+}  // namespace
+
+void ThrowHdf5(const std::filesystem::path& path, std::string_view what) {
   std::string reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepDescription, &reason);
   throw Error(ErrorKind::kEnvironment,
@@ -70,6 +47,26 @@ hid_t MemoryType(NumberType type) {
   }
   return H5T_NATIVE_UINT8;
 }
+
+std::vector<std::uint64_t> ShapeOf(hid_t dataset) {
+  const SpaceId space(H5Dget_space(dataset));
+  if (!space || H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE) return {};
+  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.get()))));
+  if (extents.empty() || H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0) return {};
+  return {extents.begin(), extents.end()};
+}
+
+bool LiesInItsFile(hid_t dataset) {
+  const PropertyId properties(H5Dget_create_plist(dataset));
+  return properties && H5Pget_layout(properties.get()) != H5D_VIRTUAL && H5Pget_external_count(properties.get()) == 0;
+}
+
+SpaceId SpaceFor(const std::vector<std::uint64_t>& shape) {
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return SpaceId(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr));
+}
+
+namespace {
 
 std::optional<NumberType> IntegerType(std::size_t size, bool is_signed) {
   switch (size) {
@@ -99,20 +96,6 @@ std::optional<NumberType> TypeOf(hid_t dataset) {
   }
 }
 
-std::vector<std::uint64_t> ShapeOf(hid_t dataset) {
-  const SpaceId space(H5Dget_space(dataset));
-  if (!space || H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE) return {};
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.get()))));
-  if (extents.empty() || H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0) return {};
-  return {extents.begin(), extents.end()};
-}
-
-/// A file may say that its values lie in other files; we read only what is in it.
-bool LiesInItsFile(hid_t dataset) {
-  const PropertyId properties(H5Dget_create_plist(dataset));
-  return properties && H5Pget_layout(properties.get()) != H5D_VIRTUAL && H5Pget_external_count(properties.get()) == 0;
-}
-
 std::optional<Hdf5Dataset> Describe(hid_t file, const char* name) {
   const DatasetId dataset(H5Dopen2(file, name, H5P_DEFAULT));
   if (!dataset || !LiesInItsFile(dataset.get())) return {};
@@ -130,9 +113,9 @@ herr_t CollectDataset(hid_t file, const char* name, const H5O_info_t* info, void
   return 0;
 }
 
-SpaceId SpaceFor(const std::vector<std::uint64_t>& shape) {
-  const std::vector<hsize_t> extents(shape.begin(), shape.end());
-  return SpaceId(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr));
+herr_t CollectName(hid_t, const char* name, const H5O_info_t* info, void* names) noexcept {
+  if (info->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
 }
 
 class LibraryFile : public Hdf5File {
@@ -157,14 +140,38 @@ class LibraryFile : public Hdf5File {
     CheckRows(info, begin, end, as, out.size());
     if (out.empty()) return;
     const Hdf5Session session;
-    const DatasetId dataset(H5Dopen2(file_.get(), info.name.c_str(), H5P_DEFAULT));
-    if (!dataset) ThrowHdf5(path_, fmt::format("cannot open the dataset '{}'", name));
+    const auto dataset = Open(info.name);
     auto rows = info.shape;
     rows[0] = end - begin;
     const auto memory = SpaceFor(rows);
-    const auto selection = SelectRows(dataset.get(), rows, begin);
-    if (H5Dread(dataset.get(), MemoryType(as), memory.get(), selection.get(), H5P_DEFAULT, out.data()) < 0) {
+    const auto selection = SelectRows(dataset.id.get(), rows, begin);
+    if (H5Dread(dataset.id.get(), MemoryType(as), memory.get(), selection.get(), H5P_DEFAULT, out.data()) < 0) {
       ThrowHdf5(path_, fmt::format("cannot read rows {} to {} of the dataset '{}'", begin, end, name));
+    }
+  }
+
+  Hdf5Layout Layout(std::string_view name) override {
+    const auto& info = Find(name);
+    const Hdf5Session session;
+    const auto dataset = Open(info.name);
+    auto layout = LayoutOf(dataset);
+    const TypeId stored(H5Dget_type(dataset.id.get()));
+    layout.as_in_memory = H5Tequal(stored.get(), MemoryType(info.type)) > 0;
+    return layout;
+  }
+
+  unsigned ReadChunk(std::string_view name, std::span<const std::uint64_t> origin,
+                     std::vector<std::byte>& out) override {
+    const auto& info = Find(name);
+    const Hdf5Session session;
+    return ReadStoredChunk(Open(info.name), origin, out);
+  }
+
+  void Verify() override {
+    for (const auto& name : NamesOfAllDatasets()) {
+      const Hdf5Session session;
+      const auto dataset = Open(name);
+      if (LiesInItsFile(dataset.id.get())) VerifyDataset(dataset);
     }
   }
 
@@ -194,6 +201,22 @@ class LibraryFile : public Hdf5File {
   }
 
  private:
+  /// `name` lives as long as the result.
+  OpenDataset Open(const std::string& name) const {
+    OpenDataset dataset{DatasetId(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT)), name, path_};
+    if (!dataset.id) ThrowHdf5(path_, fmt::format("cannot open the dataset '{}'", name));
+    return dataset;
+  }
+
+  std::vector<std::string> NamesOfAllDatasets() const {
+    const Hdf5Session session;
+    std::vector<std::string> names;
+    if (H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, CollectName, &names, H5O_INFO_BASIC) < 0) {
+      ThrowHdf5(path_, "cannot list its datasets");
+    }
+    return names;
+  }
+
   const Hdf5Dataset& Find(std::string_view name) const {
     const auto found = std::ranges::find(datasets_, name, &Hdf5Dataset::name);
     if (found != datasets_.end()) return *found;

@@ -38,6 +38,15 @@ std::string_view NumberTypeName(NumberType type) {
   return "uint8";
 }
 
+std::string_view Hdf5StorageName(Hdf5Storage storage) {
+  switch (storage) {
+    case Hdf5Storage::kContiguous: return "contiguous";
+    case Hdf5Storage::kChunked: return "chunked";
+    case Hdf5Storage::kOther: return "other";
+  }
+  return "other";
+}
+
 std::uint64_t ValuesPerRow(const Hdf5Dataset& dataset) {
   std::uint64_t product = 1;
   for (std::size_t i = 1; i < dataset.shape.size(); ++i) {

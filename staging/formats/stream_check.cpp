@@ -3,109 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "staging/formats/superblock.h"
-#include "staging/formats/tfrecord_frame.h"
+#include "staging/formats/tfrecord_check.h"
 
 namespace slipway::staging {
 
 namespace {
-
-/// header -> data -> footer -> header ..., whatever the borders of the pieces are.
-class TfrecordCheck : public StreamCheck {
- public:
-  explicit TfrecordCheck(std::filesystem::path name) : name_(std::move(name)) {}
-
-  void Update(std::span<const std::byte> bytes) override {
-    while (!bytes.empty()) bytes = bytes.subspan(Take(bytes));
-  }
-
-  StreamSummary Finish() override {
-    if (part_ != Part::kHeader) ThrowTornRecord(length_, BytesAfterHeader(), Place());
-    if (held_ != 0) ThrowTornHeader(std::span(header_).first(held_), Place());
-    return {offsets_.size(), std::move(offsets_)};
-  }
-
- private:
-  enum class Part { kHeader, kData, kFooter };
-
-  /// Consumes bytes of the present part only; returns how many.
-  std::size_t Take(std::span<const std::byte> bytes) {
-    switch (part_) {
-      case Part::kHeader: return TakeHeader(bytes);
-      case Part::kData: return TakeData(bytes);
-      case Part::kFooter: return TakeFooter(bytes);
-    }
-    return 0;
-  }
-
-  std::size_t TakeHeader(std::span<const std::byte> bytes) {
-    const auto count = Collect(bytes, header_);
-    if (held_ < header_.size()) return count;
-    length_ = left_ = ReadTfrecordLength(header_, Place());
-    crc_ = 0;
-    Enter(length_ == 0 ? Part::kFooter : Part::kData);
-    return count;
-  }
-
-  std::size_t TakeData(std::span<const std::byte> bytes) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left_));
-    crc_ = Crc32c(bytes.first(count), crc_);
-    left_ -= count;
-    if (left_ == 0) Enter(Part::kFooter);
-    return count;
-  }
-
-  std::size_t TakeFooter(std::span<const std::byte> bytes) {
-    const auto count = Collect(bytes, footer_);
-    if (held_ < footer_.size()) return count;
-    CheckTfrecordFooter(footer_, crc_, Place());
-    offsets_.push_back(record_at_);
-    record_at_ += kTfrecordHeaderBytes + length_ + kTfrecordFooterBytes;
-    Enter(Part::kHeader);
-    return count;
-  }
-
-  /// Fills `buffer`, of which `held_` bytes are there already.
-  std::size_t Collect(std::span<const std::byte> bytes, std::span<std::byte> buffer) {
-    const auto count = std::min(bytes.size(), buffer.size() - held_);
-    std::memcpy(buffer.data() + held_, bytes.data(), count);
-    held_ += count;
-    return count;
-  }
-
-  void Enter(Part part) {
-    part_ = part;
-    held_ = 0;
-  }
-
-  std::uint64_t BytesAfterHeader() const { return length_ - left_ + held_; }
-  RecordPlace Place() const { return {name_, offsets_.size(), record_at_}; }
-
-  std::filesystem::path name_;
-  Part part_ = Part::kHeader;
-  TfrecordHeader header_{};
-  TfrecordFooter footer_{};
-  std::size_t held_ = 0;         // bytes of the present header or footer that have arrived
-  std::uint64_t length_ = 0;     // of the present record
-  std::uint64_t left_ = 0;       // of its data
-  std::uint32_t crc_ = 0;        // of the data so far
-  std::uint64_t record_at_ = 0;  // offset of the present record's header
-  std::vector<std::uint64_t> offsets_;
-};
 
 /// Signature and size; HDF5 protects its data only where the file has checksums of its own.
 class Hdf5Check : public StreamCheck {
  public:
   explicit Hdf5Check(std::filesystem::path name) : name_(std::move(name)) {}
 
-  void Update(std::span<const std::byte> bytes) override {
+  std::uint32_t Update(std::span<const std::byte> bytes) override {
     const auto count = std::min(bytes.size(), kSuperblockSearchBytes - head_.size());
     head_.insert(head_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
     size_ += bytes.size();
+    return Crc32c(bytes);
   }
 
   StreamSummary Finish() override {
@@ -125,7 +42,7 @@ class Hdf5Check : public StreamCheck {
 
 class RawCheck : public StreamCheck {
  public:
-  void Update(std::span<const std::byte>) override {}
+  std::uint32_t Update(std::span<const std::byte> bytes) override { return Crc32c(bytes); }
   StreamSummary Finish() override { return {}; }
 };
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/formats/compression.h"
+
 namespace slipway::staging {
 
 /// The values stand in manifests as words: "tfrecord", "hdf5", "raw".
@@ -20,15 +22,20 @@ std::optional<DataFormat> ParseDataFormat(std::string_view name);
 
 struct StreamSummary {
   std::optional<std::uint64_t> records;       ///< nothing where the format has no cheap count
-  std::vector<std::uint64_t> record_offsets;  ///< byte offset of every record's header (TFRecord), else empty
+  std::vector<std::uint64_t> record_offsets;  ///< byte offset of every record's header (TFRecord), else empty; of a
+                                              ///< compressed file in what it inflates to
+  std::uint64_t record_bytes = 0;             ///< TFRecord: where the last record ends
+  Compression compression = Compression::kNone;
 };
 
 /// Feed it all bytes of a file in order, in pieces of any size; then Finish().
+/// A TFRecord file may be compressed with gzip or zlib: it is inflated on the way, in bounded memory.
 /// Errors: Error(kEnvironment) naming the file, the record number, the byte offset and what was expected there.
 class StreamCheck {
  public:
   virtual ~StreamCheck() = default;
-  virtual void Update(std::span<const std::byte> bytes) = 0;
+  /// Returns the CRC32C of these bytes. Cost: the bytes are read once.
+  virtual std::uint32_t Update(std::span<const std::byte> bytes) = 0;
   /// The file is complete: a torn end is an error.
   virtual StreamSummary Finish() = 0;
 };

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/units.h"
+#include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
 
 namespace slipway::staging {
@@ -34,26 +38,54 @@ std::vector<std::uint64_t> IndexRecords(std::span<const std::byte> bytes, const 
   return offsets;
 }
 
+Compression CompressionOf(std::span<const std::byte> bytes) {
+  return GuessCompression(bytes.first(std::min<std::size_t>(bytes.size(), kTfrecordHeaderBytes)));
+}
+
+[[noreturn]] void ThrowTooLarge(const std::filesystem::path& path, std::uint64_t limit) {
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' inflates to more than {}, the most that is held in memory", path.string(),
+                          FormatBytes(Bytes{limit})),
+              "inflate it into a plain TFRecord file, which is mapped and not held");
+}
+
 std::string_view AsText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
 
-TfrecordFile::TfrecordFile(std::filesystem::path path)
-    : path_(std::move(path)), file_(path_), offsets_(IndexRecords(file_.bytes(), path_)) {}
+TfrecordFile::TfrecordFile(std::filesystem::path path, std::uint64_t inflate_limit)
+    : path_(std::move(path)), file_(path_), compression_(CompressionOf(file_.bytes())) {
+  if (compression_ == Compression::kNone) {
+    offsets_ = IndexRecords(file_.bytes(), path_);
+  } else {
+    TfrecordCheck check(path_, [&](std::span<const std::byte> inflated) {
+      if (inflated.size() > inflate_limit - inflated_.bytes().size()) ThrowTooLarge(path_, inflate_limit);
+      inflated_.Append(inflated);
+    });
+    check.Update(file_.bytes());
+    offsets_ = check.Finish().record_offsets;
+  }
+}
 
 std::span<const std::byte> TfrecordFile::Record(std::uint64_t record) const {
   const auto begin = offsets_[record];
-  const auto end = record + 1 < offsets_.size() ? offsets_[record + 1] : file_.bytes().size();
-  const auto frame = file_.bytes().subspan(begin, end - begin);
+  const auto end = record + 1 < offsets_.size() ? offsets_[record + 1] : frames().size();
+  const auto frame = frames().subspan(begin, end - begin);
   const auto data = frame.subspan(kTfrecordHeaderBytes, frame.size() - kTfrecordHeaderBytes - kTfrecordFooterBytes);
   CheckTfrecordFooter(frame.last<kTfrecordFooterBytes>(), Crc32c(data), {path_, record, begin});
   return data;
 }
 
-TfrecordWriter::TfrecordWriter(std::filesystem::path path)
-    : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+TfrecordWriter::TfrecordWriter(std::filesystem::path path, Compression compression)
+    : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_TRUNC)) {
+  if (compression != Compression::kNone) deflater_.emplace(compression);
+}
+
+TfrecordWriter::TfrecordWriter(TfrecordWriter&&) noexcept = default;
+TfrecordWriter& TfrecordWriter::operator=(TfrecordWriter&&) noexcept = default;
+TfrecordWriter::~TfrecordWriter() = default;
 
 void TfrecordWriter::Write(std::span<const std::byte> data) { Write(AsText(data)); }
 
@@ -66,12 +98,17 @@ void TfrecordWriter::Write(std::string_view data) {
 
 void TfrecordWriter::Close() {
   Flush();
+  if (deflater_) deflater_->Finish([this](std::string_view bytes) { WriteAll(fd_.get(), bytes, path_); });
   CheckErrno(::fsync(fd_.get()), fmt::format("cannot sync '{}'", path_.string()));
   fd_.Reset();
 }
 
 void TfrecordWriter::Flush() {
-  WriteAll(fd_.get(), buffer_, path_);
+  if (deflater_) {
+    deflater_->Update(buffer_, [this](std::string_view bytes) { WriteAll(fd_.get(), bytes, path_); });
+  } else {
+    WriteAll(fd_.get(), buffer_, path_);
+  }
   buffer_.clear();
 }
 

@@ -18,13 +18,6 @@ std::string Describe(const RecordPlace& place, std::string_view what) {
   return fmt::format("'{}': record {} at byte {}: {}", place.file.string(), place.record, place.offset, what);
 }
 
-/// gzip's magic number can also begin an intact TFRecord (a length of 35,615 bytes): ask only after a failed check.
-void ThrowIfCompressed(std::span<const std::byte> start, const RecordPlace& place) {
-  if (place.offset != 0 || start.size() < 2 || start[0] != std::byte{0x1f} || start[1] != std::byte{0x8b}) return;
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is a gzip-compressed TFRecord file", place.file.string()),
-              "decompress it first, e.g. with gunzip");
-}
-
 std::uint32_t MaskedCrcOfLength(std::span<const std::byte, kTfrecordHeaderBytes> header) {
   return MaskCrc32c(Crc32c(header.first<8>()));
 }
@@ -50,7 +43,6 @@ bool IsTfrecordHeader(std::span<const std::byte, kTfrecordHeaderBytes> header) {
 
 std::uint64_t ReadTfrecordLength(std::span<const std::byte, kTfrecordHeaderBytes> header, const RecordPlace& place) {
   if (!IsTfrecordHeader(header)) {
-    ThrowIfCompressed(header, place);
     throw Error(
         ErrorKind::kEnvironment,
         Describe(place, fmt::format("expected masked CRC32C {:08x} of the record's length, found {:08x}",
@@ -71,7 +63,6 @@ void CheckTfrecordFooter(std::span<const std::byte, kTfrecordFooterBytes> footer
 }
 
 void ThrowTornHeader(std::span<const std::byte> header, const RecordPlace& place) {
-  ThrowIfCompressed(header, place);
   throw Error(ErrorKind::kEnvironment,
               Describe(place, fmt::format("expected the {} bytes of a record header, the file ends after {}",
                                           kTfrecordHeaderBytes, header.size())),

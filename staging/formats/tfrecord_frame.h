@@ -31,7 +31,7 @@ TfrecordFooter MakeTfrecordFooter(std::uint32_t crc);
 bool IsTfrecordHeader(std::span<const std::byte, kTfrecordHeaderBytes> header);
 
 /// The length that `header` announces: any 64-bit number, so compare before adding to it.
-/// Errors: Error(kEnvironment): the length fails its CRC; a compressed file is told as such.
+/// Errors: Error(kEnvironment): the length fails its CRC.
 std::uint64_t ReadTfrecordLength(std::span<const std::byte, kTfrecordHeaderBytes> header, const RecordPlace& place);
 
 /// Errors: Error(kEnvironment) unless `footer` holds `crc`, the unmasked CRC32C of the data.

@@ -21,7 +21,7 @@ std::unique_ptr<RecordSource> OpenSource(const DatasetFiles& dataset) {
   }
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files[0].path.string()),
-              "idx files become either with 'slipway data convert'; compressed files must be decompressed first");
+              "idx files become either with 'slipway data convert'; of compressed files only TFRecord is read");
 }
 
 void CheckRecords(std::span<const std::uint64_t> records, std::uint64_t record_count) {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "core/crc32c.h"
 #include "core/files.h"
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
+#include "staging/formats/tfrecord_frame.h"
 
 namespace slipway::staging {
 
@@ -13,6 +17,30 @@ std::string MakeTfrecords(const std::filesystem::path& path, const std::vector<s
   for (const auto& payload : payloads) writer.Write(payload);
   writer.Close();
   return ReadFile(path);
+}
+
+std::string TfrecordText(const std::vector<std::string>& payloads) {
+  std::string text;
+  for (const auto& payload : payloads) {
+    text += TextOf(MakeTfrecordHeader(payload.size())) + payload + TextOf(MakeTfrecordFooter(Crc32c(payload)));
+  }
+  return text;
+}
+
+std::string Deflate(Compression compression, std::string_view content) {
+  std::string deflated;
+  const auto sink = [&deflated](std::string_view bytes) { deflated += bytes; };
+  Deflater deflater(compression);
+  deflater.Update(content, sink);
+  deflater.Finish(sink);
+  return deflated;
+}
+
+std::string NoiseOf(std::size_t size) {
+  std::mt19937 random(1);
+  std::string bytes(size, '\0');
+  for (auto& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
 }
 
 std::string ImageExample(std::size_t size, int label) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "staging/formats/compression.h"
 
 namespace slipway::staging {
 
@@ -26,6 +27,13 @@ inline std::string WithBitFlipped(std::string file, std::size_t bit) {
 
 /// A TFRecord file at `path` with these payloads; returns its bytes.
 std::string MakeTfrecords(const std::filesystem::path& path, const std::vector<std::string>& payloads);
+
+/// The same bytes without a file.
+std::string TfrecordText(const std::vector<std::string>& payloads);
+/// `content` as one gzip member or zlib stream.
+std::string Deflate(Compression compression, std::string_view content);
+/// Bytes that cannot be compressed, always the same.
+std::string NoiseOf(std::size_t size);
 
 /// An Example with `image` of `size` bytes, all equal to `label`, and `label`.
 std::string ImageExample(std::size_t size, int label);

@@ -70,11 +70,6 @@ TEST(StreamCheck, FindsEveryTruncationInsideARecord) {
   }
 }
 
-TEST(StreamCheck, TellsACompressedFile) {
-  const auto error = ErrorOf([] { CheckInPieces(DataFormat::kTfrecord, "\x1f\x8b\x08 and so on for a while", 4); });
-  EXPECT_THAT(error.message(), HasSubstr("gzip-compressed"));
-}
-
 TEST(StreamCheck, AcceptsAWholeHdf5File) {
   const test::TempDirectory directory;
   const auto content = SmallHdf5(directory / "a.h5");

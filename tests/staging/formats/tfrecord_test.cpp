@@ -99,15 +99,48 @@ TEST(Tfrecord, ALengthBeyondTheFileIsAnErrorWhateverItsSize) {
   }
 }
 
-TEST(Tfrecord, ACompressedFileIsToldAsSuch) {
+class CompressedTfrecord : public ::testing::TestWithParam<Compression> {};
+
+TEST_P(CompressedTfrecord, IsWrittenAndRead) {
   const test::TempDirectory directory;
-  for (const std::string rest : {"", "\x08\x08 more than twelve bytes"}) {
-    WriteFile(directory / "a", "\x1f\x8b" + rest);
-    const auto error = ErrorOf([&] { TfrecordFile(directory / "a"); });
-    EXPECT_THAT(error.message(), HasSubstr("gzip-compressed"));
-    EXPECT_THAT(error.next_step(), HasSubstr("decompress"));
+  const std::string large(3 << 20, 'x');
+  TfrecordWriter writer(directory / "a", GetParam());
+  for (const auto& payload : {std::string("one"), std::string(), large}) writer.Write(payload);
+  writer.Close();
+  EXPECT_LT(std::filesystem::file_size(directory / "a"), 10'000u);
+  const TfrecordFile file(directory / "a");
+  EXPECT_EQ(file.compression(), GetParam());
+  EXPECT_EQ(file.byte_count(), std::filesystem::file_size(directory / "a"));
+  EXPECT_THAT(file.offsets(), ElementsAre(0, 19, 35));
+  EXPECT_EQ(TextOf(file.Record(0)), "one");
+  EXPECT_EQ(TextOf(file.Record(2)), large);
+}
+
+TEST_P(CompressedTfrecord, IsRefusedWhenItInflatesToMoreThanAllowed) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "bomb", Deflate(GetParam(), TfrecordText({std::string(10 << 20, 'x')})));
+  EXPECT_NO_THROW(TfrecordFile(directory / "bomb", 11 << 20));
+  const auto error = ErrorOf([&] { TfrecordFile(directory / "bomb", 1 << 20); });
+  EXPECT_THAT(error.message(), HasSubstr("bomb' inflates to more than 1.05 MB"));
+}
+
+TEST_P(CompressedTfrecord, IsNotHeldWhenItHoldsNoRecords) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "zeros", Deflate(GetParam(), std::string(10 << 20, '\0')));
+  EXPECT_THAT(ReadAll(directory / "zeros"), HasSubstr("record 0 at byte 0"));
+}
+
+TEST_P(CompressedTfrecord, IsRefusedWhenTorn) {
+  const test::TempDirectory directory;
+  const auto content = Deflate(GetParam(), TfrecordText({"one", "two"}));
+  for (std::size_t size = 1; size < content.size(); ++size) {
+    WriteFile(directory / "a", content.substr(0, size));
+    EXPECT_NE(ReadAll(directory / "a"), "") << size;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CompressedTfrecord, ::testing::Values(Compression::kGzip, Compression::kZlib),
+                         [](const auto& kind) { return std::string(CompressionName(kind.param)); });
 
 TEST(Tfrecord, ALengthThatLooksLikeGzipIsRead) {
   const test::TempDirectory directory;

@@ -1,0 +1,35 @@
+/// Checks a file's bytes and keeps the CRC32C of each of its blocks, in one pass over the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+/// Feed it all bytes of a file in order, in pieces of any size; then Finish(). Errors: those of StreamCheck.
+class CheckedBlocks {
+ public:
+  struct Result {
+    StreamSummary summary;
+    std::vector<std::uint32_t> crc32c;  ///< one for each block; the last block may be shorter
+  };
+
+  CheckedBlocks(std::unique_ptr<StreamCheck> check, std::size_t block_bytes)
+      : check_(std::move(check)), block_bytes_(block_bytes) {}
+
+  void Update(std::span<const std::byte> bytes);
+  Result Finish();
+
+ private:
+  std::unique_ptr<StreamCheck> check_;
+  std::size_t block_bytes_;
+  std::size_t filled_ = 0;  // of the last block
+  std::vector<std::uint32_t> crcs_;
+};
+
+}  // namespace slipway::staging

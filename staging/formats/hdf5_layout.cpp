@@ -1,0 +1,212 @@
+// Where the values of a dataset lie in its file, and reading stored chunks as they are.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "staging/formats/hdf5_library.h"
+
+namespace slipway::staging {
+namespace {
+
+[[noreturn]] void ThrowDamaged(const OpenDataset& dataset, std::string_view what) {
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}': the dataset '{}' {}", dataset.file.string(), dataset.name, what),
+              "the file is damaged: copy it again from its source");
+}
+
+/// The places in the file that HDF5 tells do not count a user block: then we tell none.
+bool HasUserBlock(hid_t dataset) {
+  const FileId file(H5Iget_file_id(dataset));
+  const PropertyId creation(H5Fget_create_plist(file.get()));
+  hsize_t bytes = 0;
+  return H5Pget_userblock(creation.get(), &bytes) < 0 || bytes != 0;
+}
+
+class LayoutReader {
+ public:
+  explicit LayoutReader(const OpenDataset& dataset)
+      : dataset_(dataset),
+        creation_(H5Dget_create_plist(dataset.id.get())),
+        shape_(ShapeOf(dataset.id.get())),
+        file_bytes_(std::filesystem::file_size(dataset.file)),
+        has_user_block_(HasUserBlock(dataset.id.get())) {}
+
+  Hdf5Layout Read() {
+    layout_.bytes = H5Dget_storage_size(dataset_.id.get());
+    const auto kind = H5Pget_layout(creation_.get());
+    if (kind == H5D_CONTIGUOUS) ReadContiguous();
+    if (kind == H5D_CHUNKED) ReadChunked();
+    return std::move(layout_);
+  }
+
+ private:
+  void ReadContiguous() {
+    const auto offset = H5Dget_offset(dataset_.id.get());
+    if (offset == HADDR_UNDEF) return;  // nothing stored yet
+    layout_.storage = Hdf5Storage::kContiguous;
+    layout_.offset = PlaceOf(offset, layout_.bytes);
+    RequireAllValues();
+  }
+
+  /// The pieces of a contiguous dataset are found by counting, so all must be there.
+  void RequireAllValues() const {
+    const TypeId type(H5Dget_type(dataset_.id.get()));
+    std::uint64_t bytes = H5Tget_size(type.get());
+    bool fits = true;
+    for (const auto extent : shape_) fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
+    if (!fits || bytes != layout_.bytes) {
+      ThrowDamaged(dataset_, fmt::format("has a shape that does not fit its {} stored bytes", layout_.bytes));
+    }
+  }
+
+  void ReadChunked() {
+    layout_.storage = Hdf5Storage::kChunked;
+    std::vector<hsize_t> extents(shape_.size());
+    if (H5Pget_chunk(creation_.get(), static_cast<int>(extents.size()), extents.data()) !=
+        static_cast<int>(extents.size())) {
+      ThrowHdf5(dataset_.file, fmt::format("cannot read the chunk shape of the dataset '{}'", dataset_.name));
+    }
+    layout_.chunk_shape.assign(extents.begin(), extents.end());
+    if (std::ranges::count(layout_.chunk_shape, 0) != 0) ThrowDamaged(dataset_, "has chunks without values");
+    ReadFilters();
+    ReadChunkTable();
+  }
+
+  void ReadFilters() {
+    const int count = H5Pget_nfilters(creation_.get());
+    for (int i = 0; i < count; ++i) {
+      unsigned flags = 0, config = 0;
+      std::array<unsigned, 32> parameters{};
+      std::size_t used = parameters.size();
+      std::array<char, 128> name{};
+      const auto id = H5Pget_filter2(creation_.get(), static_cast<unsigned>(i), &flags, &used, parameters.data(),
+                                     name.size(), name.data(), &config);
+      name.back() = '\0';
+      used = std::min(used, parameters.size());
+      layout_.filters.push_back({id, name.data(), {parameters.begin(), parameters.begin() + static_cast<long>(used)}});
+    }
+  }
+
+  /// How many chunks it takes to cover the shape; nothing when that is too many to count.
+  std::optional<std::uint64_t> PlacesOfChunks() const {
+    std::uint64_t product = 1;
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      const auto chunk = layout_.chunk_shape[i];
+      const auto along = shape_[i] / chunk + (shape_[i] % chunk == 0 ? 0 : 1);
+      if (__builtin_mul_overflow(product, along, &product)) return {};
+    }
+    return product;
+  }
+
+  /// By place a look-up costs the height of the index, by number it costs the number: the second way only for datasets
+  /// that are mostly holes.
+  void ReadChunkTable() {
+    const SpaceId space(H5Dget_space(dataset_.id.get()));
+    hsize_t stored = 0;
+    if (H5Dget_num_chunks(dataset_.id.get(), space.get(), &stored) < 0) {
+      ThrowHdf5(dataset_.file, fmt::format("cannot count the chunks of the dataset '{}'", dataset_.name));
+    }
+    if (stored == 0) return;
+    if (layout_.filters.empty() && stored > file_bytes_)
+      ThrowDamaged(dataset_, "has more chunks than its file has bytes");
+    const auto places = PlacesOfChunks();
+    if (places && *places / 16 <= stored + 256) {
+      LookUpEveryPlace(*places);
+    } else {
+      LookUpEveryNumber(stored);
+    }
+    std::ranges::sort(layout_.chunks, {}, &Hdf5Chunk::origin);
+  }
+
+  void LookUpEveryPlace(std::uint64_t places) {
+    std::vector<hsize_t> origin(shape_.size(), 0);
+    for (; places > 0; --places) {
+      unsigned mask = 0;
+      haddr_t offset = HADDR_UNDEF;
+      hsize_t bytes = 0;
+      if (H5Dget_chunk_info_by_coord(dataset_.id.get(), origin.data(), &mask, &offset, &bytes) < 0) ThrowNoTable();
+      if (offset != HADDR_UNDEF) AddChunk(origin, mask, offset, bytes);
+      NextPlace(origin);
+    }
+  }
+
+  /// The last dimension runs fastest.
+  void NextPlace(std::vector<hsize_t>& origin) const {
+    for (auto i = origin.size(); i-- > 0;) {
+      origin[i] += layout_.chunk_shape[i];
+      if (origin[i] < shape_[i]) return;
+      origin[i] = 0;
+    }
+  }
+
+  void LookUpEveryNumber(std::uint64_t stored) {
+    const SpaceId space(H5Dget_space(dataset_.id.get()));
+    std::vector<hsize_t> origin(shape_.size(), 0);
+    for (std::uint64_t i = 0; i < stored; ++i) {
+      unsigned mask = 0;
+      haddr_t offset = HADDR_UNDEF;
+      hsize_t bytes = 0;
+      if (H5Dget_chunk_info(dataset_.id.get(), space.get(), i, origin.data(), &mask, &offset, &bytes) < 0) {
+        ThrowNoTable();
+      }
+      AddChunk(origin, mask, offset, bytes);
+    }
+  }
+
+  void AddChunk(const std::vector<hsize_t>& origin, unsigned mask, haddr_t offset, hsize_t bytes) {
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      if (origin[i] >= shape_[i] || origin[i] % layout_.chunk_shape[i] != 0) {
+        ThrowDamaged(dataset_,
+                     fmt::format("has a chunk at [{}], which is no place of a chunk", fmt::join(origin, ", ")));
+      }
+    }
+    layout_.chunks.push_back({{origin.begin(), origin.end()}, PlaceOf(offset, bytes), bytes, mask});
+  }
+
+  std::optional<std::uint64_t> PlaceOf(std::uint64_t offset, std::uint64_t bytes) const {
+    if (has_user_block_) return {};
+    if (offset > file_bytes_ || bytes > file_bytes_ - offset) {
+      ThrowDamaged(dataset_, fmt::format("has {} bytes at byte {}: its file has only {}", bytes, offset, file_bytes_));
+    }
+    return offset;
+  }
+
+  [[noreturn]] void ThrowNoTable() const {
+    ThrowHdf5(dataset_.file, fmt::format("cannot read where the chunks of the dataset '{}' are", dataset_.name));
+  }
+
+  const OpenDataset& dataset_;
+  PropertyId creation_;
+  std::vector<std::uint64_t> shape_;
+  std::uint64_t file_bytes_;
+  bool has_user_block_;
+  Hdf5Layout layout_;
+};
+
+}  // namespace
+
+Hdf5Layout LayoutOf(const OpenDataset& dataset) { return LayoutReader(dataset).Read(); }
+
+unsigned ReadStoredChunk(const OpenDataset& dataset, std::span<const std::uint64_t> origin,
+                         std::vector<std::byte>& out) {
+  const std::vector<hsize_t> place(origin.begin(), origin.end());
+  hsize_t bytes = 0;
+  const bool fits = place.size() == ShapeOf(dataset.id.get()).size();
+  if (!fits || H5Dget_chunk_storage_size(dataset.id.get(), place.data(), &bytes) < 0 || bytes == 0) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the dataset '{}' has no stored chunk at [{}]",
+                                                     dataset.file.string(), dataset.name, fmt::join(origin, ", ")));
+  }
+  if (bytes > std::filesystem::file_size(dataset.file)) ThrowDamaged(dataset, "has a chunk larger than its file");
+  out.resize(bytes);
+  std::uint32_t skipped = 0;
+  if (H5Dread_chunk(dataset.id.get(), H5P_DEFAULT, place.data(), &skipped, out.data()) < 0) {
+    ThrowHdf5(dataset.file,
+              fmt::format("cannot read the chunk at [{}] of the dataset '{}'", fmt::join(origin, ", "), dataset.name));
+  }
+  return skipped;
+}
+
+}  // namespace slipway::staging

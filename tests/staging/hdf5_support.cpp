@@ -1,0 +1,75 @@
+#include "tests/staging/hdf5_support.h"
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace slipway::staging {
+namespace {
+
+std::vector<hsize_t> Extents(const std::vector<std::uint64_t>& shape) { return {shape.begin(), shape.end()}; }
+
+hid_t MakeFile(const std::filesystem::path& path, std::uint64_t user_block) {
+  const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+  if (user_block != 0) H5Pset_userblock(creation, user_block);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, H5P_DEFAULT);
+  H5Pclose(creation);
+  return file;
+}
+
+hid_t CreationFor(const ChunkedFile& options) {
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  const auto chunk = Extents(options.chunk);
+  H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+  H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR);
+  if (options.shuffle) H5Pset_shuffle(creation);
+  if (options.deflate) H5Pset_deflate(creation, 1);
+  if (options.fletcher32) H5Pset_fletcher32(creation);
+  return creation;
+}
+
+}  // namespace
+
+void MakeChunkedHdf5(const std::filesystem::path& path, const ChunkedFile& options) {
+  const auto shape = Extents(options.shape);
+  const hid_t file = MakeFile(path, options.user_block);
+  const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+  const hid_t creation = CreationFor(options);
+  const hid_t dataset = H5Dcreate2(file, "values", H5T_STD_I16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  std::vector<std::int16_t> values(std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>()));
+  std::iota(values.begin(), values.end(), std::int16_t{0});
+  auto count = shape;
+  count[0] = std::min<hsize_t>(count[0], options.rows_written);
+  const std::vector<hsize_t> start(shape.size(), 0);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+  EXPECT_GE(H5Dwrite(dataset, H5T_NATIVE_INT16, space, space, H5P_DEFAULT, values.data()), 0);
+  H5Dclose(dataset);
+  H5Pclose(creation);
+  H5Sclose(space);
+  EXPECT_GE(H5Fclose(file), 0);
+}
+
+void MakeForeignHdf5(const std::filesystem::path& path) {
+  const hid_t file = MakeFile(path, 0);
+  const hsize_t three = 3;
+  const hid_t space = H5Screate_simple(1, &three, nullptr);
+  const hid_t creation = CreationFor({.shape = {3}, .chunk = {3}});
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, H5T_VARIABLE);
+  const hid_t words = H5Dcreate2(file, "words", text, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  const char* values[] = {"one", "", "three"};
+  EXPECT_GE(H5Dwrite(words, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, static_cast<const void*>(values)), 0);
+  const hid_t numbers = H5Dcreate2(file, "values", H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const float halves[] = {0.5F, 1.5F, 2.5F};
+  EXPECT_GE(H5Dwrite(numbers, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, halves), 0);
+  for (const auto dataset : {words, numbers}) H5Dclose(dataset);
+  H5Tclose(text);
+  H5Pclose(creation);
+  H5Sclose(space);
+  EXPECT_GE(H5Fclose(file), 0);
+}
+
+}  // namespace slipway::staging
