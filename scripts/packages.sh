@@ -21,6 +21,7 @@ packages_tests=(
   python3 python3-jsonschema python3-yaml python3-numpy python3-torch python3-pytest sqlite3 procps
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
+  clang libclang-rt-14-dev  # libFuzzer
 )
 
 # missing_packages NAME...: prints those that are not installed, one a line.

@@ -159,6 +159,49 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
 }
 
+/// The commands that make new files.
+void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
+  auto* convert = AddCommand(data, "convert", "Make TFRecord shards or an HDF5 file from data of another format",
+                             "  slipway data convert --images train-images-idx3-ubyte.gz \\\n"
+                             "    --labels train-labels-idx1-ubyte.gz --to tfrecord --shards 4 data/fashion/train\n"
+                             "  slipway data convert --from image.npy --from label.npy --to hdf5 data/train.h5\n"
+                             "  slipway data convert --from photos --to tfrecord --shards 8 data/photos/train\n"
+                             "  slipway data convert --from data/test.h5 --to tfrecord --compress gzip data/test");
+  convert
+      ->add_option("--from", arguments.data_convert.sources,
+                   "A .npy or .npz file, a folder with a folder of images for each class, TFRecord or HDF5 files or "
+                   "their folder; may be given several times")
+      ->allow_extra_args(false);
+  convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed");
+  convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");
+  convert->add_option("--to", arguments.data_convert.to, "tfrecord or hdf5")
+      ->required()
+      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
+  convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  convert->add_option("--compress", arguments.data_convert.compression, "Of TFRecord files: none, gzip or zlib")
+      ->check(CLI::IsMember({"none", "gzip", "zlib"}))
+      ->capture_default_str();
+  convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
+      ->required();
+  convert->callback([&] {
+    arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
+  });
+
+  auto* reshard = AddCommand(data, "reshard", "Cut TFRecord files into another number of files, record by record",
+                             "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
+  reshard->add_option("source", arguments.data_reshard.source, "A TFRecord file, or the folder of a dataset")
+      ->required();
+  reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();
+  reshard->callback([&] {
+    arguments.command = [&](Session& session) { return DataReshard(arguments.data_reshard, session.output); };
+  });
+}
+
 void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   auto* data = AddCommand(app, "data", "Look at, check and convert training data",
                           "  slipway data info data/fashion\n  slipway data verify data/fashion/*.tfrecord");
@@ -175,22 +218,21 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   verify->callback(
       [&] { arguments.command = [&](Session& session) { return DataVerify(arguments.data_verify, session.output); }; });
 
-  auto* convert = AddCommand(*data, "convert", "Make TFRecord shards or an HDF5 file from idx images and labels",
-                             "  slipway data convert --images train-images-idx3-ubyte.gz \\\n"
-                             "    --labels train-labels-idx1-ubyte.gz --to tfrecord --shards 4 data/fashion/train");
-  convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed")->required();
-  convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed")->required();
-  convert->add_option("--to", arguments.data_convert.to, "tfrecord or hdf5")
-      ->required()
-      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
-  convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
-      ->required();
-  convert->callback([&] {
-    arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
-  });
+  auto* stats =
+      AddCommand(*data, "stats", "Smallest, largest, mean and spread of every field, and how often each class",
+                 "  slipway data stats data/fashion");
+  stats->add_option("path", arguments.data_stats.path, "A file, or the folder of a dataset")->required();
+  stats->callback(
+      [&] { arguments.command = [&](Session& session) { return DataStats(arguments.data_stats, session.output); }; });
+
+  auto* index = AddCommand(*data, "index", "Where the records of TFRecord files begin",
+                           "  slipway data index data/fashion\n  slipway data index --write data/fashion");
+  index->add_option("path", arguments.data_index.path, "A TFRecord file, or the folder of a dataset")->required();
+  index->add_flag("--write", arguments.data_index.write, "Write records.index into the folder");
+  index->callback(
+      [&] { arguments.command = [&](Session& session) { return DataIndex(arguments.data_index, session.output); }; });
+
+  DescribeDataMakers(*data, arguments);
 }
 
 std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& parent = {}) {

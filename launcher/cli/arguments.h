@@ -44,6 +44,9 @@ struct Arguments {
   DataInfoOptions data_info;
   DataVerifyOptions data_verify;
   DataConvertOptions data_convert;
+  DataStatsOptions data_stats;
+  DataIndexOptions data_index;
+  DataReshardOptions data_reshard;
   std::string trials_run = "last";
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;

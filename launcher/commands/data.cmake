@@ -1,5 +1,9 @@
 # The bodies of `slipway data ...`; the command line is parsed elsewhere.
-add_library(slipway_data_commands STATIC "${CMAKE_CURRENT_LIST_DIR}/data.cpp")
+add_library(slipway_data_commands STATIC
+  "${CMAKE_CURRENT_LIST_DIR}/data.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/data_convert.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/data_index.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/data_stats.cpp")
 target_link_libraries(slipway_data_commands
   PUBLIC slipway_settings slipway_core
   PRIVATE slipway_warnings slipway_formats)

@@ -9,9 +9,11 @@
 #include "core/progress.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "staging/convert/convert.h"
 #include "staging/dataset/check_file.h"
 #include "staging/dataset/dataset_files.h"
+#include "staging/dataset/record_index.h"
+#include "staging/formats/detect.h"
+#include "staging/formats/hdf5.h"
 #include "staging/reader/reader.h"
 
 namespace slipway::launcher {
@@ -47,19 +49,62 @@ Json FieldsDocument(const std::vector<staging::FieldInfo>& fields) {
   return list;
 }
 
+/// "chunked 2x28x28, shuffle, deflate"
+std::string LayoutText(const staging::Hdf5Layout& layout) {
+  auto text = std::string(staging::Hdf5StorageName(layout.storage));
+  if (!layout.chunk_shape.empty()) text += fmt::format(" {}", fmt::join(layout.chunk_shape, "x"));
+  for (const auto& filter : layout.filters) text += ", " + filter.name;
+  return text;
+}
+
+Json LayoutDocument(const staging::Hdf5Dataset& dataset, const staging::Hdf5Layout& layout) {
+  Json filters = Json::array();
+  for (const auto& filter : layout.filters) filters.push_back(filter.name);
+  return {{"name", dataset.name},           {"type", NumberTypeName(dataset.type)},
+          {"shape", dataset.shape},         {"storage", staging::Hdf5StorageName(layout.storage)},
+          {"bytes", layout.bytes},          {"chunk_shape", layout.chunk_shape},
+          {"chunks", layout.chunks.size()}, {"filters", filters}};
+}
+
+struct Layouts {
+  std::string text;
+  Json document = Json::array();
+};
+
+/// How each dataset of an HDF5 file is stored; nothing for another format.
+Layouts LayoutsOf(const fs::path& path, staging::DataFormat format) {
+  Layouts result;
+  if (format != staging::DataFormat::kHdf5) return result;
+  const auto file = staging::OpenHdf5(path);
+  for (const auto& dataset : file->Datasets()) {
+    const auto layout = file->Layout(dataset.name);
+    result.text += fmt::format("{}{}: {} {}", result.text.empty() ? "" : "; ", dataset.name,
+                               NumberTypeName(dataset.type), LayoutText(layout));
+    result.document.push_back(LayoutDocument(dataset, layout));
+  }
+  return result;
+}
+
 class InfoReport {
  public:
   void Add(const fs::path& file) {
     const auto dataset = staging::Dataset::OpenFiles({file});
     const auto format = staging::DataFormatName(dataset.format());
+    const auto compression = staging::CompressionName(staging::DetectCompression(file));
+    const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
+    const auto layouts = LayoutsOf(file, dataset.format());
     const Bytes size{fs::file_size(file)};
-    table_.AddRow({file.string(), std::string(format), FormatBytes(size), std::to_string(dataset.record_count()),
+    table_.AddRow({file.string(), std::string(format), layouts.text.empty() ? std::string(compression) : layouts.text,
+                   indexed ? "yes" : "no", FormatBytes(size), std::to_string(dataset.record_count()),
                    FieldsText(dataset.fields())});
     files_.push_back({{"path", file.string()},
                       {"format", format},
+                      {"compression", compression},
+                      {"index", indexed},
                       {"bytes", size.count},
                       {"records", dataset.record_count()},
-                      {"fields", FieldsDocument(dataset.fields())}});
+                      {"fields", FieldsDocument(dataset.fields())},
+                      {"layout", layouts.document}});
     records_ += dataset.record_count();
   }
 
@@ -69,7 +114,7 @@ class InfoReport {
   }
 
  private:
-  TextTable table_{{"file", "format", "size", "records", "first record"}};
+  TextTable table_{{"file", "format", "stored", "index", "size", "records", "first record"}};
   Json files_ = Json::array();
   std::uint64_t records_ = 0;
 };
@@ -193,33 +238,6 @@ int DataVerify(const DataVerifyOptions& options, Output& output) {
     }
   }
   return bad.empty() ? 0 : static_cast<int>(ErrorKind::kFailed);
-}
-
-int DataConvert(const DataConvertOptions& options, Output& output) {
-  const auto format = staging::ParseDataFormat(options.to);
-  if (!format || *format == staging::DataFormat::kRaw) {
-    throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", options.to), "use tfrecord or hdf5");
-  }
-  const auto show = [&](std::uint64_t done, std::uint64_t total) {
-    output.Progress(fmt::format("converting  {} of {} records", done, total));
-  };
-  const auto result =
-      staging::ConvertIdx({options.images, options.labels, options.destination, *format, options.shards, show});
-  output.Progress("");
-  Json files = Json::array();
-  std::string names;
-  for (const auto& file : result.files) {
-    files.push_back(file.string());
-    names += file.string() + "\n";
-  }
-  const Json document = {{"schema", "slipway.data_convert/1"},
-                         {"format", options.to},
-                         {"records", result.records},
-                         {"bytes", result.bytes},
-                         {"files", files}};
-  output.Print(
-      {document, fmt::format("{}{} records, {}\n", names, result.records, FormatBytes(Bytes{result.bytes})), names});
-  return 0;
 }
 
 }  // namespace slipway::launcher

@@ -1,4 +1,5 @@
-/// `slipway data info|verify|convert`: what a data file holds, whether it is whole, and making one from idx files.
+/// `slipway data info|verify|stats|index|convert|reshard`: what data files hold, whether they are whole, and making
+/// them.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +18,32 @@ struct DataVerifyOptions {
   std::vector<std::filesystem::path> paths;  ///< files, or directories of a dataset
 };
 
+struct DataStatsOptions {
+  std::filesystem::path path;  ///< a file, or the directory of a dataset
+};
+
+struct DataIndexOptions {
+  std::filesystem::path path;  ///< a TFRecord file, or the directory of a dataset
+  bool write = false;          ///< into the directory
+};
+
+struct DataReshardOptions {
+  std::filesystem::path source;
+  std::filesystem::path destination;  ///< DIRECTORY/NAME
+  int shards = 1;
+};
+
 struct DataConvertOptions {
   std::filesystem::path images;
   std::filesystem::path labels;
   std::filesystem::path destination;  ///< DIRECTORY/NAME
   std::string to = "tfrecord";        ///< tfrecord or hdf5
   int shards = 1;
+  std::vector<std::filesystem::path> sources = {};  ///< instead of images and labels
+  std::string compression = "none";            ///< none, gzip or zlib
 };
 
-/// Prints format, size, records and fields of every file (`slipway.data_info/1`). Returns the exit code.
+/// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`). Returns the exit code.
 /// Errors: Error(kEnvironment) at the first file that cannot be read as data.
 int DataInfo(const DataInfoOptions& options, Output& output);
 
@@ -36,5 +54,19 @@ int DataVerify(const DataVerifyOptions& options, Output& output);
 /// Converts and prints the new files (`slipway.data_convert/1`). Returns the exit code.
 /// Errors: Error(kUsage), Error(kEnvironment); nothing new is there then.
 int DataConvert(const DataConvertOptions& options, Output& output);
+
+/// Cuts TFRecord files on the borders of records and prints the new files (`slipway.data_reshard/1`). Returns the exit
+/// code. Errors: as DataConvert.
+int DataReshard(const DataReshardOptions& options, Output& output);
+
+/// Prints what the values of every field are like (`slipway.data_stats/1`). Returns the exit code.
+/// Errors: Error(kEnvironment) at the first damaged record.
+int DataStats(const DataStatsOptions& options, Output& output);
+
+/// Prints where the records lie and compares it with the index beside them (`slipway.data_index/1`), or writes that
+/// index. Returns 0, or 1 when the index beside them is another one.
+/// Errors: Error(kUsage): not TFRecord, writing for one file or for a staged dataset; Error(kEnvironment): a damaged
+/// file.
+int DataIndex(const DataIndexOptions& options, Output& output);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Turns idx images and labels into files that the reader reads: fields `image` (bytes) and `label` (int64).
+/// Turns idx files, NumPy arrays, images in folders, TFRecord and HDF5 into files that the reader reads.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,26 @@
 #include <functional>
 #include <vector>
 
+#include "staging/formats/compression.h"
 #include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
 
+/// Called after every block of records, and at the end; may throw to stop.
+using ConvertProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
 struct ConvertOptions {
-  std::filesystem::path images;  ///< idx with 2 to 4 dimensions, plain or .gz
+  std::filesystem::path images;  ///< idx with 2 to 4 dimensions, plain or .gz; with `labels`, and without `sources`
   std::filesystem::path labels;  ///< idx with 1 dimension and as many records
-  /// DIRECTORY/NAME, with or without the format's suffix. A directory alone (it exists, or ends in '/') means the name
-  /// "train". TFRecord writes NAME-00000-of-00004.tfrecord and so on, HDF5 writes NAME.h5.
+  /// DIRECTORY/NAME (ShardTargetOf). TFRecord writes NAME-00000-of-00004.tfrecord and so on, HDF5 writes NAME.h5.
   std::filesystem::path destination;
   DataFormat to = DataFormat::kTfrecord;
   int shards = 1;  ///< TFRecord files; HDF5 is always one
-  /// Called after every block of records, and at the end; may be empty.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  ConvertProgress progress = {};
+  /// .npy and .npz files; or one directory of folders with images; or TFRecord or HDF5: files, or a dataset's
+  /// directory.
+  std::vector<std::filesystem::path> sources = {};
+  Compression compression = Compression::kNone;  ///< of TFRecord files
 };
 
 struct ConvertResult {
@@ -28,10 +34,11 @@ struct ConvertResult {
   std::uint64_t bytes = 0;
 };
 
-/// Record i of the images becomes record i of the result (over the shards in the order of their names).
+/// Record i of the source becomes record i of the result (over the shards in the order of their names).
 /// All files appear together and complete; after an error nothing new is there.
-/// Errors: Error(kUsage): shards that are none or more than records, another format than TFRecord or HDF5, a set of
-///         another shard count under the same name; Error(kEnvironment): a damaged source, different record counts.
-ConvertResult ConvertIdx(const ConvertOptions& options);
+/// Errors: Error(kUsage): shards that are none or more than records, another format than TFRecord or HDF5, sources that
+///         do not belong together, a set of another shard count under the same name, compressed HDF5;
+///         Error(kEnvironment): a damaged source, different record counts, values that the format cannot hold.
+ConvertResult Convert(const ConvertOptions& options);
 
 }  // namespace slipway::staging

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -45,6 +46,13 @@ DataFormat DetectFormat(const std::filesystem::path& path) {
   const auto head = ReadHead(path);
   if (HasHdf5Signature(head)) return DataFormat::kHdf5;
   return BeginsWithRecord(head, path) ? DataFormat::kTfrecord : FormatOfName(path);
+}
+
+Compression DetectCompression(const std::filesystem::path& path) {
+  const auto head = ReadHead(path);
+  return BeginsWithRecord(head, path)
+             ? GuessCompression(std::span(head).first(std::min<std::size_t>(head.size(), kTfrecordHeaderBytes)))
+             : Compression::kNone;
 }
 
 DataFormat FormatOfName(const std::filesystem::path& path) {

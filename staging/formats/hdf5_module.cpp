@@ -175,17 +175,35 @@ class LibraryFile : public Hdf5File {
     }
   }
 
-  void WriteDataset(const Hdf5Dataset& info, std::span<const std::byte> values) override {
+  void CreateDataset(const Hdf5Dataset& info) override {
     const Hdf5Session session;
     const auto space = SpaceFor(info.shape);
-    const auto type = MemoryType(info.type);
-    const DatasetId dataset(
-        H5Dcreate2(file_.get(), info.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    if (!dataset || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
-      ThrowHdf5(path_, fmt::format("cannot write the dataset '{}'", info.name));
-    }
+    const DatasetId dataset(H5Dcreate2(file_.get(), info.name.c_str(), MemoryType(info.type), space.get(), H5P_DEFAULT,
+                                       H5P_DEFAULT, H5P_DEFAULT));
+    if (!dataset) ThrowHdf5(path_, fmt::format("cannot create the dataset '{}'", info.name));
     datasets_.push_back(info);
     std::ranges::sort(datasets_, {}, &Hdf5Dataset::name);
+  }
+
+  void WriteRows(std::string_view name, std::uint64_t begin, std::span<const std::byte> values) override {
+    const auto& info = Find(name);
+    if (values.empty()) return;
+    auto rows = info.shape;
+    rows[0] = values.size() / (ValuesPerRow(info) * SizeOf(info.type));
+    CheckRows(info, begin, begin + rows[0], info.type, values.size());
+    const Hdf5Session session;
+    const auto dataset = Open(info.name);
+    const auto memory = SpaceFor(rows);
+    const auto selection = SelectRows(dataset.id.get(), rows, begin);
+    if (H5Dwrite(dataset.id.get(), MemoryType(info.type), memory.get(), selection.get(), H5P_DEFAULT, values.data()) <
+        0) {
+      ThrowHdf5(path_, fmt::format("cannot write rows {} to {} of the dataset '{}'", begin, begin + rows[0], name));
+    }
+  }
+
+  void WriteDataset(const Hdf5Dataset& info, std::span<const std::byte> values) override {
+    CreateDataset(info);
+    WriteRows(info.name, 0, values);
   }
 
   void Close() override {

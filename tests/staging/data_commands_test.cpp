@@ -4,7 +4,10 @@
 
 #include "core/files.h"
 #include "launcher/commands/data.h"
+#include "staging/dataset/record_index.h"
+#include "staging/formats/hdf5.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
@@ -96,6 +99,77 @@ TEST(DataConvert, ListsTheNewFiles) {
   EXPECT_EQ(output.document["records"], 5);
   EXPECT_EQ(output.document["files"].size(), 2u);
   EXPECT_THAT(output.text, HasSubstr("train-00001-of-00002.tfrecord"));
+}
+
+TEST(DataInfo, ShowsHowTheValuesAreStored) {
+  const test::TempDirectory directory;
+  staging::MakeChunkedHdf5(directory / "a.h5", {.shuffle = true, .deflate = true});
+  WriteFile(directory / "b.tfrecord",
+            staging::Deflate(staging::Compression::kZlib, staging::TfrecordText({ImageExample(9, 1)})));
+  test::KeptOutput output;
+  EXPECT_EQ(DataInfo({{directory / "a.h5", directory / "b.tfrecord"}}, output), 0);
+  EXPECT_THAT(output.text, HasSubstr("values: int16 chunked 2x4, shuffle, deflate"));
+  EXPECT_EQ(output.document["files"][0]["layout"][0]["chunks"], 3);
+  EXPECT_EQ(output.document["files"][1]["compression"], "zlib");
+}
+
+TEST(DataVerify, NamesTheChunkOfHdf5) {
+  const test::TempDirectory directory;
+  staging::MakeChunkedHdf5(directory / "a.h5", {.fletcher32 = true});
+  const auto offset = staging::OpenHdf5(directory / "a.h5")->Layout("values").chunks.at(2).offset.value();
+  WriteFile(directory / "a.h5", WithBitFlipped(ReadFile(directory / "a.h5"), offset * 8));
+  test::KeptOutput output;
+  EXPECT_EQ(DataVerify({{directory / "a.h5"}}, output), 1);
+  EXPECT_THAT(output.text, HasSubstr("chunk at [4, 0] of the dataset 'values'"));
+}
+
+TEST(DataConvert, TakesOtherSourcesAndCompresses) {
+  const test::TempDirectory directory;
+  staging::MakeChunkedHdf5(directory / "a.h5", {});
+  test::KeptOutput output;
+  DataConvertOptions options{{}, {}, directory / "out" / "train", "tfrecord", 2, {directory / "a.h5"}, "gzip"};
+  EXPECT_EQ(DataConvert(options, output), 0);
+  EXPECT_EQ(output.document["records"], 5);
+  EXPECT_EQ(DataVerify({{directory / "out"}}, output), 0);
+}
+
+TEST(DataReshard, ListsTheNewFiles) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {"one", "two", "three"});
+  test::KeptOutput output;
+  EXPECT_EQ(DataReshard({directory / "a.tfrecord", directory / "out" / "t", 2}, output), 0);
+  EXPECT_EQ(output.document["schema"], "slipway.data_reshard/1");
+  EXPECT_EQ(output.document["files"].size(), 2u);
+}
+
+TEST(DataStats, ShowsNumbersLengthsAndClasses) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ImageExample(10, 1), ImageExample(20, 7), ImageExample(30, 7)});
+  test::KeptOutput output;
+  EXPECT_EQ(DataStats({directory / "a.tfrecord"}, output), 0);
+  EXPECT_EQ(output.document["schema"], "slipway.data_stats/1");
+  EXPECT_EQ(output.document["fields"][0]["lengths"]["mean"], 20);
+  EXPECT_EQ(output.document["fields"][1]["classes"][1]["count"], 2);
+  EXPECT_THAT(output.text, AllOf(HasSubstr("10 / 20.0 / 30"), HasSubstr("label:  1 x 1  7 x 2")));
+}
+
+TEST(DataIndex, IsWrittenAndComparedLater) {
+  const test::TempDirectory directory;
+  const auto record = ImageExample(30, 2);
+  MakeTfrecords(directory / "a.tfrecord", {ImageExample(3, 1), ImageExample(3, 1), record});
+  test::KeptOutput output;
+  EXPECT_EQ(DataIndex({directory.path(), false}, output), 0);
+  EXPECT_EQ(output.document["stored"], "none");
+  EXPECT_EQ(output.document["files"][0]["largest_record"], record.size() + 16);
+  EXPECT_EQ(DataIndex({directory.path(), true}, output), 0);
+  EXPECT_EQ(output.document["stored"], "same");
+  const auto index = staging::DecodeRecordIndices(ReadFile(directory / staging::kRecordIndexName));
+  EXPECT_EQ(index.at(0).offsets.size(), 3u);
+  EXPECT_EQ(DataInfo({{directory.path() / "a.tfrecord"}}, output), 0);
+  EXPECT_EQ(output.document["files"][0]["index"], true);
+  MakeTfrecords(directory / "a.tfrecord", {"others"});
+  EXPECT_EQ(DataIndex({directory.path(), false}, output), 1);
+  EXPECT_EQ(output.document["stored"], "other");
 }
 
 TEST(DataCommands, RefuseWhatTheyCannotDo) {

@@ -53,7 +53,7 @@ void Convert(const staging::IdxArray& images, const staging::IdxArray& labels, s
   options.to = format;
   WritePart(images, from, count, options.images);
   WritePart(labels, from, count, options.labels);
-  staging::ConvertIdx(options);
+  staging::Convert(options);
   std::filesystem::remove(options.images);
   std::filesystem::remove(options.labels);
 }

@@ -27,7 +27,7 @@ std::vector<std::string> NamesIn(const fs::path& directory) {
 }
 
 ConvertOptions OptionsFor(const IdxPair& source, const fs::path& destination, DataFormat to, int shards = 1) {
-  return {source.images, source.labels, destination, to, shards, {}};
+  return {source.images, source.labels, destination, to, shards, {}, {}, Compression::kNone};
 }
 
 /// Every record of `dataset` is the idx record of the same number.
@@ -44,7 +44,7 @@ void ExpectSame(const Dataset& dataset, const IdxArray& images, const IdxArray& 
 TEST(Convert, ShardsKeepTheRecordOrder) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 10);
-  const auto result = ConvertIdx(OptionsFor(source, directory / "out" / "train", DataFormat::kTfrecord, 3));
+  const auto result = Convert(OptionsFor(source, directory / "out" / "train", DataFormat::kTfrecord, 3));
   EXPECT_THAT(NamesIn(directory / "out"), ElementsAre("train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord",
                                                       "train-00002-of-00003.tfrecord"));
   EXPECT_EQ(result.records, 10u);
@@ -54,7 +54,7 @@ TEST(Convert, ShardsKeepTheRecordOrder) {
 TEST(Convert, WritesOneHdf5File) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 10);
-  ConvertIdx(OptionsFor(source, directory / "out" / "test.h5", DataFormat::kHdf5));
+  Convert(OptionsFor(source, directory / "out" / "test.h5", DataFormat::kHdf5));
   EXPECT_THAT(NamesIn(directory / "out"), ElementsAre("test.h5"));
   const auto dataset = Dataset::Open(directory / "out" / "test.h5");
   EXPECT_THAT(dataset.Field("image").shape, ElementsAre(2, 3));
@@ -65,8 +65,8 @@ TEST(Convert, ReadsTheRealFashionImages) {
   if (!fs::exists(kFashion)) GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
   const test::TempDirectory directory;
   const IdxPair source{kFashion / "t10k-images-idx3-ubyte.gz", kFashion / "t10k-labels-idx1-ubyte.gz"};
-  ConvertIdx(OptionsFor(source, directory / "test", DataFormat::kTfrecord, 4));
-  ConvertIdx(OptionsFor(source, directory / "test", DataFormat::kHdf5));
+  Convert(OptionsFor(source, directory / "test", DataFormat::kTfrecord, 4));
+  Convert(OptionsFor(source, directory / "test", DataFormat::kHdf5));
   const auto images = ReadIdx(source.images);
   const auto labels = ReadIdx(source.labels);
   EXPECT_THAT(images.shape, ElementsAre(10000, 28, 28));
@@ -83,7 +83,7 @@ TEST(Convert, LeavesNothingBehindWhenItFails) {
   const auto source = MakeIdxPair(directory.path(), 10);
   auto options = OptionsFor(source, directory / "out" / "train", DataFormat::kTfrecord, 2);
   options.progress = [](std::uint64_t, std::uint64_t) { throw Error(ErrorKind::kInterrupted, "enough"); };
-  EXPECT_EQ(ErrorOf([&] { ConvertIdx(options); }).kind(), ErrorKind::kInterrupted);
+  EXPECT_EQ(ErrorOf([&] { Convert(options); }).kind(), ErrorKind::kInterrupted);
   EXPECT_THAT(NamesIn(directory / "out"), IsEmpty());
 }
 
@@ -92,11 +92,11 @@ TEST(Convert, RefusesImagesAndLabelsThatDoNotBelongTogether) {
   const auto source = MakeIdxPair(directory.path(), 10);
   WriteFile(directory / "few", IdxBytes({3}, "abc"));
   const auto few = ErrorOf([&] {
-    ConvertIdx(OptionsFor({source.images, directory / "few"}, directory / "out" / "a", DataFormat::kHdf5));
+    Convert(OptionsFor({source.images, directory / "few"}, directory / "out" / "a", DataFormat::kHdf5));
   });
   EXPECT_THAT(few.message(), HasSubstr("has 10 images"));
   const auto swapped = ErrorOf([&] {
-    ConvertIdx(OptionsFor({source.labels, source.images}, directory / "out" / "a", DataFormat::kHdf5));
+    Convert(OptionsFor({source.labels, source.images}, directory / "out" / "a", DataFormat::kHdf5));
   });
   EXPECT_EQ(swapped.kind(), ErrorKind::kUsage);
   EXPECT_THAT(NamesIn(directory / "out"), IsEmpty());
@@ -107,7 +107,7 @@ TEST(Convert, RefusesImpossibleShardCounts) {
   const auto source = MakeIdxPair(directory.path(), 4);
   for (const int shards : {-1, 0, 5}) {
     const auto options = OptionsFor(source, directory / "out" / "a", DataFormat::kTfrecord, shards);
-    EXPECT_EQ(ErrorOf([&] { ConvertIdx(options); }).kind(), ErrorKind::kUsage);
+    EXPECT_EQ(ErrorOf([&] { Convert(options); }).kind(), ErrorKind::kUsage);
   }
 }
 
@@ -115,17 +115,17 @@ TEST(Convert, RefusesToMixTwoSetsUnderOneName) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 10);
   const auto destination = directory / "out" / "train";
-  ConvertIdx(OptionsFor(source, destination, DataFormat::kTfrecord, 2));
-  const auto error = ErrorOf([&] { ConvertIdx(OptionsFor(source, destination, DataFormat::kTfrecord, 4)); });
+  Convert(OptionsFor(source, destination, DataFormat::kTfrecord, 2));
+  const auto error = ErrorOf([&] { Convert(OptionsFor(source, destination, DataFormat::kTfrecord, 4)); });
   EXPECT_THAT(error.message(), HasSubstr("another number of shards"));
-  EXPECT_NO_THROW(ConvertIdx(OptionsFor(source, destination, DataFormat::kTfrecord, 2)));  // the same set again
-  EXPECT_NO_THROW(ConvertIdx(OptionsFor(source, directory / "out" / "train-small", DataFormat::kTfrecord, 4)));
+  EXPECT_NO_THROW(Convert(OptionsFor(source, destination, DataFormat::kTfrecord, 2)));  // the same set again
+  EXPECT_NO_THROW(Convert(OptionsFor(source, directory / "out" / "train-small", DataFormat::kTfrecord, 4)));
 }
 
 TEST(Convert, ADirectoryAsDestinationGivesTheNameTrain) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 2);
-  ConvertIdx(OptionsFor(source, directory / "new" / "", DataFormat::kTfrecord));
+  Convert(OptionsFor(source, directory / "new" / "", DataFormat::kTfrecord));
   EXPECT_THAT(NamesIn(directory / "new"), ElementsAre("train-00000-of-00001.tfrecord"));
 }
 

@@ -81,8 +81,8 @@ TEST(Reader, BothFormatsGiveTheSameFields) {
   const test::TempDirectory directory;
   const auto source = MakeIdxPair(directory.path(), 7);
   const auto converted = directory / "out" / "train";
-  ConvertIdx({source.images, source.labels, converted, DataFormat::kTfrecord, 2, {}});
-  ConvertIdx({source.images, source.labels, directory / "train.h5", DataFormat::kHdf5, 1, {}});
+  Convert({source.images, source.labels, converted, DataFormat::kTfrecord, 2, {}});
+  Convert({source.images, source.labels, directory / "train.h5", DataFormat::kHdf5, 1, {}});
   const auto records = Dataset::Open(directory / "out");
   const auto rows = Dataset::Open(directory / "train.h5");
   ASSERT_EQ(records.fields().size(), rows.fields().size());

@@ -1,0 +1,64 @@
+// `slipway data convert` and `slipway data reshard`: both make new files and list them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+#include "launcher/commands/data.h"
+#include "staging/convert/convert.h"
+#include "staging/convert/reshard.h"
+
+namespace slipway::launcher {
+namespace {
+
+staging::DataFormat TargetFormat(const std::string& word) {
+  const auto format = staging::ParseDataFormat(word);
+  if (format && *format != staging::DataFormat::kRaw) return *format;
+  throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", word), "use tfrecord or hdf5");
+}
+
+staging::Compression TargetCompression(const std::string& word) {
+  if (const auto compression = staging::ParseCompression(word)) return *compression;
+  throw Error(ErrorKind::kUsage, fmt::format("cannot compress by '{}'", word), "use none, gzip or zlib");
+}
+
+staging::ConvertProgress Show(Output& output, std::string_view what) {
+  return [&output, what](std::uint64_t done, std::uint64_t total) {
+    output.Progress(fmt::format("{}  {} of {} records", what, done, total));
+  };
+}
+
+void PrintFiles(const staging::ConvertResult& result, std::string_view schema, std::string_view format,
+                Output& output) {
+  output.Progress("");
+  Json files = Json::array();
+  std::string names;
+  for (const auto& file : result.files) {
+    files.push_back(file.string());
+    names += file.string() + "\n";
+  }
+  const Json document = {
+      {"schema", schema}, {"format", format}, {"records", result.records}, {"bytes", result.bytes}, {"files", files}};
+  output.Print(
+      {document, fmt::format("{}{} records, {}\n", names, result.records, FormatBytes(Bytes{result.bytes})), names});
+}
+
+}  // namespace
+
+int DataConvert(const DataConvertOptions& options, Output& output) {
+  const auto format = TargetFormat(options.to);
+  const auto compression = TargetCompression(options.compression);
+  const auto result = staging::Convert({options.images, options.labels, options.destination, format, options.shards,
+                                        Show(output, "converting"), options.sources, compression});
+  PrintFiles(result, "slipway.data_convert/1", options.to, output);
+  return 0;
+}
+
+int DataReshard(const DataReshardOptions& options, Output& output) {
+  const auto result =
+      staging::Reshard({options.source, options.destination, options.shards, Show(output, "resharding")});
+  PrintFiles(result, "slipway.data_reshard/1", "tfrecord", output);
+  return 0;
+}
+
+}  // namespace slipway::launcher

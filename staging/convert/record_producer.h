@@ -1,0 +1,60 @@
+/// Where converted records come from: one small file for each source format, and one way to read them all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "staging/formats/hdf5.h"
+
+namespace slipway::staging {
+
+/// One named value of every record.
+struct ProducedField {
+  std::string name;
+  NumberType type = NumberType::kUint8;
+  std::vector<std::uint64_t> shape;  ///< of one record; empty = one number
+  bool any_length = false;           ///< bytes whose number differs from record to record; `shape` is empty then
+};
+
+/// Bytes of one value. Errors: Error(kEnvironment) when that does not fit 64 bits.
+std::uint64_t BytesPerValue(const ProducedField& field);
+
+/// Records by number, all with the same fields. Used by one thread, in ascending order: another order is slow.
+/// Errors of reads: Error(kEnvironment) naming the source and the record.
+class RecordProducer {
+ public:
+  virtual ~RecordProducer() = default;
+
+  virtual std::uint64_t record_count() const = 0;
+  virtual const std::vector<ProducedField>& fields() const = 0;
+  /// The numbers of one field in the machine's byte order. Valid until the next call.
+  virtual std::span<const std::byte> Value(std::uint64_t record, std::size_t field) = 0;
+  /// The record as a TFRecord file holds it, where the source is one: it is copied and not made anew.
+  virtual std::optional<std::span<const std::byte>> Payload(std::uint64_t) { return {}; }
+};
+
+// Errors of all: Error(kEnvironment) naming the source: missing, damaged, no records, fields of different lengths.
+
+/// Fields `image` and `label` from idx files, plain or gzip-compressed. Holds both in memory.
+std::unique_ptr<RecordProducer> ProduceFromIdx(const std::filesystem::path& images,
+                                               const std::filesystem::path& labels);
+/// A field for each array, named as its file or member; the first dimension counts records.
+std::unique_ptr<RecordProducer> ProduceFromNpy(const std::vector<std::filesystem::path>& files);
+/// DIRECTORY/CLASS/*.jpg|jpeg|png, undecoded: `image` (the file's bytes), `label` (number of the class in the order of
+/// their names), `class` (its name), `height`, `width`. Records stand in the order of the paths.
+std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::path& directory);
+/// True when `directory` has folders with images in them.
+bool HasImageFolders(const std::filesystem::path& directory);
+/// The fields of the first record; every record must have the same, in the same number of values. A bytes feature has
+/// any length. Records whose values are not asked for need not be Examples.
+std::unique_ptr<RecordProducer> ProduceFromTfrecords(const std::vector<std::filesystem::path>& files);
+/// A field for each dataset of numbers. Reads a megabyte at a time.
+std::unique_ptr<RecordProducer> ProduceFromHdf5(const std::vector<std::filesystem::path>& files);
+
+}  // namespace slipway::staging

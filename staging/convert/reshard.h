@@ -1,0 +1,25 @@
+/// Cuts TFRecord files into another number of files, on the borders of records and without making records anew.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "staging/convert/convert.h"
+
+namespace slipway::staging {
+
+struct ReshardOptions {
+  std::filesystem::path source;       ///< a dataset's directory or one file
+  std::filesystem::path destination;  ///< as of ConvertOptions
+  int shards = 1;
+  ConvertProgress progress;
+};
+
+/// Record i stays record i; every file gets the same number of records, or one more. Both CRCs of every record are
+/// checked on the way. The result is plain, also from compressed files.
+///
+/// Cost:   plain files: one read for the check; the bytes are copied inside the kernel where it can (copy_file_range).
+/// Errors: those of Convert; Error(kUsage) for HDF5, or when source and destination are the same files.
+ConvertResult Reshard(const ReshardOptions& options);
+
+}  // namespace slipway::staging

@@ -1,0 +1,61 @@
+#include "staging/convert/shard_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kDefaultName = "train";
+constexpr int kMostShards = 99999;  // five digits in the name
+
+/// "NAME-00001-of-00004.tfrecord" of another number of shards than `shards`.
+bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
+  constexpr std::string_view kShape = "-00000-of-00000.tfrecord";
+  if (file.size() != name.size() + kShape.size() || !file.starts_with(name)) return false;
+  file.remove_prefix(name.size());
+  const bool same_shape = std::ranges::equal(file, kShape, [](char found, char wanted) {
+    return wanted == '0' ? found >= '0' && found <= '9' : found == wanted;
+  });
+  return same_shape && file.substr(10, 5) != fmt::format("{:05}", shards);
+}
+
+}  // namespace
+
+ShardTarget ShardTargetOf(const fs::path& destination) {
+  if (destination.empty()) throw Error(ErrorKind::kUsage, "the converted files need a destination");
+  if (!destination.has_filename()) return {destination.parent_path(), kDefaultName};
+  if (fs::is_directory(destination)) return {destination, kDefaultName};
+  const auto extension = destination.extension();
+  const bool known = extension == ".tfrecord" || extension == ".h5" || extension == ".hdf5";
+  auto directory = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
+  return {std::move(directory), (known ? destination.stem() : destination.filename()).string()};
+}
+
+std::string ShardName(const std::string& name, int shard, int shards) {
+  return fmt::format("{}-{:05}-of-{:05}.tfrecord", name, shard, shards);
+}
+
+void CheckShardCount(int shards, std::uint64_t records) {
+  if (shards >= 1 && shards <= kMostShards && static_cast<std::uint64_t>(shards) <= records) return;
+  throw Error(ErrorKind::kUsage, fmt::format("cannot make {} shards of {} records: expected 1 to {}", shards, records,
+                                             std::min<std::uint64_t>(records, kMostShards)));
+}
+
+void RefuseAnotherSet(const ShardTarget& target, int shards) {
+  if (!fs::is_directory(target.directory)) return;
+  for (const auto& entry : fs::directory_iterator(target.directory)) {
+    if (!IsOfAnotherSet(entry.path().filename().string(), target.name, shards)) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' belongs to a set with another number of shards", entry.path().string()),
+                "remove that set, or choose another name");
+  }
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,29 @@
+/// How the files of a converted set are called, and what must not lie beside them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace slipway::staging {
+
+struct ShardTarget {
+  std::filesystem::path directory;
+  std::string name;
+};
+
+/// `destination` is DIRECTORY/NAME, with or without a suffix of a format. A directory alone (it exists, or ends in '/')
+/// means the name "train". Errors: Error(kUsage) when it is empty.
+ShardTarget ShardTargetOf(const std::filesystem::path& destination);
+
+/// "NAME-00001-of-00004.tfrecord"
+std::string ShardName(const std::string& name, int shard, int shards);
+
+/// Errors: Error(kUsage) unless 1 <= shards <= records (and at most 99,999).
+void CheckShardCount(int shards, std::uint64_t records);
+
+/// NAME-* would match both sets, and every record would count twice.
+/// Errors: Error(kUsage) naming a file of a set with the same name and another number of shards.
+void RefuseAnotherSet(const ShardTarget& target, int shards);
+
+}  // namespace slipway::staging

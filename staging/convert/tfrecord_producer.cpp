@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "staging/convert/record_producer.h"
+#include "staging/formats/example.h"
+#include "staging/formats/tfrecord.h"
+
+namespace slipway::staging {
+namespace {
+namespace fs = std::filesystem;
+
+NumberType TypeOf(FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::kFloat: return NumberType::kFloat32;
+    case FeatureKind::kInt64: return NumberType::kInt64;
+    default: return NumberType::kUint8;
+  }
+}
+
+FeatureKind KindOf(const ProducedField& field) {
+  if (field.any_length) return FeatureKind::kBytes;
+  return field.type == NumberType::kFloat32 ? FeatureKind::kFloat : FeatureKind::kInt64;
+}
+
+class TfrecordProducer final : public RecordProducer {
+ public:
+  explicit TfrecordProducer(const std::vector<fs::path>& files) {
+    for (const auto& path : files) {
+      opened_.emplace_back(path);
+      ends_.push_back(record_count() + opened_.back().record_count());
+    }
+    if (record_count() == 0) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", files.at(0).string()));
+    }
+  }
+
+  std::uint64_t record_count() const override { return ends_.empty() ? 0 : ends_.back(); }
+
+  /// Looked up when asked for: records that are only copied need not be Examples.
+  const std::vector<ProducedField>& fields() const override {
+    if (fields_.empty()) fields_ = FieldsOfFirst();
+    return fields_;
+  }
+
+  std::optional<std::span<const std::byte>> Payload(std::uint64_t record) override {
+    const auto [file, number] = Find(record);
+    return opened_[file].Record(number);
+  }
+
+  std::span<const std::byte> Value(std::uint64_t record, std::size_t index) override {
+    const auto& field = fields()[index];
+    if (record != parsed_) {
+      example_ = WithContext(Describe(record), [&] { return ParseExample(*Payload(record)); });
+      parsed_ = record;
+    }
+    const auto* feature = example_.Find(field.name);
+    if (feature == nullptr || feature->kind() != KindOf(field)) ThrowOther(record, field);
+    return field.any_length ? BytesOf(record, field, *feature) : NumbersOf(record, field, *feature);
+  }
+
+ private:
+  struct Place {
+    std::size_t file;
+    std::uint64_t record;
+  };
+
+  Place Find(std::uint64_t record) const {
+    const auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, record) - ends_.begin());
+    return {file, record - (file == 0 ? 0 : ends_[file - 1])};
+  }
+
+  std::string Describe(std::uint64_t record) const {
+    const auto place = Find(record);
+    return fmt::format("in '{}': record {}", opened_[place.file].path().string(), place.record);
+  }
+
+  std::vector<ProducedField> FieldsOfFirst() const {
+    std::vector<ProducedField> fields;
+    const auto example = WithContext(Describe(0), [&] {
+      const auto place = Find(0);
+      return ParseExample(opened_[place.file].Record(place.record));
+    });
+    for (const auto& feature : example.features()) {
+      if (feature.kind() == FeatureKind::kNone) continue;
+      ProducedField field{std::string(feature.name()), TypeOf(feature.kind()), {}, false};
+      field.any_length = feature.kind() == FeatureKind::kBytes;
+      if (!field.any_length && feature.count() != 1) field.shape = {feature.count()};
+      fields.push_back(std::move(field));
+    }
+    std::ranges::sort(fields, {}, &ProducedField::name);
+    if (fields.empty()) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("{} has no features", Describe(0).substr(3)));
+    }
+    return fields;
+  }
+
+  std::span<const std::byte> BytesOf(std::uint64_t record, const ProducedField& field, const FeatureView& feature) {
+    if (feature.count() != 1) ThrowOther(record, field);
+    return std::as_bytes(std::span(feature.FirstBytes()));
+  }
+
+  std::span<const std::byte> NumbersOf(std::uint64_t record, const ProducedField& field, const FeatureView& feature) {
+    if (feature.count() != (field.shape.empty() ? 1 : field.shape[0])) ThrowOther(record, field);
+    if (feature.kind() == FeatureKind::kFloat) {
+      floats_.resize(feature.count());
+      feature.CopyFloats(floats_);
+      return std::as_bytes(std::span(floats_));
+    }
+    ints_.resize(feature.count());
+    feature.CopyInts(ints_);
+    return std::as_bytes(std::span(ints_));
+  }
+
+  [[noreturn]] void ThrowOther(std::uint64_t record, const ProducedField& field) const {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("{}: the feature '{}' is not as in the first record: one {} of the same number of values",
+                            Describe(record).substr(3), field.name, FeatureKindName(KindOf(field))),
+                "records with different features cannot become arrays");
+  }
+
+  std::vector<TfrecordFile> opened_;
+  std::vector<std::uint64_t> ends_;
+  mutable std::vector<ProducedField> fields_;
+  std::uint64_t parsed_ = ~0ULL;
+  ExampleView example_{{}};
+  std::vector<float> floats_;
+  std::vector<std::int64_t> ints_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordProducer> ProduceFromTfrecords(const std::vector<fs::path>& files) {
+  return std::make_unique<TfrecordProducer>(files);
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,211 @@
+#include "staging/dataset/statistics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "core/error.h"
+#include "staging/formats/example.h"
+#include "staging/formats/hdf5.h"
+#include "staging/formats/tfrecord.h"
+
+namespace slipway::staging {
+namespace {
+
+constexpr std::uint64_t kReportEvery = 256;  // records
+constexpr std::uint64_t kReadBytes = 1 << 20;
+
+using Fields = std::map<std::string, FieldStatistics, std::less<>>;
+
+FieldStatistics& FieldOf(Fields& fields, std::string_view name, std::string_view kind) {
+  const auto found = fields.find(name);
+  if (found != fields.end()) return found->second;
+  auto& field = fields[std::string(name)];
+  field.name = name;
+  field.kind = kind;
+  field.classes.emplace();
+  return field;
+}
+
+void CountClass(FieldStatistics& field, std::int64_t value) {
+  if (!field.classes) return;
+  ++(*field.classes)[value];
+  if (field.classes->size() > kMostClasses) field.classes.reset();
+}
+
+/// Counting each of 256 values is quicker than a division for each byte.
+void AddBytes(FieldStatistics& field, std::string_view value) {
+  std::array<std::uint64_t, 256> counts{};
+  for (const char c : value) ++counts[static_cast<unsigned char>(c)];
+  field.values.Add(Moments::Of(counts));
+  field.lengths.Add(static_cast<double>(value.size()));
+}
+
+class TfrecordStatistics {
+ public:
+  explicit TfrecordStatistics(Fields& fields) : fields_(fields) {}
+
+  void AddRecord(std::span<const std::byte> record) {
+    const auto example = ParseExample(record);
+    for (const auto& feature : example.features()) {
+      // Of several with one name the last counts.
+      if (feature.kind() != FeatureKind::kNone && example.Find(feature.name()) == &feature) AddFeature(feature);
+    }
+  }
+
+ private:
+  void AddFeature(const FeatureView& feature) {
+    auto& field = FieldOf(fields_, feature.name(), FeatureKindName(feature.kind()));
+    if (field.kind != FeatureKindName(feature.kind())) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("the feature '{}' is {}, in earlier records it is {}",
+                                                       field.name, FeatureKindName(feature.kind()), field.kind));
+    }
+    ++field.records;
+    if (feature.kind() == FeatureKind::kBytes) {
+      field.classes.reset();
+      for (const auto value : feature.AllBytes()) AddBytes(field, value);
+    } else if (feature.kind() == FeatureKind::kFloat) {
+      field.classes.reset();
+      floats_.resize(feature.count());
+      feature.CopyFloats(floats_);
+      for (const auto value : floats_) field.values.Add(value);
+    } else {
+      AddInts(field, feature);
+    }
+  }
+
+  void AddInts(FieldStatistics& field, const FeatureView& feature) {
+    ints_.resize(feature.count());
+    feature.CopyInts(ints_);
+    if (ints_.size() != 1) field.classes.reset();
+    for (const auto value : ints_) {
+      field.values.Add(static_cast<double>(value));
+      CountClass(field, value);
+    }
+  }
+
+  Fields& fields_;
+  std::vector<float> floats_;
+  std::vector<std::int64_t> ints_;
+};
+
+void AddTfrecords(const DatasetFile& listed, Fields& fields, std::uint64_t& records,
+                  const std::function<void(std::uint64_t)>& progress) {
+  const TfrecordFile file(listed.path);
+  TfrecordStatistics statistics(fields);
+  for (std::uint64_t i = 0; i < file.record_count(); ++i) {
+    WithContext(fmt::format("in '{}': record {}", listed.path.string(), i),
+                [&] { statistics.AddRecord(file.Record(i)); });
+    if (++records % kReportEvery == 0) progress(records);
+  }
+}
+
+bool IsInteger(NumberType type) { return type != NumberType::kFloat32 && type != NumberType::kFloat64; }
+
+/// Calls `use(values)` for all values, a megabyte at a time.
+template <class Value, class Use>
+void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
+  const auto row = ValuesPerRow(dataset);
+  const auto rows = std::max<std::uint64_t>(1, kReadBytes / sizeof(Value) / std::max<std::uint64_t>(1, row));
+  std::vector<Value> values;
+  for (std::uint64_t begin = 0; begin < dataset.shape[0]; begin += rows) {
+    const auto end = std::min(dataset.shape[0], begin + rows);
+    values.resize((end - begin) * row);
+    file.ReadRows(dataset.name, begin, end, as, std::as_writable_bytes(std::span(values)));
+    use(std::span<const Value>(values));
+  }
+}
+
+void AddDataset(Hdf5File& file, const Hdf5Dataset& dataset, Fields& fields) {
+  auto& field = FieldOf(fields, dataset.name, NumberTypeName(dataset.type));
+  field.records += dataset.shape[0];
+  if (dataset.shape.size() != 1 || !IsInteger(dataset.type)) field.classes.reset();
+  if (IsInteger(dataset.type)) {
+    ReadAll<std::int64_t>(file, dataset, NumberType::kInt64, [&field](std::span<const std::int64_t> values) {
+      for (const auto value : values) {
+        field.values.Add(static_cast<double>(value));
+        CountClass(field, value);
+      }
+    });
+  } else {
+    ReadAll<double>(file, dataset, NumberType::kFloat64, [&field](std::span<const double> values) {
+      for (const auto value : values) field.values.Add(value);
+    });
+  }
+}
+
+void AddHdf5(const DatasetFile& listed, Fields& fields, std::uint64_t& records,
+             const std::function<void(std::uint64_t)>& progress) {
+  const auto file = OpenHdf5(listed.path);
+  for (const auto& dataset : file->Datasets()) AddDataset(*file, dataset, fields);
+  records += file->Datasets().empty() ? 0 : file->Datasets()[0].shape[0];
+  progress(records);
+}
+
+}  // namespace
+
+Moments Moments::Of(std::span<const std::uint64_t> counts) {
+  Moments result;
+  double sum = 0;
+  for (std::size_t value = 0; value < counts.size(); ++value) {
+    if (counts[value] == 0) continue;
+    if (result.count_ == 0) result.min_ = static_cast<double>(value);
+    result.max_ = static_cast<double>(value);
+    result.count_ += counts[value];
+    sum += static_cast<double>(value) * static_cast<double>(counts[value]);
+  }
+  if (result.count_ == 0) return result;
+  result.mean_ = sum / static_cast<double>(result.count_);
+  for (std::size_t value = 0; value < counts.size(); ++value) {
+    const auto off = static_cast<double>(value) - result.mean_;
+    result.squares_ += off * off * static_cast<double>(counts[value]);
+  }
+  return result;
+}
+
+void Moments::Add(double value) {
+  if (!std::isfinite(value)) {
+    ++not_finite_;
+    return;
+  }
+  min_ = count_ == 0 ? value : std::min(min_, value);
+  max_ = count_ == 0 ? value : std::max(max_, value);
+  ++count_;
+  const auto before = value - mean_;
+  mean_ += before / static_cast<double>(count_);
+  squares_ += before * (value - mean_);
+}
+
+void Moments::Add(const Moments& other) {
+  not_finite_ += other.not_finite_;
+  if (other.count_ == 0) return;
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  const auto total = static_cast<double>(count_ + other.count_);
+  const auto apart = other.mean_ - mean_;
+  squares_ += other.squares_ + apart * apart * static_cast<double>(count_) * static_cast<double>(other.count_) / total;
+  mean_ += apart * static_cast<double>(other.count_) / total;
+  count_ += other.count_;
+}
+
+double Moments::deviation() const { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
+
+DatasetStatistics StatisticsOf(const DatasetFiles& dataset, const std::function<void(std::uint64_t)>& progress) {
+  if (dataset.format == DataFormat::kRaw) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files.at(0).path.string()));
+  }
+  DatasetStatistics result;
+  Fields fields;
+  for (const auto& file : dataset.files) {
+    dataset.format == DataFormat::kHdf5 ? AddHdf5(file, fields, result.records, progress)
+                                        : AddTfrecords(file, fields, result.records, progress);
+  }
+  for (auto& [name, field] : fields) result.fields.push_back(std::move(field));
+  return result;
+}
+
+}  // namespace slipway::staging

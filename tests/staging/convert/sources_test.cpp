@@ -1,0 +1,168 @@
+// Conversion from NumPy, images in folders, TFRecord and HDF5.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "core/files.h"
+#include "staging/convert/convert.h"
+#include "staging/formats/detect.h"
+#include "staging/formats/example.h"
+#include "staging/formats/tfrecord.h"
+#include "staging/reader/reader.h"
+#include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
+#include "tests/staging/numpy_support.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ConvertOptions From(std::vector<fs::path> sources, const fs::path& destination, DataFormat to, int shards = 1) {
+  ConvertOptions options;
+  options.sources = std::move(sources);
+  options.destination = destination;
+  options.to = to;
+  options.shards = shards;
+  return options;
+}
+
+template <class Value>
+std::string BytesOfValues(const std::vector<Value>& values) {
+  return TextOf(std::as_bytes(std::span(values)));
+}
+
+/// image.npy: uint8 [4,2,3] = 0..23; label.npy: int64 [4] = 10..13; weight.npy: float64 [4,2].
+std::vector<fs::path> MakeArrays(const fs::path& directory) {
+  std::string pixels(24, '\0');
+  std::iota(pixels.begin(), pixels.end(), '\0');
+  WriteFile(directory / "image.npy", NpyText("|u1", "(4, 2, 3)", pixels));
+  WriteFile(directory / "label.npy", NpyText("<i8", "(4,)", BytesOfValues<std::int64_t>({10, 11, 12, 13})));
+  WriteFile(directory / "weight.npy",
+            NpyText("<f8", "(4, 2)", BytesOfValues<double>({0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5})));
+  return {directory / "image.npy", directory / "label.npy", directory / "weight.npy"};
+}
+
+void ExpectTheArrays(const Dataset& dataset) {
+  ASSERT_EQ(dataset.record_count(), 4u);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    std::vector<std::byte> image(6);
+    dataset.ReadBytes(i, "image", image);
+    EXPECT_EQ(std::to_integer<int>(image[0]), static_cast<int>(i * 6));
+    EXPECT_EQ(dataset.ReadInt(i, "label"), static_cast<int>(10 + i));
+    std::vector<float> weight(2);
+    dataset.ReadFloats(i, "weight", weight);
+    EXPECT_THAT(weight, ElementsAre(static_cast<float>(i), static_cast<float>(i) + 0.5F));
+  }
+}
+
+TEST(ConvertNumpy, GivesTheSameRecordsInEveryFormatAndBack) {
+  const test::TempDirectory directory;
+  const auto arrays = MakeArrays(directory.path());
+  Convert(From(arrays, directory / "a" / "train", DataFormat::kTfrecord, 3));
+  ExpectTheArrays(Dataset::Open(directory / "a"));
+  Convert(From(arrays, directory / "b" / "train.h5", DataFormat::kHdf5));
+  ExpectTheArrays(Dataset::Open(directory / "b"));
+  Convert(From({directory / "a"}, directory / "c" / "train.h5", DataFormat::kHdf5));
+  ExpectTheArrays(Dataset::Open(directory / "c"));
+  Convert(From({directory / "b"}, directory / "d" / "train", DataFormat::kTfrecord, 2));
+  ExpectTheArrays(Dataset::Open(directory / "d"));
+}
+
+TEST(ConvertNumpy, ReadsNpz) {
+  const test::TempDirectory directory;
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& path : MakeArrays(directory.path())) members.emplace_back(path.filename(), ReadFile(path));
+  WriteFile(directory / "set.npz", ZipText(members, true));
+  Convert(From({directory / "set.npz"}, directory / "a" / "train", DataFormat::kTfrecord));
+  ExpectTheArrays(Dataset::Open(directory / "a"));
+}
+
+TEST(ConvertNumpy, RefusesArraysOfDifferentLengths) {
+  const test::TempDirectory directory;
+  auto arrays = MakeArrays(directory.path());
+  WriteFile(directory / "more.npy", NpyText("|u1", "(5,)", "abcde"));
+  arrays.push_back(directory / "more.npy");
+  const auto error = ErrorOf([&] { Convert(From(arrays, directory / "a" / "t", DataFormat::kTfrecord)); });
+  EXPECT_THAT(error.message(), HasSubstr("'more' has 5 records, 'image' has 4"));
+  EXPECT_FALSE(fs::exists(directory / "a"));
+}
+
+TEST(ConvertImages, StoresThemUndecodedWithClassAndSize) {
+  const test::TempDirectory directory;
+  for (const auto* folder : {"cats", "dogs", "none", ".hidden"}) fs::create_directories(directory / "in" / folder);
+  WriteFile(directory / "in/dogs/b.jpg", JpegText(300, 500));
+  WriteFile(directory / "in/dogs/a.PNG", PngText(3, 7));
+  WriteFile(directory / "in/cats/z.jpeg", JpegText(20, 30));
+  WriteFile(directory / "in/cats/notes.txt", "no image");
+  Convert(From({directory / "in"}, directory / "out" / "train", DataFormat::kTfrecord));
+  const auto dataset = Dataset::Open(directory / "out");
+  ASSERT_EQ(dataset.record_count(), 3u);
+  EXPECT_EQ(dataset.ReadExample(0).Find("class")->FirstBytes(), "cats");
+  EXPECT_EQ(dataset.ReadExample(1).Find("image")->FirstBytes(), PngText(3, 7));
+  EXPECT_EQ(dataset.ReadInt(1, "label"), 1);
+  EXPECT_EQ(dataset.ReadInt(1, "height"), 3);
+  EXPECT_EQ(dataset.ReadInt(2, "width"), 500);
+}
+
+TEST(ConvertImages, NamesTheImageThatIsNone) {
+  const test::TempDirectory directory;
+  fs::create_directories(directory / "in/cats");
+  WriteFile(directory / "in/cats/a.jpg", "no image");
+  const auto error = ErrorOf([&] { Convert(From({directory / "in"}, directory / "out/t", DataFormat::kTfrecord)); });
+  EXPECT_THAT(error.message(), HasSubstr("cats/a.jpg' is neither JPEG nor PNG"));
+}
+
+TEST(ConvertTfrecord, CompressesAndInflatesRecordsAsTheyAre) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {"no Example", "", std::string(5000, 'x')});
+  auto options = From({directory / "a.tfrecord"}, directory / "b" / "train", DataFormat::kTfrecord);
+  options.compression = Compression::kGzip;
+  const auto packed = Convert(options).files.at(0);
+  EXPECT_EQ(DetectCompression(packed), Compression::kGzip);
+  const auto plain = Convert(From({packed}, directory / "c" / "train", DataFormat::kTfrecord)).files.at(0);
+  EXPECT_EQ(ReadFile(plain), ReadFile(directory / "a.tfrecord"));
+}
+
+TEST(ConvertTfrecord, NamesTheRecordThatDoesNotFitAnArray) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ImageExample(10, 1), ImageExample(11, 2)});
+  const auto error = ErrorOf([&] { Convert(From({directory / "a.tfrecord"}, directory / "b.h5", DataFormat::kHdf5)); });
+  EXPECT_THAT(error.message(), HasSubstr("record 1: the field 'image' has 11 bytes, in the first record it has 10"));
+  EXPECT_FALSE(fs::exists(directory / "b.h5"));
+}
+
+TEST(ConvertTfrecord, NamesTheRecordWithoutAFeature) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ImageExample(10, 1), ExampleBuilder().AddInt("label", 1).Finish()});
+  const auto error = ErrorOf([&] { Convert(From({directory / "a.tfrecord"}, directory / "b.h5", DataFormat::kHdf5)); });
+  EXPECT_THAT(error.message(), HasSubstr("a.tfrecord': record 1: the feature 'image' is not as in the first record"));
+}
+
+TEST(ConvertHdf5, ReadsChunksAndFilters) {
+  const test::TempDirectory directory;
+  MakeChunkedHdf5(directory / "a.h5", {.shuffle = true, .deflate = true});
+  Convert(From({directory / "a.h5"}, directory / "b" / "train", DataFormat::kTfrecord, 2));
+  const auto dataset = Dataset::Open(directory / "b");
+  std::vector<std::int64_t> values(4);
+  dataset.ReadInts(std::vector<std::uint64_t>{3}, "values", values);
+  EXPECT_THAT(values, ElementsAre(12, 13, 14, 15));
+}
+
+TEST(Convert, RefusesSourcesThatDoNotBelongTogether) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "a.txt", "text");
+  const auto foreign = ErrorOf([&] { Convert(From({directory / "a.txt"}, directory / "b", DataFormat::kTfrecord)); });
+  EXPECT_EQ(foreign.kind(), ErrorKind::kUsage);
+  EXPECT_EQ(ErrorOf([&] { Convert(From({}, directory / "b", DataFormat::kTfrecord)); }).kind(), ErrorKind::kUsage);
+  auto packed = From(MakeArrays(directory.path()), directory / "b", DataFormat::kHdf5);
+  packed.compression = Compression::kGzip;
+  EXPECT_EQ(ErrorOf([&] { Convert(packed); }).kind(), ErrorKind::kUsage);
+}
+
+}  // namespace
+}  // namespace slipway::staging

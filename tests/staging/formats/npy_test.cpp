@@ -1,0 +1,135 @@
+#include "staging/formats/npy.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "core/files.h"
+#include "staging/formats/image_header.h"
+#include "tests/staging/formats_support.h"
+#include "tests/staging/numpy_support.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::staging {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string MessageOf(const std::string& bytes) {
+  return ErrorOf([&] { ParseNpyHeader(BytesOf(bytes), "a.npy"); }).message();
+}
+
+TEST(Npy, ReadsTheHeadersThatNumpyWrites) {
+  const auto header = ParseNpyHeader(BytesOf(NpyText("<i2", "(2, 3)", std::string(12, 'x'))), "a.npy");
+  EXPECT_EQ(header.type, NumberType::kInt16);
+  EXPECT_THAT(header.shape, ElementsAre(2, 3));
+  EXPECT_EQ(header.value_bytes, 12u);
+  EXPECT_THAT(ParseNpyHeader(BytesOf(NpyText("|u1", "(3,)", "abc")), "a").shape, ElementsAre(3));
+  EXPECT_THAT(ParseNpyHeader(BytesOf(NpyText("<f8", "()", std::string(8, 'x'))), "a").shape, IsEmpty());
+}
+
+TEST(Npy, ReadsTheOtherByteOrder) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "a.npy", NpyText(">u4", "(1,)", std::string("\x01\x02\x03\x04")));
+  const NpyFile file(directory / "a.npy");
+  std::uint32_t value = 0;
+  std::memcpy(&value, file.arrays().at(0).values.data(), sizeof value);
+  EXPECT_EQ(value, 0x01020304u);
+  EXPECT_EQ(file.arrays()[0].name, "a");
+}
+
+TEST(Npy, RefusesWhatItCannotRead) {
+  EXPECT_THAT(MessageOf("no array"), HasSubstr("is no NumPy array"));
+  EXPECT_THAT(MessageOf(NpyText("<c8", "(1,)", "12345678")), HasSubstr("type '<c8'"));
+  EXPECT_THAT(MessageOf(NpyText("|O", "(1,)", "12345678")), HasSubstr("type '|O'"));
+  EXPECT_THAT(MessageOf(NpyText("<i4", "(2,)", "1234")),
+              HasSubstr("has 4 bytes of values, its NumPy header announces 8"));
+  EXPECT_THAT(MessageOf(NpyText("|u1", "(4294967296, 4294967296)", "")), HasSubstr("too large"));
+  EXPECT_THAT(MessageOf(NpyText("|u1", "(99999999999999999999,)", "")), HasSubstr("no numbers"));
+  EXPECT_THAT(MessageOf(NpyText("|u1", "(-1,)", "")), HasSubstr("no numbers"));
+  EXPECT_THAT(MessageOf(NpyText("|u1", "(2, 2)", "abcd", "True")), HasSubstr("Fortran order"));
+}
+
+TEST(Npy, RefusesEveryTornHeader) {
+  const auto whole = NpyText("|u1", "(4,)", "abcd");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_THROW(ParseNpyHeader(BytesOf(whole.substr(0, size)), "a"), Error) << size;
+  }
+}
+
+TEST(Npz, ReadsStoredAndDeflatedMembers) {
+  const test::TempDirectory directory;
+  for (const bool deflated : {false, true}) {
+    WriteFile(directory / "a.npz",
+              ZipText({{"image.npy", NpyText("|u1", "(2, 2)", "abcd")}, {"label.npy", NpyText("|i1", "(2,)", "xy")}},
+                      deflated));
+    const NpyFile file(directory / "a.npz");
+    ASSERT_EQ(file.arrays().size(), 2u);
+    EXPECT_EQ(file.arrays()[0].name, "image");
+    EXPECT_EQ(TextOf(file.arrays()[0].values), "abcd");
+    EXPECT_EQ(TextOf(file.arrays()[1].values), "xy");
+  }
+}
+
+TEST(Npz, FindsDamagedValues) {
+  const test::TempDirectory directory;
+  for (const bool deflated : {false, true}) {
+    const auto whole = ZipText({{"a.npy", NpyText("|u1", "(4,)", "abcd")}}, deflated);
+    // From the content on: the local header repeats what the directory says.
+    for (std::size_t bit = 35 * 8; bit < 60 * 8; ++bit) {
+      WriteFile(directory / "a.npz", WithBitFlipped(whole, bit));
+      EXPECT_THROW(NpyFile(directory / "a.npz"), Error) << bit;
+    }
+  }
+}
+
+TEST(Npz, NeverCrashesOnDamage) {
+  const test::TempDirectory directory;
+  const auto whole = ZipText({{"a.npy", NpyText("|u1", "(4,)", "abcd")}}, true);
+  const auto read = [&](const std::string& bytes) {
+    WriteFile(directory / "a.npz", bytes);
+    try {
+      NpyFile file(directory / "a.npz");
+    } catch (const Error&) {
+      // Named; what it says is told elsewhere.
+    }
+  };
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) read(WithBitFlipped(whole, bit));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    WriteFile(directory / "a.npz", whole.substr(0, size));
+    EXPECT_THROW(NpyFile(directory / "a.npz"), Error) << size;
+  }
+}
+
+TEST(Npz, HoldsNoMoreThanItAnnounces) {
+  const test::TempDirectory directory;
+  auto bomb = ZipText({{"a.npy", NpyText("|u1", "(1000000,)", std::string(1'000'000, 'x'))}}, true);
+  const auto entry = bomb.rfind("PK\x01\x02");
+  bomb.replace(entry + 24, 4, std::string("\x64\0\0\0", 4));  // announces 100 bytes
+  WriteFile(directory / "a.npz", bomb);
+  EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr("more than its zip file announces"));
+}
+
+TEST(ImageHeader, GivesTheSizeOfPngAndJpeg) {
+  const auto png = ReadImageSize(BytesOf(PngText(3, 7)), "a.png");
+  EXPECT_EQ(png.height, 3u);
+  EXPECT_EQ(png.width, 7u);
+  const auto jpeg = ReadImageSize(BytesOf(JpegText(300, 500)), "a.jpg");
+  EXPECT_EQ(jpeg.height, 300u);
+  EXPECT_EQ(jpeg.width, 500u);
+}
+
+TEST(ImageHeader, RefusesTornAndForeignImages) {
+  for (const auto& whole : {PngText(3, 7).substr(0, 24), JpegText(300, 500).substr(0, 40)}) {
+    for (std::size_t size = 0; size < 24; ++size) {
+      EXPECT_THROW(ReadImageSize(BytesOf(whole.substr(0, size)), "a"), Error) << size;
+    }
+  }
+  EXPECT_THAT(ErrorOf([] { ReadImageSize(BytesOf("GIF89a and so on"), "a"); }).message(), HasSubstr("neither JPEG"));
+  EXPECT_THAT(ErrorOf([] { ReadImageSize(BytesOf(PngText(0, 7)), "a"); }).message(), HasSubstr("0x7"));
+}
+
+}  // namespace
+}  // namespace slipway::staging
