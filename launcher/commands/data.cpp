@@ -85,6 +85,8 @@ Layouts LayoutsOf(const fs::path& path, staging::DataFormat format) {
   return result;
 }
 
+std::string Stored(std::string_view compression) { return std::string(compression == "none" ? "plain" : compression); }
+
 class InfoReport {
  public:
   void Add(const fs::path& file) {
@@ -94,7 +96,7 @@ class InfoReport {
     const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
     const auto layouts = LayoutsOf(file, dataset.format());
     const Bytes size{fs::file_size(file)};
-    table_.AddRow({file.string(), std::string(format), layouts.text.empty() ? std::string(compression) : layouts.text,
+    table_.AddRow({file.string(), std::string(format), layouts.text.empty() ? Stored(compression) : layouts.text,
                    indexed ? "yes" : "no", FormatBytes(size), std::to_string(dataset.record_count()),
                    FieldsText(dataset.fields())});
     files_.push_back({{"path", file.string()},

@@ -93,7 +93,8 @@ unsigned TakeByte(Input& input) {
 std::string Records(Input input) {
   std::string records;
   while (!input.empty()) {
-    const auto length = std::min<std::size_t>(TakeByte(input), input.size());
+    const std::size_t announced = TakeByte(input);
+    const auto length = std::min(announced, input.size());
     records += Framed(input.first(length));
     input = input.subspan(length);
   }
@@ -112,7 +113,8 @@ void FuzzTfrecord(Input input) {
 
 void FuzzTfrecordRepaired(Input input) {
   const auto kind = static_cast<staging::Compression>(TakeByte(input) % 3);
-  const auto where = TakeByte(input) | TakeByte(input) << 8;
+  auto where = TakeByte(input);
+  where = where << 8 | TakeByte(input);
   const auto change = TakeByte(input);
   auto bytes = Records(input);
   const bool any = !bytes.empty();
