@@ -45,11 +45,15 @@ struct Hdf5Filter {
   std::vector<unsigned> parameters;
 };
 
+/// Of datasets with more chunks the library would take minutes to tell all places: they are read by ReadChunk.
+inline constexpr std::uint64_t kMostLocatedChunks = 4096;
+
 struct Hdf5Chunk {
-  std::vector<std::uint64_t> origin;    ///< of its first value
-  std::optional<std::uint64_t> offset;  ///< in the file; nothing when the file has a user block
-  std::uint64_t bytes = 0;              ///< as stored, after the filters
-  unsigned skipped_filters = 0;         ///< bit i: filter i was not applied to this chunk
+  std::vector<std::uint64_t> origin;  ///< of its first value
+  /// In the file; nothing when the file has a user block, or the dataset more than kMostLocatedChunks.
+  std::optional<std::uint64_t> offset;
+  std::uint64_t bytes = 0;       ///< as stored, after the filters
+  unsigned skipped_filters = 0;  ///< bit i: filter i was not applied to this chunk; known only where `offset` is
 };
 
 /// How the values of a dataset lie in its file: what a program needs that reads them without the library.

@@ -101,8 +101,7 @@ class LayoutReader {
     return product;
   }
 
-  /// By place a look-up costs the height of the index, by number it costs the number: the second way only for datasets
-  /// that are mostly holes.
+  /// By number a look-up walks over all chunks before it (HDF5 1.10), by place it is quick, but tells no offset.
   void ReadChunkTable() {
     const SpaceId space(H5Dget_space(dataset_.id.get()));
     hsize_t stored = 0;
@@ -113,22 +112,22 @@ class LayoutReader {
     if (layout_.filters.empty() && stored > file_bytes_)
       ThrowDamaged(dataset_, "has more chunks than its file has bytes");
     const auto places = PlacesOfChunks();
-    if (places && *places / 16 <= stored + 256) {
-      LookUpEveryPlace(*places);
-    } else {
+    const bool mostly_holes = !places || *places / 16 > stored;
+    if (stored <= kMostLocatedChunks || mostly_holes) {
       LookUpEveryNumber(stored);
+    } else {
+      MeasureEveryPlace(*places);
     }
     std::ranges::sort(layout_.chunks, {}, &Hdf5Chunk::origin);
   }
 
-  void LookUpEveryPlace(std::uint64_t places) {
+  void MeasureEveryPlace(std::uint64_t places) {
     std::vector<hsize_t> origin(shape_.size(), 0);
     for (; places > 0; --places) {
-      unsigned mask = 0;
-      haddr_t offset = HADDR_UNDEF;
       hsize_t bytes = 0;
-      if (H5Dget_chunk_info_by_coord(dataset_.id.get(), origin.data(), &mask, &offset, &bytes) < 0) ThrowNoTable();
-      if (offset != HADDR_UNDEF) AddChunk(origin, mask, offset, bytes);
+      if (H5Dget_chunk_storage_size(dataset_.id.get(), origin.data(), &bytes) < 0) ThrowNoTable();
+      if (bytes > file_bytes_) ThrowDamaged(dataset_, "has a chunk larger than its file");
+      if (bytes > 0) layout_.chunks.push_back({{origin.begin(), origin.end()}, {}, bytes, 0});
       NextPlace(origin);
     }
   }

@@ -84,6 +84,20 @@ TEST(Hdf5Layout, IsQuickForADatasetThatIsMostlyHoles) {
   EXPECT_THAT(OriginsOf(OpenHdf5(path)->Layout("values")), ElementsAre(ElementsAre(0, 0), ElementsAre(1, 0)));
 }
 
+TEST(Hdf5Layout, IsQuickForADatasetOfManyChunks) {
+  const test::TempDirectory directory;
+  const auto path = directory / "a.h5";
+  MakeChunkedHdf5(path, {.shape = {20'000, 2}, .chunk = {1, 2}, .deflate = true});
+  const auto file = OpenHdf5(path);
+  const auto layout = file->Layout("values");
+  ASSERT_EQ(layout.chunks.size(), 20'000u);
+  EXPECT_THAT(layout.chunks[19'999].origin, ElementsAre(19'999, 0));
+  EXPECT_FALSE(layout.chunks[7].offset);
+  std::vector<std::byte> bytes;
+  file->ReadChunk("values", layout.chunks[7].origin, bytes);
+  EXPECT_EQ(bytes.size(), layout.chunks[7].bytes);
+}
+
 TEST(Hdf5Layout, NamesTheFilters) {
   const test::TempDirectory directory;
   const auto path = directory / "a.h5";
