@@ -113,9 +113,20 @@ class Loader {
     Merge(FieldTree(), tree_, Wrap(std::move(parts), std::move(*value)));
   }
 
+  SiteSpec FinishSite() {
+    Draft draft;
+    ReadSettings(tree_, sources_, settings_, report_, draft);
+    ResolveSite(report_, draft);
+    Stop();
+    auto site = BuildSite(draft.values());
+    for (auto& tier : site.tiers) tier.origin = draft.origins["site.tiers." + tier.name];
+    return site;
+  }
+
   SpecDocument Finish() {
     Draft draft;
     ReadFields(tree_, sources_, settings_, report_, draft);
+    ResolveSite(report_, draft);
     ResolveDatasets(sources_, report_, draft);
     CheckTraining(sources_, report_, draft);
     CheckLaunch(report_, draft);
@@ -127,7 +138,9 @@ class Loader {
  private:
   std::optional<YamlNode> Parse(int source, TextStart start = {}) {
     std::optional<YamlNode> tree = ParseYaml(sources_, source, report_, start);
-    if (tree) ExpandReferences(*tree, sources_, LookUpInEnvironment, report_);
+    // The value of an override stands somewhere below: nothing is known of it before it is laid over the rest.
+    const auto* field = sources_[source].is_override ? nullptr : &FieldTree();
+    if (tree) ExpandReferences(*tree, field, sources_, LookUpInEnvironment, report_);
     return tree;
   }
 
@@ -157,10 +170,17 @@ class Loader {
     document.source = sources_[spec_source_].text;
     document.file = path_;
     document.directory = sources_[spec_source_].directory;
-    const auto text = draft.values().dump(-1, ' ', false, Json::error_handler_t::replace);
-    document.spec_hash = fmt::format("{:016x}", Fnv1a64(text));
+    document.spec_hash = HashOf(draft.values());
     document.resolved = std::make_shared<const Json>(std::move(draft.values()));
     return document;
+  }
+
+  /// Where the data lies on this machine does not make it another experiment.
+  static std::string HashOf(const Json& values) {
+    Json experiment = values;
+    experiment.erase("site");
+    const auto text = experiment.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return fmt::format("{:016x}", Fnv1a64(text));
   }
 
   fs::path path_;
@@ -190,7 +210,11 @@ std::vector<fs::path> SettingsFiles() {
   std::error_code code;
   const auto user = UserSettingsDirectory();
   const auto own = user.empty() ? user : user / "config.yaml";
-  for (const fs::path& file : {fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
+  const char* site = std::getenv("SLIPWAY_SITE");
+  const bool named = site != nullptr && *site != '\0';
+  if (named) result.emplace_back(site);
+  for (const fs::path& file :
+       {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
     if (fs::is_regular_file(file, code)) result.push_back(file);
   }
   return result;
@@ -209,6 +233,21 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
   loader.AddSpec();
   for (const std::string& text : overrides) loader.AddOverride(text);
   return loader.Finish();
+}
+
+SiteSpec LoadSite(const std::vector<fs::path>& settings) {
+  Loader loader({}, {});
+  for (const fs::path& file : settings) loader.AddSettings(file);
+  return loader.FinishSite();
+}
+
+std::vector<staging::TierDefinition> SiteTiersOf(const SpecDocument& document) {
+  auto tiers = document.spec.site.tiers;
+  for (auto& tier : tiers) {
+    const auto origin = document.origins.find("site.tiers." + tier.name);
+    if (origin != document.origins.end()) tier.origin = origin->second;
+  }
+  return tiers;
 }
 
 }  // namespace slipway::launcher
