@@ -23,17 +23,18 @@ namespace fs = std::filesystem;
 constexpr std::ptrdiff_t kMostDots = 16;
 
 /// A name on the command line that is not a spec is a wrong command line.
-std::string ReadSpecFile(const fs::path& path) {
+std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   const std::string name = fmt::format("'{}'", path.string());
-  if (!fs::exists(status)) throw Error(ErrorKind::kUsage, "there is no spec " + name, "give the path of a YAML file");
+  if (!fs::exists(status))
+    throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, "give the path of a YAML file");
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }
   if (fs::file_size(path) > kLargestSpec) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is larger than {} MiB: this is not a spec", name, kLargestSpec >> 20));
+                fmt::format("{} is larger than {} MiB: this is not a {}", name, kLargestSpec >> 20, what));
   }
   return ReadFile(path);
 }
@@ -64,7 +65,8 @@ class Loader {
   }
 
   void AddSettings(const fs::path& file) {
-    const int source = sources_.Add(file.string(), WithoutByteOrderMark(ReadSpecFile(file)), DirectoryOf(file));
+    const int source =
+        sources_.Add(file.string(), WithoutByteOrderMark(ReadYamlFile(file, "settings file")), DirectoryOf(file));
     settings_.insert(source);
     std::optional<YamlNode> tree = Parse(source);
     if (!tree) return;
@@ -226,7 +228,7 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
 
 SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& overrides,
                       const std::vector<fs::path>& settings) {
-  Loader loader(path, ReadSpecFile(path));
+  Loader loader(path, ReadYamlFile(path, "spec"));
   for (const fs::path& file : settings) {
     if (!SameFile(file, path)) loader.AddSettings(file);
   }
@@ -236,7 +238,7 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
 }
 
 SiteSpec LoadSite(const std::vector<fs::path>& settings) {
-  Loader loader({}, {});
+  Loader loader("settings", {});
   for (const fs::path& file : settings) loader.AddSettings(file);
   return loader.FinishSite();
 }
