@@ -53,6 +53,16 @@ void DescribeLs(CLI::App& stage, Arguments& arguments) {
   ls->callback([&] { arguments.command = [&](Session& session) { return StageLs(arguments.stage_ls, session); }; });
 }
 
+void DescribeVerify(CLI::App& stage, Arguments& arguments) {
+  auto* verify = AddCommand(stage, "verify", "Read staged data again and compare it with what was copied",
+                            "  slipway stage verify                             # everything that is staged\n"
+                            "  slipway stage verify train-0123456789abcdef");
+  verify->add_option("generation", arguments.stage_verify.generations, "Names or directories (default: all)");
+  AddTiersOption(verify, arguments.stage_verify.tiers);
+  verify->callback(
+      [&] { arguments.command = [&](Session& session) { return StageVerify(arguments.stage_verify, session); }; });
+}
+
 void DescribeEvict(CLI::App& stage, Arguments& arguments) {
   auto& options = arguments.stage_evict;
   auto* evict = AddCommand(stage, "evict", "Remove staged data; exit status 4 when some of it is in use",
@@ -86,7 +96,7 @@ void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
   stage->require_subcommand(1);
   DescribeIn(*stage, arguments);
   DescribeLs(*stage, arguments);
-  // VERIFY
+  DescribeVerify(*stage, arguments);
   DescribeEvict(*stage, arguments);
   DescribeGc(*stage, arguments);
 }

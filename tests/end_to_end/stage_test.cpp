@@ -181,9 +181,23 @@ TEST_F(StageCommand, EndsAtCtrlCWithoutPublishing) {
   EXPECT_THAT(Tier()["generations"], IsEmpty());
 }
 
+TEST_F(StageCommand, VerifiesWhatIsStaged) {
+  const auto generation = Stage();
+  EXPECT_THAT(Slipway({"stage", "verify", "--tier", "ram"}).output, HasSubstr("good, 3.00 kB in 2 files"));
+  const auto file = place_ / "ram" / generation / "b.bin";
+  WriteFile(file, std::string(1999, 'b') + "c");
+  const auto document = Document({"stage", "verify", generation}, 1);
+  EXPECT_EQ(document["ok"], false);
+  EXPECT_EQ(document["generations"][0]["bad_files"][0]["path"], "b.bin");
+  EXPECT_EQ(document["generations"][0]["bad_files"][0]["offset"], 0);
+  EXPECT_THAT(Slipway({"stage", "verify", "-q"}, 1).output, HasSubstr(generation));
+  fs::remove(place_ / "ram" / generation / "manifest.json");
+  EXPECT_THAT(Slipway({"stage", "verify", generation}, 2).errors, HasSubstr("there is no generation"));
+}
+
 TEST_F(StageCommand, IsCompletedAndHelpsWithExamples) {
   EXPECT_THAT(Slipway({"completion", "bash"}).output, AllOf(HasSubstr("stage in"), HasSubstr("--older-than")));
-  for (const char* command : {"in", "ls", "evict", "gc"}) {
+  for (const char* command : {"in", "ls", "verify", "evict", "gc"}) {
     EXPECT_THAT(Slipway({"stage", command, "--help"}).output, HasSubstr("Examples:"));
   }
   EXPECT_THAT(Slipway({"stage", "in", "data/a"}, 2).errors, HasSubstr("do not tell the format"));
