@@ -3,17 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "launcher/cli/describe.h"
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 namespace {
-
-CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
-  auto* command = parent.add_subcommand(name, what);
-  command->fallthrough();
-  command->footer("Examples:\n" + examples);
-  return command;
-}
 
 void AddRunSelector(CLI::App* command, std::string& run) {
   command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
@@ -294,6 +288,13 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
 
 }  // namespace
 
+CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
+  auto* command = parent.add_subcommand(name, what);
+  command->fallthrough();
+  command->footer("Examples:\n" + examples);
+  return command;
+}
+
 void DescribeCommands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.add_flag_callback(
@@ -305,6 +306,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   DescribeRunCommands(app, arguments);
   DescribeTrialsCommands(app, arguments);
   DescribeDataCommands(app, arguments);
+  DescribeStageCommands(app, arguments);
   DescribeOtherCommands(app, arguments);
 }
 

@@ -14,6 +14,7 @@
 #include "launcher/commands/runs.h"
 #include "launcher/commands/session.h"
 #include "launcher/commands/spec.h"
+#include "launcher/commands/stage.h"
 #include "launcher/commands/trials.h"
 
 namespace CLI {
@@ -51,6 +52,11 @@ struct Arguments {
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
+  StageInOptions stage_in;
+  StageLsOptions stage_ls;
+  StageVerifyOptions stage_verify;
+  StageEvictOptions stage_evict;
+  StageGcOptions stage_gc;
   BenchOptions bench;
 };
 

@@ -9,49 +9,10 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
-#include "staging/plan/tiers.h"
+#include "launcher/plan/data_plan.h"
 
 namespace slipway::launcher {
 namespace {
-
-std::string TierName(const TierSpec& tier) {
-  switch (tier.kind) {
-    case TierKind::kBurst: return "burst";
-    case TierKind::kNode: return "node";
-    case TierKind::kRam: return "ram";
-    case TierKind::kDirectory: return "dir:" + tier.directory.string();
-    case TierKind::kNone: return "none";
-  }
-  return "none";
-}
-
-staging::VerifyMode VerifyModeOf(Verification verification) {
-  switch (verification) {
-    case Verification::kOff: return staging::VerifyMode::kOff;
-    case Verification::kFormat: return staging::VerifyMode::kFormat;
-    case Verification::kFull: return staging::VerifyMode::kFull;
-  }
-  return staging::VerifyMode::kFormat;
-}
-
-staging::DatasetRequest RequestFor(const DatasetSpec& spec) {
-  staging::DatasetRequest request;
-  request.name = spec.name;
-  request.sources = spec.sources;
-  request.format = spec.format == DataFormat::kHdf5 ? staging::DataFormat::kHdf5 : staging::DataFormat::kTfrecord;
-  for (const auto& tier : spec.tiers) request.tiers.push_back(TierName(tier));
-  request.distribution =
-      spec.distribute == Distribution::kReplicate ? staging::Distribution::kReplicate : staging::Distribution::kShard;
-  request.verify = VerifyModeOf(spec.verify);
-  return request;
-}
-
-staging::StagingPlan PlanDataset(const DatasetSpec& spec) {
-  const auto request = RequestFor(spec);
-  return WithContext(fmt::format("while planning dataset '{}'", spec.name), [&] {
-    return staging::PlanStaging(request, staging::ListSources(request), staging::DiscoverTiers(request.tiers));
-  });
-}
 
 /// So that the ranks' programs get the libslipway for the MPI that starts them.
 Variables LibraryVariables(const Plan& plan) {
@@ -70,7 +31,7 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   plan.runs_directory = std::move(runs_directory);
   if (document.spec.launch.ranks() > 1) plan.mpi = FindMpiLauncher(document.spec.launch.mpi);
   plan.working_directory = document.directory;
-  for (const auto& dataset : document.spec.data) plan.data.push_back(PlanDataset(dataset));
+  plan.data = PlanDatasets(document);
   plan.exchange = PlanExchange(document.spec);
   plan.document = std::move(document);
   return plan;

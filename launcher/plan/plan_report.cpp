@@ -6,6 +6,7 @@
 
 #include "core/install.h"
 #include "core/process.h"
+#include "launcher/plan/data_plan.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
@@ -14,12 +15,7 @@ namespace {
 std::string DescribeData(const Plan& plan) {
   if (plan.data.empty()) return "data: none\n";
   std::string text = "data:\n";
-  for (const auto& dataset : plan.data) {
-    text += fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", dataset.request.name, FormatBytes(dataset.total),
-                        dataset.files.size(), dataset.files.size() == 1 ? "" : "s", dataset.tier, dataset.reason);
-    for (const auto& rejected : dataset.rejected) text += fmt::format("  {:<10} not {}\n", "", rejected);
-    text += fmt::format("  {:<10} {}\n", "", dataset.directory.string());
-  }
+  for (std::size_t i = 0; i < plan.data.size(); ++i) text += DescribeDataset(plan.data[i], plan.spec().data[i]);
   return text;
 }
 

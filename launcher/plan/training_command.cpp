@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
+#include "launcher/plan/data_plan.h"
 #include "launcher/spec/command_line.h"
 
 namespace slipway::launcher {
@@ -40,6 +41,18 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
   return config;
 }
 
+/// How the reader of each dataset treats its records.
+Json DataConfiguration(const std::vector<DatasetSpec>& datasets) {
+  Json config = Json::object();
+  for (const auto& dataset : datasets) {
+    config[dataset.name] = {{"remainder", WordFor(dataset.remainder)},
+                            {"on_corrupt", WordFor(dataset.on_corrupt)},
+                            {"overlap", dataset.overlap},
+                            {"distribute", WordFor(dataset.distribute)}};
+  }
+  return config;
+}
+
 /// What `slipway_init(NULL)` and bundled trainers read.
 Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   Json config{{"spec_hash", spec_hash},
@@ -47,6 +60,7 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
               {"resilience", {{"stall_after_s", spec.resilience.stall_after.count()}}},
               {"trace", {{"every", spec.trace.every}, {"chrome", spec.trace.chrome}}},
               {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
+  if (!spec.data.empty()) config["data"] = DataConfiguration(spec.data);
   if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();
   if (const auto& validation = spec.train.validation) {
     config["validation"] = {{"from", validation->from}, {"fraction", validation->fraction}, {"seed", validation->seed}};

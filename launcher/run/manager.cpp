@@ -12,6 +12,7 @@
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/single_run.h"
+#include "staging/generation/inventory.h"
 #include "staging/generation/stage.h"
 
 namespace slipway::launcher {
@@ -126,6 +127,7 @@ class Manager {
     for (std::size_t i = 0; i < staged; ++i) {
       const auto& plan = plan_.data[i];
       if (plan_.spec().data[i].keep != Keep::kJob || plan.root.empty()) continue;
+      if (staging::IsKept(plan.root, plan.generation)) continue;
       try {
         staging::RemoveGeneration(plan.root, plan.generation);
       } catch (const Error& error) {

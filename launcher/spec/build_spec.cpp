@@ -31,8 +31,12 @@ constexpr std::array kDistributions = {Word{"replicate", Distribution::kReplicat
 constexpr std::array kVerifications = {Word{"off", Verification::kOff}, Word{"format", Verification::kFormat},
                                        Word{"full", Verification::kFull}};
 constexpr std::array kKeeps = {Word{"job", Keep::kJob}, Word{"cache", Keep::kCache}};
-constexpr std::array kTiers = {Word{"burst", TierKind::kBurst}, Word{"node", TierKind::kNode},
-                               Word{"ram", TierKind::kRam}, Word{"none", TierKind::kNone}};
+constexpr std::array kRemainders = {Word{"drop", Remainder::kDrop}, Word{"repeat", Remainder::kRepeat},
+                                    Word{"pad", Remainder::kPad}};
+constexpr std::array kOnCorrupts = {Word{"fail", OnCorrupt::kFail}, Word{"skip", OnCorrupt::kSkip}};
+constexpr std::array kTierKinds = {Word{"disk", staging::TierKind::kDisk}, Word{"ram", staging::TierKind::kRam},
+                                   Word{"burst", staging::TierKind::kBurst}};
+constexpr std::array kScopes = {Word{"node", staging::TierScope::kNode}, Word{"job", staging::TierScope::kJob}};
 constexpr std::array kEngines = {Word{"auto", EngineChoice::kAuto}, Word{"local", EngineChoice::kLocal},
                                  Word{"slurm", EngineChoice::kSlurm}};
 constexpr std::array kMpis = {Word<std::optional<Mpi>>{"auto", std::nullopt},
@@ -65,10 +69,19 @@ std::optional<Seconds> MaybeSeconds(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional<Seconds>(json.get<double>());
 }
 
-TierSpec BuildTier(const Json& json) {
-  const auto text = json.get<std::string>();
-  if (text.starts_with("dir:")) return {TierKind::kDirectory, text.substr(4)};
-  return {FromWord(kTiers, json), {}};
+/// 0 where there is no limit.
+Bytes BytesOrNone(const Json& json) { return Bytes{json.is_null() ? 0 : json.get<std::uint64_t>()}; }
+
+staging::TierDefinition BuildTier(const std::string& name, const Json& json) {
+  staging::TierDefinition result;
+  result.name = name;
+  result.path = TextOrEmpty(json.at("path"));
+  result.kind = FromWord(kTierKinds, json.at("kind"));
+  if (!json.at("scope").is_null()) result.scope = FromWord(kScopes, json["scope"]);
+  if (!json.at("capacity").is_null()) result.capacity = Bytes{json["capacity"].get<std::uint64_t>()};
+  result.bandwidth = BytesOrNone(json.at("bandwidth"));
+  result.origin = "site.tiers." + name;
+  return result;
 }
 
 DatasetSpec BuildDataset(const std::string& name, const Json& json) {
@@ -76,10 +89,14 @@ DatasetSpec BuildDataset(const std::string& name, const Json& json) {
   result.name = name;
   result.sources = Texts(json.at("source"));
   result.format = FromWord(kFormats, json.at("format"));
-  for (const Json& tier : json.at("tier")) result.tiers.push_back(BuildTier(tier));
+  result.tiers = Texts(json.at("tier"));
   result.distribute = FromWord(kDistributions, json.at("distribute"));
   result.verify = FromWord(kVerifications, json.at("verify"));
   result.keep = FromWord(kKeeps, json.at("keep"));
+  result.bandwidth = BytesOrNone(json.at("bandwidth"));
+  result.overlap = json.at("overlap").get<bool>();
+  result.remainder = FromWord(kRemainders, json.at("remainder"));
+  result.on_corrupt = FromWord(kOnCorrupts, json.at("on_corrupt"));
   return result;
 }
 
@@ -195,10 +212,23 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   return result;
 }
 
+SiteSpec Site(const Json& json) {
+  SiteSpec result;
+  const Json& site = json.at("site");
+  for (const auto& [name, tier] : site.at("tiers").items()) result.tiers.push_back(BuildTier(name, tier));
+  result.tier_order = Texts(site.at("tier_order"));
+  result.bandwidth = BytesOrNone(site.at("bandwidth"));
+  for (const auto& [alias, tier] : json.at("tiers").items()) {
+    result.aliases.emplace_back(alias, tier.get<std::string>());
+  }
+  return result;
+}
+
 Spec Build(const Json& json) {
   Spec spec;
   spec.name = json.at("name").get<std::string>();
   spec.description = TextOrEmpty(json.at("description"));
+  spec.site = Site(json);
   for (const auto& [name, dataset] : json.at("data").items()) spec.data.push_back(BuildDataset(name, dataset));
   spec.launch = BuildLaunch(json.at("launch"));
   spec.train = BuildTrain(json.at("train"));
@@ -211,6 +241,14 @@ Spec Build(const Json& json) {
 }
 
 }  // namespace
+
+SiteSpec BuildSite(const Json& resolved) {
+  try {
+    return Site(resolved);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInternal, fmt::format("the resolved settings cannot be read: {}", error.what()));
+  }
+}
 
 Spec BuildSpec(const Json& resolved) {
   try {

@@ -5,8 +5,11 @@
 
 namespace slipway::launcher {
 
-/// Brings the datasets into one form: `source` and `tier` become lists, aliases of tiers are replaced, `format: auto`
-/// becomes the format that the names of the files say.
+/// Makes `site.tier_order` a list, replaces aliases in it, and checks aliases and the site's tiers.
+void ResolveSite(Report& report, Draft& draft);
+
+/// After ResolveSite. Brings the datasets into one form: `source` and `tier` become lists, aliases of tiers are
+/// replaced, `format: auto` becomes the format that the names of the files say.
 void ResolveDatasets(const Sources& sources, Report& report, Draft& draft);
 
 /// Fields that were already reported as wrong take no part.

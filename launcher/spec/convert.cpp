@@ -122,8 +122,13 @@ Json TierOrNull(const YamlNode& node, const std::filesystem::path& directory) {
   static constexpr std::string_view kDirectory = "dir:";
   const std::string_view text = node.text;
   if (text.empty() || text == kDirectory) return {};
+  if (text.starts_with("burst:")) return text.find_first_of("/ ", 6) == std::string_view::npos ? Json(text) : Json();
   if (!text.starts_with(kDirectory)) return text.find_first_of(":/ ") == std::string_view::npos ? Json(text) : Json();
   return std::string(kDirectory) + AbsolutePath(text.substr(kDirectory.size()), directory);
+}
+
+Json TierPathOrNull(const YamlNode& node) {
+  return node.text.starts_with('/') || node.text.starts_with('$') ? Json(node.text) : Json();
 }
 
 /// Null when the scalar is not of this type.
@@ -138,6 +143,7 @@ Json ScalarOrNull(const Type& type, const YamlNode& node, const std::filesystem:
     case TypeKind::kBytes: return BytesOrNull(node);
     case TypeKind::kPath: return node.text.empty() ? Json() : Json(AbsolutePath(node.text, directory));
     case TypeKind::kTier: return TierOrNull(node, directory);
+    case TypeKind::kTierPath: return TierPathOrNull(node);
     case TypeKind::kShare: return ShareOrNull(node);
     case TypeKind::kScalar: return PlainScalar(node);
     default: return {};

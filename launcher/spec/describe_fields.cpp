@@ -56,6 +56,7 @@ Json TypeSchema(const Type& type) {
     case TypeKind::kName:
     case TypeKind::kPath:
     case TypeKind::kTier:
+    case TypeKind::kTierPath:
     case TypeKind::kShare: return Json{{"type", "string"}};
     case TypeKind::kScalar: return Json{{"type", {"string", "number", "boolean"}}};
     case TypeKind::kList: return Json{{"type", "array"}, {"items", TypeSchema(type.of[0])}};

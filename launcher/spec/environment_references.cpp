@@ -99,14 +99,19 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void ExpandReferences(YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report) {
+void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
+                      Report& report) {
+  if (field != nullptr && field->field != nullptr && field->field->type.kind == TypeKind::kTierPath) return;
   if (node.text.find("${") != std::string::npos) {
     Expander expander(node, sources, look_up, report);
     node.text = expander.Expand();
     node.broken = expander.failed();
   }
-  for (YamlNode& item : node.items) ExpandReferences(item, sources, look_up, report);
-  for (YamlEntry& entry : node.entries) ExpandReferences(entry.value, sources, look_up, report);
+  for (YamlNode& item : node.items) ExpandReferences(item, nullptr, sources, look_up, report);
+  for (YamlEntry& entry : node.entries) {
+    const auto* child = field == nullptr ? nullptr : field->Child(entry.key);
+    ExpandReferences(entry.value, child, sources, look_up, report);
+  }
 }
 
 }  // namespace slipway::launcher

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "launcher/spec/fields.h"
 #include "launcher/spec/yaml_tree.h"
 
 namespace slipway::launcher {
@@ -20,6 +21,8 @@ bool IsVariableName(std::string_view name);
 /// Replaces the references in all values (not in keys); `$${` becomes `${`. The default of `:-` also stands for an
 /// empty variable, as in a shell, and cannot hold references itself. A value is typed after the replacement, so that
 /// `epochs: ${EPOCHS:-3}` is a number.
-void ExpandReferences(YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report);
+/// `field` is what the table says of `node`: paths of tiers stay as they are. Null: nothing is known of it.
+void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
+                      Report& report);
 
 }  // namespace slipway::launcher

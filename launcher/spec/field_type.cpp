@@ -112,6 +112,7 @@ std::string Describe(const Type& type) {
     case TypeKind::kPath: return "a path";
     case TypeKind::kWord: return DescribeWords(type);
     case TypeKind::kTier: return "a tier (burst, node, ram, none, dir:PATH or an alias)";
+    case TypeKind::kTierPath: return "an absolute path, which may begin with ${NAME}";
     case TypeKind::kShare: return "a percentage such as 10%";
     case TypeKind::kScalar: return "a number, a truth value or text";
     case TypeKind::kFree: return "a value";

@@ -17,7 +17,8 @@ enum class TypeKind {
   kBytes,     ///< a number of bytes in JSON
   kPath,      ///< absolute in JSON; may be a pattern where the field says so
   kWord,      ///< one of `words` or `planned_words`
-  kTier,      ///< burst, node, ram, none, dir:PATH or an alias
+  kTier,      ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
+  kTierPath,  ///< absolute; its ${NAME} stay as they are until the tier is looked at
   kShare,     ///< a percentage: {"fraction": 0.1} in JSON
   kScalar,    ///< anything that is neither a list nor a map
   kFree,      ///< checked elsewhere

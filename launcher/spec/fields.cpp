@@ -36,6 +36,27 @@ std::vector<Field> HeadFields() {
   };
 }
 
+std::vector<Field> SiteFields() {
+  const Type tiers = OneOf({Of(kTier), ListOf(Of(kTier))});
+  return {
+      {"site", Section(), "", "The storage tiers of a machine; mostly set once, in its settings file.", ""},
+      {"site.tier_order", tiers, "", "Where datasets are staged that name no tier, in order of preference.",
+       "[burst, node, ram, none]"},
+      {"site.bandwidth", Of(kBytes), "", "Most bytes a second that a node reads from the sources.", "2GB"},
+      {"site.tiers", Section(), "", "The tiers by name: new ones, or burst, node and ram as they are here.", ""},
+      {"site.tiers.*", Section(), "", "One tier; its name is made of small letters, digits and '_'.", ""},
+      {"site.tiers.*.path", Of(kTierPath), "",
+       "Its directory; a ${NAME} in it is a variable of the job, looked up when data is staged.",
+       "${LOCAL_SCRATCH}/slipway"},
+      {"site.tiers.*.kind", Words({"disk", "ram", "burst"}), "disk", "What it is; ram counts against memory.", "disk"},
+      {"site.tiers.*.scope", Words({"node", "job"}), "",
+       "Whether each node has its own or all nodes of a job see the same; left out: what the file system says.",
+       "node"},
+      {"site.tiers.*.capacity", Of(kBytes), "", "The most that a user's staged data may take there.", "800GB"},
+      {"site.tiers.*.bandwidth", Of(kBytes), "", "Most bytes a second that a node writes to it.", "1GB"},
+  };
+}
+
 std::vector<Field> DataFields() {
   const Type tiers = OneOf({Of(kTier), ListOf(Of(kTier))});
   const Type paths = OneOf({Of(kPath), ListOf(Of(kPath))});
@@ -48,12 +69,20 @@ std::vector<Field> DataFields() {
        "Format of the files; auto looks at the ending of the name.", "tfrecord"},
       {"data.*.tier", tiers, "[\"ram\", \"node\", \"none\"]",
        "Where to stage it, in order of preference; none reads it where it lies.", "[burst, node, ram, none]"},
-      {"data.*.distribute", Words({"replicate", "shard", "node-shard"}, {"node-shard"}), "replicate",
-       "Whether every rank reads all records or its own share.", "shard"},
+      {"data.*.distribute", Words({"replicate", "shard", "node-shard"}), "replicate",
+       "Whether every rank reads all records or its own share; node-shard: and each node holds only its share.",
+       "shard"},
       {"data.*.verify", Words({"off", "format", "full"}), "format",
        "How staged files are checked: not, while they are copied, or by reading the copy again.", "format"},
       {"data.*.keep", Words({"job", "cache"}), "job",
        "Whether the staged copy ends with the job or stays for the next one.", "job"},
+      {"data.*.bandwidth", Of(kBytes), "", "Most bytes a second that a node reads from the sources.", "500MB"},
+      {"data.*.overlap", Of(kBool), "false", "Start the ranks while the data is still arriving.", "true",
+       Since::kPlanned},
+      {"data.*.remainder", Words({"drop", "repeat", "pad"}), "drop",
+       "What becomes of records that cannot be shared out evenly to the ranks.", "repeat"},
+      {"data.*.on_corrupt", Words({"fail", "skip"}), "fail",
+       "What the reader does with a damaged record: end the run, or leave it out and count it.", "skip"},
   };
 }
 
@@ -220,8 +249,8 @@ std::vector<Field> EnsembleControlFields() {
 
 std::vector<Field> AllFields() {
   std::vector<Field> all = HeadFields();
-  for (auto* part : {&DataFields, &LaunchFields, &TrainFields, &GradientFields, &SafetyFields, &EnsembleFields,
-                     &EnsembleControlFields}) {
+  for (auto* part : {&SiteFields, &DataFields, &LaunchFields, &TrainFields, &GradientFields, &SafetyFields,
+                     &EnsembleFields, &EnsembleControlFields}) {
     Append(all, part());
   }
   return all;

@@ -23,17 +23,18 @@ namespace fs = std::filesystem;
 constexpr std::ptrdiff_t kMostDots = 16;
 
 /// A name on the command line that is not a spec is a wrong command line.
-std::string ReadSpecFile(const fs::path& path) {
+std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   const std::string name = fmt::format("'{}'", path.string());
-  if (!fs::exists(status)) throw Error(ErrorKind::kUsage, "there is no spec " + name, "give the path of a YAML file");
+  if (!fs::exists(status))
+    throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, "give the path of a YAML file");
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }
   if (fs::file_size(path) > kLargestSpec) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is larger than {} MiB: this is not a spec", name, kLargestSpec >> 20));
+                fmt::format("{} is larger than {} MiB: this is not a {}", name, kLargestSpec >> 20, what));
   }
   return ReadFile(path);
 }
@@ -64,7 +65,8 @@ class Loader {
   }
 
   void AddSettings(const fs::path& file) {
-    const int source = sources_.Add(file.string(), WithoutByteOrderMark(ReadSpecFile(file)), DirectoryOf(file));
+    const int source =
+        sources_.Add(file.string(), WithoutByteOrderMark(ReadYamlFile(file, "settings file")), DirectoryOf(file));
     settings_.insert(source);
     std::optional<YamlNode> tree = Parse(source);
     if (!tree) return;
@@ -113,9 +115,20 @@ class Loader {
     Merge(FieldTree(), tree_, Wrap(std::move(parts), std::move(*value)));
   }
 
+  SiteSpec FinishSite() {
+    Draft draft;
+    ReadSettings(tree_, sources_, settings_, report_, draft);
+    ResolveSite(report_, draft);
+    Stop();
+    auto site = BuildSite(draft.values());
+    for (auto& tier : site.tiers) tier.origin = draft.origins["site.tiers." + tier.name];
+    return site;
+  }
+
   SpecDocument Finish() {
     Draft draft;
     ReadFields(tree_, sources_, settings_, report_, draft);
+    ResolveSite(report_, draft);
     ResolveDatasets(sources_, report_, draft);
     CheckTraining(sources_, report_, draft);
     CheckLaunch(report_, draft);
@@ -127,7 +140,9 @@ class Loader {
  private:
   std::optional<YamlNode> Parse(int source, TextStart start = {}) {
     std::optional<YamlNode> tree = ParseYaml(sources_, source, report_, start);
-    if (tree) ExpandReferences(*tree, sources_, LookUpInEnvironment, report_);
+    // The value of an override stands somewhere below: nothing is known of it before it is laid over the rest.
+    const auto* field = sources_[source].is_override ? nullptr : &FieldTree();
+    if (tree) ExpandReferences(*tree, field, sources_, LookUpInEnvironment, report_);
     return tree;
   }
 
@@ -157,10 +172,17 @@ class Loader {
     document.source = sources_[spec_source_].text;
     document.file = path_;
     document.directory = sources_[spec_source_].directory;
-    const auto text = draft.values().dump(-1, ' ', false, Json::error_handler_t::replace);
-    document.spec_hash = fmt::format("{:016x}", Fnv1a64(text));
+    document.spec_hash = HashOf(draft.values());
     document.resolved = std::make_shared<const Json>(std::move(draft.values()));
     return document;
+  }
+
+  /// Where the data lies on this machine does not make it another experiment.
+  static std::string HashOf(const Json& values) {
+    Json experiment = values;
+    experiment.erase("site");
+    const auto text = experiment.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return fmt::format("{:016x}", Fnv1a64(text));
   }
 
   fs::path path_;
@@ -190,7 +212,11 @@ std::vector<fs::path> SettingsFiles() {
   std::error_code code;
   const auto user = UserSettingsDirectory();
   const auto own = user.empty() ? user : user / "config.yaml";
-  for (const fs::path& file : {fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
+  const char* site = std::getenv("SLIPWAY_SITE");
+  const bool named = site != nullptr && *site != '\0';
+  if (named) result.emplace_back(site);
+  for (const fs::path& file :
+       {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
     if (fs::is_regular_file(file, code)) result.push_back(file);
   }
   return result;
@@ -202,13 +228,28 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
 
 SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& overrides,
                       const std::vector<fs::path>& settings) {
-  Loader loader(path, ReadSpecFile(path));
+  Loader loader(path, ReadYamlFile(path, "spec"));
   for (const fs::path& file : settings) {
     if (!SameFile(file, path)) loader.AddSettings(file);
   }
   loader.AddSpec();
   for (const std::string& text : overrides) loader.AddOverride(text);
   return loader.Finish();
+}
+
+SiteSpec LoadSite(const std::vector<fs::path>& settings) {
+  Loader loader("settings", {});
+  for (const fs::path& file : settings) loader.AddSettings(file);
+  return loader.FinishSite();
+}
+
+std::vector<staging::TierDefinition> SiteTiersOf(const SpecDocument& document) {
+  auto tiers = document.spec.site.tiers;
+  for (auto& tier : tiers) {
+    const auto origin = document.origins.find("site.tiers." + tier.name);
+    if (origin != document.origins.end()) tier.origin = origin->second;
+  }
+  return tiers;
 }
 
 }  // namespace slipway::launcher

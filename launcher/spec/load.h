@@ -58,8 +58,9 @@ struct SpecDocument {
 /// $XDG_CONFIG_HOME/slipway, else ~/.config/slipway; empty without a home.
 std::filesystem::path UserSettingsDirectory();
 
-/// The settings files that exist, weakest first: /etc/slipway/site.yaml, $XDG_CONFIG_HOME/slipway/config.yaml,
-/// ./slipway.yaml. They hold the same fields except `name`, `data`, `train` and `ensemble`.
+/// The settings files that exist, weakest first: /etc/slipway/site.yaml (or the one that $SLIPWAY_SITE names, which
+/// must exist), $XDG_CONFIG_HOME/slipway/config.yaml, ./slipway.yaml. They hold the same fields except `name`, `data`,
+/// `train` and `ensemble`.
 std::vector<std::filesystem::path> SettingsFiles();
 
 /// `overrides` are `KEY=VALUE`: a dotted path and a YAML value; relative paths in them start at the working directory.
@@ -67,6 +68,16 @@ std::vector<std::filesystem::path> SettingsFiles();
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
+
+/// What the settings files say about storage, for commands without a spec. Each tier's origin is its place in a file.
+/// Errors: as LoadSpec.
+SiteSpec LoadSite(const std::vector<std::filesystem::path>& settings);
+
+/// The tiers of a spec's site with their origins.
+std::vector<staging::TierDefinition> SiteTiersOf(const SpecDocument& document);
+
+/// The same part of `resolved` as a typed value. Errors: kInternal.
+SiteSpec BuildSite(const Json& resolved);
 
 /// The typed form of `resolved`, as it is stored in plan.json. Errors: kInternal when it is not one.
 Spec BuildSpec(const Json& resolved);

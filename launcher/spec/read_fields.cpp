@@ -37,8 +37,8 @@ bool HasBrokenReference(const YamlNode& node) {
                      [](const YamlEntry& entry) { return HasBrokenReference(entry.value); });
 }
 
-/// Names of datasets become parts of environment variables.
-bool IsDatasetName(std::string_view name) {
+/// Names of datasets become parts of environment variables; names of tiers follow the same rule.
+bool IsNameOfSection(std::string_view name) {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
   return !name.empty() && name.size() <= 64 && kLetters.find(name[0]) != std::string_view::npos &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
@@ -50,6 +50,13 @@ class FieldReader {
       : sources_(sources), settings_(settings), report_(report), draft_(draft) {}
 
   void ReadRoot(const YamlNode& root) { draft_.values() = ReadSection(FieldTree(), &root, "", root.place); }
+
+  void ReadSettings(const YamlNode& root) {
+    ReportUnknown(FieldTree(), root, "");
+    for (const auto& [key, child] : FieldTree().children) {
+      if (MayStandInSettings(key)) draft_.values()[key] = ReadField(child, root.Find(key), key, root.place);
+    }
+  }
 
  private:
   Json ReadSection(const FieldNode& section, const YamlNode* given, const std::string& path, const Place& place) {
@@ -72,11 +79,11 @@ class FieldReader {
     Json result = Json::object();
     if (given == nullptr) return result;
     for (const YamlEntry& entry : given->entries) {
-      if (IsDatasetName(entry.key)) {
+      if (IsNameOfSection(entry.key)) {
         result[entry.key] = ReadField(child, &entry, Join(path, entry.key), entry.key_place);
       } else {
-        report_.Error(entry.key_place,
-                      "the name of a dataset is made of small letters, digits and '_', not " + Quoted(entry.key));
+        report_.Error(entry.key_place, fmt::format("the name of a {} is made of small letters, digits and '_', not {}",
+                                                   path == "data" ? "dataset" : "tier", Quoted(entry.key)));
       }
     }
     return result;
@@ -251,6 +258,11 @@ Place Draft::PlaceOf(std::string path) const {
   }
   const auto root = places.find("");
   return root == places.end() ? Place{} : root->second;
+}
+
+void ReadSettings(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {
+  draft.places[""] = root.place;
+  FieldReader(sources, settings, report, draft).ReadSettings(root);
 }
 
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {

@@ -1,50 +1,19 @@
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/nearest_word.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/tier_words.h"
 
 namespace slipway::launcher {
 namespace {
 
-void MakeList(Json& value) {
-  if (!value.is_null() && !value.is_array()) value = Json::array({value});
-}
-
-bool IsTier(const std::string& text) {
-  static constexpr std::array<std::string_view, 4> kWords = {"burst", "node", "ram", "none"};
-  return text.starts_with("dir:") || std::find(kWords.begin(), kWords.end(), text) != kWords.end();
-}
-
-/// Where element `index` of a field stands that may also have been given as a single value.
-Place ElementPlace(const Draft& draft, const std::string& path, std::size_t index) {
-  return draft.PlaceOf(path + "[" + std::to_string(index) + "]");
-}
-
-/// An alias stands for a tier, not for a further alias.
-void ResolveTiers(const std::string& path, Json& tiers, const Json& aliases, Report& report, Draft& draft) {
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const auto text = tiers[i].get<std::string>();
-    if (IsTier(text)) continue;
-    if (aliases.contains(text)) {
-      tiers[i] = aliases[text];
-      continue;
-    }
-    std::vector<std::string> known = {"burst", "node", "ram", "none"};
-    for (const auto& [alias, tier] : aliases.items()) known.push_back(alias);
-    draft.failed.insert(path);
-    report.Error(ElementPlace(draft, path, i), "unknown tier " + Quoted(text), NearestWord(text, known));
-  }
-  if (tiers.empty()) report.Error(draft.PlaceOf(path), "an empty list of tiers; write none to read the data in place");
-}
-
-void CheckAliases(const Json& aliases, Report& report, const Draft& draft) {
-  for (const auto& [alias, tier] : aliases.items()) {
-    if (tier.is_string() && IsTier(tier.get<std::string>()) && !IsTier(alias)) continue;
-    report.Error(draft.PlaceOf("tiers." + alias), "an alias is a new word for burst, node, ram, none or dir:PATH");
-  }
+/// A dataset that names no tier takes the site's order.
+void TakeSiteOrder(const std::string& path, Json& dataset, Draft& draft) {
+  const Json& order = draft.At("site.tier_order");
+  if (order.is_null() || draft.origins[path + ".tier"] != "default") return;
+  dataset["tier"] = order;
+  draft.origins[path + ".tier"] = draft.origins["site.tier_order"];
 }
 
 /// "tfrecord", "hdf5", or empty.
@@ -72,13 +41,12 @@ void ResolveFormat(const std::string& path, Json& dataset, Report& report, const
 
 void ResolveDatasets(const Sources&, Report& report, Draft& draft) {
   Json& values = draft.values();
-  const Json aliases = values["tiers"].is_object() ? values["tiers"] : Json::object();
-  CheckAliases(aliases, report, draft);
   for (auto& [name, dataset] : values["data"].items()) {
     const std::string path = "data." + name;
     MakeList(dataset["source"]);
     MakeList(dataset["tier"]);
-    if (!dataset["tier"].is_null()) ResolveTiers(path + ".tier", dataset["tier"], aliases, report, draft);
+    TakeSiteOrder(path, dataset, draft);
+    if (!dataset["tier"].is_null()) ResolveTiers(path + ".tier", dataset["tier"], report, draft);
     if (dataset["source"].is_array() && dataset["source"].empty()) {
       report.Error(draft.PlaceOf(path + ".source"), "an empty list of files");
     }

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "ensemble/space.h"
 #include "launcher/engines/local/mpi_launcher.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
 
@@ -23,21 +24,29 @@ enum class DataFormat { kTfRecord, kHdf5 };
 enum class Distribution { kReplicate, kShard, kNodeShard };
 enum class Verification { kOff, kFormat, kFull };
 enum class Keep { kJob, kCache };
-
-enum class TierKind { kBurst, kNode, kRam, kDirectory, kNone };
-struct TierSpec {
-  TierKind kind = TierKind::kNone;
-  std::filesystem::path directory;  ///< absolute; only for kDirectory
-};
+enum class Remainder { kDrop, kRepeat, kPad };
+enum class OnCorrupt { kFail, kSkip };
 
 struct DatasetSpec {
   std::string name;                  ///< key under `data`: "train", "test"
   std::vector<std::string> sources;  ///< absolute; may be patterns with * ? [ ]
   DataFormat format = DataFormat::kTfRecord;
-  std::vector<TierSpec> tiers;  ///< in order of preference, never empty
+  std::vector<std::string> tiers;  ///< in order of preference, never empty; aliases are resolved, "dir:" is absolute
   Distribution distribute = Distribution::kReplicate;
   Verification verify = Verification::kFormat;
   Keep keep = Keep::kJob;
+  Bytes bandwidth = {};  ///< bytes a second; 0: no limit
+  bool overlap = false;
+  Remainder remainder = Remainder::kDrop;
+  OnCorrupt on_corrupt = OnCorrupt::kFail;
+};
+
+/// What a machine has for data.
+struct SiteSpec {
+  std::vector<staging::TierDefinition> tiers;
+  std::vector<std::string> tier_order;  ///< empty: not given
+  Bytes bandwidth = {};                 ///< bytes a second for each dataset that has no limit of its own; 0: none
+  NamedStrings aliases;                 ///< short names -> tiers
 };
 
 enum class EngineChoice { kAuto, kLocal, kSlurm };
@@ -185,6 +194,7 @@ struct EnsembleSpec {
 struct Spec {
   std::string name;
   std::string description;
+  SiteSpec site;
   std::vector<DatasetSpec> data;
   LaunchSpec launch;
   TrainSpec train;

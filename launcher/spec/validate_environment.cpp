@@ -67,8 +67,8 @@ class EnvironmentCheck {
       CheckSource(fmt::format("{}.source[{}]", path, i), dataset.sources[i]);
     }
     for (std::size_t i = 0; i < dataset.tiers.size(); ++i) {
-      if (dataset.tiers[i].kind == TierKind::kDirectory) {
-        CheckWritable(fmt::format("{}.tier[{}]", path, i), dataset.tiers[i].directory);
+      if (dataset.tiers[i].starts_with("dir:")) {
+        CheckWritable(fmt::format("{}.tier[{}]", path, i), dataset.tiers[i].substr(4));
       }
     }
   }

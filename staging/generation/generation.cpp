@@ -1,6 +1,7 @@
 #include "staging/generation/generation.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +48,7 @@ void Generation::Prepare() const {
 }
 
 std::optional<FileLock> Generation::TryLockForStaging() const {
-  return FileLock::TryAcquire(LockPath(".stage"), LockMode::kExclusive);
+  return FileLock::TryAcquire(StageLock(), LockMode::kExclusive);
 }
 
 FileLock Generation::LockForStaging(const std::function<void()>& on_wait) const {
@@ -58,10 +59,14 @@ FileLock Generation::LockForStaging(const std::function<void()>& on_wait) const 
   }
 }
 
-FileLock Generation::Lease() const { return FileLock::Acquire(LockPath(".lease"), LockMode::kShared); }
+FileLock Generation::Lease() const {
+  auto lock = FileLock::Acquire(LeaseLock(), LockMode::kShared);
+  ::futimens(lock.fd(), nullptr);  // "last used" for people; a file system that refuses it costs nothing else
+  return lock;
+}
 
 bool Generation::Evict() const {
-  const auto unused = FileLock::TryAcquire(LockPath(".lease"), LockMode::kExclusive);
+  const auto unused = FileLock::TryAcquire(LeaseLock(), LockMode::kExclusive);
   if (!unused) return false;
   auto condemned = Private();
   condemned += kEvicted;

@@ -28,6 +28,11 @@ class Generation {
 
   std::filesystem::path Published() const { return root_ / name_; }
   std::filesystem::path Private() const { return root_ / ".staging" / name_; }
+  std::filesystem::path StageLock() const { return LockPath(".stage"); }
+  /// Its modification time is when the generation was last taken into use.
+  std::filesystem::path LeaseLock() const { return LockPath(".lease"); }
+  /// There while somebody wants the generation to outlive the runs that use it.
+  std::filesystem::path KeepMark() const { return LockPath(".keep"); }
 
   /// Creates .staging and .locks.
   void Prepare() const;

@@ -52,7 +52,7 @@ std::string Shortage(const SpaceNeed& need, const Room& room) {
 Error NoRoom(const StagingPlan& plan) {
   return Error(ErrorKind::kEnvironment,
                fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
-                           plan.request.name, Shortage(NeedOf(plan.files), RoomIn(plan.root))),
+                           plan.request.name, Shortage(NeedOf(plan.files), RoomIn(plan))),
                fmt::format("free space there (datasets no longer used are directories in it), or name another tier in "
                            "data.{}.tier",
                            plan.request.name));
@@ -63,7 +63,7 @@ bool MeansFull(const SystemError& error) { return error.code() == ENOSPC || erro
 void CheckRoom(const StagingPlan& plan) {
   if (ReadsInPlace(plan)) return;
   const auto need = NeedOf(plan.files);
-  const auto room = RoomIn(plan.root);
+  const auto room = RoomIn(plan);
   if (need.bytes > room.bytes || need.inodes > room.inodes) throw NoRoom(plan);
 }
 
@@ -216,6 +216,11 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
 }  // namespace
 
 StagedDataset Stage(const StagingPlan& plan, const StageOptions& options) {
+  if (plan.layout == Layout::kStream) {
+    throw Error(ErrorKind::kUsage, fmt::format("dataset '{}' is planned as a window of its files, which cannot be "
+                                               "staged as a whole",
+                                               plan.request.name));
+  }
   const auto started = SystemClock().Steady();
   auto placed = plan;
   if (ReadsInPlace(plan)) placed.root = options.link_root;

@@ -4,25 +4,44 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
 #include "core/error.h"
+#include "staging/plan/shares.h"
 #include "staging/plan/utf8_name.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 
 std::string_view DistributionName(Distribution distribution) {
-  return distribution == Distribution::kShard ? "shard" : "replicate";
+  switch (distribution) {
+    case Distribution::kShard: return "shard";
+    case Distribution::kReplicate: return "replicate";
+    case Distribution::kNodeShard: return "node-shard";
+  }
+  return "shard";
 }
 
 std::optional<Distribution> ParseDistribution(std::string_view name) {
   if (name == "shard") return Distribution::kShard;
   if (name == "replicate") return Distribution::kReplicate;
+  if (name == "node-shard") return Distribution::kNodeShard;
   return {};
 }
+
+std::string_view LayoutName(Layout layout) {
+  switch (layout) {
+    case Layout::kReplica: return "replica";
+    case Layout::kShard: return "shard";
+    case Layout::kStream: return "stream";
+  }
+  return "replica";
+}
+
+std::string_view TierScopeName(TierScope scope) { return scope == TierScope::kJob ? "job" : "node"; }
 
 namespace {
 
@@ -62,8 +81,10 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-std::string GenerationName(const DatasetRequest& request, const std::vector<SourceFile>& files) {
+/// Two nodes' shares differ in their files and so in their names; a share of all files is not a replica either.
+std::string GenerationName(const DatasetRequest& request, const std::vector<SourceFile>& files, Layout layout) {
   Hash hash;
+  if (layout != Layout::kReplica) hash.Add(LayoutName(layout));
   hash.Add(DataFormatName(request.format));
   hash.Add(VerifyModeName(request.verify));
   for (const auto& file : files) {
@@ -89,28 +110,27 @@ void CheckDatasetName(const std::string& name) {
               "use letters, digits, '_', '-' and '.'");
 }
 
-/// Why `tier` cannot take the files, or nothing.
-std::optional<std::string> Rejection(const TierState& tier, const SpaceNeed& need) {
-  if (!tier.usable) return tier.reason;
-  if (tier.name == "none") return {};
-  if (need.bytes > tier.available) {
-    return fmt::format("needs {}, {} is free", FormatBytes(need.bytes), FormatBytes(tier.available));
-  }
-  if (need.inodes > tier.free_inodes) {
-    return fmt::format("needs {} inodes, {} are free", need.inodes, tier.free_inodes);
-  }
-  return {};
+std::uint64_t SaturatingSum(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+/// With 5 % more.
+std::uint64_t WithMargin(std::uint64_t bytes) { return SaturatingSum(bytes, bytes / 20 + (bytes % 20 != 0)); }
+
+Bytes TotalOf(const std::vector<SourceFile>& files) {
+  return std::accumulate(files.begin(), files.end(), Bytes{0},
+                         [](Bytes sum, const SourceFile& file) { return Bytes{sum.count + file.size.count}; });
 }
+
+Bytes LargestOf(const std::vector<SourceFile>& files) {
+  Bytes largest;
+  for (const auto& file : files) largest = std::max(largest, file.size);
+  return largest;
+}
+
+bool IsPlace(const TierState& tier) { return tier.name != "none"; }
 
 bool Holds(const TierState& tier, const std::string& generation) {
   const auto& names = tier.generations;
   return tier.usable && std::find(names.begin(), names.end(), generation) != names.end();
-}
-
-std::string ReasonFor(const TierState& tier, const std::string& generation) {
-  if (tier.name == "none") return "read in place, nothing is copied";
-  if (Holds(tier, generation)) return "already staged there";
-  return fmt::format("fits: {} is free", FormatBytes(tier.available));
 }
 
 const TierState* FindTier(const std::vector<TierState>& tiers, const std::string& name) {
@@ -118,27 +138,196 @@ const TierState* FindTier(const std::vector<TierState>& tiers, const std::string
   return found == tiers.end() ? nullptr : &*found;
 }
 
-void Choose(StagingPlan& plan, const TierState& tier) {
-  plan.tier = tier.name;
-  plan.root = tier.root;
-  plan.reason = ReasonFor(tier, plan.generation);
-  plan.directory =
-      tier.root.empty() && !plan.files.empty() ? plan.files.front().path.parent_path() : tier.root / plan.generation;
+/// The tighter of two limits, where 0 is none.
+Bytes Tighter(Bytes a, Bytes b) {
+  if (a.count == 0 || b.count == 0) return std::max(a, b);
+  return std::min(a, b);
 }
 
-Error NoTierFits(const StagingPlan& plan, Bytes need) {
-  return Error(
-      ErrorKind::kEnvironment,
-      fmt::format("no tier can hold dataset '{}' ({} {}, {}): {}", plan.request.name, plan.files.size(),
-                  plan.files.size() == 1 ? "file" : "files", FormatBytes(need), fmt::join(plan.rejected, "; ")),
-      fmt::format("free space, name another tier in data.{}.tier (dir:PATH), or add 'none' there to read the "
-                  "files where they are",
-                  plan.request.name));
+/// Tries one layout after another, each in one tier after another.
+class Planner {
+ public:
+  Planner(const DatasetRequest& request, std::vector<SourceFile> files, const std::vector<TierState>& tiers,
+          const PlanRequest& for_whom)
+      : all_(std::move(files)), tiers_(tiers), for_whom_(for_whom) {
+    plan_.request = request;
+    plan_.nodes = for_whom.nodes;
+    plan_.node = for_whom.node;
+  }
+
+  StagingPlan Plan() && {
+    for (const auto layout : Layouts()) {
+      if (!Prepare(layout)) continue;
+      for (const auto& name : plan_.request.tiers) {
+        if (name == "none") break;
+        if (Take(name)) return std::move(plan_);
+      }
+    }
+    if (const auto* in_place = FindTier(tiers_, "none"); in_place != nullptr && Wants("none")) {
+      Prepare(plan_.request.distribution == Distribution::kNodeShard ? Layout::kShard : Layout::kReplica);
+      Choose(*in_place, "read in place, nothing is copied");
+      return std::move(plan_);
+    }
+    throw NothingFits();
+  }
+
+ private:
+  bool Wants(const std::string& tier) const {
+    const auto& wanted = plan_.request.tiers;
+    return std::find(wanted.begin(), wanted.end(), tier) != wanted.end();
+  }
+
+  std::vector<Layout> Layouts() const {
+    if (plan_.request.distribution == Distribution::kNodeShard) return {Layout::kShard};
+    std::vector<Layout> layouts = {Layout::kReplica};
+    if (plan_.request.distribution == Distribution::kShard && plan_.nodes > 1) layouts.push_back(Layout::kShard);
+    if (for_whom_.can_stream) layouts.push_back(Layout::kStream);
+    return layouts;
+  }
+
+  /// Sets what the layout decides before a tier is known. False when the files cannot be laid out so.
+  bool Prepare(Layout layout) {
+    plan_.layout = layout;
+    plan_.files = all_;
+    plan_.shares.clear();
+    if (layout == Layout::kShard && !ShareOut()) return false;
+    plan_.total = TotalOf(plan_.files);
+    plan_.generation = GenerationName(plan_.request, plan_.files, layout);
+    return true;
+  }
+
+  bool ShareOut() {
+    if (all_.size() < static_cast<std::size_t>(plan_.nodes)) {
+      Reject(fmt::format("shards: {} files cannot be shared by {} nodes", all_.size(), plan_.nodes));
+      return false;
+    }
+    owners_ = AssignFiles(all_, plan_.nodes);
+    plan_.shares = SumShares(all_, owners_, plan_.nodes);
+    plan_.files = FilesOfNode(all_, owners_, plan_.node);
+    return true;
+  }
+
+  bool Take(const std::string& name) {
+    const auto* tier = FindTier(tiers_, name);
+    if (tier == nullptr || !tier->usable) {
+      Reject(fmt::format("{}: {}", name, tier == nullptr ? "not known here" : tier->reason));
+      return false;
+    }
+    if (Holds(*tier, plan_.generation)) {
+      Choose(*tier, "already staged there");
+      return true;
+    }
+    return plan_.layout == Layout::kStream ? TakeWindow(*tier) : TakeWhole(*tier);
+  }
+
+  bool TakeWhole(const TierState& tier) {
+    const auto need = NeedIn(tier);
+    if (const auto lack = Lack(tier, need)) {
+      Reject(fmt::format("{}: {}{}", tier.name, Whose(tier), *lack));
+      return false;
+    }
+    Choose(tier, ReasonFor(tier));
+    return true;
+  }
+
+  /// All shares lie in a tier that the whole job sees; elsewhere the largest share must fit, so that every node comes
+  /// to the same plan.
+  SpaceNeed NeedIn(const TierState& tier) const {
+    if (plan_.layout != Layout::kShard || tier.scope == TierScope::kJob) {
+      return PlannedNeedOf(all_, for_whom_.read_ahead);
+    }
+    SpaceNeed most;
+    for (int node = 0; node < plan_.nodes; ++node) {
+      const auto need = PlannedNeedOf(FilesOfNode(all_, owners_, node), for_whom_.read_ahead);
+      most = {std::max(most.bytes, need.bytes), std::max(most.inodes, need.inodes)};
+    }
+    return most;
+  }
+
+  std::string Whose(const TierState& tier) const {
+    if (plan_.layout != Layout::kShard || tier.scope == TierScope::kJob || plan_.nodes == 1) return {};
+    return fmt::format("the largest of {} shares ", plan_.nodes);
+  }
+
+  static std::optional<std::string> Lack(const TierState& tier, const SpaceNeed& need) {
+    if (need.bytes > tier.available) {
+      return fmt::format("needs {}, {} is free", FormatBytes(need.bytes), FormatBytes(tier.available));
+    }
+    if (need.inodes > tier.free_inodes) {
+      return fmt::format("needs {} inodes, {} are free", need.inodes, tier.free_inodes);
+    }
+    return {};
+  }
+
+  /// The window must hold the largest file; directories and manifest are there for all files, one after the other.
+  bool TakeWindow(const TierState& tier) {
+    const auto whole = NeedOf(all_);
+    const auto besides = SaturatingSum(whole.bytes.count - std::min(whole.bytes, plan_.total).count,
+                                       SaturatingSum(LargestOf(all_).count, for_whom_.read_ahead.count));
+    const SpaceNeed least{Bytes{WithMargin(SaturatingSum(besides, LargestOf(all_).count))}, whole.inodes};
+    const auto lack = tier.scope == TierScope::kJob ? "all nodes would share one window" : Lack(tier, least);
+    if (lack) {
+      Reject(fmt::format("{}: a window {}", tier.name, *lack));
+      return false;
+    }
+    const auto room = tier.available.count - tier.available.count / 21 - 1;
+    plan_.window = std::min(plan_.total, Bytes{std::max(room - std::min(room, besides), LargestOf(all_).count)});
+    Choose(tier, fmt::format("a window of {}: {} is free", FormatBytes(plan_.window), FormatBytes(tier.available)));
+    return true;
+  }
+
+  std::string ReasonFor(const TierState& tier) const {
+    if (plan_.layout != Layout::kShard) return fmt::format("fits: {} is free", FormatBytes(tier.available));
+    return fmt::format("shared out, {}: {} is free", DescribeShares(plan_.shares), FormatBytes(tier.available));
+  }
+
+  void Choose(const TierState& tier, std::string reason) {
+    plan_.tier = tier.name;
+    plan_.root = tier.root;
+    plan_.scope = tier.scope;
+    plan_.origin = tier.origin;
+    plan_.capacity = tier.capacity;
+    plan_.bandwidth = Tighter(plan_.request.bandwidth, tier.bandwidth);
+    plan_.reason = std::move(reason);
+    plan_.stages_here =
+        !IsPlace(tier) || tier.scope == TierScope::kNode || plan_.layout == Layout::kShard || plan_.node == 0;
+    plan_.directory =
+        IsPlace(tier) || plan_.files.empty() ? tier.root / plan_.generation : plan_.files.front().path.parent_path();
+  }
+
+  /// A tier that cannot be used at all is named once, not for every layout.
+  void Reject(std::string line) {
+    auto& lines = plan_.rejected;
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+
+  Error NothingFits() const {
+    return Error(
+        ErrorKind::kEnvironment,
+        fmt::format("no tier can hold dataset '{}' ({} {}, {}{}): {}", plan_.request.name, all_.size(),
+                    all_.size() == 1 ? "file" : "files", FormatBytes(PlannedNeedOf(all_, for_whom_.read_ahead).bytes),
+                    plan_.nodes > 1 ? fmt::format(" for {} nodes", plan_.nodes) : "", fmt::join(plan_.rejected, "; ")),
+        fmt::format("free space, name another tier in data.{}.tier (dir:PATH), or add 'none' there to read the "
+                    "files where they are",
+                    plan_.request.name));
+  }
+
+  std::vector<SourceFile> all_;
+  const std::vector<TierState>& tiers_;
+  PlanRequest for_whom_;
+  std::vector<int> owners_;
+  StagingPlan plan_;
+};
+
+Json ToJson(const NodeShare& share) {
+  return {
+      {"bytes", share.bytes.count}, {"files", share.files}, {"records", share.records ? Json(*share.records) : Json()}};
 }
 
-Bytes TotalOf(const std::vector<SourceFile>& files) {
-  return std::accumulate(files.begin(), files.end(), Bytes{0},
-                         [](Bytes sum, const SourceFile& file) { return Bytes{sum.count + file.size.count}; });
+Json SharesToJson(const std::vector<NodeShare>& shares) {
+  Json list = Json::array();
+  for (const auto& share : shares) list.push_back(ToJson(share));
+  return list;
 }
 
 Json ToJson(const SourceFile& file) {
@@ -154,25 +343,19 @@ SpaceNeed NeedOf(const std::vector<SourceFile>& files) {
   return need;
 }
 
+SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead) {
+  const auto need = NeedOf(files);
+  const auto more = SaturatingSum(read_ahead.count, LargestOf(files).count);
+  return {Bytes{WithMargin(SaturatingSum(need.bytes.count, more))}, need.inodes};
+}
+
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
-                        const std::vector<TierState>& tiers) {
+                        const std::vector<TierState>& tiers, const PlanRequest& for_whom) {
   CheckDatasetName(request.name);
-  StagingPlan plan;
-  plan.request = request;
-  plan.files = std::move(files);
-  plan.total = TotalOf(plan.files);
-  plan.generation = GenerationName(request, plan.files);
-  const auto need = NeedOf(plan.files);
-  for (const auto& name : request.tiers) {
-    const auto* tier = FindTier(tiers, name);
-    const auto rejection = tier == nullptr ? "not known here" : Rejection(*tier, need);
-    if (!rejection || (tier != nullptr && Holds(*tier, plan.generation))) {
-      Choose(plan, *tier);
-      return plan;
-    }
-    plan.rejected.push_back(fmt::format("{}: {}", name, *rejection));
+  if (for_whom.nodes < 1 || for_whom.node < 0 || for_whom.node >= for_whom.nodes) {
+    throw Error(ErrorKind::kInternal, fmt::format("a plan for node {} of {}", for_whom.node, for_whom.nodes));
   }
-  throw NoTierFits(plan, need.bytes);
+  return Planner(request, std::move(files), tiers, for_whom).Plan();
 }
 
 Json ToJson(const StagingPlan& plan) {
@@ -184,6 +367,14 @@ Json ToJson(const StagingPlan& plan) {
           {"verify", VerifyModeName(plan.request.verify)},
           {"bytes", plan.total.count},
           {"tier", plan.tier},
+          {"origin", plan.origin},
+          {"scope", TierScopeName(plan.scope)},
+          {"layout", LayoutName(plan.layout)},
+          {"nodes", plan.nodes},
+          {"stages_here", plan.stages_here},
+          {"shares", SharesToJson(plan.shares)},
+          {"window_bytes", plan.window.count},
+          {"bandwidth", plan.bandwidth.count == 0 ? Json() : Json(plan.bandwidth.count)},
           {"reason", Utf8Name(plan.reason)},
           {"rejected", plan.rejected},
           {"generation", plan.generation},

@@ -19,10 +19,29 @@
 
 namespace slipway::staging {
 
-/// Which records a rank sees. Every node holds all files in both cases; "node-shard" is a reserved word.
-enum class Distribution { kShard, kReplicate };
+/// Which records a rank reads.
+enum class Distribution {
+  kShard,      ///< its share; what its node holds is the planner's choice
+  kReplicate,  ///< all of them
+  kNodeShard   ///< its share of what its node holds, and that is a share of the files
+};
 std::string_view DistributionName(Distribution distribution);
 std::optional<Distribution> ParseDistribution(std::string_view name);
+
+/// What each node of the job holds. The words "replica", "shard", "stream" stand in plans.
+enum class Layout {
+  kReplica,  ///< all files
+  kShard,    ///< its share of the files
+  kStream    ///< a window of the files: what was read makes room for what comes next
+};
+std::string_view LayoutName(Layout layout);
+
+/// Who sees what is written to a tier.
+enum class TierScope {
+  kNode,  ///< each node its own: node-local disk, RAM, private burst buffers; every node stages
+  kJob    ///< all nodes of the job the same: striped burst buffers, shared directories; one node stages
+};
+std::string_view TierScopeName(TierScope scope);
 
 struct SourceFile {
   std::filesystem::path path;  ///< absolute, where it is read
@@ -30,6 +49,7 @@ struct SourceFile {
   Bytes size;
   std::int64_t mtime_ns = 0;
   std::uint64_t inode = 0;
+  std::optional<std::uint64_t> records = {};  ///< where a manifest beside the file says it
 };
 
 struct DatasetRequest {
@@ -39,6 +59,16 @@ struct DatasetRequest {
   std::vector<std::string> tiers;  ///< in order of preference
   Distribution distribution = Distribution::kShard;
   VerifyMode verify = VerifyMode::kFormat;
+  Bytes bandwidth = {};  ///< most bytes a second that are read from the sources; 0: no limit
+};
+
+/// For whom a plan is made. All nodes of a job must plan from the same tiers: whoever plans for several gathers the
+/// smallest room and the generations that all of them have.
+struct PlanRequest {
+  int nodes = 1;
+  int node = 0;             ///< from 0
+  Bytes read_ahead = {};    ///< what the readers of a node keep in memory, which a tier in RAM must leave
+  bool can_stream = false;  ///< whether the caller can carry out Layout::kStream
 };
 
 /// What is known of a tier before anything is written to it.
@@ -50,18 +80,39 @@ struct TierState {
   bool usable = false;
   std::string reason;                    ///< why it cannot be used
   std::vector<std::string> generations;  ///< published there already
+  TierScope scope = TierScope::kNode;
+  std::string origin = {};             ///< what said so: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
+  std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; `available` knows of it
+  Bytes bandwidth = {};                ///< most bytes a second that are written to it; 0: no limit
+};
+
+/// What one node of a job holds.
+struct NodeShare {
+  Bytes bytes;
+  std::size_t files = 0;
+  std::optional<std::uint64_t> records;  ///< nothing when one file has no count
 };
 
 struct StagingPlan {
   DatasetRequest request;
-  std::vector<SourceFile> files;
-  Bytes total;
+  std::vector<SourceFile> files;  ///< those that this node will hold
+  Bytes total;                    ///< of these files
   std::string tier;
   std::filesystem::path root;         ///< empty for tier `none`
   std::string generation;             ///< dataset name, '-', 16 hex digits over request and files
   std::filesystem::path directory;    ///< root / generation; for tier `none` where the sources lie
-  std::string reason;                 ///< why this tier
-  std::vector<std::string> rejected;  ///< one line for each tier before it: "ram: needs 3.00 GB, 1.00 GB is free"
+  std::string reason;                 ///< why this tier and this layout
+  std::vector<std::string> rejected;  ///< one line for each that was tried before: "ram: needs 3 GB, 1 GB is free"
+  Layout layout = Layout::kReplica;
+  TierScope scope = TierScope::kNode;
+  std::string origin = {};  ///< of the tier, as in TierState
+  std::optional<Bytes> capacity = {};
+  Bytes bandwidth = {};  ///< the tighter of the request's and the tier's limit; 0: none
+  int nodes = 1;
+  int node = 0;
+  bool stages_here = true;             ///< false: another node stages into the same place, this one adopts
+  std::vector<NodeShare> shares = {};  ///< kShard: one for each node
+  Bytes window = {};                   ///< kStream: bytes of files that may be there at a time
 };
 
 /// What a generation takes from a tier besides luck: whole blocks, directories and the manifest included.
@@ -70,6 +121,10 @@ struct SpaceNeed {
   std::uint64_t inodes = 0;
 };
 SpaceNeed NeedOf(const std::vector<SourceFile>& files);
+
+/// What a tier must have free before files are planned into it: NeedOf, the read-ahead, the largest file once more (it
+/// may have to be copied again beside the first), and 5 %.
+SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead);
 
 /// Looks at the sources (glob and stat) and returns their files sorted by name.
 ///
@@ -83,10 +138,17 @@ SpaceNeed NeedOf(const std::vector<SourceFile>& files);
 ///         or leads to a directory, a fifo, socket or device, two files with the same name.
 std::vector<SourceFile> ListSources(const DatasetRequest& request);
 
-/// Pure. The first tier of the request that is usable and has the generation already or has room for it.
+/// Pure. Chooses layout and tier, in this order: a replica in the first tier that is usable and has the generation
+/// already or has room for it; else a share for each node (when the request shares records out, and there are several
+/// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
+///
+/// Result: the same for the same arguments; more room in a tier never leads to a later tier or a poorer layout.
 /// Errors: Error(kEnvironment) with the numbers of every tier when none fits; Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
-                        const std::vector<TierState>& tiers);
+                        const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
+
+/// The smallest and the largest share, as text: "1.20 to 1.31 GB (4 to 5 files) on each of 8 nodes".
+std::string DescribeShares(const std::vector<NodeShare>& shares);
 
 Json ToJson(const StagingPlan& plan);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -21,6 +22,12 @@ namespace {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' cannot be staged: {}", path.string(), reason),
               std::move(next_step));
 }
+
+/// What a manifest beside the sources says of a file.
+struct Promise {
+  Bytes bytes;
+  std::optional<std::uint64_t> records;
+};
 
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
@@ -103,7 +110,7 @@ SourceFile Describe(const fs::path& path, const fs::path& name) {
   const auto state = StatSource(path);
   CheckKind(path, state.mode);
   CheckReadable(path);
-  return {path, Utf8Name(name.native()), state.size, state.mtime_ns, state.inode};
+  return {path, Utf8Name(name.native()), state.size, state.mtime_ns, state.inode, {}};
 }
 
 void CheckLink(const fs::path& path, const fs::path& tree) {
@@ -202,13 +209,42 @@ class SourceList {
   std::vector<SourceFile> files_;
 };
 
+/// The counts that a manifest in `directory` promises, by path in it; a directory without one, or with one that cannot
+/// be read, tells nothing.
+std::map<std::string, Promise> PromisesIn(const fs::path& directory) {
+  std::map<std::string, Promise> promises;
+  try {
+    const auto text = ReadFileIfPresent(directory / kManifestName);
+    if (!text) return promises;
+    for (auto& file : ParseManifest(*text).files) promises[file.path] = {file.bytes, file.records};
+  } catch (const Error&) {
+    promises.clear();
+  }
+  return promises;
+}
+
+/// For the planner's words only: who reads the files counts for himself.
+void AddRecordCounts(std::vector<SourceFile>& files) {
+  std::map<fs::path, std::map<std::string, Promise>> known;
+  for (auto& file : files) {
+    const auto directory = file.path.parent_path();
+    const auto found = known.find(directory);
+    const auto& promises =
+        found != known.end() ? found->second : known.emplace(directory, PromisesIn(directory)).first->second;
+    const auto promise = promises.find(file.path.filename().string());
+    if (promise != promises.end() && promise->second.bytes == file.size) file.records = promise->second.records;
+  }
+}
+
 }  // namespace
 
 std::vector<SourceFile> ListSources(const DatasetRequest& request) {
   return WithContext(fmt::format("while looking for the files of dataset '{}'", request.name), [&] {
     SourceList list(request.format);
     for (const auto& source : request.sources) list.AddSource(source);
-    return std::move(list).Sorted();
+    auto files = std::move(list).Sorted();
+    AddRecordCounts(files);
+    return files;
   });
 }
 

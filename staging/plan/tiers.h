@@ -1,7 +1,8 @@
 /// The places of this node where data can be staged, and what they hold.
 ///
-/// Names: `burst` ($SLIPWAY_TIER_BURST, else $DW_JOB_STRIPED or $BB_JOB_STRIPED), `node` ($SLIPWAY_TIER_NODE, else
-/// $TMPDIR or /tmp), `ram` ($SLIPWAY_TIER_RAM, else /dev/shm), `dir:PATH`, `none` (read in place).
+/// Names: `ram` (/dev/shm), `node` ($TMPDIR or /tmp), `burst` (what FindBurstBuffers finds first) and `burst:NAME`
+/// (that one), `dir:PATH`, `none` (read in place), and what a site defines: under a name of its own, or `ram`, `node`
+/// and `burst` anew. $SLIPWAY_TIER_RAM, _NODE and _BURST come before all of it.
 ///
 /// Root: a SLIPWAY_TIER_ variable and `dir:` name the root itself, unless it is a directory that several users share
 /// (sticky, like /tmp, or owned by the administrator): then, and in all other cases, the root is slipway-<uid> in it.
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +20,34 @@
 
 namespace slipway::staging {
 
-/// Looks at the tiers without creating anything. What stands against one is its `reason`, not an error.
+enum class TierKind {
+  kDisk,
+  kRam,   ///< counts against memory, whatever its file system says
+  kBurst  ///< DataWarp and its kin
+};
+
+/// A tier as a site describes it.
+struct TierDefinition {
+  std::string name;
+  /// Absolute; `${NAME}` and `$NAME` stand for variables of the environment. Empty: the built-in place of `name`.
+  std::string path;
+  TierKind kind = TierKind::kDisk;
+  std::optional<TierScope> scope;  ///< nothing: the built-in one, else what the kind and the file system suggest
+  std::optional<Bytes> capacity;   ///< the most that all generations there may take
+  Bytes bandwidth = {};            ///< most bytes a second; 0: no limit
+  std::string origin;              ///< where it stands: "/etc/slipway/site.yaml:5"
+};
+
+/// Looks at the tiers without creating anything. What stands against one is its `reason`, not an error: also a variable
+/// in its path that is not set, as a job's are not on a login node.
+/// Cost:   a walk through the root of a tier with a capacity.
 /// Errors: Error(kUsage) for a name that is none of the above.
-std::vector<TierState> DiscoverTiers(const std::vector<std::string>& wanted);
+std::vector<TierState> DiscoverTiers(const std::vector<std::string>& wanted,
+                                     const std::vector<TierDefinition>& site = {});
+
+/// The names of all tiers that this machine has by itself and by `site`: those of the site first, then the buffers of
+/// the batch system, node, ram.
+std::vector<std::string> KnownTiers(const std::vector<TierDefinition>& site);
 
 /// Creates the root with mode 0700 (0750 for `none`, whose root lies in a run folder) or finds it fit.
 /// Errors: Error(kEnvironment) with the reason.
@@ -32,6 +59,10 @@ struct Room {
   std::uint64_t inodes = 0;
 };
 Room RoomIn(const std::filesystem::path& path);
+/// The same in the tier of a plan: at most what is left of its capacity.
+Room RoomIn(const StagingPlan& plan);
+/// What the files below `path` take on their disk; 0 when it does not exist.
+Bytes SpaceTaken(const std::filesystem::path& path);
 
 /// True where files need no fsync: tmpfs and ramfs.
 bool LivesInMemory(const std::filesystem::path& path);

@@ -48,6 +48,16 @@ TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
   EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true})");
 }
 
+TEST(RuntimeConfiguration, SaysHowEachDatasetIsRead) {
+  const auto config = ConfigurationOf(
+      "data:\n"
+      "  train: {source: a.tfrecord, distribute: node-shard, remainder: pad, on_corrupt: skip, overlap: true}\n"
+      "  test: {source: a.tfrecord}\n");
+  EXPECT_EQ(config["data"].dump(),
+            R"({"train":{"remainder":"pad","on_corrupt":"skip","overlap":true,"distribute":"node-shard"},)"
+            R"("test":{"remainder":"drop","on_corrupt":"fail","overlap":false,"distribute":"replicate"}})");
+}
+
 TEST(RuntimeConfiguration, HasTheOtherFormsOfSettings) {
   const auto gradients = ConfigurationOf("gradients: {deterministic: false, compress: bf16}\n")["gradients"];
   EXPECT_EQ(gradients["deterministic"], false);

@@ -37,7 +37,7 @@ std::string WhatValidateSays(const std::string& name) {
   const TempDirectory home;
   auto environment = Environment::Inherited();
   environment.Set("XDG_CONFIG_HOME", home.path().string()).Set("SLIPWAY_TEST_WORD", "word");
-  environment.Unset("SLIPWAY_TEST_IS_NOT_SET");
+  environment.Unset("SLIPWAY_TEST_IS_NOT_SET").Unset("SLIPWAY_SITE");
   SpawnOptions options;
   options.argv = {SLIPWAY_BUILD_DIR "/bin/slipway", "validate", name + ".yaml"};
   options.environment = environment;

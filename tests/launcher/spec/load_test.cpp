@@ -114,7 +114,7 @@ TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   const auto again = BuildSpec(*document.resolved);
   EXPECT_EQ(again.name, "all");
   EXPECT_EQ(again.launch.time_limit, Seconds(1200));
-  EXPECT_EQ(again.data.at(0).tiers.at(1).directory, "/scratch");
+  EXPECT_EQ(again.data.at(0).tiers.at(1), "dir:/scratch");
   EXPECT_EQ(again.data.at(0).keep, Keep::kCache);
   EXPECT_EQ(again.train.args, document.spec.train.args);
   EXPECT_EQ(again.ensemble->space.size(), 3u);

@@ -278,17 +278,17 @@ bool MountSmallTier(const fs::path& root, const char* options) {
 
 TEST_F(StageTest, SaysWhatAFullTierLacks) {
   if (!MountSmallTier(root_, "size=1m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
-  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 1.0"));
+  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 2.1"));  // with margins
   const auto plan = PlanAsIfThereWereRoom();
   EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("tier 'ram'"), HasSubstr("is full: dataset 'train' needs 1.0"),
                                    HasSubstr("is available"), HasSubstr("data.train.tier")));
 }
 
 TEST_F(StageTest, SaysWhatATierFilledMeanwhileLacks) {
-  if (!MountSmallTier(root_, "size=2m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallTier(root_, "size=3m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   // Another program takes the room that the reservation of `a` left, before the manifest is written.
   const auto fill = [&](const StageProgress&) {
-    MessageOf([&] { WriteFile(root_ / "other", std::string(2u << 20, 'x')); });
+    MessageOf([&] { WriteFile(root_ / "other", std::string(3u << 20, 'x')); });
   };
   const auto text = MessageOf([&] { Stage(Plan(), {fill, {}}); });
   EXPECT_THAT(text, HasSubstr("is full: dataset 'train' needs"));
@@ -304,6 +304,18 @@ TEST_F(StageTest, SaysWhenInodesLack) {
 TEST_F(StageTest, RefusesAReadOnlyTier) {
   if (!MountSmallTier(root_, "size=4m,ro,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("Read-only file system"));
+}
+
+TEST_F(StageTest, RefusesAPlanForAWindow) {
+  auto plan = Plan();
+  plan.layout = Layout::kStream;
+  EXPECT_THAT(MessageOf([&] { Stage(plan); }), HasSubstr("planned as a window"));
+}
+
+TEST_F(StageTest, NeverFillsATierBeyondItsCapacity) {
+  auto plan = Plan();
+  plan.capacity = Bytes{1};
+  EXPECT_THAT(MessageOf([&] { Stage(plan); }), AllOf(HasSubstr("is full"), HasSubstr("0 B is available")));
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ using ::testing::StartsWith;
 
 constexpr std::uint64_t kPlenty = 1u << 30;
 
-SourceFile FileOf(const std::string& name, std::uint64_t size) { return {"/data/" + name, name, Bytes{size}, 7, 8}; }
+SourceFile FileOf(const std::string& name, std::uint64_t size) {
+  return {"/data/" + name, name, Bytes{size}, 7, 8, {}};
+}
 
 TierState TierOf(const std::string& name, std::uint64_t available) {
   return {name, "/tiers/" + name, Bytes{available}, kPlenty, true, {}, {}};
@@ -41,13 +43,13 @@ TEST(StagingPlan, TakesTheFirstTierThatFits) {
                                 {TierOf("node", kPlenty), TierOf("ram", 1'000'000)});
   EXPECT_EQ(plan.tier, "node");
   EXPECT_EQ(plan.directory, plan.root / plan.generation);
-  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 3.02 MB, 1.00 MB is free"));
+  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 6.32 MB, 1.00 MB is free"));
 }
 
 TEST(StagingPlan, RefusesWhenEveryTierIsTooSmall) {
   const auto text = RefusalOf(RequestIn({"ram", "burst"}), {TierOf("ram", 1'000'000)});
-  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 3.02 MB)"));
-  EXPECT_THAT(text, HasSubstr("ram: needs 3.02 MB, 1.00 MB is free; burst: not known here"));
+  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 6.32 MB)"));
+  EXPECT_THAT(text, HasSubstr("ram: needs 6.32 MB, 1.00 MB is free; burst: not known here"));
   EXPECT_THAT(text, HasSubstr("data.train.tier"));
 }
 
@@ -137,7 +139,7 @@ TEST(StagingPlan, NeverExceedsCapacity) {
       tiers.back().usable = room % 3 != 0;
       tiers.back().free_inodes = room % 64;
     }
-    const auto expected = ExpectedTier(tiers, NeedOf(files));
+    const auto expected = ExpectedTier(tiers, PlannedNeedOf(files, {}));
     try {
       const auto plan = PlanStaging(RequestIn(names), files, tiers);
       RC_ASSERT(plan.tier == expected);
@@ -164,7 +166,8 @@ TEST(VerifyMode, NamesAreReadBack) {
   }
   EXPECT_FALSE(ParseVerifyMode("loud"));
   EXPECT_EQ(ParseDistribution("replicate"), Distribution::kReplicate);
-  EXPECT_FALSE(ParseDistribution("node-shard"));
+  EXPECT_EQ(ParseDistribution("node-shard"), Distribution::kNodeShard);
+  EXPECT_FALSE(ParseDistribution("spread"));
 }
 
 }  // namespace

@@ -137,6 +137,23 @@ TEST_F(ListSourcesTest, KeepsOddNamesAndEscapesBytesThatAreNoText) {
   EXPECT_THAT(Names({At("d")}), ElementsAre("%FF", "-dash", "new\nline"));
 }
 
+TEST_F(ListSourcesTest, TakesRecordCountsFromAManifestBesideTheFiles) {
+  Put(At("d/a"), "12345");
+  Put(At("d/b"), "12345");
+  const auto with = [&](const std::string& bytes) {
+    Put(At("d/manifest.json"),
+        R"({"schema":"slipway.manifest/1","name":"train","format":"raw","verify":"off","created":"","generation":"g",)"
+        R"("records":7,"bytes":5,"files":[{"path":"a","bytes":)" +
+            bytes + R"(,"source":"","mtime_ns":0,"inode":0,"crc32c":[],"records":7}]})");
+    return List({At("d/a"), At("d/b")});
+  };
+  EXPECT_EQ(with("5").at(0).records, 7u);
+  EXPECT_EQ(with("5").at(1).records, std::nullopt);
+  EXPECT_EQ(with("6").at(0).records, std::nullopt);  // of another state of the file
+  Put(At("d/manifest.json"), "{");
+  EXPECT_EQ(List({At("d/a")}).at(0).records, std::nullopt);
+}
+
 TEST_F(ListSourcesTest, RefusesARelativePath) { EXPECT_THAT(Refusal("data/x"), HasSubstr("is not an absolute path")); }
 
 }  // namespace

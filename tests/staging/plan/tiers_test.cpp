@@ -15,6 +15,7 @@ namespace slipway::staging {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TierState TierNamed(const std::string& name) { return DiscoverTiers({name}).at(0); }
@@ -23,7 +24,8 @@ class TiersTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name :
-         {"SLIPWAY_TIER_RAM", "SLIPWAY_TIER_NODE", "SLIPWAY_TIER_BURST", "DW_JOB_STRIPED", "BB_JOB_STRIPED"}) {
+         {"SLIPWAY_TIER_RAM", "SLIPWAY_TIER_NODE", "SLIPWAY_TIER_BURST", "DW_JOB_STRIPED", "DW_JOB_PRIVATE",
+          "BB_JOB_STRIPED", "DW_PERSISTENT_STRIPED_cosmo", "DW_JOB_a", "DW_JOB_b", "SCRATCH_OF_JOB"}) {
       ::unsetenv(name);
     }
   }
@@ -96,6 +98,87 @@ TEST_F(TiersTest, BurstNeedsABurstBuffer) {
   EXPECT_THAT(TierNamed("burst").reason, HasSubstr("no burst buffer here"));
   ::setenv("BB_JOB_STRIPED", files_.path().c_str(), 1);
   EXPECT_EQ(TierNamed("burst").root, files_ / OwnName());
+}
+
+TEST_F(TiersTest, APersistentBufferIsNamed) {
+  ::setenv("DW_PERSISTENT_STRIPED_cosmo", files_.path().c_str(), 1);
+  const auto tier = TierNamed("burst:cosmo");
+  EXPECT_EQ(tier.root, files_ / OwnName());
+  EXPECT_EQ(tier.scope, TierScope::kJob);
+  EXPECT_EQ(tier.origin, "DW_PERSISTENT_STRIPED_cosmo");
+  EXPECT_THAT(TierNamed("burst:other").reason, HasSubstr("there is burst:cosmo"));
+}
+
+TEST_F(TiersTest, APrivateBufferIsEachNodesOwn) {
+  ::setenv("DW_JOB_PRIVATE", files_.path().c_str(), 1);
+  EXPECT_EQ(TierNamed("burst").scope, TierScope::kNode);
+  ::setenv("DW_JOB_STRIPED", files_.path().c_str(), 1);
+  EXPECT_EQ(TierNamed("burst").scope, TierScope::kJob);
+  EXPECT_EQ(TierNamed("burst:private").scope, TierScope::kNode);
+}
+
+TEST_F(TiersTest, SeveralNamedBuffersMustBeChosenFrom) {
+  ::setenv("DW_JOB_a", files_.path().c_str(), 1);
+  EXPECT_TRUE(TierNamed("burst").usable);
+  ::setenv("DW_JOB_b", files_.path().c_str(), 1);
+  EXPECT_THAT(TierNamed("burst").reason, HasSubstr("say burst:a, burst:b"));
+  EXPECT_TRUE(TierNamed("burst:b").usable);
+}
+
+TierDefinition SiteTier(const std::string& name, const std::string& path) {
+  TierDefinition tier;
+  tier.name = name;
+  tier.path = path;
+  tier.origin = "site.yaml:3";
+  return tier;
+}
+
+TEST_F(TiersTest, ASiteNamesPlacesOfItsOwn) {
+  auto definition = SiteTier("fast", (files_ / "fast").string());
+  definition.scope = TierScope::kJob;
+  definition.bandwidth = Bytes{100};
+  const auto tier = DiscoverTiers({"fast"}, {definition}).at(0);
+  EXPECT_TRUE(tier.usable) << tier.reason;
+  EXPECT_EQ(tier.root, files_ / "fast");
+  EXPECT_EQ(tier.scope, TierScope::kJob);
+  EXPECT_EQ(tier.bandwidth, Bytes{100});
+  EXPECT_EQ(tier.origin, "site.yaml:3");
+}
+
+TEST_F(TiersTest, AVariableInASitesPathIsLookedUpNow) {
+  const auto look = [](const std::string& path) { return DiscoverTiers({"node"}, {SiteTier("node", path)}).at(0); };
+  EXPECT_THAT(look("${SCRATCH_OF_JOB}/x").reason, HasSubstr("SCRATCH_OF_JOB is not set here (site.yaml:3)"));
+  ::setenv("SCRATCH_OF_JOB", files_.path().c_str(), 1);
+  EXPECT_EQ(look("${SCRATCH_OF_JOB}/x").root, files_ / "x");
+  EXPECT_EQ(look("$SCRATCH_OF_JOB/y").root, files_ / "y");
+  ::setenv("SCRATCH_OF_JOB", "relative; rm -rf /", 1);
+  EXPECT_THAT(look("${SCRATCH_OF_JOB}").reason, HasSubstr("is not an absolute path"));
+}
+
+TEST_F(TiersTest, TheUsersVariableComesBeforeTheSite) {
+  ::setenv("SLIPWAY_TIER_NODE", (files_ / "mine").c_str(), 1);
+  const auto tier = DiscoverTiers({"node"}, {SiteTier("node", (files_ / "site").string())}).at(0);
+  EXPECT_EQ(tier.root, files_ / "mine");
+  EXPECT_EQ(tier.origin, "SLIPWAY_TIER_NODE");
+}
+
+TEST_F(TiersTest, ACapacityCountsWhatLiesThereAlready) {
+  auto definition = SiteTier("fast", (files_ / "fast").string());
+  definition.capacity = Bytes{1'000'000};
+  const auto available = [&] { return DiscoverTiers({"fast"}, {definition}).at(0).available; };
+  EXPECT_EQ(available(), Bytes{1'000'000});
+  Put(files_ / "fast/train-1/a", std::string(400'000, 'x'));
+  EXPECT_LT(available(), Bytes{600'001});
+  EXPECT_GT(available(), Bytes{500'000});
+  Put(files_ / "fast/train-1/b", std::string(800'000, 'x'));
+  EXPECT_EQ(available(), Bytes{0});
+}
+
+TEST_F(TiersTest, KnownTiersAreTheSitesTheBuffersAndTheMachines) {
+  EXPECT_THAT(KnownTiers({}), ElementsAre("node", "ram"));
+  ::setenv("DW_JOB_STRIPED", files_.path().c_str(), 1);
+  EXPECT_THAT(KnownTiers({SiteTier("fast", "/f"), SiteTier("ram", "/r")}),
+              ElementsAre("fast", "ram", "burst:striped", "node"));
 }
 
 TEST_F(TiersTest, UnknownNamesAreErrors) {

@@ -1,0 +1,104 @@
+// `slipway stage in|ls|verify|evict|gc`.
+
+#include <CLI/CLI.hpp>
+
+#include "launcher/cli/arguments.h"
+#include "launcher/cli/describe.h"
+
+namespace slipway::launcher {
+namespace {
+
+void AddTierOption(CLI::App* command, std::vector<std::string>& tiers, const std::string& what) {
+  command->add_option("--tier", tiers, what)->expected(1)->take_all();
+}
+
+void AddTiersOption(CLI::App* command, std::vector<std::string>& tiers) {
+  AddTierOption(command, tiers, "Only this tier: its name, an alias or dir:PATH; may be repeated");
+}
+
+void AddDryRun(CLI::App* command, DryRun& dry_run) {
+  command->add_flag_callback(
+      "--dry-run", [&dry_run] { dry_run = DryRun::kYes; }, "Show what would be done, and do nothing");
+}
+
+void DescribeIn(CLI::App& stage, Arguments& arguments) {
+  auto& options = arguments.stage_in;
+  auto* in = AddCommand(stage, "in", "Copy data into the best tier, checked on the way, and keep it there",
+                        "  slipway stage in exp.yaml                        # all datasets of the experiment\n"
+                        "  slipway stage in exp.yaml --dataset train --dry-run\n"
+                        "  slipway stage in 'data/train-*.tfrecord' --name train --tier ram --bandwidth 500MB");
+  in->add_option("source", options.sources, "A spec (*.yaml), or files, directories and patterns")->required();
+  in->add_option("--set", options.overrides, "KEY=VALUE: changes one field of the spec; may be repeated")
+      ->expected(1)
+      ->take_all();
+  in->add_option("--dataset", options.datasets, "Only this dataset of the spec; may be repeated")
+      ->expected(1)
+      ->take_all();
+  in->add_option("--name", options.name, "Name of the dataset that the paths make (default: data)");
+  in->add_option("--format", options.format, "Format of the paths' files (default: by their names)")
+      ->check(CLI::IsMember({"tfrecord", "hdf5", "raw"}));
+  AddTierOption(in, options.tiers,
+                "Where to, instead of what the spec or the site says; the first of several that fits");
+  in->add_option("--verify", options.verify, "off, format (while copying) or full (and read again)")
+      ->check(CLI::IsMember({"off", "format", "full"}));
+  in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
+  AddDryRun(in, options.dry_run);
+  in->callback([&] { arguments.command = [&](Session& session) { return StageIn(arguments.stage_in, session); }; });
+}
+
+void DescribeLs(CLI::App& stage, Arguments& arguments) {
+  auto* ls = AddCommand(stage, "ls", "List what is staged, who uses it and what is free",
+                        "  slipway stage ls\n  slipway stage ls --tier ram --json");
+  AddTiersOption(ls, arguments.stage_ls.tiers);
+  ls->callback([&] { arguments.command = [&](Session& session) { return StageLs(arguments.stage_ls, session); }; });
+}
+
+void DescribeVerify(CLI::App& stage, Arguments& arguments) {
+  auto* verify = AddCommand(stage, "verify", "Read staged data again and compare it with what was copied",
+                            "  slipway stage verify                             # everything that is staged\n"
+                            "  slipway stage verify train-0123456789abcdef");
+  verify->add_option("generation", arguments.stage_verify.generations, "Names or directories (default: all)");
+  AddTiersOption(verify, arguments.stage_verify.tiers);
+  verify->callback(
+      [&] { arguments.command = [&](Session& session) { return StageVerify(arguments.stage_verify, session); }; });
+}
+
+void DescribeEvict(CLI::App& stage, Arguments& arguments) {
+  auto& options = arguments.stage_evict;
+  auto* evict = AddCommand(stage, "evict", "Remove staged data; exit status 4 when some of it is in use",
+                           "  slipway stage evict train-0123456789abcdef\n"
+                           "  slipway stage evict --older-than 7d --tier node --dry-run");
+  evict->add_option("generation", options.generations, "Names or directories");
+  evict->add_flag("--all", options.all, "Everything that is staged");
+  evict->add_option("--older-than", options.older_than, "What nobody has used for this time, e.g. 12h, 7d");
+  AddTiersOption(evict, options.tiers);
+  AddDryRun(evict, options.dry_run);
+  evict->callback(
+      [&] { arguments.command = [&](Session& session) { return StageEvict(arguments.stage_evict, session); }; });
+}
+
+void DescribeGc(CLI::App& stage, Arguments& arguments) {
+  auto& options = arguments.stage_gc;
+  auto* gc = AddCommand(stage, "gc", "Remove what interrupted stagings left behind",
+                        "  slipway stage gc\n  slipway stage gc --to-free 10GB --tier ram");
+  gc->add_option("--to-free", options.to_free,
+                 "And staged data that nobody uses, the oldest first, until so much is free");
+  AddTiersOption(gc, options.tiers);
+  AddDryRun(gc, options.dry_run);
+  gc->callback([&] { arguments.command = [&](Session& session) { return StageGc(arguments.stage_gc, session); }; });
+}
+
+}  // namespace
+
+void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
+  auto* stage = AddCommand(app, "stage", "Stage data into storage tiers, and look after what is there",
+                           "  slipway stage in exp.yaml\n  slipway stage ls\n  slipway stage gc --to-free 10GB");
+  stage->require_subcommand(1);
+  DescribeIn(*stage, arguments);
+  DescribeLs(*stage, arguments);
+  DescribeVerify(*stage, arguments);
+  DescribeEvict(*stage, arguments);
+  DescribeGc(*stage, arguments);
+}
+
+}  // namespace slipway::launcher

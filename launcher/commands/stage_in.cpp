@@ -1,0 +1,189 @@
+// `slipway stage in`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/event_loop.h"
+#include "core/progress.h"
+#include "launcher/commands/stage.h"
+#include "launcher/commands/stage_tiers.h"
+#include "launcher/plan/data_plan.h"
+#include "launcher/run/interrupt.h"
+#include "staging/generation/stage.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+namespace {
+
+/// What is to be staged, and what is known of the machine.
+struct Work {
+  std::vector<staging::DatasetRequest> requests;
+  std::vector<staging::TierDefinition> tiers;
+};
+
+bool IsSpec(const std::string& name) {
+  const auto extension = fs::path(name).extension();
+  std::error_code error;
+  return (extension == ".yaml" || extension == ".yml") && !fs::is_directory(name, error);
+}
+
+Bytes BandwidthOf(const std::string& text) {
+  const auto bytes = ParseBytes(text);
+  if (bytes && bytes->count > 0) return *bytes;
+  throw Error(ErrorKind::kUsage, fmt::format("--bandwidth '{}' is not a number of bytes a second", text),
+              "write it like 500MB or 1.5GiB");
+}
+
+/// What the command line says about every dataset.
+void ApplyOptions(staging::DatasetRequest& request, const StageInOptions& options, const SiteSpec& site) {
+  if (!options.tiers.empty()) request.tiers = WithoutAliases(options.tiers, site);
+  if (!options.verify.empty()) request.verify = staging::ParseVerifyMode(options.verify).value();
+  if (!options.bandwidth.empty()) request.bandwidth = BandwidthOf(options.bandwidth);
+}
+
+const DatasetSpec& DatasetNamed(const Spec& spec, const std::string& name) {
+  for (const auto& dataset : spec.data) {
+    if (dataset.name == name) return dataset;
+  }
+  std::string names;
+  for (const auto& dataset : spec.data) names += (names.empty() ? "" : ", ") + dataset.name;
+  throw Error(ErrorKind::kUsage, fmt::format("the spec has no dataset '{}'", name),
+              names.empty() ? "it has none at all" : "it has " + names);
+}
+
+Work WorkOfSpec(const StageInOptions& options) {
+  if (!options.name.empty() || !options.format.empty()) {
+    throw Error(ErrorKind::kUsage, "--name and --format are for paths; a spec says both itself",
+                "use --dataset NAME for one dataset of the spec");
+  }
+  const auto document = LoadSpec(options.sources.front(), options.overrides);
+  Work work;
+  work.tiers = SiteTiersOf(document);
+  std::vector<DatasetSpec> datasets;
+  for (const auto& name : options.datasets) datasets.push_back(DatasetNamed(document.spec, name));
+  for (const auto& dataset : options.datasets.empty() ? document.spec.data : datasets) {
+    work.requests.push_back(RequestFor(dataset, document.spec.site));
+    ApplyOptions(work.requests.back(), options, document.spec.site);
+  }
+  return work;
+}
+
+staging::DataFormat FormatOf(const StageInOptions& options) {
+  if (!options.format.empty()) return staging::ParseDataFormat(options.format).value();
+  const auto ends = [&](std::string_view part) {
+    return std::all_of(options.sources.begin(), options.sources.end(), [&](const std::string& source) {
+      return fs::path(source).filename().native().find(part) != std::string::npos;
+    });
+  };
+  if (ends(".tfrecord")) return staging::DataFormat::kTfrecord;
+  if (ends(".h5") || ends(".hdf5")) return staging::DataFormat::kHdf5;
+  throw Error(ErrorKind::kUsage, "the names do not tell the format of the files",
+              "add --format tfrecord, hdf5 or raw (raw: copied and summed, but their content is not looked at)");
+}
+
+Work WorkOfPaths(const StageInOptions& options) {
+  if (!options.datasets.empty() || !options.overrides.empty()) {
+    throw Error(ErrorKind::kUsage, "--dataset and --set are for a spec", "name the spec instead of paths");
+  }
+  const auto site = LoadSite(SettingsFiles());
+  staging::DatasetRequest request;
+  request.name = options.name.empty() ? "data" : options.name;
+  for (const auto& source : options.sources) request.sources.push_back(fs::absolute(source).lexically_normal());
+  request.format = FormatOf(options);
+  request.tiers = site.tier_order.empty() ? std::vector<std::string>{"burst", "node", "ram"} : site.tier_order;
+  request.distribution = staging::Distribution::kReplicate;
+  request.bandwidth = site.bandwidth;
+  ApplyOptions(request, options, site);
+  return {{request}, site.tiers};
+}
+
+/// Who asks for staging wants a copy: `none` counts only where nothing else is named.
+std::vector<staging::StagingPlan> PlansOf(const Work& work) {
+  std::vector<staging::StagingPlan> plans;
+  for (auto request : work.requests) {
+    if (request.tiers != std::vector<std::string>{"none"}) std::erase(request.tiers, "none");
+    plans.push_back(PlanDataset(request, work.tiers, {}));
+  }
+  return plans;
+}
+
+Json DocumentOf(const staging::StagingPlan& plan) {
+  auto document = staging::ToJson(plan);
+  document["file_count"] = plan.files.size();
+  document.erase("files");
+  document["adopted"] = nullptr;
+  document["copied_bytes"] = 0;
+  document["seconds"] = nullptr;
+  return document;
+}
+
+std::string HeadOf(const staging::StagingPlan& plan) {
+  return fmt::format("{}: {} in {} file{}", plan.request.name, FormatBytes(plan.total), plan.files.size(),
+                     plan.files.size() == 1 ? "" : "s");
+}
+
+std::string DescribePlanned(const staging::StagingPlan& plan) {
+  auto text = fmt::format("{} -> tier {} ({})\n", HeadOf(plan), plan.tier, plan.reason);
+  for (const auto& rejected : plan.rejected) text += fmt::format("  not {}\n", rejected);
+  if (plan.tier != "none") text += fmt::format("  {}\n", plan.directory.string());
+  return text;
+}
+
+class Stager {
+ public:
+  explicit Stager(Output& output) : output_(output), interrupt_(loop_) {}
+
+  /// Adds to `document` what happened; returns it in words.
+  std::string Stage(const staging::StagingPlan& plan, Json& document) {
+    if (plan.tier == "none") return HeadOf(plan) + ": read in place, nothing is staged\n";
+    Progress progress(output_, "staging " + plan.request.name, plan.total);
+    staging::StageOptions options;
+    options.progress = [&](const staging::StageProgress& now) { progress.Update(now.done, now.current); };
+    options.cancelled = [&] {
+      loop_.RunOnce(std::chrono::nanoseconds(0));
+      return interrupt_.asked();
+    };
+    const auto staged = WithContext(fmt::format("while staging dataset '{}'", plan.request.name),
+                                    [&] { return staging::Stage(plan, options); });
+    staging::MarkKept(plan.root, plan.generation);
+    document["adopted"] = staged.adopted;
+    document["copied_bytes"] = staged.copied.count;
+    document["seconds"] = staged.elapsed.count();
+    const auto how = staged.adopted ? std::string("already there")
+                                    : fmt::format("staged in {} ({})", FormatDuration(staged.elapsed),
+                                                  FormatRate(staged.copied, staged.elapsed));
+    return fmt::format("{} -> tier {}: {}\n  {}\n", HeadOf(plan), plan.tier, how, plan.directory.string());
+  }
+
+ private:
+  Output& output_;
+  EventLoop loop_;
+  Interrupt interrupt_;
+};
+
+}  // namespace
+
+int StageIn(const StageInOptions& options, Session& session) {
+  const bool is_spec = options.sources.size() == 1 && IsSpec(options.sources.front());
+  const auto plans = PlansOf(is_spec ? WorkOfSpec(options) : WorkOfPaths(options));
+  Stager stager(session.output);
+  Json datasets = Json::array();
+  std::string text;
+  std::string brief;
+  for (const auto& plan : plans) {
+    auto document = DocumentOf(plan);
+    text += options.dry_run == DryRun::kYes ? DescribePlanned(plan) : stager.Stage(plan, document);
+    if (plan.tier != "none") brief += plan.directory.string() + "\n";
+    datasets.push_back(std::move(document));
+  }
+  const Json document{{"schema", "slipway.stage_in/1"},
+                      {"dry_run", options.dry_run == DryRun::kYes},
+                      {"datasets", std::move(datasets)}};
+  session.output.Print({document, text.empty() ? "the spec has no data\n" : text, brief});
+  return 0;
+}
+
+}  // namespace slipway::launcher

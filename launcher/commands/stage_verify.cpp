@@ -1,0 +1,110 @@
+// `slipway stage verify`.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/event_loop.h"
+#include "core/progress.h"
+#include "launcher/commands/stage.h"
+#include "launcher/commands/stage_tiers.h"
+#include "launcher/run/interrupt.h"
+#include "launcher/spec/load.h"
+#include "staging/generation/generation.h"
+#include "staging/generation/verify.h"
+
+namespace slipway::launcher {
+namespace {
+
+struct Verdict {
+  const Found& found;
+  std::string problem;  ///< of the generation as a whole
+  std::vector<staging::BadFile> bad_files;
+
+  bool good() const { return problem.empty() && bad_files.empty(); }
+};
+
+class Verifier {
+ public:
+  explicit Verifier(Output& output) : output_(output), interrupt_(loop_) {}
+
+  /// Nobody can remove the generation meanwhile.
+  Verdict Verify(const Found& found) {
+    const staging::Generation generation(found.root, found.generation.name);
+    if (!found.generation.damage.empty()) return {found, found.generation.damage, {}};
+    generation.Prepare();
+    const auto lease = FileLock::TryAcquire(generation.LeaseLock(), LockMode::kShared);
+    if (!lease) return {found, "it is being removed", {}};
+    Progress progress(output_, "verifying " + found.generation.name, found.generation.bytes);
+    try {
+      return {
+          found, {}, staging::VerifyGeneration(found.generation.directory, [&](Bytes done, const std::string& file) {
+            CheckInterrupt();
+            progress.Update(done, file);
+          })};
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
+      return {found, error.message(), {}};
+    }
+  }
+
+ private:
+  void CheckInterrupt() {
+    loop_.RunOnce(std::chrono::nanoseconds(0));
+    if (interrupt_.asked()) throw Error(ErrorKind::kInterrupted, "the verification was interrupted");
+  }
+
+  Output& output_;
+  EventLoop loop_;
+  Interrupt interrupt_;
+};
+
+Json ToJson(const Verdict& verdict) {
+  Json bad_files = Json::array();
+  for (const auto& file : verdict.bad_files) {
+    bad_files.push_back(
+        {{"path", file.path}, {"offset", file.offset ? Json(*file.offset) : Json()}, {"reason", file.reason}});
+  }
+  return {{"generation", verdict.found.generation.name},
+          {"tier", verdict.found.tier},
+          {"directory", verdict.found.generation.directory.string()},
+          {"ok", verdict.good()},
+          {"problem", verdict.problem.empty() ? Json() : Json(verdict.problem)},
+          {"bytes", verdict.found.generation.bytes.count},
+          {"bad_files", std::move(bad_files)}};
+}
+
+std::string Describe(const Verdict& verdict) {
+  const auto& generation = verdict.found.generation;
+  const auto head = fmt::format("{} in tier {}", generation.name, verdict.found.tier);
+  if (verdict.good()) {
+    return fmt::format("{}: good, {} in {} files\n", head, FormatBytes(generation.bytes), generation.files);
+  }
+  auto text = fmt::format("{}: bad{}{}\n", head, verdict.problem.empty() ? "" : ": ", verdict.problem);
+  for (const auto& file : verdict.bad_files) text += fmt::format("  {}: {}\n", file.path, file.reason);
+  return text + fmt::format("  slipway stage evict {} removes it; the next run stages it again\n", generation.name);
+}
+
+}  // namespace
+
+int StageVerify(const StageVerifyOptions& options, Session& session) {
+  const auto tiers = LookAtTiers(options.tiers, LoadSite(SettingsFiles()));
+  const auto all = options.generations.empty() ? AllGenerations(tiers) : FindGenerations(options.generations, tiers);
+  Verifier verifier(session.output);
+  Json generations = Json::array();
+  std::string text;
+  std::string bad;
+  for (const auto& found : all) {
+    const auto verdict = verifier.Verify(found);
+    generations.push_back(ToJson(verdict));
+    text += Describe(verdict);
+    if (!verdict.good()) bad += found.generation.name + "\n";
+  }
+  const Json document{
+      {"schema", "slipway.stage_verify/1"}, {"ok", bad.empty()}, {"generations", std::move(generations)}};
+  session.output.Print({document, text.empty() ? "nothing is staged\n" : text, bad});
+  return bad.empty() ? 0 : static_cast<int>(ErrorKind::kFailed);
+}
+
+}  // namespace slipway::launcher

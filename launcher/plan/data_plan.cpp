@@ -1,0 +1,109 @@
+#include "launcher/plan/data_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// What the reader of one rank keeps in memory: buffers for decoding and for the next batches.
+constexpr std::uint64_t kReadAheadOfRank = std::uint64_t{32} << 20;
+
+staging::VerifyMode VerifyModeOf(Verification verification) {
+  switch (verification) {
+    case Verification::kOff: return staging::VerifyMode::kOff;
+    case Verification::kFormat: return staging::VerifyMode::kFormat;
+    case Verification::kFull: return staging::VerifyMode::kFull;
+  }
+  return staging::VerifyMode::kFormat;
+}
+
+staging::Distribution DistributionOf(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::kReplicate: return staging::Distribution::kReplicate;
+    case Distribution::kShard: return staging::Distribution::kShard;
+    case Distribution::kNodeShard: return staging::Distribution::kNodeShard;
+  }
+  return staging::Distribution::kReplicate;
+}
+
+Bytes TotalOf(const std::vector<staging::SourceFile>& files) {
+  Bytes total;
+  for (const auto& file : files) total.count += file.size.count;
+  return total;
+}
+
+}  // namespace
+
+std::string_view WordFor(Remainder remainder) {
+  switch (remainder) {
+    case Remainder::kDrop: return "drop";
+    case Remainder::kRepeat: return "repeat";
+    case Remainder::kPad: return "pad";
+  }
+  return "drop";
+}
+
+std::string_view WordFor(OnCorrupt on_corrupt) { return on_corrupt == OnCorrupt::kFail ? "fail" : "skip"; }
+
+std::string_view WordFor(Distribution distribution) { return staging::DistributionName(DistributionOf(distribution)); }
+
+staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& site) {
+  staging::DatasetRequest request;
+  request.name = dataset.name;
+  request.sources = dataset.sources;
+  request.format = dataset.format == DataFormat::kHdf5 ? staging::DataFormat::kHdf5 : staging::DataFormat::kTfrecord;
+  request.tiers = dataset.tiers;
+  request.distribution = DistributionOf(dataset.distribute);
+  request.verify = VerifyModeOf(dataset.verify);
+  request.bandwidth = dataset.bandwidth.count > 0 ? dataset.bandwidth : site.bandwidth;
+  return request;
+}
+
+staging::StagingPlan PlanDataset(const staging::DatasetRequest& request,
+                                 const std::vector<staging::TierDefinition>& tiers,
+                                 const staging::PlanRequest& for_whom) {
+  return WithContext(fmt::format("while planning dataset '{}'", request.name), [&] {
+    auto files = staging::ListSources(request);
+    auto whom = for_whom;
+    whom.read_ahead = std::min(whom.read_ahead, TotalOf(files));  // nobody reads further than the data
+    return staging::PlanStaging(request, std::move(files), staging::DiscoverTiers(request.tiers, tiers), whom);
+  });
+}
+
+std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
+  const auto& launch = document.spec.launch;
+  staging::PlanRequest for_whom;
+  for_whom.nodes = launch.nodes;
+  for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
+  const auto tiers = SiteTiersOf(document);
+  std::vector<staging::StagingPlan> plans;
+  for (const auto& dataset : document.spec.data) {
+    plans.push_back(PlanDataset(RequestFor(dataset, document.spec.site), tiers, for_whom));
+  }
+  return plans;
+}
+
+std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset) {
+  const auto line = [](std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); };
+  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(plan.total),
+                          plan.files.size(), plan.files.size() == 1 ? "" : "s", plan.tier, plan.reason);
+  for (const auto& rejected : plan.rejected) text += line("not " + rejected);
+  text += line(plan.directory.string());
+  if (plan.tier != "none") text += line(fmt::format("tier from {}", plan.origin));
+  if (plan.scope == staging::TierScope::kJob && plan.nodes > 1 && plan.tier != "none") {
+    text += line(plan.layout == staging::Layout::kShard ? "all nodes see it, each stages its share"
+                                                        : "all nodes see it, the first stages");
+  }
+  if (plan.bandwidth.count > 0) text += line(fmt::format("at most {}/s", FormatBytes(plan.bandwidth)));
+  if (dataset.overlap) text += line("overlap: the ranks start while it arrives");
+  if (dataset.remainder != Remainder::kDrop) text += line(fmt::format("remainder: {}", WordFor(dataset.remainder)));
+  if (dataset.on_corrupt != OnCorrupt::kFail)
+    text += line("on_corrupt: skip, damaged records are left out and counted");
+  return text;
+}
+
+}  // namespace slipway::launcher

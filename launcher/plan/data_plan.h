@@ -1,0 +1,33 @@
+/// From the datasets of a spec to plans of where they are staged.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/spec/load.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::launcher {
+
+/// What staging is asked for. A limit of the site counts where the dataset has none.
+staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& site);
+
+/// Looks at the sources and the tiers of this node, chooses, writes nothing.
+/// Errors: what ListSources and PlanStaging throw, naming the dataset.
+staging::StagingPlan PlanDataset(const staging::DatasetRequest& request,
+                                 const std::vector<staging::TierDefinition>& tiers,
+                                 const staging::PlanRequest& for_whom);
+
+/// The plan of each dataset of the experiment, for the first of its nodes.
+std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document);
+
+/// The words of the spec for them; also members of `data.<name>` in SLIPWAY_CONFIG.
+std::string_view WordFor(Remainder remainder);
+std::string_view WordFor(OnCorrupt on_corrupt);
+std::string_view WordFor(Distribution distribution);
+
+/// For `slipway plan`: a few lines about one dataset.
+std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset);
+
+}  // namespace slipway::launcher

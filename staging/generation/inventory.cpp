@@ -1,0 +1,105 @@
+#include "staging/generation/inventory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/dataset/manifest.h"
+#include "staging/generation/generation.h"
+#include "staging/plan/tiers.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kEvicted = ".evicted";
+
+std::optional<WallTime> ModificationTime(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  const auto since_epoch = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
+  return WallTime(std::chrono::duration_cast<WallTime::duration>(since_epoch));
+}
+
+void TakeManifest(StoredGeneration& stored) {
+  const auto manifest = ParseManifest(ReadFile(stored.directory / kManifestName));
+  stored.dataset = manifest.name;
+  stored.format = manifest.format;
+  stored.verify = manifest.verify;
+  stored.created = manifest.created;
+  stored.files = manifest.files.size();
+  stored.bytes = manifest.TotalBytes();
+  stored.records = manifest.TotalRecords();
+}
+
+StoredGeneration LookAt(const fs::path& root, const std::string& name) {
+  const Generation generation(root, name);
+  StoredGeneration stored;
+  stored.name = name;
+  stored.directory = generation.Published();
+  try {
+    TakeManifest(stored);
+  } catch (const Error& error) {
+    stored.damage = error.message();
+    stored.bytes = SpaceTaken(stored.directory);
+  }
+  auto used = ModificationTime(generation.LeaseLock());
+  if (!used) used = ModificationTime(stored.directory / kManifestName);
+  stored.used = used.value_or(WallTime());
+  stored.leased_by = HoldersOf(generation.LeaseLock());
+  stored.kept = IsKept(root, name);
+  return stored;
+}
+
+std::vector<Leftover> LookAtLeftovers(const fs::path& staging, const fs::path& root) {
+  std::vector<Leftover> leftovers;
+  std::error_code error;
+  for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
+    auto generation = entry->path().filename().string();
+    if (generation.ends_with(kEvicted)) generation.resize(generation.size() - kEvicted.size());
+    leftovers.push_back({entry->path().filename().string(), SpaceTaken(entry->path()),
+                         HoldersOf(Generation(root, generation).StageLock())});
+  }
+  std::sort(leftovers.begin(), leftovers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return leftovers;
+}
+
+}  // namespace
+
+Inventory TakeInventory(const fs::path& root) {
+  Inventory inventory;
+  for (const auto& name : GenerationsIn(root)) inventory.generations.push_back(LookAt(root, name));
+  inventory.leftovers = LookAtLeftovers(root / ".staging", root);
+  return inventory;
+}
+
+void MarkKept(const fs::path& root, const std::string& generation) {
+  WriteFile(Generation(root, generation).KeepMark(), "");
+}
+
+bool IsKept(const fs::path& root, const std::string& generation) {
+  std::error_code error;
+  return fs::exists(Generation(root, generation).KeepMark(), error);
+}
+
+bool EvictGeneration(const fs::path& root, const std::string& generation) {
+  if (!RemoveGeneration(root, generation)) return false;
+  ::unlink(Generation(root, generation).KeepMark().c_str());
+  return true;
+}
+
+std::vector<StoredGeneration> OldestUnused(std::vector<StoredGeneration> generations, Bytes wanted) {
+  std::erase_if(generations, [](const StoredGeneration& generation) { return !generation.leased_by.empty(); });
+  std::stable_sort(generations.begin(), generations.end(),
+                   [](const auto& a, const auto& b) { return a.used < b.used; });
+  Bytes sum;
+  std::size_t count = 0;
+  while (count < generations.size() && sum < wanted) sum.count += generations[count++].bytes.count;
+  generations.resize(count);
+  return generations;
+}
+
+}  // namespace slipway::staging

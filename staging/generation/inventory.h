@@ -1,0 +1,61 @@
+/// What lies in a tier: published generations, who uses them, and what was left behind.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/lock_holders.h"
+#include "core/units.h"
+#include "staging/dataset/verify_mode.h"
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+/// A published generation, by its manifest.
+struct StoredGeneration {
+  std::string name;
+  std::filesystem::path directory;
+  std::string damage;  ///< why its manifest cannot be read; then the following is empty, except `bytes`
+  std::string dataset;
+  DataFormat format = DataFormat::kRaw;
+  VerifyMode verify = VerifyMode::kFormat;
+  std::string created;  ///< UTC, ISO 8601
+  std::size_t files = 0;
+  Bytes bytes;  ///< of its files; of a damaged one what it takes on the disk
+  std::optional<std::uint64_t> records;
+  WallTime used;                      ///< when somebody last took it into use
+  std::vector<LockHolder> leased_by;  ///< processes of this machine
+  bool kept = false;                  ///< outlives the runs that use it (MarkKept)
+};
+
+/// Something in .staging: at work, or interrupted.
+struct Leftover {
+  std::string name;
+  Bytes bytes;                        ///< on the disk
+  std::vector<LockHolder> staged_by;  ///< who is at work on it; nobody: it is left behind
+};
+
+struct Inventory {
+  std::vector<StoredGeneration> generations;  ///< by name
+  std::vector<Leftover> leftovers;            ///< by name
+};
+
+/// Looks without locking or changing anything; a root that does not exist holds nothing.
+/// Cost: reads every manifest, walks through what is left over.
+Inventory TakeInventory(const std::filesystem::path& root);
+
+/// Says that a published generation stays until it is evicted, whatever the runs that use it would do at their end.
+void MarkKept(const std::filesystem::path& root, const std::string& generation);
+bool IsKept(const std::filesystem::path& root, const std::string& generation);
+
+/// RemoveGeneration, and nobody keeps it any more. False when it is in use.
+bool EvictGeneration(const std::filesystem::path& root, const std::string& generation);
+
+/// Pure: the generations that nobody uses, those last used longest ago first, until they have `wanted` bytes together
+/// or there are no more.
+std::vector<StoredGeneration> OldestUnused(std::vector<StoredGeneration> generations, Bytes wanted);
+
+}  // namespace slipway::staging
