@@ -193,6 +193,28 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   });
 }
 
+void DescribeStageOut(CLI::App& stage, Arguments& arguments) {
+  auto* out =
+      AddCommand(stage, "out", "Bring what a run has left in a tier into its folder; or copy a directory, checked",
+                 "  slipway stage out last            # finish what a run could not copy out\n"
+                 "  slipway stage out --all\n"
+                 "  slipway stage out --all --dry-run --json\n"
+                 "  slipway stage out /dev/shm/results /project/results --limit 500MB");
+  auto& options = arguments.stage_out;
+  out->add_option("what", options.what, "A run (default: last), or a directory and its destination")->expected(0, 2);
+  out->add_flag("--all", options.all, "All runs that have left something");
+  out->add_flag("-n,--dry-run", options.dry_run, "Say what would be copied; copy nothing");
+  out->add_option("--limit", options.limit, "Most bytes a second, e.g. 200MB");
+  out->callback([&] { arguments.command = [&](Session& session) { return StageOut(arguments.stage_out, session); }; });
+}
+
+void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
+  auto* stage =
+      AddCommand(app, "stage", "Move data between the shared file system and the tiers", "  slipway stage out last");
+  stage->require_subcommand(1);
+  DescribeStageOut(*stage, arguments);
+}
+
 std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& parent = {}) {
   std::vector<CommandWords> commands;
   for (const auto* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
@@ -263,6 +285,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   DescribeRunCommands(app, arguments);
   DescribeTrialsCommands(app, arguments);
   DescribeDataCommands(app, arguments);
+  DescribeStageCommands(app, arguments);
   DescribeOtherCommands(app, arguments);
 }
 

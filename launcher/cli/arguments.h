@@ -14,6 +14,7 @@
 #include "launcher/commands/runs.h"
 #include "launcher/commands/session.h"
 #include "launcher/commands/spec.h"
+#include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
 
 namespace CLI {
@@ -48,6 +49,7 @@ struct Arguments {
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
+  StageOutCommand stage_out;
   BenchOptions bench;
 };
 

@@ -1,17 +1,21 @@
 #include "launcher/plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fnv1a.h"
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string TierName(const TierSpec& tier) {
@@ -53,6 +57,20 @@ staging::StagingPlan PlanDataset(const DatasetSpec& spec) {
   });
 }
 
+/// The first tier that can be written; how large checkpoints become nobody knows yet.
+CheckpointPlan PlanCheckpoints(const CheckpointSpec& spec) {
+  CheckpointPlan plan;
+  for (const auto& tier : spec.tiers) {
+    if (tier.kind == TierKind::kNone) return plan;
+    const auto state = staging::DiscoverTiers({TierName(tier)}).front();
+    if (state.usable) return {state.name, state.root, std::move(plan.rejected)};
+    plan.rejected.push_back(state.name + ": " + state.reason);
+  }
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("no tier can take the checkpoints: {}", fmt::join(plan.rejected, "; ")),
+              "name another one in checkpoint.tier; none stands for the run folder");
+}
+
 /// So that the ranks' programs get the libslipway for the MPI that starts them.
 Variables LibraryVariables(const Plan& plan) {
   const auto libraries = plan.spec().launch.ranks() > 1 ? LibrariesFor(plan.mpi.mpi) : std::filesystem::path();
@@ -71,17 +89,26 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   if (document.spec.launch.ranks() > 1) plan.mpi = FindMpiLauncher(document.spec.launch.mpi);
   plan.working_directory = document.directory;
   for (const auto& dataset : document.spec.data) plan.data.push_back(PlanDataset(dataset));
+  plan.checkpoints = PlanCheckpoints(document.spec.checkpoint);
   plan.exchange = PlanExchange(document.spec);
   plan.document = std::move(document);
   return plan;
 }
 
+fs::path OutboxDirectory(const fs::path& root, const fs::path& folder) {
+  return root / ".out" / fmt::format("{}-{:08x}", folder.filename().string(), Fnv1a64(folder.native()) & 0xffffffff);
+}
+
 AttemptPlace PlannedPlace(const Plan& plan) {
+  const fs::path trial = plan.spec().ensemble ? "trials/00000" : "";
+  const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
   AttemptPlace place;
-  place.run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
-  if (plan.spec().ensemble) place.run = place.run / "trials" / "00000";
+  place.run = trial.empty() ? run : run / trial;
   place.directory = place.run / "attempt-1";
-  place.checkpoints = place.run / "checkpoints";
+  const auto tier = plan.checkpoints.root / ".out" / (run.filename().string() + "-<hash>");
+  const auto written = plan.checkpoints.root.empty() ? place.run : trial.empty() ? tier : tier / trial;
+  place.checkpoints = written / "checkpoints";
+  place.outputs = written / "outputs";
   return place;
 }
 

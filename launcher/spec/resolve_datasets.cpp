@@ -37,7 +37,7 @@ void ResolveTiers(const std::string& path, Json& tiers, const Json& aliases, Rep
     draft.failed.insert(path);
     report.Error(ElementPlace(draft, path, i), "unknown tier " + Quoted(text), NearestWord(text, known));
   }
-  if (tiers.empty()) report.Error(draft.PlaceOf(path), "an empty list of tiers; write none to read the data in place");
+  if (tiers.empty()) report.Error(draft.PlaceOf(path), "an empty list of tiers; write none to use none");
 }
 
 void CheckAliases(const Json& aliases, Report& report, const Draft& draft) {
@@ -74,6 +74,11 @@ void ResolveDatasets(const Sources&, Report& report, Draft& draft) {
   Json& values = draft.values();
   const Json aliases = values["tiers"].is_object() ? values["tiers"] : Json::object();
   CheckAliases(aliases, report, draft);
+  Json& checkpoint = values["checkpoint"];
+  if (checkpoint.is_object() && !checkpoint["tier"].is_null()) {
+    MakeList(checkpoint["tier"]);
+    ResolveTiers("checkpoint.tier", checkpoint["tier"], aliases, report, draft);
+  }
   for (auto& [name, dataset] : values["data"].items()) {
     const std::string path = "data." + name;
     MakeList(dataset["source"]);
