@@ -100,12 +100,16 @@ RunRow Planned(const RunFolder& run, const OutboxRecord& record) {
           fmt::format("{}: would copy {} from '{}'", run.id(), WorkText(work), record.directory.string())};
 }
 
+/// Errors: always one.
 [[noreturn]] void ThrowMissing(const RunFolder& run, const OutboxRecord& record) {
   if (record.host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("what run {} left is in '{}' on {}", run.id(), record.directory.string(), record.host),
                 fmt::format("give the same command on {}", record.host));
   }
+  const auto lock = run.TakeManagerLock();
+  run.AppendEvent("stage_out_lost", Json{{"directory", record.directory.string()}});
+  RemoveOutbox(run, record);  // said once
   throw Error(
       ErrorKind::kFailed,
       fmt::format("'{}' is gone, with what run {} had not copied out of it", record.directory.string(), run.id()),
@@ -115,7 +119,7 @@ RunRow Planned(const RunFolder& run, const OutboxRecord& record) {
 RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& output) {
   auto record = ReadOutboxRecord(run);
   if (!record) return NothingLeft(run);
-  if (!HasOutbox(run, *record) && !record->settled) ThrowMissing(run, *record);
+  if (LostOutbox(run, *record)) ThrowMissing(run, *record);
   if (options.dry_run) return Planned(run, *record);
   const auto lock = run.TakeManagerLock();
   EndOrphan(run.ReadState().job);

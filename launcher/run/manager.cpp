@@ -35,8 +35,8 @@ class Manager {
   int CarryOut() {
     EndOrphan(state_.job);
     BecomeManager();
-    auto result = Perform();
-    EmptyOutbox(result);
+    const auto result = Perform();
+    EmptyOutbox();
     Unstage();
     WriteDown(result);
     Announce(result);
@@ -87,7 +87,7 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
-    EmptyOutbox(failed);
+    EmptyOutbox();
     Unstage();
     WriteDown(failed);
     throw;
@@ -149,15 +149,13 @@ class Manager {
 
   /// Nothing stays behind in a tier, however the run has ended. What cannot be copied out is worth a warning, not the
   /// run: it is not lost.
-  void EmptyOutbox(RunResult& result) {
+  void EmptyOutbox() {
     if (!outbox_) return;
     const auto left = outbox_->Finish(interrupt_);
     outbox_.reset();
     if (left.empty()) return;
     output_.Warn(left);
     folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
-    if (result.summary.is_null()) result.summary = Json::object();
-    result.summary["outbox"] = left;
   }
 
   void WriteDown(const RunResult& result) {

@@ -212,12 +212,13 @@ std::optional<OutboxRecord> FindOutbox(const RunFolder& folder, Output& output) 
   const auto record = ReadOutboxRecord(folder);
   if (!record) return {};
   if (HasOutbox(folder, *record)) return record;
-  if (!record->settled && record->host != HostName()) {
+  const bool lost = LostOutbox(folder, *record);
+  if (lost && record->host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("checkpoints of this run are in '{}' on {}", record->directory.string(), record->host),
                 fmt::format("copy them out there first: slipway stage out {}", folder.id()));
   }
-  if (!record->settled) {
+  if (lost) {
     output.Warn(fmt::format("'{}' is gone, with what was not copied out of it", record->directory.string()));
   }
   RemoveOutbox(folder, *record);
@@ -229,7 +230,7 @@ OutboxRecord NewOutbox(const RunFolder& folder, const CheckpointPlan& plan) {
   root.tier = plan.tier;
   root.root = plan.root;
   staging::PrepareRoot(root);
-  OutboxRecord record{plan.tier, OutboxDirectory(plan.root, folder.path()), HostName()};
+  OutboxRecord record{plan.tier, OutboxDirectory(plan.root, folder.path()), HostName(), OutboxState::kIntended};
   WriteOutboxRecord(folder, record);
   MakeOutbox(folder, record);
   return record;
@@ -239,14 +240,12 @@ OutboxRecord NewOutbox(const RunFolder& folder, const CheckpointPlan& plan) {
 
 std::unique_ptr<Outbox> Outbox::Open(const RunFolder& folder, const Plan& plan, EventLoop& loop, Output& output) {
   auto record = FindOutbox(folder, output);
-  if (record && record->settled) {
-    record->settled = false;
-    WriteOutboxRecord(folder, *record);
-  }
   if (!record) {
     if (plan.checkpoints.root.empty()) return nullptr;
     record = NewOutbox(folder, plan.checkpoints);
   }
+  record->state = OutboxState::kOpen;
+  WriteOutboxRecord(folder, *record);
   return std::make_unique<Outbox>(folder, plan, std::move(*record), loop, output);
 }
 

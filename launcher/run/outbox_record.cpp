@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,14 @@ std::optional<int> TrialOf(const fs::path& name) {
   return trial;
 }
 
+constexpr std::array<std::string_view, 3> kStates = {"intended", "open", "settled"};  // in the order of the enum
+
+/// An unknown word is taken for the state in which something may be lost.
+OutboxState StateOf(const std::string& word) {
+  if (word == kStates[0]) return OutboxState::kIntended;
+  return word == kStates[2] ? OutboxState::kSettled : OutboxState::kOpen;
+}
+
 /// What is being made or removed: nobody looks for a run's data there.
 fs::path UnfinishedOutbox(const OutboxRecord& record) {
   return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
@@ -39,7 +48,7 @@ std::optional<OutboxRecord> ReadOutboxRecord(const RunFolder& folder) try {
   if (!text) return {};
   const auto json = Json::parse(*text);
   return OutboxRecord{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
-                      json.at("host").get<std::string>(), json.at("settled").get<bool>()};
+                      json.at("host").get<std::string>(), StateOf(json.at("state").get<std::string>())};
 } catch (const nlohmann::json::exception&) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", RecordFile(folder).string()),
               "look for the run's directory in the tier's .out directory, copy it out with slipway stage out DIR DEST, "
@@ -51,7 +60,7 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record) {
                   {"tier", record.tier},
                   {"directory", record.directory.string()},
                   {"host", record.host},
-                  {"settled", record.settled}};
+                  {"state", kStates[static_cast<std::size_t>(record.state)]}};
   WriteFileDurably(RecordFile(folder), json.dump(2) + "\n");
 }
 
@@ -72,6 +81,10 @@ bool HasOutbox(const RunFolder& folder, const OutboxRecord& record) {
     return false;
   }
   return ReadFileIfPresent(record.directory / kOwner) == folder.id() + "\n";
+}
+
+bool LostOutbox(const RunFolder& folder, const OutboxRecord& record) {
+  return record.state == OutboxState::kOpen && !HasOutbox(folder, record);
 }
 
 void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record) {

@@ -12,11 +12,21 @@
 
 namespace slipway::launcher {
 
+/// Stored in outbox.json as words.
+///
+///   intended -> open -> settled -> (no record)
+///                 ^--------'   when the run goes on in the same place
+enum class OutboxState {
+  kIntended,  ///< the directory may not be there yet: nothing is in it
+  kOpen,
+  kSettled  ///< all has been copied out: the directory may be half removed
+};
+
 struct OutboxRecord {
   std::string tier;
   std::filesystem::path directory;
   std::string host;
-  bool settled = false;  ///< all of it has been copied out: the directory may be removed
+  OutboxState state = OutboxState::kIntended;
 };
 
 /// Nothing when there is none. Errors: Error(kEnvironment) when it is damaged.
@@ -28,6 +38,8 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record);
 void MakeOutbox(const RunFolder& folder, const OutboxRecord& record);
 /// True when the directory is there, ours, and this run's.
 bool HasOutbox(const RunFolder& folder, const OutboxRecord& record);
+/// True when the directory is gone, and something may have been in it.
+bool LostOutbox(const RunFolder& folder, const OutboxRecord& record);
 
 /// Removes the directory, if it is this run's, and then the record. May be repeated after an end in between.
 void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record);

@@ -14,7 +14,7 @@ SettledOutbox SettleOutbox(const RunFolder& folder, OutboxRecord record, int kee
     settled.places.push_back({trial, std::move(report)});
   }
   if (settled.failure) return settled;
-  record.settled = true;  // from here on a missing directory means: done, not lost
+  record.state = OutboxState::kSettled;  // from here on a missing directory means: done, not lost
   WriteOutboxRecord(folder, record);
   RemoveOutbox(folder, record);
   return settled;
