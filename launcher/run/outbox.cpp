@@ -138,7 +138,7 @@ class Outbox::Mover {
       if (!first) report.failure.reset();  // recorded once
     } else if (watched.pause.count() != 0) {
       watched.pause = {};
-      Say(output_say, "checkpoints are copied out again");
+      Say(output_say, "copying out works again");
     }
     if (!watched.trial) {
       for (const auto& moved : report.moved) Say(output_say, Describe(moved));
@@ -151,7 +151,7 @@ class Outbox::Mover {
   }
 
   static std::string Failure(const Watched& watched, const Error& error) {
-    return fmt::format("checkpoints stay in '{}' for now and are tried again, training goes on: {}",
+    return fmt::format("not all of '{}' can be copied out now; it is tried again, training goes on: {}",
                        watched.mover.place().tier.string(), error.message());
   }
 

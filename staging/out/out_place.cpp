@@ -14,6 +14,20 @@ void Add(OutReport& report, MoverRound round) {
   if (round.failure && !report.failure) report.failure = std::move(round.failure);
 }
 
+/// Runs `action`; what it throws is the report's failure, but for the end of the work.
+template <class Action>
+void Try(OutReport& report, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    if (!report.failure) report.failure = error;
+  } catch (const fs::filesystem_error& error) {
+    if (report.failure) return;
+    report.failure = SystemError(error.code().value(), fmt::format("cannot look at '{}'", error.path1().string()));
+  }
+}
+
 }  // namespace
 
 OutPlaceMover::OutPlaceMover(OutPlace place, int keep, StageOutOptions options)
@@ -26,6 +40,9 @@ OutReport OutPlaceMover::Round() {
   OutReport report;
   const auto seen = sides_->Tier();
   if (seen == done_) return report;
+  Try(report, [&] {
+    if (!mover_.Settled()) MoveOutputs(report, Changing::kSkip);
+  });
   Add(report, mover_.Round(Thoroughness::kWhileTraining));
   // After a round that did nothing there is nothing to do until the tier changes.
   if (!report.failure && report.moved.empty() && report.torn.empty()) done_ = seen;
@@ -34,15 +51,8 @@ OutReport OutPlaceMover::Round() {
 
 OutReport OutPlaceMover::Settle() {
   OutReport report;
-  try {
-    SettleCheckpoints(report);
-    SettleOutputs(report);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) throw;
-    if (!report.failure) report.failure = error;
-  } catch (const fs::filesystem_error& error) {
-    report.failure = SystemError(error.code().value(), fmt::format("cannot look at '{}'", error.path1().string()));
-  }
+  Try(report, [&] { SettleCheckpoints(report); });
+  Try(report, [&] { MoveOutputs(report, Changing::kRefuse); });
   return report;
 }
 
@@ -50,11 +60,12 @@ void OutPlaceMover::SettleCheckpoints(OutReport& report) {
   while (!report.failure && !mover_.Settled()) Add(report, mover_.Round(Thoroughness::kAtTheEnd));
 }
 
-void OutPlaceMover::SettleOutputs(OutReport& report) {
+void OutPlaceMover::MoveOutputs(OutReport& report, Changing changing) {
   const auto destination = place_.folder / "outputs";
   if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return;
   auto options = options_;
   options.existing = Existing::kMerge;
+  options.changing = changing;
   const auto staged = StageOutDirectory(place_.outputs(), destination, options);
   report.outputs = {staged.files.size(), staged.bytes};
 }

@@ -36,7 +36,8 @@ class OutPlaceMover {
 
   const OutPlace& place() const { return place_; }
 
-  /// While the program runs: one look at the checkpoints. Cheap when nothing has changed in the tier.
+  /// While the program runs: one look at the checkpoints. Before one is moved, the results that are there go, but for
+  /// files that are being written: a program that continues from it has them. Cheap when no checkpoint is new.
   OutReport Round();
   /// When it has ended: everything that is worth it. Without a failure nothing in the tier is needed any longer.
   OutReport Settle();
@@ -46,7 +47,7 @@ class OutPlaceMover {
 
  private:
   void SettleCheckpoints(OutReport& report);
-  void SettleOutputs(OutReport& report);
+  void MoveOutputs(OutReport& report, Changing changing);
 
   OutPlace place_;
   StageOutOptions options_;

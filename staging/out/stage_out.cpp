@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <set>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/copy/copy.h"
+#include "staging/copy/source_stat.h"
 #include "staging/out/rate_limit.h"
 #include "staging/out/read_back.h"
 #include "staging/out/tree.h"
@@ -69,19 +71,26 @@ class PrivatePlace {
 /// Names with a slash at their end name the directory before it.
 fs::path WithoutSlash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
 
+/// Since it was listed; also when it is gone.
+bool HasChanged(const SourceFile& file) try {
+  CheckUnchanged(file, StatSource(file.path));
+  return false;
+} catch (const Error&) {
+  return true;
+}
+
 class Work {
  public:
-  Work(const Tree& tree, const fs::path& prepared, const StageOutOptions& options)
+  Work(Tree& tree, const fs::path& prepared, const StageOutOptions& options)
       : tree_(tree), prepared_(prepared), options_(options), limit_(options.bytes_per_second) {}
 
-  /// A confirmed and synced copy of the tree in `prepared`.
+  /// A confirmed and synced copy of the tree in `prepared`. What is skipped is taken out of the tree.
   std::vector<OutFile> Prepare() {
     CheckRoom();
     MakeDirectories(prepared_);
     for (const auto& name : tree_.directories) MakeDirectories(prepared_ / name);
     for (const auto& link : tree_.links) MakeLink(link);
-    std::vector<CopiedFile> copied;
-    for (const auto& file : tree_.files) copied.push_back(Copy(file));
+    const auto copied = CopyFiles();
     SyncTree();
     Enter(OutPhase::kConfirm);
     std::vector<OutFile> files;
@@ -91,6 +100,23 @@ class Work {
   }
 
  private:
+  std::vector<CopiedFile> CopyFiles() {
+    std::vector<CopiedFile> copied;
+    std::erase_if(tree_.files, [&](const SourceFile& file) {
+      try {
+        copied.push_back(Copy(file));
+        return false;
+      } catch (const Error& error) {
+        if (options_.changing == Changing::kRefuse || error.kind() == ErrorKind::kInterrupted || !HasChanged(file)) {
+          throw;
+        }
+      }
+      RemoveTree(prepared_ / file.name);
+      return true;
+    });
+    return copied;
+  }
+
   void CheckRoom() const {
     const auto space = SpaceOf(prepared_.parent_path());
     const auto need = NeedOf(tree_.files).bytes;
@@ -163,13 +189,19 @@ class Work {
     limit_.Take(copied);
   }
 
-  const Tree& tree_;
+  Tree& tree_;
   const fs::path& prepared_;
   const StageOutOptions& options_;
   RateLimit limit_;
   OutPhase phase_ = OutPhase::kCopy;
   std::uint64_t done_ = 0;
 };
+
+Bytes SizeOf(const std::vector<OutFile>& files) {
+  Bytes total;
+  for (const auto& file : files) total.count += file.size.count;
+  return total;
+}
 
 void Rename(const fs::path& from, const fs::path& to, unsigned flags) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;
@@ -252,7 +284,7 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
   return WithContext(fmt::format("while staging out '{}'", source.string()), [&] {
     const auto started = SystemClock().Steady();
     CheckPlaces(source, destination, options.existing);
-    const auto tree = TreeToCopy(source, destination, options.existing);
+    auto tree = TreeToCopy(source, destination, options.existing);
     MakeDirectories(destination.parent_path());
     RemoveOutLeftovers(destination.parent_path());
     const auto prepared = destination.parent_path() / (std::string(kPrivate) + destination.filename().string());
@@ -265,19 +297,21 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
     StagedOut result;
     result.files = Work(tree, place->directory(), options).Prepare();
     Publish(tree, place->directory(), destination, options.existing);
-    result.bytes = tree.total;
+    result.bytes = SizeOf(result.files);
     result.elapsed = SystemClock().Steady() - started;
     return result;
   });
 }
 
 void RemoveOutLeftovers(const fs::path& parent) {
-  std::vector<fs::path> found;
+  std::set<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
-    const auto name = entry->path().filename().string();
+    auto name = entry->path().filename().string();
     if (name.starts_with(kOldPrefix)) RemoveTree(entry->path());
-    if (name.starts_with(kPrivate) && !name.ends_with(kLock)) found.push_back(entry->path());
+    if (!name.starts_with(kPrivate)) continue;
+    if (name.ends_with(kLock)) name.resize(name.size() - kLock.size());  // of a directory that may be gone already
+    found.insert(parent / name);
   }
   for (const auto& directory : found) PrivatePlace::TryTake(directory);  // taken and let go: removed
 }

@@ -20,6 +20,12 @@ enum class Existing {
   kMerge     ///< file by file: same names are replaced, others stay; unchanged files (size and time) are not copied
 };
 
+/// What becomes of a file that is written to while it is copied.
+enum class Changing {
+  kRefuse,
+  kSkip  ///< left out, for another time; only with kMerge
+};
+
 enum class OutPhase { kCopy, kConfirm };
 
 struct OutProgress {
@@ -37,6 +43,7 @@ struct OutFile {
 
 struct StageOutOptions {
   Existing existing = Existing::kRefuse;
+  Changing changing = Changing::kRefuse;
   std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none: no limit
   std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
   std::function<bool()> cancelled{};                          ///< asked after every block

@@ -131,6 +131,21 @@ TEST_F(CheckpointDirectoriesTest, TakesALinkForTheFileItLeadsTo) {
   EXPECT_TRUE(fs::is_symlink(shared_ / Name(1) / "latest.bin"));
 }
 
+TEST_F(CheckpointDirectoriesTest, BringsTheResultsBeforeTheCheckpointThatFollowedThem) {
+  Put(place_.outputs() / "epoch-1.csv", "1,2\n");
+  auto mover = Mover();
+  EXPECT_EQ(mover.Round().outputs.files, 0u) << "nothing is published without a checkpoint";
+  Write(1);
+  StageOutOptions options;
+  options.accept = [&](const auto& files) {
+    const bool of_checkpoint = files.size() > 1;
+    EXPECT_TRUE(!of_checkpoint || fs::exists(place_.folder / "outputs/epoch-1.csv"));
+  };
+  const auto report = Mover(2, options).Round();
+  EXPECT_EQ(report.outputs.files, 1u);
+  EXPECT_EQ(report.moved.size(), 1u);
+}
+
 TEST_F(CheckpointDirectoriesTest, SettlesCheckpointsAndResults) {
   Write(1);
   Write(2);

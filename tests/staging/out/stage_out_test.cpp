@@ -173,6 +173,21 @@ TEST_F(StageOutTest, RefusesASourceThatKeepsChanging) {
   EXPECT_THAT(NamesOf(files_ / "shared"), IsEmpty());
 }
 
+TEST_F(StageOutTest, SkipsAFileThatKeepsChangingOnRequest) {
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  options.changing = Changing::kSkip;
+  options.progress = [&](const OutProgress& now) {
+    if (now.phase == OutPhase::kCopy && now.current == "weights.bin") Put(source_ / "weights.bin", "begun anew");
+  };
+  EXPECT_EQ(StageOutDirectory(source_, destination_, options).files.size(), 2u);
+  EXPECT_FALSE(fs::exists(destination_ / "weights.bin"));
+  EXPECT_EQ(ReadFile(destination_ / "deep/er/log.txt"), "one line\n");
+  options.progress = {};
+  EXPECT_EQ(StageOutDirectory(source_, destination_, options).files.size(), 1u);
+  EXPECT_EQ(ReadFile(destination_ / "weights.bin"), "begun anew");
+}
+
 TEST_F(StageOutTest, PublishesNothingThatIsNotAccepted) {
   StageOutOptions options;
   options.accept = [](const auto&) { throw Error(ErrorKind::kFailed, "not this one"); };
@@ -195,6 +210,7 @@ TEST_F(StageOutTest, StaysBelowItsLimit) {
 
 TEST_F(StageOutTest, RemovesWhatAnEndedProcessLeftAndNotWhatOneIsAtWorkOn) {
   Put(files_ / "shared/.tmp-out-dead/file", "x");
+  Put(files_ / "shared/.tmp-out-gone.lock", "");
   Put(files_ / "shared/.tmp-out-busy/file", "x");
   const auto lock = FileLock::Acquire(files_ / "shared/.tmp-out-busy.lock", LockMode::kExclusive);
   StageOutDirectory(source_, destination_);
