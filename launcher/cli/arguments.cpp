@@ -3,17 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "launcher/cli/describe.h"
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 namespace {
-
-CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
-  auto* command = parent.add_subcommand(name, what);
-  command->fallthrough();
-  command->footer("Examples:\n" + examples);
-  return command;
-}
 
 void AddRunSelector(CLI::App* command, std::string& run) {
   command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
@@ -193,21 +187,6 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   });
 }
 
-void DescribeStageOut(CLI::App& stage, Arguments& arguments) {
-  auto* out =
-      AddCommand(stage, "out", "Bring what a run has left in a tier into its folder; or copy a directory, checked",
-                 "  slipway stage out last            # finish what a run could not copy out\n"
-                 "  slipway stage out --all\n"
-                 "  slipway stage out --all --dry-run --json\n"
-                 "  slipway stage out /dev/shm/results /project/results --limit 500MB");
-  auto& options = arguments.stage_out;
-  out->add_option("what", options.what, "A run (default: last), or a directory and its destination")->expected(0, 2);
-  out->add_flag("--all", options.all, "All runs that have left something");
-  out->add_flag("-n,--dry-run", options.dry_run, "Say what would be copied; copy nothing");
-  out->add_option("--limit", options.limit, "Most bytes a second, e.g. 200MB");
-  out->callback([&] { arguments.command = [&](Session& session) { return StageOut(arguments.stage_out, session); }; });
-}
-
 void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
   auto* stage =
       AddCommand(app, "stage", "Move data between the shared file system and the tiers", "  slipway stage out last");
@@ -273,6 +252,13 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
 }
 
 }  // namespace
+
+CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
+  auto* command = parent.add_subcommand(name, what);
+  command->fallthrough();
+  command->footer("Examples:\n" + examples);
+  return command;
+}
 
 void DescribeCommands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);

@@ -133,19 +133,32 @@ class Work {
   CopiedFile Copy(const SourceFile& file) {
     const auto destination = prepared_ / file.name;
     ReserveFile(destination, file.size);
-    CopyOptions options;
-    options.format = DataFormat::kRaw;
-    options.verify = VerifyMode::kOff;  // compared afterwards, past the page cache
-    options.durability = Durability::kDisk;
     std::uint64_t last = 0;
-    auto copied = CopyVerified(file, destination, options, [&](std::uint64_t done) {
+    auto copied = CopyBytes(file, destination, [&](std::uint64_t done) {
       const auto step = done >= last ? done - last : 0;  // a file is started once more
       done_ += done - last;
       last = done;
       Advance(step, file.name);
     });
     KeepTraits(file, destination);
+    Sync(destination);
     return copied;
+  }
+
+  /// The engine's copy; it is compared afterwards, past the page cache.
+  static CopiedFile CopyBytes(const SourceFile& file, const fs::path& destination, const OnBlock& on_block) {
+    CopyOptions options;
+    options.format = DataFormat::kRaw;
+    options.verify = VerifyMode::kOff;
+    options.durability = Durability::kMemory;  // synced here, with its times
+    return CopyVerified(file, destination, options, on_block);
+  }
+
+  /// Afterwards a read comes from the medium.
+  static void Sync(const fs::path& destination) {
+    const auto fd = OpenFile(destination, O_RDONLY);
+    if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", destination.string()));
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
 
   static void KeepTraits(const SourceFile& file, const fs::path& destination) {

@@ -31,6 +31,10 @@ TEST(MoverDecision, MovesTheNewestFirstAndNoneThatIsOlderThanWhatIsConfirmed) {
   EXPECT_THAT(StepsOf(WorthMoving(tier, Entries({{40, 4, false}, {20, 2, true}}))), testing::ElementsAre(40));
 }
 
+TEST(MoverDecision, LeavesWhatIsOlderThanAWholeOneThatTheTierNoLongerHas) {
+  EXPECT_THAT(WorthMoving(Entries({{10, 1, true}}), Entries({{20, 2, true}})), IsEmpty());
+}
+
 TEST(MoverDecision, MovesAStepThatWasWrittenAgain) {
   EXPECT_THAT(StepsOf(WorthMoving(Entries({{10, 2, true}}), Entries({{10, 1, true}}))), testing::ElementsAre(10));
 }

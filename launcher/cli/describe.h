@@ -1,0 +1,20 @@
+/// How groups of commands are described to the parser, each in a file of its own.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace slipway::launcher {
+
+struct Arguments;
+
+/// A command of `parent` with its one-line purpose and its examples.
+CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
+
+/// `stage` is the group.
+void DescribeStageOut(CLI::App& stage, Arguments& arguments);
+
+}  // namespace slipway::launcher
