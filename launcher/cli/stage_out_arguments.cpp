@@ -13,12 +13,12 @@ void DescribeStageOut(CLI::App& stage, Arguments& arguments) {
                  "  slipway stage out last            # finish what a run could not copy out\n"
                  "  slipway stage out --all\n"
                  "  slipway stage out --all --dry-run --json\n"
-                 "  slipway stage out /dev/shm/results /project/results --limit 500MB");
+                 "  slipway stage out /dev/shm/results /project/results --bandwidth 500MB");
   auto& options = arguments.stage_out;
   out->add_option("what", options.what, "A run (default: last), or a directory and its destination")->expected(0, 2);
   out->add_flag("--all", options.all, "All runs that have left something");
-  out->add_flag("-n,--dry-run", options.dry_run, "Say what would be copied; copy nothing");
-  out->add_option("--limit", options.limit, "Most bytes a second, e.g. 200MB");
+  out->add_flag("--dry-run", options.dry_run, "Say what would be copied; copy nothing");
+  out->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 200MB");
   out->callback([&] { arguments.command = [&](Session& session) { return StageOut(arguments.stage_out, session); }; });
 }
 

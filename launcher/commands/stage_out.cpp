@@ -23,10 +23,10 @@ namespace {
 class Copying {
  public:
   Copying(const StageOutCommand& options, Output& output) : line_(output) {
-    if (!options.limit.empty()) {
-      copy_.bytes_per_second = ParseBytes(options.limit);
+    if (!options.bandwidth.empty()) {
+      copy_.bytes_per_second = ParseBytes(options.bandwidth);
       if (!copy_.bytes_per_second || copy_.bytes_per_second->count == 0) {
-        throw Error(ErrorKind::kUsage, fmt::format("--limit '{}' is not a number of bytes", options.limit),
+        throw Error(ErrorKind::kUsage, fmt::format("--bandwidth '{}' is not a number of bytes", options.bandwidth),
                     "write it like 200MB");
       }
     }
@@ -128,7 +128,7 @@ RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& outp
   const auto spec = StoredSpec(run).checkpoint;
   const Copying copying(options, output);
   auto copy = copying.options();
-  if (!copy.bytes_per_second) copy.bytes_per_second = spec.copy_limit;
+  if (!copy.bytes_per_second) copy.bytes_per_second = spec.bandwidth;
   const auto settled = SettleOutbox(run, *record, spec.keep, copy);
   if (settled.failure) throw *settled.failure;
   RunRow row{Json{{"run", run.id()},

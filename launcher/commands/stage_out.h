@@ -12,7 +12,7 @@ struct StageOutCommand {
   std::vector<std::string> what;  ///< a run; or a directory and its destination; empty: with `all`, else the last run
   bool all = false;
   bool dry_run = false;
-  std::string limit;  ///< most bytes a second; empty: as the run's spec says
+  std::string bandwidth;  ///< most bytes a second; empty: as the run's spec says
 };
 
 /// Prints `slipway.stage_out/1`. Returns the exit code: 0 when nothing is left in the tiers, else that of the first

@@ -134,17 +134,17 @@ class Outbox::Mover {
   void Take(Watched& watched, staging::OutReport report) {
     if (report.failure) {
       const bool first = watched.Failed();
-      if (first) Say(output_warn, Failure(watched, *report.failure));
+      if (first) Say(Tone::kWarn, Failure(watched, *report.failure));
       if (!first) report.failure.reset();  // recorded once
     } else if (watched.pause.count() != 0) {
       watched.pause = {};
-      Say(output_say, "copying out works again");
+      Say(Tone::kSay, "copying out works again");
     }
     if (!watched.trial) {
-      for (const auto& moved : report.moved) Say(output_say, Describe(moved));
+      for (const auto& moved : report.moved) Say(Tone::kSay, Describe(moved));
     }
     for (const auto step : report.torn) {
-      Say(output_warn, fmt::format("the checkpoint of step {} in '{}' is torn: it is not copied out", step,
+      Say(Tone::kWarn, fmt::format("the checkpoint of step {} in '{}' is torn: it is not copied out", step,
                                    watched.mover.place().checkpoints().string()));
     }
     RecordReport(folder_, watched.trial, report);
@@ -167,7 +167,7 @@ class Outbox::Mover {
     places_.erase(run);
   }
 
-  enum Tone { output_say, output_warn };
+  enum class Tone { kSay, kWarn };
 
   void Say(Tone tone, std::string line) {
     {
@@ -186,7 +186,7 @@ class Outbox::Mover {
       const std::lock_guard guard(said_mutex_);
       lines.swap(said_);
     }
-    for (const auto& [tone, line] : lines) tone == output_warn ? output_.Warn(line) : output_.Say(line);
+    for (const auto& [tone, line] : lines) tone == Tone::kWarn ? output_.Warn(line) : output_.Say(line);
   }
 
   const RunFolder& folder_;
@@ -252,7 +252,7 @@ std::unique_ptr<Outbox> Outbox::Open(const RunFolder& folder, const Plan& plan, 
 Outbox::Outbox(const RunFolder& folder, const Plan& plan, OutboxRecord record, EventLoop& loop, Output& output)
     : folder_(folder), plan_(plan), record_(std::move(record)), loop_(loop), output_(output) {
   const auto& spec = plan.spec().checkpoint;
-  mover_ = std::make_unique<Mover>(folder, spec.keep, spec.copy_limit, loop, output);
+  mover_ = std::make_unique<Mover>(folder, spec.keep, spec.bandwidth, loop, output);
 }
 
 Outbox::~Outbox() = default;
@@ -271,7 +271,7 @@ std::string Outbox::Finish(const Interrupt& interrupt) try {
   mover_->Finish(interrupted);
   mover_.reset();
   staging::StageOutOptions options;
-  options.bytes_per_second = plan_.spec().checkpoint.copy_limit;
+  options.bytes_per_second = plan_.spec().checkpoint.bandwidth;
   options.cancelled = [&] {
     loop_.RunOnce(std::chrono::nanoseconds(0));
     return interrupted();

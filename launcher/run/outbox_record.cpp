@@ -36,6 +36,9 @@ OutboxState StateOf(const std::string& word) {
   return word == kStates[2] ? OutboxState::kSettled : OutboxState::kOpen;
 }
 
+/// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
+bool IsInPlace(const OutboxRecord& record) { return record.directory.parent_path().filename() == ".out"; }
+
 /// What is being made or removed: nobody looks for a run's data there.
 fs::path UnfinishedOutbox(const OutboxRecord& record) {
   return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
@@ -77,6 +80,7 @@ void MakeOutbox(const RunFolder& folder, const OutboxRecord& record) {
 
 bool HasOutbox(const RunFolder& folder, const OutboxRecord& record) {
   struct stat info {};
+  if (!IsInPlace(record)) return false;
   if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
     return false;
   }
@@ -89,7 +93,7 @@ bool LostOutbox(const RunFolder& folder, const OutboxRecord& record) {
 
 void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record) {
   const auto condemned = UnfinishedOutbox(record);
-  RemoveTree(condemned);
+  if (IsInPlace(record)) RemoveTree(condemned);
   if (HasOutbox(folder, record)) {
     if (::rename(record.directory.c_str(), condemned.c_str()) != 0) {
       ThrowErrno(fmt::format("cannot remove '{}'", record.directory.string()));

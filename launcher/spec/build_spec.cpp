@@ -156,8 +156,8 @@ CheckpointSpec BuildCheckpoint(const Json& json) {
   result.every = MaybeSeconds(json.at("every"));
   result.keep = json.at("keep").get<int>();
   for (const Json& tier : json.at("tier")) result.tiers.push_back(BuildTier(tier));
-  if (const Json& limit = json.at("copy_limit"); !limit.is_null()) {
-    result.copy_limit = Bytes{limit.get<std::uint64_t>()};
+  if (const Json& limit = json.at("bandwidth"); !limit.is_null()) {
+    result.bandwidth = Bytes{limit.get<std::uint64_t>()};
   }
   result.on_time_limit = FromWord(kOnTimeLimits, json.at("on_time_limit"));
   result.signal = FromWord(kSignals, json.at("signal"));

@@ -152,7 +152,8 @@ std::vector<Field> SafetyFields() {
        "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
        "while it goes on. none: straight into the run folder.",
        "[burst, node, none]"},
-      {"checkpoint.copy_limit", Of(kBytes), "", "Most bytes a second that copying out of the tier may take.", "200 MB"},
+      {"checkpoint.bandwidth", Of(kBytes), "",
+       "Most bytes a second that copying out of the tier may take; 0: no limit.", "200MB"},
       {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop", "What follows when the time is over.",
        "requeue"},
       {"checkpoint.signal", Words({"none", "USR1", "TERM"}, {"USR1", "TERM"}), "none",

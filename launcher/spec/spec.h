@@ -127,7 +127,7 @@ struct CheckpointSpec {
   std::optional<Seconds> every;  ///< unset: at the end of each epoch, as the program likes
   int keep = 2;
   std::vector<TierSpec> tiers;      ///< in order of preference, never empty
-  std::optional<Bytes> copy_limit;  ///< a second, out of the tier
+  std::optional<Bytes> bandwidth;  ///< a second, out of the tier
   OnTimeLimit on_time_limit = OnTimeLimit::kStop;
   StopSignal signal = StopSignal::kNone;
 };

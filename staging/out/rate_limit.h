@@ -16,7 +16,7 @@ class RateLimit {
 
   /// Sleeps until `bytes` more fit.
   void Take(std::uint64_t bytes) {
-    if (!per_second_) return;
+    if (!per_second_ || per_second_->count == 0) return;
     taken_ += bytes;
     const Seconds due(static_cast<double>(taken_) / static_cast<double>(per_second_->count));
     const Seconds passed = clock_.Steady() - started_;

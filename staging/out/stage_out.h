@@ -44,7 +44,7 @@ struct OutFile {
 struct StageOutOptions {
   Existing existing = Existing::kRefuse;
   Changing changing = Changing::kRefuse;
-  std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none: no limit
+  std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
   std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
   std::function<bool()> cancelled{};                          ///< asked after every block
   std::function<void(const std::vector<OutFile>&)> accept{};  ///< sees what was confirmed before it is published; may

@@ -287,7 +287,7 @@ TEST(StageOutCommand, CopiesADirectoryOnceAndRefusesASecondTime) {
 TEST(StageOutCommand, RefusesWhatMakesNoSense) {
   const Workplace place;
   EXPECT_EQ(place.Slipway({"stage", "out", "--all", "last"}).status.code, 2);
-  EXPECT_EQ(place.Slipway({"stage", "out", "a", "b", "--limit", "fast"}).status.code, 2);
+  EXPECT_EQ(place.Slipway({"stage", "out", "a", "b", "--bandwidth", "fast"}).status.code, 2);
   EXPECT_EQ(place.Slipway({"stage", "out", "a", "b", "c"}).status.code, 2);
   EXPECT_THAT(place.Slipway({"stage", "out", "--all"}).output, HasSubstr("no run has left anything"));
 }
