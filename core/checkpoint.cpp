@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/crc32c.h"
 #include "core/error.h"
@@ -97,41 +98,28 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
               {"spec_hash", info.spec_hash}, {"files", files}};
 }
 
-bool FileMatches(const fs::path& directory, const Json& entry) {
-  const fs::path name = entry.at("path").get<std::string>();
+bool FileMatches(const fs::path& directory, const CheckpointFile& file) {
   std::error_code error;  // a pipe would be waited for
-  if (name.is_absolute() || !LiesWithin(directory / name, directory)) return false;
-  if (!fs::is_regular_file(directory / name, error)) return false;
-  const auto contents = Measure(directory / name);
-  return contents.bytes == entry.at("bytes").get<std::uint64_t>() &&
-         contents.crc == entry.at("crc32c").get<std::uint32_t>();
+  if (!fs::is_regular_file(directory / file.name, error)) return false;
+  const auto contents = Measure(directory / file.name);
+  return contents.bytes == file.bytes && contents.crc == file.crc32c;
 }
 
-std::optional<CheckpointInfo> Parse(const fs::path& directory, const Json& manifest) {
-  if (manifest.at("schema") != kSchema || !manifest.at("files").is_array()) return {};
-  for (const auto& entry : manifest.at("files")) {
-    if (!FileMatches(directory, entry)) return {};
+/// Nothing for another schema and for names that lead out.
+std::optional<CheckpointManifest> Parse(const fs::path& directory, const Json& json) {
+  if (json.at("schema") != kSchema || !json.at("files").is_array()) return {};
+  CheckpointManifest manifest;
+  for (const auto& entry : json.at("files")) {
+    const fs::path name = entry.at("path").get<std::string>();
+    if (name.is_absolute() || !LiesWithin(directory / name, directory)) return {};
+    manifest.files.push_back({name, entry.at("bytes").get<std::uint64_t>(), entry.at("crc32c").get<std::uint32_t>()});
   }
-  CheckpointInfo info;
-  info.directory = directory;
-  info.step = manifest.at("step").get<std::uint64_t>();
-  info.epoch = manifest.at("epoch").get<double>();
-  info.world_size = manifest.at("world_size").get<int>();
-  info.spec_hash = manifest.at("spec_hash").get<std::string>();
-  return info;
-}
-
-/// Published checkpoints, newest first, valid or not.
-std::vector<fs::path> Published(const fs::path& checkpoints) {
-  std::vector<std::pair<std::uint64_t, fs::path>> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
-    if (const auto step = StepOf(entry.path().filename().string())) found.emplace_back(*step, entry.path());
-  }
-  std::sort(found.rbegin(), found.rend());
-  std::vector<fs::path> paths;
-  for (auto& [step, path] : found) paths.push_back(std::move(path));
-  return paths;
+  manifest.info.directory = directory;
+  manifest.info.step = json.at("step").get<std::uint64_t>();
+  manifest.info.epoch = json.at("epoch").get<double>();
+  manifest.info.world_size = json.at("world_size").get<int>();
+  manifest.info.spec_hash = json.at("spec_hash").get<std::string>();
+  return manifest;
 }
 
 void RemoveUnfinished(const fs::path& checkpoints, const std::string& prefix) {
@@ -183,19 +171,41 @@ fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info) 
   return published;
 }
 
-std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory) try {
+std::optional<CheckpointManifest> ReadCheckpointManifest(const fs::path& directory) try {
   const auto text = ReadFileIfPresent(directory / kManifest);
   if (!text) return {};
   return Parse(directory, Json::parse(*text));
 } catch (const nlohmann::json::exception&) {
   return {};
+} catch (const Error&) {  // the manifest is unreadable
+  return {};
+}
+
+std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory) try {
+  const auto manifest = ReadCheckpointManifest(directory);
+  if (!manifest) return {};
+  for (const auto& file : manifest->files) {
+    if (!FileMatches(directory, file)) return {};
+  }
+  return manifest->info;
 } catch (const Error&) {  // a file of the manifest is missing or unreadable
   return {};
 }
 
+std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
+  std::vector<PublishedCheckpoint> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto step = StepOf(entry->path().filename().string())) found.push_back({*step, entry->path()});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.step, a.directory) > std::tie(b.step, b.directory); });
+  return found;
+}
+
 std::optional<CheckpointInfo> NewestCheckpoint(const fs::path& checkpoints) {
-  for (const auto& path : Published(checkpoints)) {
-    if (auto info = ReadCheckpoint(path)) return info;
+  for (const auto& published : PublishedCheckpoints(checkpoints)) {
+    if (auto info = ReadCheckpoint(published.directory)) return info;
   }
   return {};
 }
@@ -203,10 +213,10 @@ std::optional<CheckpointInfo> NewestCheckpoint(const fs::path& checkpoints) {
 void PruneCheckpoints(const fs::path& checkpoints, int keep) {
   RemoveUnfinished(checkpoints, std::string(kUnfinished));
   int valid = 0;
-  for (const auto& path : Published(checkpoints)) {
+  for (const auto& published : PublishedCheckpoints(checkpoints)) {
     if (valid >= std::max(keep, 1)) {
-      RemoveTree(path);
-    } else if (ReadCheckpoint(path)) {
+      RemoveTree(published.directory);
+    } else if (ReadCheckpoint(published.directory)) {
       ++valid;
     }
   }

@@ -21,6 +21,30 @@ struct CheckpointInfo {
   std::string spec_hash;
 };
 
+/// A file as a manifest names it.
+struct CheckpointFile {
+  std::filesystem::path name;  ///< relative; it lies within the checkpoint
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
+struct CheckpointManifest {
+  CheckpointInfo info;
+  std::vector<CheckpointFile> files;
+};
+
+/// What the manifest of a directory says, without a look at its files; nothing when it is missing, torn, or names a
+/// file outside.
+std::optional<CheckpointManifest> ReadCheckpointManifest(const std::filesystem::path& directory);
+
+struct PublishedCheckpoint {
+  std::uint64_t step = 0;
+  std::filesystem::path directory;
+};
+
+/// All that bear a checkpoint's name, newest first, valid or not.
+std::vector<PublishedCheckpoint> PublishedCheckpoints(const std::filesystem::path& checkpoints);
+
 /// A new private directory to write into. Leftovers of earlier, unfinished ones for the same step are removed.
 std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, std::uint64_t step);
 

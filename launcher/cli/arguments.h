@@ -15,6 +15,7 @@
 #include "launcher/commands/session.h"
 #include "launcher/commands/spec.h"
 #include "launcher/commands/stage.h"
+#include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
 
 namespace CLI {
@@ -57,6 +58,7 @@ struct Arguments {
   StageVerifyOptions stage_verify;
   StageEvictOptions stage_evict;
   StageGcOptions stage_gc;
+  StageOutCommand stage_out;
   BenchOptions bench;
 };
 

@@ -15,5 +15,7 @@ struct Arguments;
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
+/// `stage` is the group.
+void DescribeStageOut(CLI::App& stage, Arguments& arguments);
 
 }  // namespace slipway::launcher

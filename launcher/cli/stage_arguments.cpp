@@ -95,6 +95,7 @@ void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
                            "  slipway stage in exp.yaml\n  slipway stage ls\n  slipway stage gc --to-free 10GB");
   stage->require_subcommand(1);
   DescribeIn(*stage, arguments);
+  DescribeStageOut(*stage, arguments);
   DescribeLs(*stage, arguments);
   DescribeVerify(*stage, arguments);
   DescribeEvict(*stage, arguments);

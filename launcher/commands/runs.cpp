@@ -7,15 +7,24 @@
 #include "core/clock.h"
 #include "core/text_table.h"
 #include "launcher/run/manager_process.h"
+#include "launcher/run/outbox_record.h"
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 namespace {
 
+/// Where an ended run has left something; nothing while it lives.
+std::optional<OutboxRecord> LeftBehind(const RunFolder& run, const RunState& state) try {
+  return HasEnded(state.phase) ? ReadOutboxRecord(run) : std::nullopt;
+} catch (const Error&) {  // damaged: `stage out` says it, and the status of the run is wanted here
+  return {};
+}
+
 Json StatusDocument(const RunFolder& run, const RunState& state) {
   auto document = ToJson(state);
   document["schema"] = "slipway.status/1";
   document["folder"] = run.path().string();
+  if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
   document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
   return document;
 }
@@ -27,6 +36,9 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
+  if (const auto left = LeftBehind(run, state)) {
+    text += fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.id());
+  }
   if (!state.detail.empty()) text += "\n\n" + state.detail;
   return text;
 }

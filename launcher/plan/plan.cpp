@@ -1,18 +1,37 @@
 #include "launcher/plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fnv1a.h"
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/data_plan.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
+namespace fs = std::filesystem;
+
 namespace {
+
+/// The first tier that can be written; how large checkpoints become nobody knows yet.
+CheckpointPlan PlanCheckpoints(const CheckpointSpec& spec, const std::vector<staging::TierDefinition>& site) {
+  CheckpointPlan plan;
+  for (const auto& tier : spec.tiers) {
+    if (tier == "none") return plan;
+    const auto state = staging::DiscoverTiers({tier}, site).front();
+    if (state.usable) return {state.name, state.root, std::move(plan.rejected)};
+    plan.rejected.push_back(state.name + ": " + state.reason);
+  }
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("no tier can take the checkpoints: {}", fmt::join(plan.rejected, "; ")),
+              "name another one in checkpoint.tier; none stands for the run folder");
+}
 
 /// So that the ranks' programs get the libslipway for the MPI that starts them.
 Variables LibraryVariables(const Plan& plan) {
@@ -32,17 +51,26 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   if (document.spec.launch.ranks() > 1) plan.mpi = FindMpiLauncher(document.spec.launch.mpi);
   plan.working_directory = document.directory;
   plan.data = PlanDatasets(document);
+  plan.checkpoints = PlanCheckpoints(document.spec.checkpoint, SiteTiersOf(document));
   plan.exchange = PlanExchange(document.spec);
   plan.document = std::move(document);
   return plan;
 }
 
+fs::path OutboxDirectory(const fs::path& root, const fs::path& folder) {
+  return root / ".out" / fmt::format("{}-{:08x}", folder.filename().string(), Fnv1a64(folder.native()) & 0xffffffff);
+}
+
 AttemptPlace PlannedPlace(const Plan& plan) {
+  const fs::path trial = plan.spec().ensemble ? "trials/00000" : "";
+  const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
   AttemptPlace place;
-  place.run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
-  if (plan.spec().ensemble) place.run = place.run / "trials" / "00000";
+  place.run = trial.empty() ? run : run / trial;
   place.directory = place.run / "attempt-1";
-  place.checkpoints = place.run / "checkpoints";
+  const auto tier = plan.checkpoints.root / ".out" / (run.filename().string() + "-<hash>");
+  const auto written = plan.checkpoints.root.empty() ? place.run : trial.empty() ? tier : tier / trial;
+  place.checkpoints = written / "checkpoints";
+  place.outputs = written / "outputs";
   return place;
 }
 

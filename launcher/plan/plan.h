@@ -13,6 +13,13 @@
 
 namespace slipway::launcher {
 
+/// Where the program writes its checkpoints and results.
+struct CheckpointPlan {
+  std::string tier = "none";          ///< none: into the run folder
+  std::filesystem::path root;         ///< of the tier; empty for none
+  std::vector<std::string> rejected;  ///< one line for each tier before it
+};
+
 struct Plan {
   SpecDocument document;
   std::string engine;                       ///< "local"
@@ -20,15 +27,20 @@ struct Plan {
   MpiLauncher mpi;                          ///< of several ranks
   std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
   std::vector<staging::StagingPlan> data;
+  CheckpointPlan checkpoints;
   ExchangePlan exchange;
 
   const Spec& spec() const { return document.spec; }
 };
 
 /// Looks at the sources and the tiers, chooses, writes nothing.
-/// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier; what PlanExchange
-/// throws.
+/// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier or no tier for
+/// checkpoints can be used; what PlanExchange throws.
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
+
+/// The directory below which everything of the run in `folder` lies in the tier whose root is `root`. Two runs never
+/// share one: its name holds the run's id and the whole path of its folder.
+std::filesystem::path OutboxDirectory(const std::filesystem::path& root, const std::filesystem::path& folder);
 
 /// The place of the first attempt as the plan shows it, before the run folder has a name.
 AttemptPlace PlannedPlace(const Plan& plan);

@@ -19,6 +19,18 @@ std::string DescribeData(const Plan& plan) {
   return text;
 }
 
+/// Nothing where checkpoints go straight into the run folder.
+std::string DescribeCheckpoints(const Plan& plan) {
+  const auto& checkpoints = plan.checkpoints;
+  if (checkpoints.root.empty() && checkpoints.rejected.empty()) return {};
+  auto text = fmt::format("checkpoints and results:\n  tier {}{}\n", checkpoints.tier,
+                          checkpoints.root.empty() ? ": straight into the run folder"
+                                                   : fmt::format(", copied out while the program runs, {} kept",
+                                                                 plan.spec().checkpoint.keep));
+  for (const auto& rejected : checkpoints.rejected) text += fmt::format("  not {}\n", rejected);
+  return text + "\n";
+}
+
 std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
   auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n",
                           ensemble.trials ? std::to_string(*ensemble.trials) : "all grid",
@@ -60,6 +72,7 @@ std::string DescribePlan(const Plan& plan) {
   auto text = fmt::format("experiment {} ({}, hash {})\n\n", plan.spec().name, plan.document.file.string(),
                           plan.document.spec_hash);
   text += DescribeData(plan) + "\n";
+  text += DescribeCheckpoints(plan);
   if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
   text += Describe(plan.exchange, plan.spec().gradients) + "\n";
   text += DescribeStart(plan, parameters) + "  with\n";
@@ -87,6 +100,10 @@ Json ToJson(const Plan& plan) {
               {"hosts", Json::array({HostName()})},
               {"ranks", plan.spec().launch.ranks()},
               {"data", data},
+              {"checkpoints",
+               {{"tier", plan.checkpoints.tier},
+                {"root", plan.checkpoints.root.string()},
+                {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
               {"command", LaunchCommand(plan, parameters)},
               {"working_directory", plan.working_directory.string()},

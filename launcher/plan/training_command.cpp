@@ -111,6 +111,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_ATTEMPT", std::to_string(place.attempt)},
                       {"SLIPWAY_PARAMS", EffectiveParameters(spec.train, parameters).dump()},
                       {"SLIPWAY_CHECKPOINT_DIR", place.checkpoints},
+                      {"SLIPWAY_OUTPUT_DIR", place.outputs},
                       {"SLIPWAY_RESUME_FROM", place.resume_from},
                       {"SLIPWAY_METRICS", place.metrics()},
                       {"SLIPWAY_STOP_FILE", place.stop_file()},

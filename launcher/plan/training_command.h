@@ -26,7 +26,8 @@ struct AttemptPlace {
   std::filesystem::path run;  ///< run folder (of a trial: the trial's)
   int attempt = 1;
   std::filesystem::path directory;    ///< run/attempt-N
-  std::filesystem::path checkpoints;  ///< run/checkpoints
+  std::filesystem::path checkpoints;  ///< run/checkpoints, or in a tier
+  std::filesystem::path outputs;      ///< run/outputs, or in the same tier
   std::filesystem::path resume_from;  ///< a valid checkpoint; empty starts fresh
 
   std::filesystem::path metrics() const { return directory / "metrics.jsonl"; }

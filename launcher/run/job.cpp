@@ -133,6 +133,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   stop_patience_ = reads_stop_file ? std::chrono::nanoseconds(kStopPatience) : std::chrono::nanoseconds(0);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
+  MakeDirectories(place_.outputs);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
   auto launch = MakeLaunch(request);
   launch.failed = [this](const std::string& what) {

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/checkpoint.h"
 #include "core/files.h"
 #include "launcher/run/attempt_files.h"
 #include "launcher/run/orphan.h"
+#include "launcher/run/outbox.h"
 
 namespace slipway::launcher {
 
@@ -82,10 +82,6 @@ AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   place.run = context_.folder.trials() / fmt::format("{:05}", trial);
   place.attempt = attempt;
   place.directory = place.run / fmt::format("attempt-{}", attempt);
-  place.checkpoints = place.run / "checkpoints";
-  if (attempt > 1) {
-    if (const auto newest = NewestCheckpoint(place.checkpoints)) place.resume_from = newest->directory;
-  }
   return place;
 }
 
@@ -93,6 +89,10 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
     auto place = PlaceOf(start.trial, start.attempt);
     MakeDirectories(place.run);
+    PlaceCheckpoints(place, context_.outbox);
+    if (start.attempt > 1) {
+      if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
+    }
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
                     {"parameters", start.parameters},
@@ -132,7 +132,10 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
 
 std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
   if (events_.empty()) context_.loop.RunOnce(limit);
-  std::erase_if(running_, [](const auto& entry) { return entry.second->ended(); });
+  std::erase_if(running_, [this](const auto& entry) {
+    if (entry.second->ended() && context_.outbox != nullptr) context_.outbox->Close(PlaceOf(entry.first, 1).run);
+    return entry.second->ended();
+  });
   return std::exchange(events_, {});
 }
 

@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
+#include "launcher/run/outbox.h"
 #include "launcher/run/single_run.h"
 #include "staging/generation/inventory.h"
 #include "staging/generation/stage.h"
@@ -36,6 +37,7 @@ class Manager {
     EndOrphan(state_.job);
     BecomeManager();
     const auto result = Perform();
+    EmptyOutbox();
     Unstage();
     WriteDown(result);
     Announce(result);
@@ -68,14 +70,25 @@ class Manager {
   RunResult Perform() try {
     StageAll();
     if (interrupt_.asked()) return Cancelled();
-    RunContext context{plan_,  folder_,    directories_, state_,  loop_,
-                       files_, interrupt_, output_,      prefix_, [this](std::string_view event) { Commit(event); }};
+    outbox_ = Outbox::Open(folder_, plan_, loop_, output_);
+    RunContext context{plan_,
+                       folder_,
+                       directories_,
+                       state_,
+                       loop_,
+                       files_,
+                       interrupt_,
+                       output_,
+                       prefix_,
+                       outbox_.get(),
+                       [this](std::string_view event) { Commit(event); }};
     return plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
+    EmptyOutbox();
     Unstage();
     WriteDown(failed);
     throw;
@@ -136,6 +149,17 @@ class Manager {
     }
   }
 
+  /// Nothing stays behind in a tier, however the run has ended. What cannot be copied out is worth a warning, not the
+  /// run: it is not lost.
+  void EmptyOutbox() {
+    if (!outbox_) return;
+    const auto left = outbox_->Finish(interrupt_);
+    outbox_.reset();
+    if (left.empty()) return;
+    output_.Warn(left);
+    folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
+  }
+
   void WriteDown(const RunResult& result) {
     state_.reason = result.reason;
     state_.detail = result.detail;
@@ -170,6 +194,7 @@ class Manager {
   SteadyTime started_;
   std::vector<StagedDataset> staged_;  // their leases are held until the run has ended
   StagedDirectories directories_;
+  std::unique_ptr<Outbox> outbox_;
 };
 
 }  // namespace

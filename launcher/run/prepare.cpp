@@ -13,6 +13,17 @@ namespace {
 /// Discarded when it cannot be read as JSON.
 Json StoredPlan(const RunFolder& folder) { return Json::parse(ReadFile(folder.plan_file()), nullptr, false); }
 
+/// Errors: Error(kEnvironment).
+Json SoundPlan(const RunFolder& folder) {
+  auto stored = StoredPlan(folder);
+  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") ||
+      !stored.contains("spec_hash")) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),
+                "start the experiment again with: slipway run SPEC");
+  }
+  return stored;
+}
+
 /// Another version of Slipway has other fields.
 Spec SpecOf(const RunFolder& folder, const Json& stored) try {
   return BuildSpec(stored["spec"]);
@@ -40,13 +51,10 @@ std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
   return fmt::format("the run goes on with other bits than it began with: {}", fmt::join(changes, "; "));
 }
 
+Spec StoredSpec(const RunFolder& folder) { return SpecOf(folder, SoundPlan(folder)); }
+
 Plan ReplanRun(const RunFolder& folder) {
-  const auto stored = StoredPlan(folder);
-  if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") ||
-      !stored.contains("spec_hash")) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),
-                "start the experiment again with: slipway run SPEC");
-  }
+  const auto stored = SoundPlan(folder);
   SpecDocument document;
   document.spec = SpecOf(folder, stored);
   document.resolved = std::make_shared<const Json>(stored["spec"]);

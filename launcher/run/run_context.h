@@ -16,6 +16,8 @@
 
 namespace slipway::launcher {
 
+class Outbox;
+
 struct RunContext {
   const Plan& plan;
   const RunFolder& folder;
@@ -26,6 +28,7 @@ struct RunContext {
   Interrupt& interrupt;
   Output& output;
   LinePrefix prefix;
+  Outbox* outbox;  ///< null: checkpoints go straight into the run folder
 
   /// Writes `state` down, durably, with an event of that name.
   std::function<void(std::string_view event)> commit;

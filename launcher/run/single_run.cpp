@@ -5,8 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/checkpoint.h"
 #include "launcher/run/job.h"
+#include "launcher/run/outbox.h"
 
 namespace slipway::launcher {
 namespace {
@@ -52,7 +52,10 @@ class SingleRun final : public JobObserver {
 
  private:
   std::uint64_t NewestStep() const {
-    const auto newest = NewestCheckpoint(context_.folder.checkpoints());
+    AttemptPlace place;
+    place.run = context_.folder.path();
+    PlaceCheckpoints(place, context_.outbox);
+    const auto newest = NewestCheckpointOf(place);
     return newest ? newest->step + 1 : 0;
   }
 
@@ -61,8 +64,8 @@ class SingleRun final : public JobObserver {
     place.run = context_.folder.path();
     place.attempt = ++context_.state.attempt;
     place.directory = context_.folder.attempt(place.attempt);
-    place.checkpoints = context_.folder.checkpoints();
-    if (const auto newest = NewestCheckpoint(place.checkpoints)) place.resume_from = newest->directory;
+    PlaceCheckpoints(place, context_.outbox);
+    if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
     return place;
   }
 

@@ -169,8 +169,16 @@ GradientsSpec BuildGradients(const Json& json) {
 }
 
 CheckpointSpec BuildCheckpoint(const Json& json) {
-  return {MaybeSeconds(json.at("every")), json.at("keep").get<int>(), FromWord(kOnTimeLimits, json.at("on_time_limit")),
-          FromWord(kSignals, json.at("signal"))};
+  CheckpointSpec result;
+  result.every = MaybeSeconds(json.at("every"));
+  result.keep = json.at("keep").get<int>();
+  result.tiers = Texts(json.at("tier"));
+  if (const Json& limit = json.at("bandwidth"); !limit.is_null()) {
+    result.bandwidth = Bytes{limit.get<std::uint64_t>()};
+  }
+  result.on_time_limit = FromWord(kOnTimeLimits, json.at("on_time_limit"));
+  result.signal = FromWord(kSignals, json.at("signal"));
+  return result;
 }
 
 ResilienceSpec BuildResilience(const Json& json) {

@@ -172,10 +172,17 @@ std::vector<Field> GradientFields() {
 
 std::vector<Field> SafetyFields() {
   const auto planned = Since::kPlanned;
+  const Type tiers = OneOf({Of(kTier), ListOf(Of(kTier))});
   return {
       {"checkpoint", Section(), "", "When the state of training is saved.", ""},
       {"checkpoint.every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"},
       {"checkpoint.keep", Integer(1), "2", "Valid checkpoints to keep.", "2"},
+      {"checkpoint.tier", tiers, "[\"none\"]",
+       "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
+       "while it goes on. none: straight into the run folder.",
+       "[burst, node, none]"},
+      {"checkpoint.bandwidth", Of(kBytes), "",
+       "Most bytes a second that copying out of the tier may take; 0: no limit.", "200MB"},
       {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop", "What follows when the time is over.",
        "requeue"},
       {"checkpoint.signal", Words({"none", "USR1", "TERM"}, {"USR1", "TERM"}), "none",

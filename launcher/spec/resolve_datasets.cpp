@@ -37,10 +37,17 @@ void ResolveFormat(const std::string& path, Json& dataset, Report& report, const
   }
 }
 
+void ResolveCheckpointTier(Json& checkpoint, Report& report, Draft& draft) {
+  if (!checkpoint.is_object() || checkpoint["tier"].is_null()) return;
+  MakeList(checkpoint["tier"]);
+  ResolveTiers("checkpoint.tier", checkpoint["tier"], report, draft);
+}
+
 }  // namespace
 
 void ResolveDatasets(const Sources&, Report& report, Draft& draft) {
   Json& values = draft.values();
+  ResolveCheckpointTier(values["checkpoint"], report, draft);
   for (auto& [name, dataset] : values["data"].items()) {
     const std::string path = "data." + name;
     MakeList(dataset["source"]);

@@ -135,6 +135,8 @@ enum class StopSignal { kNone, kUsr1, kTerm };
 struct CheckpointSpec {
   std::optional<Seconds> every;  ///< unset: at the end of each epoch, as the program likes
   int keep = 2;
+  std::vector<std::string> tiers;  ///< in order of preference, never empty
+  std::optional<Bytes> bandwidth;  ///< a second, out of the tier
   OnTimeLimit on_time_limit = OnTimeLimit::kStop;
   StopSignal signal = StopSignal::kNone;
 };

@@ -32,6 +32,7 @@ class EnvironmentCheck {
 
   std::vector<Diagnostic> Run() {
     for (const DatasetSpec& dataset : spec_.data) CheckDataset(dataset);
+    CheckTiers("checkpoint", spec_.checkpoint.tiers);
     CheckEngine();
     CheckMpi();
     if (!spec_.train.program.empty()) CheckTrainer();
@@ -66,10 +67,12 @@ class EnvironmentCheck {
     for (std::size_t i = 0; i < dataset.sources.size(); ++i) {
       CheckSource(fmt::format("{}.source[{}]", path, i), dataset.sources[i]);
     }
-    for (std::size_t i = 0; i < dataset.tiers.size(); ++i) {
-      if (dataset.tiers[i].starts_with("dir:")) {
-        CheckWritable(fmt::format("{}.tier[{}]", path, i), dataset.tiers[i].substr(4));
-      }
+    CheckTiers(path, dataset.tiers);
+  }
+
+  void CheckTiers(const std::string& path, const std::vector<std::string>& tiers) {
+    for (std::size_t i = 0; i < tiers.size(); ++i) {
+      if (tiers[i].starts_with("dir:")) CheckWritable(fmt::format("{}.tier[{}]", path, i), tiers[i].substr(4));
     }
   }
 

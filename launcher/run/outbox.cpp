@@ -1,0 +1,309 @@
+#include "launcher/run/outbox.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "launcher/run/out_progress.h"
+#include "launcher/run/settle_outbox.h"
+#include "staging/plan/tiers.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kLookInterval = std::chrono::milliseconds(250);
+constexpr std::chrono::nanoseconds kFirstPause = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kLongestPause = std::chrono::minutes(1);
+
+/// One place that is looked at again and again; after a failure less and less often.
+struct Watched {
+  Watched(const RunOutPlace& place, int keep, const staging::StageOutOptions& options)
+      : mover(place.place, keep, options), trial(place.trial) {}
+
+  staging::OutPlaceMover mover;
+  std::optional<int> trial;
+  bool closing = false;
+  int opened = 0;  ///< how often an attempt began in it
+  std::chrono::nanoseconds pause{0};
+  SteadyTime due{};
+
+  /// True for the first failure of a row.
+  bool Failed() {
+    const bool first = pause.count() == 0;
+    pause = first ? kFirstPause : std::min(2 * pause, kLongestPause);
+    due = SystemClock().Steady() + pause;
+    return first;
+  }
+};
+
+}  // namespace
+
+/// The thread. What it has to say is said by the event loop's thread.
+class Outbox::Mover {
+ public:
+  Mover(const RunFolder& folder, int keep, std::optional<Bytes> limit, EventLoop& loop, Output& output)
+      : folder_(folder),
+        keep_(keep),
+        loop_(loop),
+        output_(output),
+        wake_(CheckErrno(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "cannot create an eventfd")) {
+    options_.bytes_per_second = limit;
+    options_.cancelled = [this] { return cancelled_.load(); };
+    loop_.OnReadable(wake_.get(), [this] { SayAll(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+  }
+
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
+  ~Mover() {
+    cancelled_ = true;
+    thread_.request_stop();
+    thread_.join();
+    loop_.Forget(wake_.get());
+  }
+
+  void Watch(const fs::path& run, const RunOutPlace& place) {
+    const std::lock_guard guard(mutex_);
+    auto& watched = places_[run];
+    if (!watched) watched = std::make_shared<Watched>(place, keep_, options_);
+    watched->closing = false;
+    ++watched->opened;
+    MakeDirectories(place.place.checkpoints());
+    MakeDirectories(place.place.outputs());
+  }
+
+  void Close(const fs::path& run) {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = places_.find(run); found != places_.end()) found->second->closing = true;
+  }
+
+  /// Lets the copy that is under way end; serves the loop meanwhile.
+  void Finish(const std::function<bool()>& interrupted) {
+    thread_.request_stop();
+    while (!ended_) {
+      loop_.RunOnce(std::chrono::milliseconds(20));
+      if (interrupted()) cancelled_ = true;
+    }
+    SayAll();
+  }
+
+ private:
+  void Work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      const auto places = places_;  // shared with those that others may take out
+      for (const auto& [run, watched] : places) {
+        if (stop.stop_requested() || SystemClock().Steady() < watched->due) continue;
+        const auto opened = watched->opened;
+        const bool closing = watched->closing;
+        lock.unlock();
+        const bool done = Look(*watched, closing);
+        lock.lock();
+        if (done && closing && watched->opened == opened) Remove(run, *watched);
+      }
+      never_.wait_for(lock, stop, kLookInterval, [] { return false; });
+    }
+    ended_ = true;
+  }
+
+  /// False when something failed or the work was cancelled.
+  bool Look(Watched& watched, bool closing) try {
+    auto report = closing ? watched.mover.Settle() : watched.mover.Round();
+    const bool done = !report.failure;
+    Take(watched, std::move(report));
+    return done;
+  } catch (const Error&) {  // cancelled: the end is near
+    return false;
+  } catch (const std::exception& error) {
+    Take(watched, {{}, {}, {}, Error(ErrorKind::kEnvironment, error.what())});
+    return false;
+  }
+
+  void Take(Watched& watched, staging::OutReport report) {
+    if (report.failure) {
+      const bool first = watched.Failed();
+      if (first) Say(Tone::kWarn, Failure(watched, *report.failure));
+      if (!first) report.failure.reset();  // recorded once
+    } else if (watched.pause.count() != 0) {
+      watched.pause = {};
+      Say(Tone::kSay, "copying out works again");
+    }
+    if (!watched.trial) {
+      for (const auto& moved : report.moved) Say(Tone::kSay, Describe(moved));
+    }
+    for (const auto step : report.torn) {
+      Say(Tone::kWarn, fmt::format("the checkpoint of step {} in '{}' is torn: it is not copied out", step,
+                                   watched.mover.place().checkpoints().string()));
+    }
+    RecordReport(folder_, watched.trial, report);
+  }
+
+  static std::string Failure(const Watched& watched, const Error& error) {
+    return fmt::format("not all of '{}' can be copied out now; it is tried again, training goes on: {}",
+                       watched.mover.place().tier.string(), error.message());
+  }
+
+  static std::string Describe(const staging::MovedCheckpoint& moved) {
+    return fmt::format("checkpoint of step {} copied out: {} in {}", moved.step, FormatBytes(moved.bytes),
+                       FormatDuration(moved.elapsed));
+  }
+
+  /// Under the lock, so that no attempt begins in it meanwhile. What cannot be removed now is removed at the end.
+  void Remove(const fs::path& run, const Watched& watched) {
+    std::error_code ignored;
+    fs::remove_all(watched.mover.place().tier, ignored);
+    places_.erase(run);
+  }
+
+  enum class Tone { kSay, kWarn };
+
+  void Say(Tone tone, std::string line) {
+    {
+      const std::lock_guard guard(said_mutex_);
+      said_.emplace_back(tone, std::move(line));
+    }
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto count = ::write(wake_.get(), &one, sizeof one);
+  }
+
+  void SayAll() {
+    std::uint64_t unused = 0;
+    [[maybe_unused]] const auto count = ::read(wake_.get(), &unused, sizeof unused);
+    std::vector<std::pair<Tone, std::string>> lines;
+    {
+      const std::lock_guard guard(said_mutex_);
+      lines.swap(said_);
+    }
+    for (const auto& [tone, line] : lines) tone == Tone::kWarn ? output_.Warn(line) : output_.Say(line);
+  }
+
+  const RunFolder& folder_;
+  int keep_;
+  EventLoop& loop_;
+  Output& output_;
+  UniqueFd wake_;
+  staging::StageOutOptions options_;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;  // of places_ and of what is in them but the movers, which are the thread's alone
+  std::condition_variable_any never_;
+  std::map<fs::path, std::shared_ptr<Watched>> places_;
+  std::mutex said_mutex_;
+  std::vector<std::pair<Tone, std::string>> said_;
+  std::jthread thread_;
+};
+
+namespace {
+
+/// What an earlier manager left, if it is still there.
+std::optional<OutboxRecord> FindOutbox(const RunFolder& folder, Output& output) {
+  const auto record = ReadOutboxRecord(folder);
+  if (!record) return {};
+  if (HasOutbox(folder, *record)) return record;
+  const bool lost = LostOutbox(folder, *record);
+  if (lost && record->host != HostName()) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("checkpoints of this run are in '{}' on {}", record->directory.string(), record->host),
+                fmt::format("copy them out there first: slipway stage out {}", folder.id()));
+  }
+  if (lost) {
+    output.Warn(fmt::format("'{}' is gone, with what was not copied out of it", record->directory.string()));
+  }
+  RemoveOutbox(folder, *record);
+  return {};
+}
+
+OutboxRecord NewOutbox(const RunFolder& folder, const CheckpointPlan& plan) {
+  staging::StagingPlan root;
+  root.tier = plan.tier;
+  root.root = plan.root;
+  staging::PrepareRoot(root);
+  OutboxRecord record{plan.tier, OutboxDirectory(plan.root, folder.path()), HostName(), OutboxState::kIntended};
+  WriteOutboxRecord(folder, record);
+  MakeOutbox(folder, record);
+  return record;
+}
+
+}  // namespace
+
+std::unique_ptr<Outbox> Outbox::Open(const RunFolder& folder, const Plan& plan, EventLoop& loop, Output& output) {
+  auto record = FindOutbox(folder, output);
+  if (!record) {
+    if (plan.checkpoints.root.empty()) return nullptr;
+    record = NewOutbox(folder, plan.checkpoints);
+  }
+  record->state = OutboxState::kOpen;
+  WriteOutboxRecord(folder, *record);
+  return std::make_unique<Outbox>(folder, plan, std::move(*record), loop, output);
+}
+
+Outbox::Outbox(const RunFolder& folder, const Plan& plan, OutboxRecord record, EventLoop& loop, Output& output)
+    : folder_(folder), plan_(plan), record_(std::move(record)), loop_(loop), output_(output) {
+  const auto& spec = plan.spec().checkpoint;
+  mover_ = std::make_unique<Mover>(folder, spec.keep, spec.bandwidth, loop, output);
+}
+
+Outbox::~Outbox() = default;
+
+staging::OutPlace Outbox::Watch(const fs::path& run) {
+  const auto place = OutPlaceFor(folder_, record_, run);
+  mover_->Watch(run, place);
+  return place.place;
+}
+
+void Outbox::Close(const fs::path& run) { mover_->Close(run); }
+
+std::string Outbox::Finish(const Interrupt& interrupt) try {
+  const int asked = interrupt.count();
+  const auto interrupted = [&] { return interrupt.count() > asked; };
+  mover_->Finish(interrupted);
+  mover_.reset();
+  staging::StageOutOptions options;
+  options.bytes_per_second = plan_.spec().checkpoint.bandwidth;
+  options.cancelled = [&] {
+    loop_.RunOnce(std::chrono::nanoseconds(0));
+    return interrupted();
+  };
+  OutProgressLine line(output_);
+  options.progress = [&](const staging::OutProgress& now) { line.Update(now); };
+  const auto settled = SettleOutbox(folder_, record_, plan_.spec().checkpoint.keep, options);
+  return settled.failure ? Incomplete(settled.failure->message()) : std::string();
+} catch (const Error& error) {
+  return Incomplete(error.message());
+}
+
+std::string Outbox::Incomplete(const std::string& reason) const {
+  return fmt::format("what is not copied out yet is in '{}' ({}); finish with: slipway stage out {}",
+                     record_.directory.string(), reason, folder_.id());
+}
+
+void PlaceCheckpoints(AttemptPlace& place, Outbox* outbox) {
+  place.checkpoints = place.run / "checkpoints";
+  place.outputs = place.run / "outputs";
+  if (outbox == nullptr) return;
+  const auto tier = outbox->Watch(place.run);
+  place.checkpoints = tier.checkpoints();
+  place.outputs = tier.outputs();
+}
+
+std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place) {
+  const auto shared = place.run / "checkpoints";
+  auto newest = NewestCheckpoint(place.checkpoints);
+  if (place.checkpoints == shared) return newest;
+  auto other = NewestCheckpoint(shared);
+  return other && (!newest || other->step > newest->step) ? other : newest;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,151 @@
+#include "staging/out/checkpoint_sides.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/checkpoint.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/fnv1a.h"
+#include "staging/out/tree.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+/// Thrown by the acceptance of a copy: it is confirmed, but what was copied is no checkpoint.
+struct Torn {};
+
+fs::path NameOf(const CheckpointEntry& entry) { return fmt::format("step-{:012}", entry.step); }
+
+/// 0 without a manifest.
+std::uint64_t FingerprintOf(const fs::path& checkpoint) {
+  const auto text = ReadFileIfPresent(checkpoint / "manifest.json");
+  return text ? Fnv1a64(*text) : 0;
+}
+
+/// Programs publish under the one name of a step; other spellings of it are not ours to touch.
+CheckpointEntries EntriesIn(const fs::path& directory) {
+  CheckpointEntries entries;
+  for (const auto& published : PublishedCheckpoints(directory)) {
+    CheckpointEntry entry{published.step, 0, false};
+    if (published.directory.filename() != NameOf(entry)) continue;
+    entry.fingerprint = FingerprintOf(published.directory);
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+/// Gone in one step, so that no half of it bears the name of a checkpoint.
+void RemoveCheckpoint(const fs::path& directory, const CheckpointEntry& entry) {
+  const auto condemned = directory / (std::string(kOldPrefix) + NameOf(entry).string());
+  RemoveTree(condemned);
+  if (::rename((directory / NameOf(entry)).c_str(), condemned.c_str()) != 0) {
+    if (errno == ENOENT) return;  // the program was faster
+    ThrowErrno(fmt::format("cannot remove '{}'", (directory / NameOf(entry)).string()));
+  }
+  RemoveTree(condemned);
+}
+
+/// Hard links of a directory's files, removed at the end; the directory itself where links are not to be had.
+class Pinned {
+ public:
+  Pinned(fs::path checkpoint, fs::path pin) : path_(std::move(checkpoint)), pin_(std::move(pin)) {
+    RemoveTree(pin_);
+    if (Link()) path_ = pin_;
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  ~Pinned() {
+    std::error_code ignored;
+    fs::remove_all(pin_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  bool Link() const {
+    const auto tree = ListTree(path_);
+    MakeDirectories(pin_);
+    for (const auto& name : tree.directories) MakeDirectories(pin_ / name);
+    for (const auto& link : tree.links) fs::create_symlink(link.target, pin_ / link.name);
+    return std::all_of(tree.files.begin(), tree.files.end(), [&](const SourceFile& file) {
+      return ::link(file.path.c_str(), (pin_ / file.name).c_str()) == 0;
+    });
+  }
+
+  fs::path path_;
+  fs::path pin_;
+};
+
+/// Throws Torn unless the files of the manifest are among `files`, as the manifest says.
+void CheckAgainst(const CheckpointManifest& manifest, const fs::path& checkpoint, const std::vector<OutFile>& files) {
+  const auto root = fs::canonical(checkpoint);
+  for (const auto& expected : manifest.files) {
+    std::error_code missing;  // a link may stand for its target
+    const auto name = fs::canonical(checkpoint / expected.name, missing).lexically_relative(root);
+    const auto found = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.name == name; });
+    if (missing || found == files.end()) throw Torn{};
+    if (found->size.count != expected.bytes || found->crc32c != expected.crc32c) throw Torn{};
+  }
+}
+
+}  // namespace
+
+CheckpointDirectories::CheckpointDirectories(fs::path tier, fs::path shared, StageOutOptions options)
+    : tier_(std::move(tier)), shared_(std::move(shared)), options_(std::move(options)) {
+  options_.existing = Existing::kReplace;
+  RemoveOutLeftovers(shared_);
+}
+
+CheckpointEntries CheckpointDirectories::Tier() {
+  auto entries = EntriesIn(tier_);
+  for (auto& entry : entries) entry.whole = entry.fingerprint != 0 && !torn_.contains({entry.step, entry.fingerprint});
+  return entries;
+}
+
+CheckpointEntries CheckpointDirectories::Shared(int keep) {
+  auto entries = EntriesIn(shared_);
+  int whole = 0;
+  for (auto& entry : entries) {
+    if (whole >= std::max(keep, 1)) break;
+    entry.whole = IsVerified(entry);
+    if (entry.whole) ++whole;
+  }
+  return entries;
+}
+
+bool CheckpointDirectories::IsVerified(const CheckpointEntry& entry) {
+  const Key key{entry.step, entry.fingerprint};
+  const auto known = whole_.find(key);
+  if (known != whole_.end()) return known->second;
+  return whole_[key] = ReadCheckpoint(shared_ / NameOf(entry)).has_value();
+}
+
+MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
+  const auto name = NameOf(entry);
+  const Pinned pinned(tier_ / name, tier_.parent_path() / "pinned" / name);
+  if (FingerprintOf(pinned.path()) != entry.fingerprint) return {MoveEnd::kGone};
+  const auto manifest = ReadCheckpointManifest(pinned.path());
+  if (!manifest) throw Torn{};
+  auto options = options_;
+  options.accept = [&](const std::vector<OutFile>& files) { CheckAgainst(*manifest, pinned.path(), files); };
+  const auto staged = StageOutDirectory(pinned.path(), shared_ / name, options);
+  whole_[{entry.step, entry.fingerprint}] = true;
+  return {MoveEnd::kMoved, {entry.step, staged.bytes, staged.elapsed}};
+} catch (const Torn&) {
+  torn_.insert({entry.step, entry.fingerprint});
+  return {MoveEnd::kTorn};
+} catch (const Error& error) {
+  std::error_code ignored;
+  if (error.kind() != ErrorKind::kInterrupted && !fs::exists(tier_ / NameOf(entry), ignored)) return {MoveEnd::kGone};
+  throw;
+} catch (const fs::filesystem_error& error) {
+  throw SystemError(error.code().value(), fmt::format("cannot copy '{}'", error.path1().string()));
+}
+
+void CheckpointDirectories::RemoveFromTier(const CheckpointEntry& entry) { RemoveCheckpoint(tier_, entry); }
+void CheckpointDirectories::RemoveFromShared(const CheckpointEntry& entry) { RemoveCheckpoint(shared_, entry); }
+
+}  // namespace slipway::staging

@@ -1,0 +1,38 @@
+/// The two sides of the mover as real directories.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "staging/out/checkpoint_mover.h"
+#include "staging/out/stage_out.h"
+
+namespace slipway::staging {
+
+class CheckpointDirectories final : public CheckpointSides {
+ public:
+  /// `tier` and `shared` hold `step-*`; either may be missing yet. `options` apply to each copy.
+  CheckpointDirectories(std::filesystem::path tier, std::filesystem::path shared, StageOutOptions options);
+
+  CheckpointEntries Tier() override;
+  CheckpointEntries Shared(int keep) override;
+  /// Copies from hard links, so that a program that removes its older checkpoints does not stop the copy.
+  MoveOutcome Move(const CheckpointEntry& entry) override;
+  void RemoveFromTier(const CheckpointEntry& entry) override;
+  void RemoveFromShared(const CheckpointEntry& entry) override;
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // step, fingerprint
+
+  bool IsVerified(const CheckpointEntry& entry);
+
+  std::filesystem::path tier_;
+  std::filesystem::path shared_;
+  StageOutOptions options_;
+  std::set<Key> torn_;         // of the tier
+  std::map<Key, bool> whole_;  // of the shared side, as found when it was read
+};
+
+}  // namespace slipway::staging

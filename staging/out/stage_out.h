@@ -1,0 +1,86 @@
+/// Copies a directory back to the shared file system: complete and confirmed, or absent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+
+namespace slipway::staging {
+
+/// What becomes of a destination that is there already.
+enum class Existing {
+  kRefuse,
+  kReplace,  ///< by exchange, in one step
+  kMerge     ///< file by file: same names are replaced, others stay; unchanged files (size and time) are not copied
+};
+
+/// What becomes of a file that is written to while it is copied.
+enum class Changing {
+  kRefuse,
+  kSkip  ///< left out, for another time; only with kMerge
+};
+
+enum class OutPhase { kCopy, kConfirm };
+
+struct OutProgress {
+  OutPhase phase = OutPhase::kCopy;
+  Bytes done;  ///< of this phase
+  Bytes total;
+  std::string current;
+};
+
+struct OutFile {
+  std::filesystem::path name;  ///< relative
+  Bytes size;
+  std::uint32_t crc32c = 0;  ///< of the whole file, read back from the destination
+};
+
+struct StageOutOptions {
+  Existing existing = Existing::kRefuse;
+  Changing changing = Changing::kRefuse;
+  std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
+  std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
+  std::function<bool()> cancelled{};                          ///< asked after every block
+  std::function<void(const std::vector<OutFile>&)> accept{};  ///< sees what was confirmed before it is published; may
+                                                              ///< throw to refuse
+};
+
+struct StagedOut {
+  std::vector<OutFile> files;  ///< that were copied
+  Bytes bytes;
+  Seconds elapsed{};
+};
+
+/// Copies the tree `source` to `destination`.
+///
+/// Way:    into `.tmp-out-NAME` beside the destination, each file synced, read back and compared; directories synced;
+///         then one rename, or an exchange with the older destination. With kMerge one rename for each file.
+/// Result: links within the tree stay links; of the modes only execution is kept; times of files are kept.
+/// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back, a
+///         link that leaves the tree, a fifo; SystemError with ENOSPC or EDQUOT when the destination is full;
+///         Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error the
+///         destination is what it was (kMerge: some files may be new, each of them whole) and nothing else is left.
+///         What kill -9 leaves is removed by the next StageOutDirectory beside it.
+StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
+                            const StageOutOptions& options = {});
+
+/// What begins so is a directory on its way to be removed.
+inline constexpr std::string_view kOldPrefix = ".tmp-old-";
+
+/// Removes what ended processes left in `parent`; what somebody is at work on stays.
+void RemoveOutLeftovers(const std::filesystem::path& parent);
+
+/// Files and bytes that StageOutDirectory would copy now.
+struct OutWork {
+  std::uint64_t files = 0;
+  Bytes bytes;
+};
+OutWork WorkOf(const std::filesystem::path& source, const std::filesystem::path& destination, Existing existing);
+
+}  // namespace slipway::staging

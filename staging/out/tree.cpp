@@ -1,0 +1,79 @@
+#include "staging/out/tree.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/copy/source_stat.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void Refuse(const fs::path& path, std::string_view what, std::string next_step) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", path.string(), what), std::move(next_step));
+}
+
+class Lister {
+ public:
+  explicit Lister(const fs::path& root) : root_(root) {}
+
+  Tree List() {
+    Visit({});
+    std::sort(tree_.files.begin(), tree_.files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return std::move(tree_);
+  }
+
+ private:
+  void Visit(const fs::path& directory) {
+    std::error_code error;
+    std::vector<fs::path> below;
+    fs::directory_iterator entry(root_ / directory, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) Take(*entry, directory, below);
+    if (error) {
+      throw SystemError(error.value(), fmt::format("cannot read directory '{}'", (root_ / directory).string()));
+    }
+    for (const auto& name : below) Visit(name);
+  }
+
+  void Take(const fs::directory_entry& entry, const fs::path& directory, std::vector<fs::path>& below) {
+    const auto name = directory / entry.path().filename();
+    switch (entry.symlink_status().type()) {
+      case fs::file_type::regular: return TakeFile(name);
+      case fs::file_type::symlink: return TakeLink(name);
+      case fs::file_type::directory:
+        tree_.directories.push_back(name);
+        below.push_back(name);
+        return;
+      default: Refuse(entry.path(), "is neither a file, a directory nor a link", "remove it, or write it elsewhere");
+    }
+  }
+
+  void TakeFile(const fs::path& name) {
+    const auto state = StatSource(root_ / name);
+    tree_.files.push_back({root_ / name, name, state.size, state.mtime_ns, state.inode});
+    tree_.total.count += state.size.count;
+  }
+
+  void TakeLink(const fs::path& name) {
+    const auto path = root_ / name;
+    if (!LiesWithin(path, root_)) Refuse(path, "is a link that leads out of its directory", "copy the file instead");
+    auto target = fs::read_symlink(path);
+    if (target.is_absolute()) {
+      target = fs::weakly_canonical(target).lexically_relative(fs::weakly_canonical(path.parent_path()));
+    }
+    tree_.links.push_back({name, target});
+  }
+
+  const fs::path& root_;
+  Tree tree_;
+};
+
+}  // namespace
+
+Tree ListTree(const fs::path& root) { return Lister(root).List(); }
+
+}  // namespace slipway::staging

@@ -1,0 +1,163 @@
+#include "staging/out/checkpoint_sides.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/checkpoint.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/out/out_place.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class CheckpointDirectoriesTest : public ::testing::Test {
+ protected:
+  fs::path Write(std::uint64_t step, const std::string& content = "weights") const {
+    const auto prepared = BeginCheckpoint(place_.checkpoints(), step);
+    Put(prepared / "weights.bin", content + std::to_string(step));
+    Put(prepared / "rank/0", "state");
+    return CommitCheckpoint(prepared, {{}, step, 0, 1, "hash"});
+  }
+  static std::string Name(std::uint64_t step) { return "step-00000000000" + std::to_string(step); }
+  std::vector<std::string> Shared() const { return NamesOf(shared_); }
+  std::vector<std::string> Tier() const { return NamesOf(place_.checkpoints()); }
+  OutPlaceMover Mover(int keep = 2, StageOutOptions options = {}) const { return {place_, keep, std::move(options)}; }
+
+  TemporaryDirectory files_;
+  OutPlace place_{files_ / "tier/run", files_ / "runs/run"};
+  fs::path shared_ = files_ / "runs/run/checkpoints";
+};
+
+TEST_F(CheckpointDirectoriesTest, MovesTheNewestAndKeepsSoManyOnBothSides) {
+  auto mover = Mover(2);
+  for (const std::uint64_t step : {1, 2, 3, 4}) {
+    Write(step);
+    const auto report = mover.Round();
+    EXPECT_FALSE(report.failure) << report.failure->what();
+    ASSERT_EQ(report.moved.size(), 1u);
+    EXPECT_EQ(report.moved[0].step, step);
+  }
+  EXPECT_THAT(Shared(), ElementsAre(Name(3), Name(4)));
+  EXPECT_THAT(Tier(), ElementsAre(Name(3), Name(4)));
+  EXPECT_EQ(NewestCheckpoint(shared_)->step, 4u);
+}
+
+TEST_F(CheckpointDirectoriesTest, SkipsThoseThatWereSuperseded) {
+  for (const std::uint64_t step : {1, 2, 3, 4}) Write(step);
+  auto mover = Mover(2);
+  mover.Round();
+  EXPECT_THAT(Shared(), ElementsAre(Name(4)));
+  EXPECT_TRUE(mover.Round().moved.empty());
+}
+
+TEST_F(CheckpointDirectoriesTest, NeverMovesATornOne) {
+  Write(1);
+  fs::remove(Write(3) / "manifest.json");  // published without a manifest
+  FlipBit(Write(4) / "weights.bin", 2);
+  fs::remove(Write(5) / "rank/0");
+  auto mover = Mover();
+  const auto report = mover.Round();
+  EXPECT_FALSE(report.failure);
+  EXPECT_THAT(report.torn, ElementsAre(5, 4));
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+  EXPECT_THAT(mover.Settle().torn, IsEmpty());
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+}
+
+TEST_F(CheckpointDirectoriesTest, LeavesUnfinishedOnesAlone) {
+  Put(place_.checkpoints() / ".tmp-step-000000000009-77/weights.bin", "half");
+  auto mover = Mover();
+  EXPECT_FALSE(mover.Settle().failure);
+  EXPECT_THAT(Shared(), IsEmpty());
+}
+
+TEST_F(CheckpointDirectoriesTest, ReplacesAStepThatWasWrittenAgainAndHealsADamagedOne) {
+  Write(1, "first");
+  Mover().Round();
+  Write(1, "second");
+  Mover().Round();
+  EXPECT_EQ(ReadFile(shared_ / Name(1) / "weights.bin"), "second1");
+  FlipBit(shared_ / Name(1) / "weights.bin", 0);
+  EXPECT_FALSE(Mover().Settle().failure);
+  EXPECT_TRUE(ReadCheckpoint(shared_ / Name(1)));
+}
+
+TEST_F(CheckpointDirectoriesTest, GoesOnWhenTheProgramRemovesWhatIsBeingCopied) {
+  const auto doomed = Write(1, std::string(3'000'000, 'x'));
+  StageOutOptions options;
+  bool removed = false;
+  options.progress = [&](const OutProgress& now) {
+    if (now.done.count == 0 || removed) return;
+    removed = true;
+    RemoveTree(doomed);
+  };
+  const auto report = Mover(2, options).Round();
+  EXPECT_TRUE(removed);
+  EXPECT_FALSE(report.failure) << report.failure->what();
+  EXPECT_TRUE(ReadCheckpoint(shared_ / Name(1)));
+}
+
+TEST_F(CheckpointDirectoriesTest, KeepsTheLastGoodOneWhenTheNextFails) {
+  Write(1);
+  auto mover = Mover(1);
+  mover.Round();
+  Write(2);
+  StageOutOptions options;
+  options.progress = [&](const OutProgress& now) {
+    if (now.phase == OutPhase::kConfirm && now.done.count == 0) {
+      FlipBit(shared_ / (".tmp-out-" + Name(2)) / "weights.bin", 1);
+    }
+  };
+  const auto report = Mover(1, options).Round();
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->what(), testing::HasSubstr("weights.bin', read back, differs"));
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+  EXPECT_THAT(Tier(), ElementsAre(Name(2)));  // the older one is confirmed
+}
+
+TEST_F(CheckpointDirectoriesTest, TakesALinkForTheFileItLeadsTo) {
+  const auto prepared = BeginCheckpoint(place_.checkpoints(), 1);
+  Put(prepared / "weights.bin", "weights");
+  fs::create_symlink("weights.bin", prepared / "latest.bin");
+  CommitCheckpoint(prepared, {{}, 1, 0, 1, ""});
+  EXPECT_FALSE(Mover().Settle().failure);
+  EXPECT_TRUE(ReadCheckpoint(shared_ / Name(1)));
+  EXPECT_TRUE(fs::is_symlink(shared_ / Name(1) / "latest.bin"));
+}
+
+TEST_F(CheckpointDirectoriesTest, BringsTheResultsBeforeTheCheckpointThatFollowedThem) {
+  Put(place_.outputs() / "epoch-1.csv", "1,2\n");
+  auto mover = Mover();
+  EXPECT_EQ(mover.Round().outputs.files, 0u) << "nothing is published without a checkpoint";
+  Write(1);
+  StageOutOptions options;
+  options.accept = [&](const auto& files) {
+    const bool of_checkpoint = files.size() > 1;
+    EXPECT_TRUE(!of_checkpoint || fs::exists(place_.folder / "outputs/epoch-1.csv"));
+  };
+  const auto report = Mover(2, options).Round();
+  EXPECT_EQ(report.outputs.files, 1u);
+  EXPECT_EQ(report.moved.size(), 1u);
+}
+
+TEST_F(CheckpointDirectoriesTest, SettlesCheckpointsAndResults) {
+  Write(1);
+  Write(2);
+  Put(place_.outputs() / "scores/epoch-1.csv", "1,2\n");
+  EXPECT_EQ(Mover().Remaining().files, 4u);
+  const auto report = Mover().Settle();
+  EXPECT_FALSE(report.failure);
+  EXPECT_EQ(report.outputs.files, 1u);
+  EXPECT_EQ(ReadFile(place_.folder / "outputs/scores/epoch-1.csv"), "1,2\n");
+  EXPECT_THAT(Shared(), ElementsAre(Name(2)));
+  EXPECT_EQ(Mover().Remaining().files, 0u);
+}
+
+}  // namespace
+}  // namespace slipway::staging
