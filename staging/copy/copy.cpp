@@ -74,12 +74,6 @@ std::unique_ptr<StreamCheck> CheckFor(const SourceFile& source, const CopyOption
   return MakeStreamCheck(options.verify == VerifyMode::kOff ? DataFormat::kRaw : options.format, source.path);
 }
 
-/// Afterwards a read comes from the medium and not from the page cache.
-void Sync(int fd, const fs::path& path) {
-  if (::fsync(fd) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
 /// The bytes in one pass. A file that became shorter ends the pass early: the caller compares the states.
 CopiedFile CopyOnce(const SourceFile& source, const fs::path& destination, const CopyOptions& options,
                     const OnBlock& on_block) {
@@ -98,9 +92,8 @@ CopiedFile CopyOnce(const SourceFile& source, const fs::path& destination, const
     on_block(done);
   }
   if (done < source.size.count) CheckUnchanged(source, StatSource(source.path));
-  const auto summary = check->Finish();
-  if (output && options.durability == Durability::kDisk) Sync(output.get(), destination);
-  return {crcs.Take(), summary.records};
+  auto summary = check->Finish();
+  return {crcs.Take(), summary.records, std::move(summary.record_offsets)};
 }
 
 /// A damaged file may only look so because somebody is writing to it: that is the better message.
@@ -134,7 +127,7 @@ void CompareCopy(const SourceFile& source, const fs::path& destination, const Co
 }  // namespace
 
 void ReserveFile(const fs::path& destination, Bytes size) {
-  const auto fd = OpenFile(destination, O_WRONLY | O_CREAT | O_EXCL);
+  const auto fd = OpenFile(destination, O_WRONLY | O_CREAT | O_NOFOLLOW);
   if (size.count == 0) return;
   int result = 0;
   do {

@@ -15,23 +15,43 @@ namespace slipway::staging {
 inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
 inline constexpr std::size_t kCrcBlock = 4 << 20;
 
-enum class Durability { kDisk, kMemory };
+struct CopiedFile {
+  std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
+  std::optional<std::uint64_t> records;
+  std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
+};
+
+/// What an interrupted run noted about a file it had begun in the private directory.
+struct KeptFile {
+  std::int64_t ctime_ns = 0;                         ///< of the source when these blocks were read from it
+  std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block that was written
+  std::optional<CopiedFile> complete;                ///< the whole file, checked
+};
+
+/// Is told of what has arrived in the private directory, by any thread. `file` is an index into plan.files.
+class Arrivals {
+ public:
+  virtual ~Arrivals() = default;
+  /// What was said about blocks of this file before counts no more.
+  virtual void FileStarted(std::size_t file, std::int64_t source_ctime_ns) = 0;
+  /// kCrcBlock bytes (the last block may be shorter) are written.
+  virtual void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) = 0;
+  /// All bytes are written and checked, and the source is the one that was started with.
+  virtual void FileDone(std::size_t file, const CopiedFile& copied) = 0;
+};
 
 struct CopyOptions {
   DataFormat format = DataFormat::kRaw;
   VerifyMode verify = VerifyMode::kFormat;
-  Durability durability = Durability::kDisk;  ///< kDisk: fsync at the end
-};
-
-struct CopiedFile {
-  std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
-  std::optional<std::uint64_t> records;
+  std::vector<KeptFile> kept = {};  ///< by index into plan.files; empty: nothing is kept
+  Arrivals* arrivals = nullptr;
 };
 
 /// Called with the bytes of this file done so far, after every block; may throw to stop.
 using OnBlock = std::function<void(std::uint64_t done)>;
 
-/// Creates `destination` with all its blocks allocated. Errors: SystemError, ENOSPC among them.
+/// Creates `destination`, or takes what is there, with all its blocks allocated. Errors: SystemError, ENOSPC among
+/// them.
 void ReserveFile(const std::filesystem::path& destination, Bytes size);
 
 /// Copies into a reserved file; with an empty `destination` the file is only read and checked.

@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "staging/copy/copy.h"
-#include "staging/generation/stage.h"
+#include "staging/copy/copier.h"
 
 namespace slipway::staging {
 

@@ -1,12 +1,12 @@
 #include "staging/generation/stage.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -88,9 +88,8 @@ void CreateFiles(const StagingPlan& plan, const fs::path& directory, const Stage
 std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
   const bool in_place = ReadsInPlace(plan);
   if (in_place && plan.request.verify == VerifyMode::kOff) return std::vector<CopiedFile>(plan.files.size());
-  const auto durability = LivesInMemory(directory) ? Durability::kMemory : Durability::kDisk;
-  return CopyAll(plan, in_place ? fs::path() : directory, {plan.request.format, plan.request.verify, durability},
-                 options);
+  const auto& copy = options.copier ? options.copier : Copier(CopyAll);
+  return copy(plan, in_place ? fs::path() : directory, {plan.request.format, plan.request.verify}, options);
 }
 
 ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
@@ -107,23 +106,18 @@ Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied) {
   return manifest;
 }
 
-/// The names of the files must be on the disk before the manifest says that they are.
-void SyncDirectories(const StagingPlan& plan, const fs::path& directory) {
+/// One sync for all files instead of one for each. It comes before the manifest, which says that they are there.
+void SyncTier(const fs::path& directory) {
   if (LivesInMemory(directory)) return;
-  std::set<fs::path> directories{directory};
-  for (const auto& file : plan.files) {
-    for (auto parent = file.name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
-      directories.insert(directory / parent);
-    }
-  }
-  for (const auto& path : directories) SyncDirectory(path);
+  const auto fd = OpenFile(directory, O_RDONLY | O_DIRECTORY);
+  if (::syncfs(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", directory.string()));
 }
 
 void Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
   PrivateDirectory directory(generation.Private());
   CreateFiles(plan, directory.path(), options);
   auto copied = CopyFiles(plan, directory.path(), options);
-  SyncDirectories(plan, directory.path());
+  SyncTier(directory.path());
   WriteFileDurably(directory.path() / kManifestName, RenderManifest(MakeManifest(plan, std::move(copied))));
   generation.Publish();
   directory.Release();

@@ -2,31 +2,16 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "core/files.h"
 #include "core/units.h"
+#include "staging/copy/copier.h"
 #include "staging/generation/generation.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
-
-struct StageProgress {
-  Bytes done;
-  Bytes total;
-  std::string current;  ///< the file, or that another run is waited for
-};
-
-/// The callbacks run often and on the copying threads, never two at once, and the caller waits meanwhile.
-struct StageOptions {
-  std::function<void(const StageProgress&)> progress;
-  std::function<bool()> cancelled;
-  /// Tier `none`: the directory for the generation of links, like `data` in the run folder. Programs and the reader so
-  /// find the files in one place with a manifest, as in any other tier.
-  std::filesystem::path link_root = {};
-};
 
 struct StagedDataset {
   std::string name;
