@@ -27,6 +27,11 @@ Json ToJson(const ManifestFile& file) {
           {"records", OrNull(file.records)}};
 }
 
+Json ToJson(const std::optional<ManifestIndex>& index) {
+  if (!index) return nullptr;
+  return {{"path", index->path}, {"bytes", index->bytes.count}, {"crc32c", fmt::format("{:08x}", index->crc32c)}};
+}
+
 std::uint32_t ParseCrc(const std::string& text) {
   std::uint32_t crc = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
@@ -39,6 +44,12 @@ std::uint32_t ParseCrc(const std::string& text) {
 std::optional<std::uint64_t> ParseCount(const Json& json) {
   if (json.is_null()) return {};
   return json.get<std::uint64_t>();
+}
+
+std::optional<ManifestIndex> ParseIndex(const Json& json) {
+  if (json.is_null()) return {};
+  return ManifestIndex{json.at("path").get<std::string>(), Bytes{json.at("bytes").get<std::uint64_t>()},
+                       ParseCrc(json.at("crc32c").get<std::string>())};
 }
 
 ManifestFile ParseFile(const Json& json) {
@@ -68,6 +79,7 @@ Manifest ParseDocument(const Json& json) {
   manifest.created = json.at("created").get<std::string>();
   manifest.generation = json.at("generation").get<std::string>();
   for (const auto& file : json.at("files")) manifest.files.push_back(ParseFile(file));
+  if (json.contains("index")) manifest.index = ParseIndex(json["index"]);  // manifests of version 0.1 have none
   return manifest;
 }
 
@@ -99,6 +111,7 @@ std::string RenderManifest(const Manifest& manifest) {
                          {"generation", manifest.generation},
                          {"records", OrNull(manifest.TotalRecords())},
                          {"bytes", manifest.TotalBytes().count},
+                         {"index", ToJson(manifest.index)},
                          {"files", std::move(files)}};
   return document.dump() + "\n";
 }

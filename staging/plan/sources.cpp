@@ -10,6 +10,8 @@
 #include "core/files.h"
 #include "staging/copy/source_stat.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
+#include "staging/generation/journal.h"
 #include "staging/plan/plan.h"
 #include "staging/plan/utf8_name.h"
 
@@ -115,6 +117,11 @@ void CheckLink(const fs::path& path, const fs::path& tree) {
   }
 }
 
+/// Names that a generation has for files of its own.
+bool IsOurOwn(const fs::path& name) {
+  return name == kManifestName || name == kRecordIndexName || name == kJournalName;
+}
+
 class SourceList {
  public:
   explicit SourceList(DataFormat format) : format_(format) {}
@@ -194,7 +201,7 @@ class SourceList {
              "make them two datasets, or rename one");
     }
     for (const auto& file : files_) {
-      if (file.name == kManifestName) Refuse(file.path, "the staged dataset keeps its own file of this name");
+      if (IsOurOwn(file.name)) Refuse(file.path, "the staged dataset keeps its own file of this name");
     }
   }
 

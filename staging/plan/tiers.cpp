@@ -133,10 +133,9 @@ std::optional<std::string> WhyNotUsable(const fs::path& root) {
   return Unwritable(parent);
 }
 
-TierState ReadInPlace() {
-  constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
-  return {"none", {}, Bytes{kAll}, kAll, true, {}, {}};
-}
+constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+
+TierState ReadInPlace() { return {"none", {}, Bytes{kAll}, kAll, true, {}, {}}; }
 
 void Examine(TierState& state) {
   if (auto reason = WhyNotUsable(state.root)) {
@@ -144,8 +143,9 @@ void Examine(TierState& state) {
     return;
   }
   const auto room = RoomIn(NearestExisting(state.root));
-  state.available = room.bytes;
-  state.free_inodes = room.inodes;
+  const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
+  state.available = Bytes{room.bytes.count + leftovers.bytes.count};
+  state.free_inodes = room.inodes + std::min(leftovers.inodes, kAll - room.inodes);
   state.generations = GenerationsIn(state.root);
   state.usable = true;
 }

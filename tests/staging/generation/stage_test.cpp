@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
 #include "tests/staging/staging_support.h"
 
@@ -66,11 +68,17 @@ TEST_F(StageTest, CopiesChecksAndPublishes) {
   const auto staged = Stage(Plan());
   EXPECT_FALSE(staged.adopted);
   EXPECT_EQ(ReadFile(staged.directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
-  EXPECT_THAT(NamesOf(staged.directory), ElementsAre("a.tfrecord", "b.tfrecord", "manifest.json"));
+  EXPECT_THAT(NamesOf(staged.directory), ElementsAre("a.tfrecord", "b.tfrecord", "manifest.json", "records.index"));
   const auto manifest = ManifestOf(staged);
   EXPECT_EQ(manifest.TotalRecords(), 103u);
   EXPECT_EQ(manifest.TotalBytes(), staged.copied);
   EXPECT_EQ(manifest.files[0].crc32c.size(), 1u);
+  const auto index = ReadFile(staged.directory / manifest.index.value().path);
+  EXPECT_EQ(Crc32c(index), manifest.index->crc32c);
+  const auto records = DecodeRecordIndices(index);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].offsets, (std::vector<std::uint64_t>{0, kRecord + 16, 2 * (kRecord + 16)}));
+  EXPECT_EQ(records[1].end, manifest.files[1].bytes.count);
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
 }
 
