@@ -41,13 +41,13 @@ TEST(StagingPlan, TakesTheFirstTierThatFits) {
                                 {TierOf("node", kPlenty), TierOf("ram", 1'000'000)});
   EXPECT_EQ(plan.tier, "node");
   EXPECT_EQ(plan.directory, plan.root / plan.generation);
-  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 3.02 MB, 1.00 MB is free"));
+  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 3.04 MB, 1.00 MB is free"));
 }
 
 TEST(StagingPlan, RefusesWhenEveryTierIsTooSmall) {
   const auto text = RefusalOf(RequestIn({"ram", "burst"}), {TierOf("ram", 1'000'000)});
-  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 3.02 MB)"));
-  EXPECT_THAT(text, HasSubstr("ram: needs 3.02 MB, 1.00 MB is free; burst: not known here"));
+  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 3.04 MB)"));
+  EXPECT_THAT(text, HasSubstr("ram: needs 3.04 MB, 1.00 MB is free; burst: not known here"));
   EXPECT_THAT(text, HasSubstr("data.train.tier"));
 }
 
