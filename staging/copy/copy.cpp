@@ -92,14 +92,14 @@ struct FileCopier::Tools {
 /// One file, once from its beginning to its end.
 class FileCopier::Pass {
  public:
-  Pass(Tools& tools, const SourceFile& source, std::size_t index, const SourceState& state, UniqueFd input,
+  Pass(Tools& tools, const SourceFile& source, std::size_t index, const SourceState& state, int input,
        const OnBlock& on_block)
       : tools_(tools),
         source_(source),
         index_(index),
         state_(state),
         on_block_(on_block),
-        input_(std::move(input)),
+        input_(input),
         path_(tools.directory / source.name),
         check_(MakeStreamCheck(Format(), source.path)) {}
 
@@ -146,19 +146,19 @@ class FileCopier::Pass {
   /// What pays only for files of some size.
   void Prepare(bool keep) {
     struct stat info {};
-    CheckErrno(::fstat(input_.get(), &info), "cannot stat a source");
+    CheckErrno(::fstat(input_, &info), "cannot stat a source");
     sparse_ = static_cast<std::uint64_t>(info.st_blocks) * 512 < source_.size.count;
     by_kernel_ = info.st_dev == tools_.device && !tools_.in_memory;
     if (by_kernel_ && !keep && Clone()) return;
     const auto size = static_cast<off_t>(source_.size.count);
     CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_.string()));
     if (!sparse_ && !tools_.in_memory) Allocate(output_.get(), source_.size, path_);
-    ::posix_fadvise(input_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    ::posix_fadvise(input_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   bool Clone() {
     if (!tools_.may_clone) return false;
-    cloned_ = ::ioctl(output_.get(), FICLONE, input_.get()) == 0;
+    cloned_ = ::ioctl(output_.get(), FICLONE, input_) == 0;
     tools_.may_clone = cloned_;
     return cloned_;
   }
@@ -230,8 +230,7 @@ class FileCopier::Pass {
     const auto end = static_cast<off_t>(EndOf(block));
     Pay(static_cast<std::uint64_t>(end - from), block * kCrcBlock);
     while (from < end) {
-      const auto count =
-          ::copy_file_range(input_.get(), &from, output_.get(), &to, static_cast<std::size_t>(end - from), 0);
+      const auto count = ::copy_file_range(input_, &from, output_.get(), &to, static_cast<std::size_t>(end - from), 0);
       if (count > 0 || (count < 0 && errno == EINTR)) continue;
       if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) {
         ThrowErrno(fmt::format("cannot copy '{}'", source_.path.string()));
@@ -246,7 +245,7 @@ class FileCopier::Pass {
     for (auto at = block * kCrcBlock; at < EndOf(block);) {
       const auto wanted = Buffer(EndOf(block) - at);
       Pay(wanted.size(), at);
-      const auto piece = ReadAt(input_.get(), wanted, at, source_.path);
+      const auto piece = ReadAt(input_, wanted, at, source_.path);
       if (piece.size() < wanted.size()) ThrowEndedEarly(source_, at + piece.size());
       if (output_ && !(sparse_ && IsZero(piece))) WriteAt(output_.get(), piece, at, path_);
       Check(piece, at);
@@ -262,7 +261,7 @@ class FileCopier::Pass {
   const std::size_t index_;
   const SourceState& state_;
   const OnBlock& on_block_;
-  UniqueFd input_;
+  const int input_;
   const fs::path path_;
   std::unique_ptr<StreamCheck> check_;
   UniqueFd output_;
@@ -288,13 +287,14 @@ CopiedFile FileCopier::Copy(const SourceFile& source, std::size_t index, const O
   constexpr int kAttempts = 2;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     // O_NONBLOCK: a fifo that took the file's place must not hang the copy.
-    auto input = OpenFile(source.path, O_RDONLY | O_NONBLOCK);
+    const auto input = OpenFile(source.path, O_RDONLY | O_NONBLOCK);
     const auto before = StatSource(input.get(), source.path);
     CheckUnchanged(source, before);
-    Pass pass(*tools_, source, index, before, std::move(input), on_block);
+    Pass pass(*tools_, source, index, before, input.get(), on_block);
     auto copied = CheckedRun(pass, source);
-    // It may be fit still when only the ctime moved: permissions, links, or times that were set back after a write.
-    if (StatSource(source.path) != before) continue;
+    // It may be fit still when only the ctime moved: permissions, links, times that were set back after a write, or
+    // another file under its name. The open file tells all of these, and asking it spares the walk along the path.
+    if (StatSource(input.get(), source.path) != before) continue;
     if (tools_->options.arrivals != nullptr) tools_->options.arrivals->FileDone(index, copied);
     return copied;
   }

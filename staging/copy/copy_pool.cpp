@@ -10,9 +10,9 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/share_out.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/medium.h"
-#include "staging/copy/threads.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/threads.h"
+#include "core/share_out.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/staging/bench_data.h"
 #include "tests/bench/staging/page_cache.h"
@@ -64,7 +64,7 @@ constexpr const char* kLimit = "limit";
 /// Cold: the device, read by many; warm: sendfile, one copy and nothing looked at.
 double LimitOf(bool cold, const fs::path& data, const fs::path& target) {
   constexpr std::size_t kReaders = 32;
-  return cold ? ReadAll(data, kReaders) : SendAll(data, target, staging::UsableProcessors());
+  return cold ? ReadAll(data, kReaders) : SendAll(data, target, UsableProcessors());
 }
 
 Times Measure(const Case& each, const DataShape& shape, const fs::path& data, const CopyPart& part) {

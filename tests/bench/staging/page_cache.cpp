@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/threads.h"
+#include "core/share_out.h"
 
 namespace slipway::bench {
 namespace fs = std::filesystem;
@@ -42,11 +42,10 @@ void SendToEnd(const fs::path& file, const fs::path& copy) {
   }
 }
 
-double TimeOf(const std::vector<fs::path>& files, std::size_t threads,
-              const std::function<staging::Worker()>& make_worker) {
+double TimeOf(const std::vector<fs::path>& files, std::size_t threads, const std::function<Worker()>& make_worker) {
   std::atomic<bool> stopped{false};
   const auto started = SystemClock().Steady();
-  staging::ShareOut(files.size(), threads, stopped, make_worker);
+  ShareOut(files.size(), threads, stopped, make_worker);
   return Seconds(SystemClock().Steady() - started).count();
 }
 
@@ -65,7 +64,7 @@ void MakeWarm(const fs::path& directory) { ReadAll(directory, 2); }
 
 double ReadAll(const fs::path& directory, std::size_t threads) {
   const auto files = FilesIn(directory);
-  return TimeOf(files, threads, [&]() -> staging::Worker {
+  return TimeOf(files, threads, [&]() -> Worker {
     return [&, buffer = std::vector<char>(1 << 20)](std::size_t item) mutable { ReadToEnd(files[item], buffer); };
   });
 }
@@ -73,7 +72,7 @@ double ReadAll(const fs::path& directory, std::size_t threads) {
 double SendAll(const fs::path& directory, const fs::path& target, std::size_t threads) {
   const auto files = FilesIn(directory);
   MakeDirectories(target);
-  const auto seconds = TimeOf(files, threads, [&]() -> staging::Worker {
+  const auto seconds = TimeOf(files, threads, [&]() -> Worker {
     return [&](std::size_t item) { SendToEnd(files[item], target / std::to_string(item)); };
   });
   RemoveTree(target);

@@ -1,4 +1,4 @@
-#include "staging/copy/threads.h"
+#include "core/share_out.h"
 
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace slipway::staging {
+namespace slipway {
 
 std::size_t UsableProcessors() {
   cpu_set_t set;
@@ -38,4 +38,4 @@ void ShareOut(std::size_t count, std::size_t threads, std::atomic<bool>& stopped
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace slipway::staging
+}  // namespace slipway

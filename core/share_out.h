@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace slipway::staging {
+namespace slipway {
 
 /// The processors that this process may use.
 std::size_t UsableProcessors();
@@ -19,4 +19,4 @@ using Worker = std::function<void(std::size_t item)>;
 void ShareOut(std::size_t count, std::size_t threads, std::atomic<bool>& stopped,
               const std::function<Worker()>& make_worker);
 
-}  // namespace slipway::staging
+}  // namespace slipway
