@@ -106,11 +106,16 @@ class FileCopier::Pass {
   CopiedFile Run() {
     const auto* kept = Kept();
     if (tools_.directory_fd) OpenOutput(kept != nullptr);
-    if (kept != nullptr && kept->complete && AllKept(*kept)) return *kept->complete;
+    if (kept != nullptr && kept->complete && AllKept(*kept)) {
+      auto copied = *kept->complete;
+      copied.kept = source_.size;
+      return copied;
+    }
     if (kept == nullptr && arrivals() != nullptr) arrivals()->FileStarted(index_, state_.ctime_ns);
     CopiedFile copied;
     for (std::uint64_t block = 0; block < Blocks(); ++block) copied.crc32c.push_back(TakeBlock(block, kept));
     auto summary = check_->Finish();
+    copied.kept = kept_;
     copied.records = summary.records;
     copied.record_offsets = std::move(summary.record_offsets);
     return copied;
@@ -150,6 +155,7 @@ class FileCopier::Pass {
     sparse_ = static_cast<std::uint64_t>(info.st_blocks) * 512 < source_.size.count;
     by_kernel_ = info.st_dev == tools_.device && !tools_.in_memory;
     if (by_kernel_ && !keep && Clone()) return;
+    if (sparse_) by_kernel_ = false;  // copy_file_range would write the holes out
     const auto size = static_cast<off_t>(source_.size.count);
     CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_.string()));
     if (!sparse_ && !tools_.in_memory) Allocate(output_.get(), source_.size, path_);
@@ -197,6 +203,7 @@ class FileCopier::Pass {
     crc_ = 0;
     if (kept != nullptr && IsThere(block, *kept)) {
       CheckCopy(block);
+      kept_.count += EndOf(block) - block * kCrcBlock;
       return crc_;
     }
     if (by_kernel_ && (cloned_ || CopyRange(block))) {
@@ -269,6 +276,7 @@ class FileCopier::Pass {
   bool by_kernel_ = false;
   bool cloned_ = false;
   std::uint32_t crc_ = 0;  // of the present block
+  Bytes kept_;
 };
 
 FileCopier::FileCopier(fs::path directory, const CopyOptions& options, BandwidthLimit& limit)

@@ -22,6 +22,7 @@ struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
   std::optional<std::uint64_t> records;
   std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
+  Bytes kept = {};                                 ///< what an earlier run had copied already
 };
 
 /// What an interrupted run noted about a file it had begun in the private directory.

@@ -140,6 +140,12 @@ std::optional<JournalEntry> Parse(Fields& fields) {
   return entry;
 }
 
+/// What stands for megabytes is written at once: a system call is nothing beside them.
+bool IsWorthAWrite(const JournalEntry& entry) {
+  const auto* done = std::get_if<JournalDone>(&entry);
+  return std::holds_alternative<JournalBlock>(entry) || (done != nullptr && done->crc32c.size() > 1);
+}
+
 }  // namespace
 
 std::string RenderJournalEntry(const JournalEntry& entry) {
@@ -176,7 +182,7 @@ void JournalWriter::Append(const JournalEntry& entry) {
   const auto line = RenderJournalEntry(entry);
   const std::lock_guard guard(mutex_);
   waiting_ += line;
-  if (waiting_.size() >= kEnough || SystemClock().Steady() - written_ >= kMoment) WriteOut();
+  if (IsWorthAWrite(entry) || waiting_.size() >= kEnough || SystemClock().Steady() - written_ >= kMoment) WriteOut();
 }
 
 void JournalWriter::Flush() {

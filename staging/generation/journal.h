@@ -62,7 +62,7 @@ std::string RenderJournalEntry(const JournalEntry& entry);
 /// `line` without its newline. Nothing when it is torn, damaged or unknown.
 std::optional<JournalEntry> ParseJournalEntry(std::string_view line);
 
-/// Appends from many threads. Small entries are gathered: a kill loses at most those of the last moments.
+/// Appends from many threads. Entries of small files are gathered: a kill loses at most those of the last 20 ms.
 class JournalWriter {
  public:
   /// Continues after the first `keep` bytes of what is there; 0: begins with `head`.

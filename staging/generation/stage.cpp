@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 #include <optional>
 #include <unordered_set>
 
@@ -157,22 +158,30 @@ std::vector<CopiedFile> Fill(const StagingPlan& plan, const PrivateDirectory& di
   return copied;
 }
 
-void Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+Bytes KeptOf(const std::vector<CopiedFile>& files) {
+  return std::accumulate(files.begin(), files.end(), Bytes{},
+                         [](Bytes sum, const CopiedFile& file) { return Bytes{sum.count + file.kept.count}; });
+}
+
+/// Returns the bytes that an earlier run had copied.
+Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
   PrivateDirectory directory(generation.Private(), plan);
   auto copied = Fill(plan, directory, options);
+  const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
   ::unlink((directory.path() / kJournalName).c_str());
   WriteFileDurably(directory.path() / kManifestName,
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   generation.Publish();
   directory.Release();
+  return kept;
 }
 
 /// A full tier is said in the tier's words; by then the private directory is gone, so the numbers are those that count.
-void BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+Bytes BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
   const auto reservation = Reserve(plan);
   try {
-    Build(plan, generation, options);
+    return Build(plan, generation, options);
   } catch (const SystemError& error) {
     if (!MeansFull(error)) throw;
     throw NoRoom(plan, RoomIn(plan.root));
@@ -246,8 +255,8 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
     for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
   } else {
     RemoveDamaged(generation);
-    BuildInTier(plan, generation, options);
-    if (!ReadsInPlace(plan)) staged.copied = plan.total;
+    staged.kept = BuildInTier(plan, generation, options);
+    if (!ReadsInPlace(plan)) staged.copied.count = plan.total.count - staged.kept.count;
   }
   staged.lease = generation.Lease();
   return staged;

@@ -11,6 +11,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/copy/copy_pool.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
@@ -199,6 +200,43 @@ TEST_F(StageTest, RefusesASourceThatIsReplacedMeanwhile) {
     replaced = true;
   };
   EXPECT_THAT(Refusal(Plan(), {replace, {}}), HasSubstr("changed while it was being"));
+}
+
+TEST_F(StageTest, RefusesASourceThatIsDeletedMeanwhile) {
+  const auto remove = [&](const StageProgress& progress) {
+    if (progress.current == "a.tfrecord") fs::remove(source_ / "a.tfrecord");
+  };
+  EXPECT_THAT(Refusal(Plan(), {remove, {}}), AllOf(HasSubstr("a.tfrecord"), HasSubstr("No such file")));
+}
+
+TEST_F(StageTest, RefusesAFifoInTheFilesPlace) {
+  const auto plan = Plan();
+  fs::remove(source_ / "a.tfrecord");
+  ASSERT_EQ(::mkfifo((source_ / "a.tfrecord").c_str(), 0644), 0);
+  EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("a.tfrecord"), HasSubstr("changed while it was being")));
+}
+
+TEST_F(StageTest, NamesAFileThatCannotBeReadAnyMore) {
+  const auto plan = Plan();
+  fs::permissions(files_.path(), fs::perms(01777));  // the tier's root is made by the ordinary user
+  fs::permissions(source_ / "b.tfrecord", fs::perms::none);
+  EXPECT_TRUE(AsOrdinaryUser([&] {
+    const auto text = MessageOf([&] { Stage(plan); });
+    return text.find("b.tfrecord") != text.npos && text.find("Permission denied") != text.npos &&
+           GenerationsIn(root_).empty() && NamesOf(root_ / ".staging").empty();
+  }));
+}
+
+TEST_F(StageTest, StagesThroughAnotherCopier) {
+  StageOptions options;
+  options.copier = [](const StagingPlan& plan, const fs::path& directory, const CopyOptions& copy,
+                      const StageOptions& stage) {
+    EXPECT_TRUE(fs::is_directory(directory / "d"));
+    EXPECT_NE(copy.arrivals, nullptr);
+    return CopyAll(plan, directory, copy, stage);
+  };
+  Put(source_ / "d/c.tfrecord", TfrecordBytes(1, kRecord));
+  EXPECT_EQ(ManifestOf(Stage(Plan(), options)).TotalRecords(), 104u);
 }
 
 TEST_F(StageTest, ReadsAFileOnceMoreWhenItWasRewrittenWithItsTimesSetBack) {
