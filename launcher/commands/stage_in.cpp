@@ -141,6 +141,7 @@ class Stager {
     if (plan.tier == "none") return HeadOf(plan) + ": read in place, nothing is staged\n";
     Progress progress(output_, "staging " + plan.request.name, plan.total);
     staging::StageOptions options;
+    options.bandwidth = plan.bandwidth;
     options.progress = [&](const staging::StageProgress& now) { progress.Update(now.done, now.current); };
     options.cancelled = [&] {
       loop_.RunOnce(std::chrono::nanoseconds(0));

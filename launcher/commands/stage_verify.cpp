@@ -20,9 +20,9 @@ namespace {
 struct Verdict {
   const Found& found;
   std::string problem;  ///< of the generation as a whole
-  std::vector<staging::BadFile> bad_files;
+  std::vector<staging::Damage> damage;
 
-  bool good() const { return problem.empty() && bad_files.empty(); }
+  bool good() const { return problem.empty() && damage.empty(); }
 };
 
 class Verifier {
@@ -38,11 +38,11 @@ class Verifier {
     if (!lease) return {found, "it is being removed", {}};
     Progress progress(output_, "verifying " + found.generation.name, found.generation.bytes);
     try {
-      return {
-          found, {}, staging::VerifyGeneration(found.generation.directory, [&](Bytes done, const std::string& file) {
-            CheckInterrupt();
-            progress.Update(done, file);
-          })};
+      const auto show = [&](const staging::StageProgress& now) {
+        CheckInterrupt();
+        progress.Update(now.done, now.current);
+      };
+      return {found, {}, staging::VerifyGeneration(found.generation.directory, show).damage};
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       return {found, error.message(), {}};
@@ -61,10 +61,10 @@ class Verifier {
 };
 
 Json ToJson(const Verdict& verdict) {
-  Json bad_files = Json::array();
-  for (const auto& file : verdict.bad_files) {
-    bad_files.push_back(
-        {{"path", file.path}, {"offset", file.offset ? Json(*file.offset) : Json()}, {"reason", file.reason}});
+  Json damage = Json::array();
+  for (const auto& each : verdict.damage) {
+    damage.push_back(
+        {{"file", each.file}, {"offset", each.offset}, {"bytes", each.bytes.count}, {"reason", each.reason}});
   }
   return {{"generation", verdict.found.generation.name},
           {"tier", verdict.found.tier},
@@ -72,7 +72,13 @@ Json ToJson(const Verdict& verdict) {
           {"ok", verdict.good()},
           {"problem", verdict.problem.empty() ? Json() : Json(verdict.problem)},
           {"bytes", verdict.found.generation.bytes.count},
-          {"bad_files", std::move(bad_files)}};
+          {"damage", std::move(damage)}};
+}
+
+std::string DescribeDamage(const staging::Damage& damage) {
+  if (damage.bytes.count == 0) return fmt::format("  {}: {}\n", damage.file, damage.reason);
+  return fmt::format("  {}: bytes {} to {}: {}\n", damage.file, damage.offset, damage.offset + damage.bytes.count,
+                     damage.reason);
 }
 
 std::string Describe(const Verdict& verdict) {
@@ -82,7 +88,7 @@ std::string Describe(const Verdict& verdict) {
     return fmt::format("{}: good, {} in {} files\n", head, FormatBytes(generation.bytes), generation.files);
   }
   auto text = fmt::format("{}: bad{}{}\n", head, verdict.problem.empty() ? "" : ": ", verdict.problem);
-  for (const auto& file : verdict.bad_files) text += fmt::format("  {}: {}\n", file.path, file.reason);
+  for (const auto& each : verdict.damage) text += DescribeDamage(each);
   return text + fmt::format("  slipway stage evict {} removes it; the next run stages it again\n", generation.name);
 }
 

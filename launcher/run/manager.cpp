@@ -110,6 +110,7 @@ class Manager {
   void StageOne(const staging::StagingPlan& plan) {
     Progress progress(output_, "staging " + plan.request.name, plan.total);
     staging::StageOptions options;
+    options.bandwidth = plan.bandwidth;
     options.link_root = folder_.path() / "data";
     options.progress = [&](const staging::StageProgress& now) { progress.Update(now.done, now.current); };
     options.cancelled = [&] {

@@ -2,162 +2,324 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <cstring>
 #include <span>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/copy/bandwidth.h"
 #include "staging/copy/source_stat.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// CRC32C of each kCrcBlock bytes of a stream, whatever the borders of the pieces are.
-class BlockCrcs {
+using Piece = std::span<const std::byte>;
+
+void Allocate(int fd, Bytes size, const fs::path& path) {
+  int result = 0;
+  do {
+    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size.count));
+  } while (result != 0 && errno == EINTR);
+  // File systems without reservation (NFS before 4.2, Lustre) find out while writing.
+  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path.string()));
+}
+
+/// At most `buffer`; fewer bytes only at the end of the file.
+Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const fs::path& path) {
+  std::size_t done = 0;
+  while (done < buffer.size()) {
+    const auto count = ::pread(fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
+    if (count == 0) break;
+    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  return buffer.first(done);
+}
+
+void WriteAt(int fd, Piece piece, std::uint64_t offset, const fs::path& path) {
+  while (!piece.empty()) {
+    const auto count = ::pwrite(fd, piece.data(), piece.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
+    piece = piece.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+bool IsZero(Piece piece) {
+  return piece.empty() ||
+         (piece[0] == std::byte{0} && std::memcmp(piece.data(), piece.data() + 1, piece.size() - 1) == 0);
+}
+
+[[noreturn]] void ThrowEndedEarly(const SourceFile& source, std::uint64_t at) {
+  CheckUnchanged(source, StatSource(source.path));
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' ended after {} of {} bytes", source.path.string(), at, source.size.count),
+              "its file system gives less than it promises: copy the file again there");
+}
+
+}  // namespace
+
+void ReserveFile(const fs::path& destination, Bytes size) {
+  const auto fd = OpenFile(destination, O_WRONLY | O_CREAT | O_NOFOLLOW);
+  if (size.count != 0) Allocate(fd.get(), size, destination);
+}
+
+/// What the files of one thread have in common.
+struct FileCopier::Tools {
+  fs::path directory;
+  const CopyOptions& options;
+  BandwidthLimit& limit;
+  UniqueFd directory_fd = {};
+  dev_t device = 0;
+  bool in_memory = false;
+  bool may_clone = true;       // until the file system says no
+  bool may_copy_range = true;  // the same
+  std::unique_ptr<std::byte[]> buffer = std::make_unique<std::byte[]>(kCopyBlock);
+};
+
+/// One file, once from its beginning to its end.
+class FileCopier::Pass {
  public:
-  void Update(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const auto piece = bytes.first(std::min(bytes.size(), kCrcBlock - filled_));
-      if (filled_ == 0) crcs_.push_back(0);
-      crcs_.back() = Crc32c(piece, crcs_.back());
-      filled_ = (filled_ + piece.size()) % kCrcBlock;
-      bytes = bytes.subspan(piece.size());
+  Pass(Tools& tools, const SourceFile& source, std::size_t index, const SourceState& state, int input,
+       const OnBlock& on_block)
+      : tools_(tools),
+        source_(source),
+        index_(index),
+        state_(state),
+        on_block_(on_block),
+        input_(input),
+        path_(tools.directory / source.name),
+        check_(MakeStreamCheck(Format(), source.path)) {}
+
+  CopiedFile Run() {
+    const auto* kept = Kept();
+    if (tools_.directory_fd) OpenOutput(kept != nullptr);
+    if (kept != nullptr && kept->complete && AllKept(*kept)) {
+      auto copied = *kept->complete;
+      copied.kept = source_.size;
+      return copied;
+    }
+    if (kept == nullptr && arrivals() != nullptr) arrivals()->FileStarted(index_, state_.ctime_ns);
+    CopiedFile copied;
+    for (std::uint64_t block = 0; block < Blocks(); ++block) copied.crc32c.push_back(TakeBlock(block, kept));
+    auto summary = check_->Finish();
+    copied.kept = kept_;
+    copied.records = summary.records;
+    copied.record_offsets = std::move(summary.record_offsets);
+    return copied;
+  }
+
+ private:
+  DataFormat Format() const {
+    return tools_.options.verify == VerifyMode::kOff ? DataFormat::kRaw : tools_.options.format;
+  }
+  Arrivals* arrivals() const { return tools_.options.arrivals; }
+  std::uint64_t Blocks() const { return (source_.size.count + kCrcBlock - 1) / kCrcBlock; }
+  std::uint64_t EndOf(std::uint64_t block) const { return std::min((block + 1) * kCrcBlock, source_.size.count); }
+  std::span<std::byte> Buffer(std::uint64_t most) const {
+    return {tools_.buffer.get(), static_cast<std::size_t>(std::min<std::uint64_t>(most, kCopyBlock))};
+  }
+
+  /// What is known of an earlier run's blocks, unless the source changed since.
+  const KeptFile* Kept() const {
+    const auto& kept = tools_.options.kept;
+    const bool counts =
+        index_ < kept.size() && !kept[index_].crc32c.empty() && kept[index_].ctime_ns == state_.ctime_ns;
+    return counts ? &kept[index_] : nullptr;
+  }
+
+  void OpenOutput(bool keep) {
+    // Without O_TRUNC a piece of zeros that is left out could show what an earlier run wrote there.
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (keep ? 0 : O_TRUNC);
+    output_ = UniqueFd(::openat(tools_.directory_fd.get(), source_.name.c_str(), flags, kFileMode));
+    if (!output_) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
+    if (source_.size.count >= kCopyBlock) Prepare(keep);
+  }
+
+  /// What pays only for files of some size.
+  void Prepare(bool keep) {
+    struct stat info {};
+    CheckErrno(::fstat(input_, &info), "cannot stat a source");
+    sparse_ = static_cast<std::uint64_t>(info.st_blocks) * 512 < source_.size.count;
+    by_kernel_ = info.st_dev == tools_.device && !tools_.in_memory;
+    if (by_kernel_ && !keep && Clone()) return;
+    if (sparse_) by_kernel_ = false;  // copy_file_range would write the holes out
+    const auto size = static_cast<off_t>(source_.size.count);
+    CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_.string()));
+    if (!sparse_ && !tools_.in_memory) Allocate(output_.get(), source_.size, path_);
+    ::posix_fadvise(input_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+
+  bool Clone() {
+    if (!tools_.may_clone) return false;
+    cloned_ = ::ioctl(output_.get(), FICLONE, input_) == 0;
+    tools_.may_clone = cloned_;
+    return cloned_;
+  }
+
+  bool AllKept(const KeptFile& kept) {
+    if (!output_) return false;
+    for (std::uint64_t block = 0; block < Blocks(); ++block) {
+      if (!IsThere(block, kept)) return false;
+      on_block_(EndOf(block));
+    }
+    return true;
+  }
+
+  /// Whether the copy has the block as it was noted. It is always looked at: after a kill the page cache still has what
+  /// was written, after a power cut only the disk knows, and reading the tier costs less than the source.
+  bool IsThere(std::uint64_t block, const KeptFile& kept) {
+    if (!output_ || block >= kept.crc32c.size() || !kept.crc32c[block]) return false;
+    std::uint32_t crc = 0;
+    return ReadCopy(block, [&](Piece piece) { crc = Crc32c(piece, crc); }) && crc == *kept.crc32c[block];
+  }
+
+  /// False when the copy ends before the block does.
+  template <class Use>
+  bool ReadCopy(std::uint64_t block, const Use& use) {
+    for (auto at = block * kCrcBlock; at < EndOf(block);) {
+      const auto wanted = Buffer(EndOf(block) - at);
+      const auto piece = ReadAt(output_.get(), wanted, at, path_);
+      if (piece.size() < wanted.size()) return false;
+      use(piece);
+      at += piece.size();
+    }
+    return true;
+  }
+
+  std::uint32_t TakeBlock(std::uint64_t block, const KeptFile* kept) {
+    crc_ = 0;
+    if (kept != nullptr && IsThere(block, *kept)) {
+      CheckCopy(block);
+      kept_.count += EndOf(block) - block * kCrcBlock;
+      return crc_;
+    }
+    if (by_kernel_ && (cloned_ || CopyRange(block))) {
+      CheckCopy(block);
+    } else {
+      CopyPieces(block);
+    }
+    if (arrivals() != nullptr && Blocks() > 1) arrivals()->BlockDone(index_, block, crc_);
+    return crc_;
+  }
+
+  /// The stream goes on with what lies in the copy.
+  void CheckCopy(std::uint64_t block) {
+    auto at = block * kCrcBlock;
+    const bool whole = ReadCopy(block, [&](Piece piece) { Check(piece, at); });
+    if (!whole) throw Error(ErrorKind::kEnvironment, fmt::format("'{}' became shorter", path_.string()));
+  }
+
+  void Check(Piece piece, std::uint64_t& at) {
+    check_->Update(piece);
+    crc_ = Crc32c(piece, crc_);
+    at += piece.size();
+    on_block_(at);
+  }
+
+  /// False when this cannot be done here.
+  bool CopyRange(std::uint64_t block) {
+    if (!tools_.may_copy_range) return false;
+    auto from = static_cast<off_t>(block * kCrcBlock);
+    auto to = from;
+    const auto end = static_cast<off_t>(EndOf(block));
+    Pay(static_cast<std::uint64_t>(end - from), block * kCrcBlock);
+    while (from < end) {
+      const auto count = ::copy_file_range(input_, &from, output_.get(), &to, static_cast<std::size_t>(end - from), 0);
+      if (count > 0 || (count < 0 && errno == EINTR)) continue;
+      if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) {
+        ThrowErrno(fmt::format("cannot copy '{}'", source_.path.string()));
+      }
+      return tools_.may_copy_range =
+                 false;  // 0 where some file systems cannot, or a source that was cut: then reading says
+    }
+    return true;
+  }
+
+  void CopyPieces(std::uint64_t block) {
+    for (auto at = block * kCrcBlock; at < EndOf(block);) {
+      const auto wanted = Buffer(EndOf(block) - at);
+      Pay(wanted.size(), at);
+      const auto piece = ReadAt(input_, wanted, at, source_.path);
+      if (piece.size() < wanted.size()) ThrowEndedEarly(source_, at + piece.size());
+      if (output_ && !(sparse_ && IsZero(piece))) WriteAt(output_.get(), piece, at, path_);
+      Check(piece, at);
     }
   }
-  std::vector<std::uint32_t> Take() { return std::move(crcs_); }
 
- private:
-  std::vector<std::uint32_t> crcs_;
-  std::size_t filled_ = 0;
+  void Pay(std::uint64_t bytes, std::uint64_t done) {
+    tools_.limit.Take(Bytes{bytes}, [&] { on_block_(done); });
+  }
+
+  Tools& tools_;
+  const SourceFile& source_;
+  const std::size_t index_;
+  const SourceState& state_;
+  const OnBlock& on_block_;
+  const int input_;
+  const fs::path path_;
+  std::unique_ptr<StreamCheck> check_;
+  UniqueFd output_;
+  bool sparse_ = false;
+  bool by_kernel_ = false;
+  bool cloned_ = false;
+  std::uint32_t crc_ = 0;  // of the present block
+  Bytes kept_;
 };
 
-/// A file that is read from its beginning to its end.
-class SequentialReader {
- public:
-  explicit SequentialReader(const fs::path& path)
-      // O_NONBLOCK: a fifo that took the file's place must not hang the copy.
-      : path_(path), fd_(OpenFile(path, O_RDONLY | O_NONBLOCK)), buffer_(new std::byte[kCopyBlock]) {
-    ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  }
-
-  /// The next bytes, at most `limit`; empty at the end.
-  std::span<const std::byte> Next(std::uint64_t limit) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, kCopyBlock));
-    ssize_t count = 0;
-    do {
-      count = ::read(fd_.get(), buffer_.get(), wanted);
-    } while (count < 0 && errno == EINTR);
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path_.string()));
-    return {buffer_.get(), static_cast<std::size_t>(count)};
-  }
-
- private:
-  fs::path path_;
-  UniqueFd fd_;
-  std::unique_ptr<std::byte[]> buffer_;
-};
-
-UniqueFd OpenDestination(const fs::path& path) { return path.empty() ? UniqueFd() : OpenFile(path, O_WRONLY); }
-
-void WriteBlock(int fd, std::span<const std::byte> block, const fs::path& name) {
-  WriteAll(fd, {reinterpret_cast<const char*>(block.data()), block.size()}, name);
+FileCopier::FileCopier(fs::path directory, const CopyOptions& options, BandwidthLimit& limit)
+    : tools_(new Tools{std::move(directory), options, limit}) {
+  if (tools_->directory.empty()) return;
+  tools_->directory_fd = OpenFile(tools_->directory, O_RDONLY | O_DIRECTORY);
+  struct stat info {};
+  CheckErrno(::fstat(tools_->directory_fd.get(), &info), "cannot stat the private directory");
+  tools_->device = info.st_dev;
+  tools_->in_memory = LivesInMemory(tools_->directory);
 }
 
-std::unique_ptr<StreamCheck> CheckFor(const SourceFile& source, const CopyOptions& options) {
-  return MakeStreamCheck(options.verify == VerifyMode::kOff ? DataFormat::kRaw : options.format, source.path);
-}
+FileCopier::~FileCopier() = default;
 
-/// Afterwards a read comes from the medium and not from the page cache.
-void Sync(int fd, const fs::path& path) {
-  if (::fsync(fd) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
-/// The bytes in one pass. A file that became shorter ends the pass early: the caller compares the states.
-CopiedFile CopyOnce(const SourceFile& source, const fs::path& destination, const CopyOptions& options,
-                    const OnBlock& on_block) {
-  SequentialReader reader(source.path);
-  const auto output = OpenDestination(destination);
-  const auto check = CheckFor(source, options);
-  BlockCrcs crcs;
-  std::uint64_t done = 0;
-  while (done < source.size.count) {
-    const auto block = reader.Next(source.size.count - done);
-    if (block.empty()) break;
-    check->Update(block);
-    crcs.Update(block);
-    if (output) WriteBlock(output.get(), block, destination);
-    done += block.size();
-    on_block(done);
+CopiedFile FileCopier::Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block) {
+  constexpr int kAttempts = 2;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    // O_NONBLOCK: a fifo that took the file's place must not hang the copy.
+    const auto input = OpenFile(source.path, O_RDONLY | O_NONBLOCK);
+    const auto before = StatSource(input.get(), source.path);
+    CheckUnchanged(source, before);
+    Pass pass(*tools_, source, index, before, input.get(), on_block);
+    auto copied = CheckedRun(pass, source);
+    // It may be fit still when only the ctime moved: permissions, links, times that were set back after a write, or
+    // another file under its name. The open file tells all of these, and asking it spares the walk along the path.
+    if (StatSource(input.get(), source.path) != before) continue;
+    if (tools_->options.arrivals != nullptr) tools_->options.arrivals->FileDone(index, copied);
+    return copied;
   }
-  if (done < source.size.count) CheckUnchanged(source, StatSource(source.path));
-  const auto summary = check->Finish();
-  if (output && options.durability == Durability::kDisk) Sync(output.get(), destination);
-  return {crcs.Take(), summary.records};
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' changed while it was being staged", source.path.string()),
+              "start again when nothing writes to it any more");
 }
 
 /// A damaged file may only look so because somebody is writing to it: that is the better message.
-CopiedFile CopyAttempt(const SourceFile& source, const fs::path& destination, const CopyOptions& options,
-                       const OnBlock& on_block) {
+CopiedFile FileCopier::CheckedRun(Pass& pass, const SourceFile& source) {
   try {
-    return CopyOnce(source, destination, options, on_block);
+    return pass.Run();
   } catch (const SystemError&) {
     throw;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kEnvironment) CheckUnchanged(source, StatSource(source.path));
     throw;
   }
-}
-
-void CompareCopy(const SourceFile& source, const fs::path& destination, const CopiedFile& copied,
-                 const OnBlock& on_block) {
-  SequentialReader reader(destination);
-  BlockCrcs crcs;
-  for (auto block = reader.Next(kCopyBlock); !block.empty(); block = reader.Next(kCopyBlock)) {
-    crcs.Update(block);
-    on_block(source.size.count);  // no progress, but it may end the work
-  }
-  if (crcs.Take() == copied.crc32c) return;
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("the copy of '{}' read back from '{}' differs from what was written", source.path.string(),
-                          destination.parent_path().string()),
-              "the medium of this tier is not to be trusted: tell its administrator and use another tier");
-}
-
-}  // namespace
-
-void ReserveFile(const fs::path& destination, Bytes size) {
-  const auto fd = OpenFile(destination, O_WRONLY | O_CREAT | O_EXCL);
-  if (size.count == 0) return;
-  int result = 0;
-  do {
-    result = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(size.count));
-  } while (result != 0 && errno == EINTR);
-  // File systems without reservation (NFS before 4.2, Lustre) find out while writing.
-  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", destination.string()));
-}
-
-CopiedFile CopyVerified(const SourceFile& source, const fs::path& destination, const CopyOptions& options,
-                        const OnBlock& on_block) {
-  constexpr int kAttempts = 2;
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    const auto before = StatSource(source.path);
-    CheckUnchanged(source, before);
-    auto copied = CopyAttempt(source, destination, options, on_block);
-    // It may be fit still when only the ctime moved: permissions, links, or times that were set back after a write.
-    if (StatSource(source.path) != before) continue;
-    if (options.verify == VerifyMode::kFull && !destination.empty()) CompareCopy(source, destination, copied, on_block);
-    return copied;
-  }
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' changed while it was being staged", source.path.string()),
-              "start again when nothing writes to it any more");
 }
 
 }  // namespace slipway::staging

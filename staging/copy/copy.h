@@ -1,10 +1,11 @@
-/// Copies one file and checks it on the way.
+/// Copies files and checks them on the way.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,34 +13,78 @@
 
 namespace slipway::staging {
 
+class BandwidthLimit;
+
 inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
 inline constexpr std::size_t kCrcBlock = 4 << 20;
-
-enum class Durability { kDisk, kMemory };
-
-struct CopyOptions {
-  DataFormat format = DataFormat::kRaw;
-  VerifyMode verify = VerifyMode::kFormat;
-  Durability durability = Durability::kDisk;  ///< kDisk: fsync at the end
-};
 
 struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
   std::optional<std::uint64_t> records;
+  std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
+  Bytes kept = {};                                 ///< what an earlier run had copied already
 };
 
-/// Called with the bytes of this file done so far, after every block; may throw to stop.
+/// What an interrupted run noted about a file it had begun in the private directory.
+struct KeptFile {
+  std::int64_t ctime_ns = 0;                         ///< of the source when these blocks were read from it
+  std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block that was written
+  std::optional<CopiedFile> complete;                ///< the whole file, checked
+};
+
+/// Is told of what has arrived in the private directory, by any thread. `file` is an index into plan.files.
+class Arrivals {
+ public:
+  virtual ~Arrivals() = default;
+  /// What was said about blocks of this file before counts no more.
+  virtual void FileStarted(std::size_t file, std::int64_t source_ctime_ns) = 0;
+  /// kCrcBlock bytes (the last block may be shorter) are written.
+  virtual void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) = 0;
+  /// All bytes are written and checked, and the source is the one that was started with.
+  virtual void FileDone(std::size_t file, const CopiedFile& copied) = 0;
+};
+
+struct CopyOptions {
+  DataFormat format = DataFormat::kRaw;
+  VerifyMode verify = VerifyMode::kFormat;
+  std::vector<KeptFile> kept = {};  ///< by index into plan.files; empty: nothing is kept
+  Arrivals* arrivals = nullptr;
+};
+
+/// Called with the bytes of this file done so far, after every piece and while a limit is waited for; may throw to
+/// stop.
 using OnBlock = std::function<void(std::uint64_t done)>;
 
-/// Creates `destination` with all its blocks allocated. Errors: SystemError, ENOSPC among them.
+/// Creates `destination` with all its blocks allocated; what is there already stays. Errors: SystemError, ENOSPC among
+/// them.
 void ReserveFile(const std::filesystem::path& destination, Bytes size);
 
-/// Copies into a reserved file; with an empty `destination` the file is only read and checked.
+/// Copies files one after the other: what one copying thread needs. Memory: kCopyBlock, whatever the files' sizes.
 ///
-/// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
-///         starts it once more, or ends it.
-/// Errors: Error(kEnvironment) naming the file: changed, damaged (StreamCheck), or different when read again (kFull).
-CopiedFile CopyVerified(const SourceFile& source, const std::filesystem::path& destination, const CopyOptions& options,
-                        const OnBlock& on_block);
+/// How: pieces of kCopyBlock, checked while they are in the second-level cache. Where source and copy are in one file
+///      system the kernel copies (FICLONE, else copy_file_range), and then the copy is read and checked. Pieces of
+///      zeros of a sparse source are left out.
+class FileCopier {
+ public:
+  /// With an empty `directory` files are only read and checked. `options` and `limit` must outlive the copier.
+  FileCopier(std::filesystem::path directory, const CopyOptions& options, BandwidthLimit& limit);
+  FileCopier(const FileCopier&) = delete;
+  FileCopier& operator=(const FileCopier&) = delete;
+  ~FileCopier();
+
+  /// `index`: the file's place in the plan. Of a file that CopyOptions::kept knows only what lacks is read from the
+  /// source; what is there is read in the copy and compared.
+  ///
+  /// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
+  ///         starts it once more, or ends it.
+  /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck).
+  CopiedFile Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block);
+
+ private:
+  class Pass;
+  struct Tools;
+  static CopiedFile CheckedRun(Pass& pass, const SourceFile& source);
+  std::unique_ptr<Tools> tools_;
+};
 
 }  // namespace slipway::staging

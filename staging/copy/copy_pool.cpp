@@ -4,92 +4,120 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <memory>
 #include <mutex>
-#include <thread>
+#include <numeric>
+#include <span>
 
 #include "core/error.h"
+#include "core/share_out.h"
+#include "staging/copy/bandwidth.h"
+#include "staging/copy/medium.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void ThrowCancelled(const StagingPlan& plan) {
-  throw Error(ErrorKind::kInterrupted, fmt::format("staging dataset '{}' was cancelled", plan.request.name));
-}
-
-/// The state that the copying threads share. Callbacks run under its lock, one at a time.
-class Pool {
+/// Runs the caller's callbacks, one at a time. A thread that would have to wait for another goes on instead: its next
+/// piece brings it back, and with many small files the callbacks do not become what all wait for.
+class Reporter {
  public:
-  Pool(const StagingPlan& plan, fs::path directory, const CopyOptions& copy, const StageOptions& options)
-      : plan_(plan), directory_(std::move(directory)), copy_(copy), options_(options), results_(plan.files.size()) {}
+  Reporter(const StagingPlan& plan, const StageOptions& options, Bytes done = {})
+      : plan_(plan), options_(options), done_(done.count) {}
 
-  std::vector<CopiedFile> Run() {
-    const auto processors = std::max(1u, std::thread::hardware_concurrency());
-    const auto count = std::min<std::size_t>({4, processors, plan_.files.size()});
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 0; i < count; ++i) threads.emplace_back([this] { Work(); });
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    return std::move(results_);
+  /// `step` may be negative, in two's complement: a file that is begun once more.
+  void Advance(std::uint64_t step, const SourceFile& file) {
+    done_ += step;
+    if (stopped) throw Error(ErrorKind::kFailed, "stopped, because another file failed");
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) Report(file);
   }
+  /// The last word on how much was done.
+  void Finish() {
+    if (!plan_.files.empty()) Report(plan_.files.back());
+  }
+
+  std::atomic<bool> stopped{false};
 
  private:
-  void Work() {
-    try {
-      for (auto index = next_++; index < plan_.files.size() && !stop_; index = next_++) CopyOne(index);
-    } catch (...) {
-      Fail(std::current_exception());
-    }
-  }
-
-  void CopyOne(std::size_t index) {
-    const auto& file = plan_.files[index];
-    const auto destination = directory_.empty() ? fs::path() : directory_ / file.name;
-    std::uint64_t last = 0;
-    results_[index] = CopyVerified(file, destination, copy_, [&](std::uint64_t done) {
-      Advance(done - last, file);  // wraps to a negative step when a file is started once more
-      last = done;
-    });
-  }
-
-  void Advance(std::uint64_t step, const SourceFile& file) {
-    const std::lock_guard guard(mutex_);
-    if (stop_) ThrowCancelled(plan_);
+  void Report(const SourceFile& file) {
     CheckCancelled(plan_, options_);
-    done_ += step;
-    if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.string()});
-  }
-
-  /// The first failure counts; the threads it stops report only that they were stopped.
-  void Fail(std::exception_ptr failure) {
-    const std::lock_guard guard(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-    stop_ = true;
+    if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.native()});
   }
 
   const StagingPlan& plan_;
-  const fs::path directory_;
-  const CopyOptions& copy_;
   const StageOptions& options_;
-  std::vector<CopiedFile> results_;
-  std::atomic<std::size_t> next_{0};
-  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> done_;
   std::mutex mutex_;
-  std::uint64_t done_ = 0;
-  std::exception_ptr failure_;
 };
+
+/// How many files are under way at once. Measured in docs/decisions/0012.
+std::size_t FilesAtOnce(const StagingPlan& plan) {
+  if (const char* n = std::getenv("SLIPWAY_X_THREADS")) return std::stoul(n);
+  constexpr std::uint64_t kSmall = 1 << 20;
+  constexpr std::size_t kManySmall = 32;
+  constexpr std::size_t kLarge = 4;
+  const auto mean = plan.total.count / std::max<std::size_t>(1, plan.files.size());
+  return mean < kSmall ? kManySmall : std::max(kLarge, UsableProcessors());
+}
+
+std::vector<std::size_t> OrderOf(const StagingPlan& plan, const StageOptions& options) {
+  std::vector<std::size_t> numbers(plan.files.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  if (options.order.empty()) return numbers;
+  if (!std::is_permutation(numbers.begin(), numbers.end(), options.order.begin(), options.order.end())) {
+    throw Error(ErrorKind::kInternal, "the order of the files does not name each file once");
+  }
+  return options.order;
+}
+
+/// Turns "done so far of this file" into steps.
+OnBlock StepsOf(Reporter& reporter, const SourceFile& file) {
+  return [&reporter, &file, last = std::uint64_t{0}](std::uint64_t done) mutable {
+    reporter.Advance(done - last, file);
+    last = done;
+  };
+}
 
 }  // namespace
 
 void CheckCancelled(const StagingPlan& plan, const StageOptions& options) {
-  if (options.cancelled && options.cancelled()) ThrowCancelled(plan);
+  if (!options.cancelled || !options.cancelled()) return;
+  throw Error(ErrorKind::kInterrupted, fmt::format("staging dataset '{}' was cancelled", plan.request.name));
 }
 
 std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const fs::path& directory, const CopyOptions& copy,
                                 const StageOptions& options) {
-  return Pool(plan, directory, copy, options).Run();
+  const auto order = OrderOf(plan, options);
+  std::vector<CopiedFile> results(plan.files.size());
+  Reporter reporter(plan, options);
+  BandwidthLimit limit(options.bandwidth);
+  ShareOut(order.size(), FilesAtOnce(plan), reporter.stopped, [&]() -> Worker {
+    const auto copier = std::make_shared<FileCopier>(directory, copy, limit);
+    return [&, copier](std::size_t item) {
+      const auto index = order[item];
+      results[index] = copier->Copy(plan.files[index], index, StepsOf(reporter, plan.files[index]));
+    };
+  });
+  reporter.Finish();
+  return results;
+}
+
+void CompareAll(const StagingPlan& plan, const fs::path& directory, const std::vector<CopiedFile>& copied,
+                const StageOptions& options) {
+  Reporter reporter(plan, options, plan.total);  // all is copied: from here on it may only be cancelled
+  ShareOut(plan.files.size(), FilesAtOnce(plan), reporter.stopped, [&]() -> Worker {
+    return [&](std::size_t index) {
+      const auto& file = plan.files[index];
+      const auto wrong = WrongBlocks(directory / file.name, copied[index].crc32c,
+                                     [&](std::span<const std::byte>) { reporter.Advance(0, file); });
+      if (wrong.empty()) return;
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
+                              file.path.string(), directory.string(), wrong.front() * kCrcBlock),
+                  "the medium of this tier is not to be trusted: tell its administrator and use another tier");
+    };
+  });
 }
 
 }  // namespace slipway::staging

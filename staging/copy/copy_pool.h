@@ -1,22 +1,23 @@
-/// Copies the files of a dataset with a few threads.
+/// Copies the files of a dataset with several threads.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
-#include "staging/copy/copy.h"
-#include "staging/generation/stage.h"
+#include "staging/copy/copier.h"
 
 namespace slipway::staging {
 
-/// Copies all files of `plan` into `directory`, where they are reserved already; with an empty `directory` they are
-/// only read and checked.
+/// The default Copier.
 ///
-/// Result: one entry for each file, in the plan's order.
-/// Cost:   min(4, processors) threads, one file each at a time, one buffer of kCopyBlock each.
-/// Errors: the first that a file met, after all threads have ended; Error(kInterrupted) when cancelled.
+/// Cost: up to 32 threads with one file each at a time, and one buffer of kCopyBlock each.
 std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const std::filesystem::path& directory,
                                 const CopyOptions& copy, const StageOptions& options);
+
+/// Reads all copies again, from the medium where the file system can, and compares them.
+/// Errors: Error(kEnvironment) naming the file whose copy differs; Error(kInterrupted).
+void CompareAll(const StagingPlan& plan, const std::filesystem::path& directory, const std::vector<CopiedFile>& copied,
+                const StageOptions& options);
 
 /// Throws Error(kInterrupted) when the user has ended the staging.
 void CheckCancelled(const StagingPlan& plan, const StageOptions& options);

@@ -23,6 +23,9 @@ struct SourceState {
 /// statx(2), links followed, past the attribute cache of a network file system. Errors: SystemError naming the path.
 SourceState StatSource(const std::filesystem::path& path);
 
+/// The same of an open file; `path` is for the message.
+SourceState StatSource(int fd, const std::filesystem::path& path);
+
 /// Errors: Error(kEnvironment) when the file is no longer the one that was planned.
 void CheckUnchanged(const SourceFile& planned, const SourceState& now);
 

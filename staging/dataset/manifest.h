@@ -2,8 +2,8 @@
 /// a manifest is complete.
 ///
 /// Form ("slipway.manifest/1"): schema, name, format, verify, created, generation, records (number or null), bytes, and
-/// files: path (relative to the manifest, UTF-8), bytes, source, mtime_ns, inode, crc32c (8 hex digits for each block
-/// of 4 MiB; empty when the file was never read), records.
+/// index (null, or path, bytes and crc32c of the record index), files: path (relative to the manifest, UTF-8), bytes,
+/// source, mtime_ns, inode, crc32c (8 hex digits for each block of 4 MiB; empty when the file was never read), records.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,13 @@ struct ManifestFile {
   std::optional<std::uint64_t> records;
 };
 
+/// The file beside the manifest that says where the records begin (record_index.h).
+struct ManifestIndex {
+  std::string path;
+  Bytes bytes;
+  std::uint32_t crc32c = 0;
+};
+
 struct Manifest {
   std::string name;
   DataFormat format = DataFormat::kRaw;
@@ -37,6 +44,7 @@ struct Manifest {
   std::string created;
   std::string generation;
   std::vector<ManifestFile> files;
+  std::optional<ManifestIndex> index = {};
 
   Bytes TotalBytes() const;
   /// Nothing when one file has no count.

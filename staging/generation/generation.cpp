@@ -1,14 +1,18 @@
 #include "staging/generation/generation.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "staging/dataset/manifest.h"
+#include "staging/generation/journal.h"
+#include "staging/generation/reservation.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -21,6 +25,13 @@ void Rename(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     ThrowErrno(fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
   }
+}
+
+/// Not over anything. File systems without RENAME_NOREPLACE (NFS) refuse a directory that is not empty by themselves.
+void RenameToNew(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS) return Rename(from, to);
+  ThrowErrno(fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
 }
 
 std::vector<std::string> NamesIn(const fs::path& directory) {
@@ -77,7 +88,7 @@ bool Generation::Evict() const {
 }
 
 void Generation::Publish() const {
-  Rename(Private(), Published());
+  RenameToNew(Private(), Published());
   SyncDirectory(root_);
 }
 
@@ -98,17 +109,52 @@ bool RemoveGeneration(const fs::path& root, const std::string& generation) {
   return lock && condemned.Evict();
 }
 
-std::vector<std::string> RemoveLeftovers(const fs::path& root) {
+namespace {
+
+std::string GenerationOf(std::string entry) {
+  if (entry.ends_with(kEvicted)) entry.resize(entry.size() - kEvicted.size());
+  return entry;
+}
+
+/// When somebody last wrote there: the journal is appended to while a staging is at work.
+fs::file_time_type LastWrite(const fs::path& leftover) {
+  std::error_code error;
+  const auto journal = fs::last_write_time(leftover / kJournalName, error);
+  if (!error) return journal;
+  const auto directory = fs::last_write_time(leftover, error);
+  return error ? fs::file_time_type::min() : directory;
+}
+
+/// Nobody resumes the removal of a generation; a staging may be resumed while it is young.
+bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
+  if (leftover.native().ends_with(kEvicted)) return true;
+  return age.count() == 0 || LastWrite(leftover) < fs::file_time_type::clock::now() - age;
+}
+
+}  // namespace
+
+std::vector<std::string> RemoveLeftovers(const fs::path& root, std::chrono::seconds age, std::string_view except) {
   std::vector<std::string> removed;
   for (const auto& entry : NamesIn(root / ".staging")) {
-    auto generation = entry;
-    if (generation.ends_with(kEvicted)) generation.resize(generation.size() - kEvicted.size());
-    const auto lock = Generation(root, generation).TryLockForStaging();
+    const auto path = root / ".staging" / entry;
+    if (entry == except || !IsOlder(path, age)) continue;
+    const auto lock = Generation(root, GenerationOf(entry)).TryLockForStaging();
     if (!lock) continue;
-    RemoveTree(root / ".staging" / entry);
+    RemoveTree(path);
     removed.push_back(entry);
   }
   return removed;
+}
+
+SpaceNeed LeftoversIn(const fs::path& root) {
+  SpaceNeed sum;
+  for (const auto& entry : NamesIn(root / ".staging")) {
+    if (!Generation(root, GenerationOf(entry)).TryLockForStaging()) continue;
+    const auto taken = TakenBy(root / ".staging" / entry);
+    sum.bytes.count += taken.bytes.count;
+    sum.inodes += taken.inodes;
+  }
+  return sum;
 }
 
 }  // namespace slipway::staging

@@ -1,7 +1,8 @@
 /// The life of a generation in its tier: locks, publishing, removal.
 ///
 ///   <root>/<generation>/             published: files and manifest.json, never changed again
-///   <root>/.staging/<generation>/    being staged; `<generation>.evicted` is being removed
+///   <root>/.staging/<generation>/    being staged, with .journal; `<generation>.evicted` is being removed
+///   <root>/.locks/<generation>.need  what a staging at work has reserved (reservation.h)
 ///   <root>/.locks/<generation>.stage exclusive: whoever stages or removes this generation, one at a time
 ///   <root>/.locks/<generation>.lease shared: every job that uses it; exclusive: who removes it
 ///
@@ -11,10 +12,12 @@
 /// removing one would let two processes lock two files of the same name.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/files.h"
@@ -43,7 +46,7 @@ class Generation {
   FileLock Lease() const;
   /// Only while holding the stage lock. False when a job uses it.
   bool Evict() const;
-  /// The one rename that makes the private directory the published one.
+  /// The one rename that makes the private directory the published one. Errors: SystemError; EEXIST when there is one.
   void Publish() const;
 
  private:
@@ -59,7 +62,15 @@ std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 /// Removes a published generation. False when it is not there, a job uses it, or somebody stages it.
 bool RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
 
-/// Removes what interrupted processes left in .staging; what somebody is at work on stays. Returns the names.
-std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root);
+/// What interrupted processes left in .staging stays for a day, so that the next Stage of the same data goes on from
+/// it; it goes earlier when room lacks, or when somebody clears the tier.
+inline constexpr auto kLeftoverAge = std::chrono::hours(24);
+
+/// Removes leftovers that nobody has written to for `age`; what somebody is at work on stays, and so does `except`, a
+/// generation. Returns the names.
+std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root, std::chrono::seconds age = {},
+                                         std::string_view except = {});
+/// The room that RemoveLeftovers would make. Cost: one stat for each file left over.
+SpaceNeed LeftoversIn(const std::filesystem::path& root);
 
 }  // namespace slipway::staging

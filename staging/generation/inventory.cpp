@@ -44,7 +44,7 @@ StoredGeneration LookAt(const fs::path& root, const std::string& name) {
     TakeManifest(stored);
   } catch (const Error& error) {
     stored.damage = error.message();
-    stored.bytes = SpaceTaken(stored.directory);
+    stored.bytes = TakenBy(stored.directory).bytes;
   }
   auto used = ModificationTime(generation.LeaseLock());
   if (!used) used = ModificationTime(stored.directory / kManifestName);
@@ -60,7 +60,7 @@ std::vector<Leftover> LookAtLeftovers(const fs::path& staging, const fs::path& r
   for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
     auto generation = entry->path().filename().string();
     if (generation.ends_with(kEvicted)) generation.resize(generation.size() - kEvicted.size());
-    leftovers.push_back({entry->path().filename().string(), SpaceTaken(entry->path()),
+    leftovers.push_back({entry->path().filename().string(), TakenBy(entry->path()).bytes,
                          HoldersOf(Generation(root, generation).StageLock())});
   }
   std::sort(leftovers.begin(), leftovers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

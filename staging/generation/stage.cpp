@@ -1,19 +1,26 @@
 #include "staging/generation/stage.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
+#include <numeric>
+#include <optional>
+#include <unordered_set>
 
 #include "core/clock.h"
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/copy/source_stat.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
+#include "staging/generation/reservation.h"
+#include "staging/generation/resume.h"
 #include "staging/plan/tiers.h"
 #include "staging/plan/utf8_name.h"
 
@@ -23,11 +30,12 @@ namespace {
 
 bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
 
-/// Removed again unless it is published.
+/// What an earlier run left there stays, if it is of use. All is removed again unless it is published.
 class PrivateDirectory {
  public:
-  explicit PrivateDirectory(fs::path path) : path_(std::move(path)) {
-    RemoveTree(path_);
+  PrivateDirectory(fs::path path, const StagingPlan& plan) : path_(std::move(path)) {
+    leftover_ = ReadLeftover(path_, plan);
+    if (leftover_.kept.empty()) RemoveTree(path_);
     MakeDirectories(path_);
   }
   PrivateDirectory(const PrivateDirectory&) = delete;
@@ -37,10 +45,12 @@ class PrivateDirectory {
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
+  const Leftover& leftover() const { return leftover_; }
   void Release() { path_.clear(); }
 
  private:
   fs::path path_;
+  Leftover leftover_;
 };
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
@@ -49,10 +59,10 @@ std::string Shortage(const SpaceNeed& need, const Room& room) {
   return fmt::format("{}, {} is available", FormatBytes(need.bytes), FormatBytes(room.bytes));
 }
 
-Error NoRoom(const StagingPlan& plan) {
+Error NoRoom(const StagingPlan& plan, const Room& room) {
   return Error(ErrorKind::kEnvironment,
                fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
-                           plan.request.name, Shortage(NeedOf(plan.files), RoomIn(plan))),
+                           plan.request.name, Shortage(NeedOf(plan.files), room)),
                fmt::format("free space there (datasets no longer used are directories in it), or name another tier in "
                            "data.{}.tier",
                            plan.request.name));
@@ -60,37 +70,48 @@ Error NoRoom(const StagingPlan& plan) {
 
 bool MeansFull(const SystemError& error) { return error.code() == ENOSPC || error.code() == EDQUOT; }
 
-void CheckRoom(const StagingPlan& plan) {
-  if (ReadsInPlace(plan)) return;
+/// When room lacks, what others left half done goes first, however young.
+std::optional<Reservation> Reserve(const StagingPlan& plan) {
+  if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
-  const auto room = RoomIn(plan);
-  if (need.bytes > room.bytes || need.inodes > room.inodes) throw NoRoom(plan);
+  Room room;
+  auto reservation = Reservation::Take(plan, need, room);
+  if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
+    reservation = Reservation::Take(plan, need, room);
+  }
+  if (!reservation) throw NoRoom(plan, room);
+  return reservation;
 }
 
 void Link(const SourceFile& file, const fs::path& link) {
-  if (::symlink(file.path.c_str(), link.c_str()) != 0) ThrowErrno(fmt::format("cannot create '{}'", link.string()));
-}
-
-/// Before the first byte is copied all files have their blocks: a tier that is too small is found at once.
-void CreateFiles(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
-  for (const auto& file : plan.files) {
-    CheckCancelled(plan, options);
-    const auto destination = directory / file.name;
-    MakeDirectories(destination.parent_path());
-    if (ReadsInPlace(plan)) {
-      Link(file, destination);
-    } else {
-      ReserveFile(destination, file.size);
-    }
+  if (::symlink(file.path.c_str(), link.c_str()) != 0 && errno != EEXIST) {
+    ThrowErrno(fmt::format("cannot create '{}'", link.string()));
   }
 }
 
-std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
-  const bool in_place = ReadsInPlace(plan);
-  if (in_place && plan.request.verify == VerifyMode::kOff) return std::vector<CopiedFile>(plan.files.size());
-  const auto durability = LivesInMemory(directory) ? Durability::kMemory : Durability::kDisk;
-  return CopyAll(plan, in_place ? fs::path() : directory, {plan.request.format, plan.request.verify, durability},
-                 options);
+/// The directories of all files, each asked for once.
+void MakeTree(const StagingPlan& plan, const fs::path& directory) {
+  std::unordered_set<std::string> made;
+  for (const auto& file : plan.files) {
+    const auto parent = file.name.parent_path();
+    if (made.insert(parent.native()).second) MakeDirectories(directory / parent);
+  }
+}
+
+std::vector<CopiedFile> LinkAndCheck(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
+  for (const auto& file : plan.files) Link(file, directory / file.name);
+  if (plan.request.verify == VerifyMode::kOff) return std::vector<CopiedFile>(plan.files.size());
+  return CopyAll(plan, {}, {plan.request.format, plan.request.verify}, options);
+}
+
+std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory,
+                                  const StageOptions& options) {
+  JournalArrivals journal(directory.path(), plan, directory.leftover());
+  const auto& copy = options.copier ? options.copier : Copier(CopyAll);
+  auto copied = copy(plan, directory.path(),
+                     {plan.request.format, plan.request.verify, directory.leftover().kept, &journal}, options);
+  journal.Flush();  // a reader that follows it sees the end
+  return copied;
 }
 
 ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
@@ -98,45 +119,72 @@ ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
           std::move(copied.crc32c), copied.records};
 }
 
-Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied) {
+Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied, std::optional<ManifestIndex> index) {
   Manifest manifest{
-      plan.request.name, plan.request.format, plan.request.verify, FormatUtc(SystemClock().Now()), plan.generation, {}};
+      plan.request.name, plan.request.format, plan.request.verify, FormatUtc(SystemClock().Now()), plan.generation, {},
+      std::move(index)};
   for (std::size_t i = 0; i < copied.size(); ++i) {
     manifest.files.push_back(EntryFor(plan.files[i], std::move(copied[i])));
   }
   return manifest;
 }
 
-/// The names of the files must be on the disk before the manifest says that they are.
-void SyncDirectories(const StagingPlan& plan, const fs::path& directory) {
-  if (LivesInMemory(directory)) return;
-  std::set<fs::path> directories{directory};
-  for (const auto& file : plan.files) {
-    for (auto parent = file.name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
-      directories.insert(directory / parent);
-    }
+/// Where the records begin fell out of the check. Nothing where the format has no records, or nothing was checked.
+std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vector<CopiedFile>& copied,
+                                        const fs::path& directory) {
+  if (plan.request.format != DataFormat::kTfrecord || plan.request.verify == VerifyMode::kOff) return {};
+  std::vector<RecordIndex> indices;
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    indices.push_back({copied[i].record_offsets, plan.files[i].size.count});
   }
-  for (const auto& path : directories) SyncDirectory(path);
+  const auto bytes = EncodeRecordIndices(indices);
+  WriteFileDurably(directory / kRecordIndexName, bytes);
+  return ManifestIndex{std::string(kRecordIndexName), Bytes{bytes.size()}, Crc32c(bytes)};
 }
 
-void Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
-  PrivateDirectory directory(generation.Private());
-  CreateFiles(plan, directory.path(), options);
-  auto copied = CopyFiles(plan, directory.path(), options);
-  SyncDirectories(plan, directory.path());
-  WriteFileDurably(directory.path() / kManifestName, RenderManifest(MakeManifest(plan, std::move(copied))));
+/// One sync for all files instead of one for each. It comes before the manifest, which says that they are there.
+void SyncTier(const fs::path& directory) {
+  if (LivesInMemory(directory)) return;
+  const auto fd = OpenFile(directory, O_RDONLY | O_DIRECTORY);
+  if (::syncfs(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", directory.string()));
+}
+
+std::vector<CopiedFile> Fill(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
+  MakeTree(plan, directory.path());
+  if (ReadsInPlace(plan)) return LinkAndCheck(plan, directory.path(), options);
+  auto copied = CopyFiles(plan, directory, options);
+  SyncTier(directory.path());
+  if (plan.request.verify == VerifyMode::kFull) CompareAll(plan, directory.path(), copied, options);
+  return copied;
+}
+
+Bytes KeptOf(const std::vector<CopiedFile>& files) {
+  return std::accumulate(files.begin(), files.end(), Bytes{},
+                         [](Bytes sum, const CopiedFile& file) { return Bytes{sum.count + file.kept.count}; });
+}
+
+/// Returns the bytes that an earlier run had copied.
+Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  PrivateDirectory directory(generation.Private(), plan);
+  auto copied = Fill(plan, directory, options);
+  const auto kept = KeptOf(copied);
+  auto index = WriteIndex(plan, copied, directory.path());
+  ::unlink((directory.path() / kJournalName).c_str());
+  WriteFileDurably(directory.path() / kManifestName,
+                   RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   generation.Publish();
   directory.Release();
+  return kept;
 }
 
 /// A full tier is said in the tier's words; by then the private directory is gone, so the numbers are those that count.
-void BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
-  CheckRoom(plan);
+Bytes BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  const auto reservation = Reserve(plan);
   try {
-    Build(plan, generation, options);
+    return Build(plan, generation, options);
   } catch (const SystemError& error) {
     if (!MeansFull(error)) throw;
-    throw NoRoom(plan);
+    throw NoRoom(plan, RoomIn(plan.root));
   }
 }
 
@@ -196,18 +244,19 @@ FileLock WaitForTurn(const StagingPlan& plan, const Generation& generation, cons
 StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) {
   const Generation generation(plan.root, plan.generation);
   generation.Prepare();
-  RemoveLeftovers(plan.root);
+  RemoveLeftovers(plan.root, kLeftoverAge);
   const auto turn = WaitForTurn(plan, generation, options);
-  for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
   StagedDataset staged;
   staged.name = plan.request.name;
   staged.directory = generation.Published();
   staged.manifest = staged.directory / kManifestName;
   staged.adopted = IsPublished(plan, staged.directory);
-  if (!staged.adopted) {
+  if (staged.adopted) {
+    for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
+  } else {
     RemoveDamaged(generation);
-    BuildInTier(plan, generation, options);
-    if (!ReadsInPlace(plan)) staged.copied = plan.total;
+    staged.kept = BuildInTier(plan, generation, options);
+    if (!ReadsInPlace(plan)) staged.copied.count = plan.total.count - staged.kept.count;
   }
   staged.lease = generation.Lease();
   return staged;

@@ -2,38 +2,24 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "core/files.h"
 #include "core/units.h"
+#include "staging/copy/copier.h"
 #include "staging/generation/generation.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
-
-struct StageProgress {
-  Bytes done;
-  Bytes total;
-  std::string current;  ///< the file, or that another run is waited for
-};
-
-/// The callbacks run often and on the copying threads, never two at once, and the caller waits meanwhile.
-struct StageOptions {
-  std::function<void(const StageProgress&)> progress;
-  std::function<bool()> cancelled;
-  /// Tier `none`: the directory for the generation of links, like `data` in the run folder. Programs and the reader so
-  /// find the files in one place with a manifest, as in any other tier.
-  std::filesystem::path link_root = {};
-};
 
 struct StagedDataset {
   std::string name;
   std::filesystem::path directory;
   std::filesystem::path manifest;
   bool adopted = false;  ///< it was there already
-  Bytes copied;          ///< 0 when adopted or read in place
+  Bytes copied;          ///< read from the sources into the tier; 0 when adopted or read in place
+  Bytes kept;            ///< taken over from an earlier run that was interrupted
   Seconds elapsed{};
   std::optional<FileLock> lease;  ///< shared: keeps the generation from being removed while it is held
 };
@@ -42,11 +28,12 @@ struct StagedDataset {
 ///
 /// Result: a directory with the files and, last written, manifest.json. With tier `none` the files are links to the
 ///         sources, which are read and checked once (not with VerifyMode::kOff); it needs `link_root`.
-/// Cost:   one read of each source and one write; kFull reads the copy again. fsync only where the tier is a disk.
+/// Cost:   one read of each source and one write; kFull reads the copy again. One syncfs where the tier is a disk.
 /// Errors: Error(kEnvironment) naming the file or the tier: changed since the plan was made, damaged, no room;
 ///         Error(kInterrupted) when cancelled; Error(kBusy): a damaged copy that another run still uses.
-///         After any error nothing new is published and what was copied is removed; after kill -9 the next Stage in
-///         the same root removes it.
+///         After any error nothing new is published and what was copied is removed. What kill -9 leaves is taken over
+///         by the next Stage of the same plan, which reads only the blocks that lack (resume.h); what nobody takes
+///         over is removed after kLeftoverAge, or as soon as room lacks.
 StagedDataset Stage(const StagingPlan& plan, const StageOptions& options = {});
 
 }  // namespace slipway::staging

@@ -1,114 +1,148 @@
 #include "staging/generation/verify.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstddef>
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <span>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/copy.h"
+#include "core/share_out.h"
+#include "staging/copy/medium.h"
 #include "staging/dataset/manifest.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// Fills `block` as far as the file goes; returns how far.
-std::size_t ReadBlock(int fd, std::span<std::byte> block, const fs::path& path) {
-  std::size_t filled = 0;
-  while (filled < block.size()) {
-    const auto count = ::read(fd, block.data() + filled, block.size() - filled);
-    if (count == 0) break;
-    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    if (count > 0) filled += static_cast<std::size_t>(count);
-  }
-  return filled;
-}
-
-/// Checks one file; what is wrong first is what it tells.
-class FileVerifier {
+/// The format's own check beside the CRCs. What it objects to is kept, not thrown: the blocks are compared to the end.
+class FormatCheck {
  public:
-  FileVerifier(const fs::path& path, const ManifestFile& entry, DataFormat format)
-      : path_(path), entry_(entry), fd_(OpenFile(path, O_RDONLY | O_NOFOLLOW)), check_(MakeStreamCheck(format, path)) {
-    ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);  // as far as the kernel can: the disk, not its cache
-  }
+  FormatCheck(const Manifest& manifest, const fs::path& path)
+      : check_(MakeStreamCheck(manifest.verify == VerifyMode::kOff ? DataFormat::kRaw : manifest.format, path)) {}
 
-  std::optional<BadFile> Run(const std::function<void(std::uint64_t)>& on_block) {
-    struct stat info {};
-    if (::fstat(fd_.get(), &info) != 0) ThrowErrno(fmt::format("cannot stat '{}'", path_.string()));
-    const auto size = static_cast<std::uint64_t>(info.st_size);
-    if (!S_ISREG(info.st_mode)) return Bad({}, "it is not a regular file");
-    if (size != entry_.bytes.count) return Bad({}, fmt::format("{} bytes, {} were staged", size, entry_.bytes.count));
-    std::vector<std::byte> buffer(std::min<std::uint64_t>(kCrcBlock, std::max<std::uint64_t>(size, 1)));
-    for (std::uint64_t offset = 0; offset < size;) {
-      const std::span block(buffer.data(), ReadBlock(fd_.get(), buffer, path_));
-      if (block.empty()) return Bad(offset, "the file ended early");
-      if (auto bad = CheckBlock(offset, block)) return bad;
-      check_->Update(block);
-      offset += block.size();
-      on_block(block.size());
-    }
-    return CheckRecords();
+  void Update(std::span<const std::byte> bytes) {
+    Try([&] { check_->Update(bytes); });
+  }
+  /// What is wrong, or "".
+  std::string Finish(const std::optional<std::uint64_t>& records) {
+    StreamSummary found;
+    Try([&] { found = check_->Finish(); });
+    if (!objection_.empty() || !records || found.records == records) return objection_;
+    return fmt::format("it has {} records, the manifest says {}", found.records.value_or(0), *records);
   }
 
  private:
-  BadFile Bad(std::optional<std::uint64_t> offset, std::string reason) const {
-    return {entry_.path, offset, std::move(reason)};
+  template <class Action>
+  void Try(Action&& action) {
+    if (!objection_.empty()) return;
+    try {
+      action();
+    } catch (const Error& error) {
+      objection_ = error.message();
+    }
   }
 
-  std::optional<BadFile> CheckBlock(std::uint64_t offset, std::span<const std::byte> block) const {
-    const auto& crcs = entry_.crc32c;
-    if (crcs.empty()) return {};  // never read when it was staged
-    const auto index = offset / kCrcBlock;
-    if (index >= crcs.size()) return Bad(offset, "the manifest has no CRC32C for this block");
-    const auto found = Crc32c(block);
-    if (found == crcs[index]) return {};
-    return Bad(offset, fmt::format("the block of {} bytes at byte {} has CRC32C {:08x}, {:08x} was staged",
-                                   block.size(), offset, found, crcs[index]));
-  }
-
-  std::optional<BadFile> CheckRecords() {
-    const auto records = check_->Finish().records;
-    if (!records || !entry_.records || *records == *entry_.records) return {};
-    return Bad({}, fmt::format("{} records, {} were staged", *records, *entry_.records));
-  }
-
-  const fs::path path_;
-  const ManifestFile& entry_;
-  UniqueFd fd_;
   std::unique_ptr<StreamCheck> check_;
+  std::string objection_;
+};
+
+Damage BadBlock(const ManifestFile& file, std::uint64_t block) {
+  const auto offset = block * kCrcBlock;
+  const auto length = std::min<std::uint64_t>(kCrcBlock, file.bytes.count - std::min(file.bytes.count, offset));
+  return {file.path, offset, Bytes{length}, "its bytes are not those that were staged (CRC32C)"};
+}
+
+bool StaysInside(const fs::path& name) {
+  return name.is_relative() && std::find(name.begin(), name.end(), "..") == name.end();
+}
+
+/// What is wrong before its bytes are read, or "".
+std::string ObjectionTo(const fs::path& path, const ManifestFile& file) {
+  if (!StaysInside(file.path)) return "its name leads out of the generation";
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) return error.message();
+  if (size != file.bytes.count) return fmt::format("it has {} bytes, the manifest says {}", size, file.bytes.count);
+  return {};
+}
+
+using OnPiece = std::function<void(std::span<const std::byte>)>;
+
+std::vector<Damage> DamageTo(const Manifest& manifest, const ManifestFile& file, const fs::path& path,
+                             const OnPiece& on_piece) {
+  if (auto objection = ObjectionTo(path, file); !objection.empty()) return {{file.path, 0, {}, std::move(objection)}};
+  if (file.crc32c.empty() && file.bytes.count != 0) return {};
+  FormatCheck check(manifest, path);
+  const auto wrong = WrongBlocks(path, file.crc32c, [&](std::span<const std::byte> piece) {
+    check.Update(piece);
+    on_piece(piece);
+  });
+  std::vector<Damage> damage;
+  for (const auto block : wrong) damage.push_back(BadBlock(file, block));
+  auto objection = check.Finish(file.records);
+  if (damage.empty() && !objection.empty()) damage.push_back({file.path, 0, {}, std::move(objection)});
+  return damage;
+}
+
+/// A file that cannot be read is damage to it, not the end of the verification.
+std::vector<Damage> DamageOrFailure(const Manifest& manifest, const ManifestFile& file, const fs::path& path,
+                                    const OnPiece& on_piece) {
+  try {
+    return DamageTo(manifest, file, path, on_piece);
+  } catch (const SystemError& error) {
+    return {{file.path, 0, {}, error.message()}};
+  }
+}
+
+std::vector<Damage> DamageToIndex(const Manifest& manifest, const fs::path& directory) {
+  if (!manifest.index) return {};
+  const auto text = ReadFileIfPresent(directory / manifest.index->path);
+  if (!text) return {{manifest.index->path, 0, {}, "it is not there"}};
+  if (Bytes{text->size()} == manifest.index->bytes && Crc32c(*text) == manifest.index->crc32c) return {};
+  return {{manifest.index->path, 0, {}, "its bytes are not those that were staged (CRC32C)"}};
+}
+
+/// Calls the caller's function from many threads, one at a time.
+class Teller {
+ public:
+  Teller(const Manifest& manifest, const std::function<void(const StageProgress&)>& progress)
+      : progress_(progress), total_(manifest.TotalBytes()) {}
+  void Advance(std::uint64_t bytes, const ManifestFile& file) {
+    const std::lock_guard guard(mutex_);
+    done_.count += bytes;
+    if (progress_) progress_({done_, total_, file.path});
+  }
+  Bytes done() const { return done_; }
+
+ private:
+  const std::function<void(const StageProgress&)>& progress_;
+  const Bytes total_;
+  std::mutex mutex_;
+  Bytes done_;
 };
 
 }  // namespace
 
-std::vector<BadFile> VerifyGeneration(const fs::path& directory,
-                                      const std::function<void(Bytes done, const std::string& file)>& progress) {
-  const auto manifest = WithContext(fmt::format("while reading the manifest of '{}'", directory.string()),
-                                    [&] { return ParseManifest(ReadFile(directory / kManifestName)); });
-  std::vector<BadFile> bad_files;
-  Bytes done;
-  for (const auto& entry : manifest.files) {
-    const auto format = manifest.verify == VerifyMode::kOff ? DataFormat::kRaw : manifest.format;
-    try {
-      FileVerifier verifier(directory / entry.path, entry, format);
-      auto bad = verifier.Run([&](std::uint64_t bytes) {
-        done.count += bytes;
-        progress(done, entry.path);
-      });
-      if (bad) bad_files.push_back(std::move(*bad));
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kInterrupted) throw;
-      bad_files.push_back({entry.path, {}, error.message()});
-    }
-  }
-  return bad_files;
+Verification VerifyGeneration(const fs::path& directory, const std::function<void(const StageProgress&)>& progress) {
+  const auto manifest = ParseManifest(ReadFile(directory / kManifestName));
+  std::vector<std::vector<Damage>> damage(manifest.files.size());
+  Teller teller(manifest, progress);
+  std::atomic<bool> stopped{false};
+  ShareOut(manifest.files.size(), std::min<std::size_t>(4, UsableProcessors()), stopped, [&]() -> Worker {
+    return [&](std::size_t i) {
+      const auto& file = manifest.files[i];
+      damage[i] = DamageOrFailure(manifest, file, directory / file.path,
+                                  [&](std::span<const std::byte> piece) { teller.Advance(piece.size(), file); });
+    };
+  });
+  Verification result{manifest.generation, manifest.files.size(), teller.done(), DamageToIndex(manifest, directory)};
+  for (auto& of_file : damage) result.damage.insert(result.damage.end(), of_file.begin(), of_file.end());
+  return result;
 }
 
 }  // namespace slipway::staging

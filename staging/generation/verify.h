@@ -1,29 +1,40 @@
-/// Reads a published generation again and compares it with what its manifest says.
+/// Reads a published generation again and says which of its bytes are no longer those that were staged.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/units.h"
+#include "staging/copy/copier.h"
 
 namespace slipway::staging {
 
-struct BadFile {
-  std::string path;                     ///< as the manifest names it
-  std::optional<std::uint64_t> offset;  ///< of the first block that differs; nothing when it is not about bytes
-  std::string reason;
+/// One thing that is wrong. A bad copy is not mended: it is removed and staged again, when no run uses it.
+struct Damage {
+  std::string file;          ///< relative to the generation
+  std::uint64_t offset = 0;  ///< where the bad block begins; 0 where the whole file is meant
+  Bytes bytes;               ///< length of the bad block; 0 where the whole file is meant
+  std::string reason;        ///< "its bytes are not those that were staged (CRC32C)"
 };
 
-/// Compares size, the CRC32C of every block and the number of records of each file.
+struct Verification {
+  std::string generation;
+  std::uint64_t files = 0;
+  Bytes bytes;                 ///< read
+  std::vector<Damage> damage;  ///< in the order of the manifest; empty: all is as it was staged
+};
+
+/// Compares sizes, the CRC32C of every block, record counts and the record index with the manifest; TFRecords and HDF5
+/// are checked by their format too, unless they were staged with `verify: off`. Reads from the medium where the file
+/// system can (O_DIRECT). Files that were never read when they were staged (tier `none`, `verify: off`) have no CRCs:
+/// only their size is compared.
 ///
-/// `progress` is called with the bytes read so far and the file, after every block; it may throw to stop.
-/// Result: the bad files, in the manifest's order; empty when all are good.
-/// Errors: Error(kEnvironment) when there is no manifest, or one that cannot be read.
-std::vector<BadFile> VerifyGeneration(const std::filesystem::path& directory,
-                                      const std::function<void(Bytes done, const std::string& file)>& progress);
+/// Cost:   one read of everything, min(4, processors) files at once.
+/// Errors: SystemError, Error(kEnvironment) when there is no manifest that can be read; what `progress` throws.
+Verification VerifyGeneration(const std::filesystem::path& directory,
+                              const std::function<void(const StageProgress&)>& progress = {});
 
 }  // namespace slipway::staging

@@ -12,9 +12,9 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/source_stat.h"
-#include "staging/out/rate_limit.h"
 #include "staging/out/read_back.h"
 #include "staging/out/tree.h"
 
@@ -82,7 +82,7 @@ bool HasChanged(const SourceFile& file) try {
 class Work {
  public:
   Work(Tree& tree, const fs::path& prepared, const StageOutOptions& options)
-      : tree_(tree), prepared_(prepared), options_(options), limit_(options.bytes_per_second) {}
+      : tree_(tree), prepared_(prepared), options_(options), limit_(options.bytes_per_second.value_or(Bytes{})) {}
 
   /// A confirmed and synced copy of the tree in `prepared`. What is skipped is taken out of the tree.
   std::vector<OutFile> Prepare() {
@@ -101,10 +101,11 @@ class Work {
 
  private:
   std::vector<CopiedFile> CopyFiles() {
+    FileCopier copier(prepared_, copy_, limit_);
     std::vector<CopiedFile> copied;
     std::erase_if(tree_.files, [&](const SourceFile& file) {
       try {
-        copied.push_back(Copy(file));
+        copied.push_back(Copy(file, copier));
         return false;
       } catch (const Error& error) {
         if (options_.changing == Changing::kRefuse || error.kind() == ErrorKind::kInterrupted || !HasChanged(file)) {
@@ -130,28 +131,18 @@ class Work {
     ThrowErrno(fmt::format("cannot create '{}'", (prepared_ / link.name).string()));
   }
 
-  CopiedFile Copy(const SourceFile& file) {
+  CopiedFile Copy(const SourceFile& file, FileCopier& copier) {
     const auto destination = prepared_ / file.name;
     ReserveFile(destination, file.size);
     std::uint64_t last = 0;
-    auto copied = CopyBytes(file, destination, [&](std::uint64_t done) {
-      const auto step = done >= last ? done - last : 0;  // a file is started once more
-      done_ += done - last;
+    auto copied = copier.Copy(file, 0, [&](std::uint64_t done) {
+      done_ += done - last;  // wraps to a step back when a file is started once more
       last = done;
-      Advance(step, file.name);
+      Advance(file.name);
     });
     KeepTraits(file, destination);
     Sync(destination);
     return copied;
-  }
-
-  /// The engine's copy; it is compared afterwards, past the page cache.
-  static CopiedFile CopyBytes(const SourceFile& file, const fs::path& destination, const OnBlock& on_block) {
-    CopyOptions options;
-    options.format = DataFormat::kRaw;
-    options.verify = VerifyMode::kOff;
-    options.durability = Durability::kMemory;  // synced here, with its times
-    return CopyVerified(file, destination, options, on_block);
   }
 
   /// Afterwards a read comes from the medium.
@@ -183,7 +174,7 @@ class Work {
     const auto crc = ReadBack(prepared_ / file.name, file.size, copied.crc32c, [&](std::uint64_t done) {
       done_ += done - last;
       last = done;
-      Advance(0, file.name);
+      Advance(file.name);
     });
     return {file.name, file.size, crc};
   }
@@ -191,21 +182,22 @@ class Work {
   void Enter(OutPhase phase) {
     phase_ = phase;
     done_ = 0;
-    Advance(0, {});
+    Advance({});
   }
 
-  void Advance(std::uint64_t copied, const fs::path& current) {
+  void Advance(const fs::path& current) {
     if (options_.cancelled && options_.cancelled()) {
       throw Error(ErrorKind::kInterrupted, fmt::format("staging out to '{}' was cancelled", prepared_.string()));
     }
     if (options_.progress) options_.progress({phase_, Bytes{done_}, tree_.total, current.string()});
-    limit_.Take(copied);
   }
 
   Tree& tree_;
   const fs::path& prepared_;
   const StageOutOptions& options_;
-  RateLimit limit_;
+  const CopyOptions copy_{.format = DataFormat::kRaw,
+                          .verify = VerifyMode::kOff};  // compared afterwards, past the page cache
+  BandwidthLimit limit_;
   OutPhase phase_ = OutPhase::kCopy;
   std::uint64_t done_ = 0;
 };

@@ -48,11 +48,11 @@ namespace {
 constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kCrcBlock = 4 << 20;
 
-/// A file's own blocks plus its lines in the manifest.
+/// A file's own blocks plus its lines in the manifest, the record index and the journal.
 std::uint64_t SpaceOfFile(const SourceFile& file) {
   const auto blocks = file.size.count / kBlock + (file.size.count % kBlock != 0);
   const auto manifest =
-      512 + file.path.native().size() + file.name.native().size() + 16 * (file.size.count / kCrcBlock + 1);
+      640 + file.path.native().size() + file.name.native().size() + 64 * (file.size.count / kCrcBlock + 1);
   return blocks * kBlock + manifest;
 }
 
@@ -338,15 +338,15 @@ Json ToJson(const SourceFile& file) {
 
 SpaceNeed NeedOf(const std::vector<SourceFile>& files) {
   const auto directories = DirectoriesIn(files) + 3;  // the generation, .staging, .locks
-  SpaceNeed need{Bytes{directories * kBlock + kBlock}, files.size() + directories + 4};  // manifest (twice), two locks
+  // Manifest and index (each twice for a moment), journal, two locks, the reservation and its lock.
+  SpaceNeed need{Bytes{directories * kBlock + 5 * kBlock}, files.size() + directories + 9};
   for (const auto& file : files) need.bytes.count += SpaceOfFile(file);
   return need;
 }
 
 SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead) {
   const auto need = NeedOf(files);
-  const auto more = SaturatingSum(read_ahead.count, LargestOf(files).count);
-  return {Bytes{WithMargin(SaturatingSum(need.bytes.count, more))}, need.inodes};
+  return {Bytes{WithMargin(SaturatingSum(need.bytes.count, read_ahead.count))}, need.inodes};
 }
 
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,

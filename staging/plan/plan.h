@@ -122,8 +122,8 @@ struct SpaceNeed {
 };
 SpaceNeed NeedOf(const std::vector<SourceFile>& files);
 
-/// What a tier must have free before files are planned into it: NeedOf, the read-ahead, the largest file once more (it
-/// may have to be copied again beside the first), and 5 %.
+/// What a tier must have free before files are planned into it: NeedOf, the read-ahead and 5 %. A file that is
+/// copied again is written over: none needs its room twice.
 SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead);
 
 /// Looks at the sources (glob and stat) and returns their files sorted by name.

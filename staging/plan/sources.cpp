@@ -5,12 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <map>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/share_out.h"
 #include "staging/copy/source_stat.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
+#include "staging/generation/journal.h"
 #include "staging/plan/plan.h"
 #include "staging/plan/utf8_name.h"
 
@@ -114,12 +119,38 @@ SourceFile Describe(const fs::path& path, const fs::path& name) {
 }
 
 void CheckLink(const fs::path& path, const fs::path& tree) {
-  if (TypeOf(path) != fs::file_type::symlink) return;
   StatSource(path);  // names a dangling or circular link before anything is resolved
   if (!LiesWithin(path, tree)) {
     Refuse(path, fmt::format("it is a link to '{}', outside of '{}'", fs::canonical(path).string(), tree.string()),
            "name the target itself as a source");
   }
+}
+
+/// Names that a generation has for files of its own.
+bool IsOurOwn(const fs::path& name) {
+  return name == kManifestName || name == kRecordIndexName || name == kJournalName;
+}
+
+/// A file that was found and has not been looked at.
+struct Found {
+  fs::path path;
+  fs::path name;
+  const fs::path* tree = nullptr;  ///< where a link must stay; nullptr: it may lead anywhere
+};
+
+/// Cost: two system calls a file. On a cold or a far file system each waits, so that many are under way at once.
+std::vector<SourceFile> DescribeAll(const std::vector<Found>& found) {
+  constexpr std::size_t kAtOnce = 32;
+  constexpr std::size_t kWorthAThread = 64;
+  std::vector<SourceFile> files(found.size());
+  std::atomic<bool> stopped{false};
+  ShareOut(found.size(), std::min(kAtOnce, found.size() / kWorthAThread + 1), stopped, [&]() -> Worker {
+    return [&](std::size_t i) {
+      if (found[i].tree != nullptr) CheckLink(found[i].path, *found[i].tree);
+      files[i] = Describe(found[i].path, found[i].name);
+    };
+  });
+  return files;
 }
 
 class SourceList {
@@ -140,10 +171,11 @@ class SourceList {
   }
 
   std::vector<SourceFile> Sorted() && {
-    std::sort(files_.begin(), files_.end(),
+    auto files = DescribeAll(found_);
+    std::sort(files.begin(), files.end(),
               [](const auto& a, const auto& b) { return a.name.native() < b.name.native(); });
-    CheckUnique();
-    return std::move(files_);
+    CheckUnique(files);
+    return files;
   }
 
  private:
@@ -151,27 +183,28 @@ class SourceList {
     if (S_ISDIR(StatSource(path).mode)) {
       AddDirectory(path);
     } else {
-      files_.push_back(Describe(path, path.filename()));
+      found_.push_back({path, path.filename()});
     }
   }
 
   void AddDirectory(const fs::path& path) {
-    const auto before = files_.size();
-    AddTree(path, {}, fs::canonical(path));
-    if (files_.size() == before) {
+    const auto before = found_.size();
+    trees_.push_back(fs::canonical(path));
+    AddTree(path, {}, trees_.back());
+    if (found_.size() == before) {
       Refuse(path, fmt::format("the directory holds no {} file", DataFormatName(format_)),
              "name the files by a pattern, like " + (path / "*").string());
     }
   }
 
   void AddPattern(const fs::path& pattern) {
-    const auto tree = TreeOfPattern(pattern);
+    trees_.push_back(TreeOfPattern(pattern));
     for (const auto& match : MatchesOf(pattern)) {
-      if (TypeOf(match) == fs::file_type::directory) {
-        AddTree(match, match.filename(), tree);
+      const auto type = TypeOf(match);
+      if (type == fs::file_type::directory) {
+        AddTree(match, match.filename(), trees_.back());
       } else {
-        CheckLink(match, tree);
-        files_.push_back(Describe(match, match.filename()));
+        AddFound(match, match.filename(), type == fs::file_type::symlink ? &trees_.back() : nullptr);
       }
     }
   }
@@ -179,34 +212,41 @@ class SourceList {
   void AddTree(const fs::path& directory, const fs::path& name, const fs::path& tree) {
     std::error_code error;
     for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-      AddEntry(entry->path(), name / entry->path().filename(), tree);
+      AddEntry(*entry, name / entry->path().filename(), tree);
     }
     if (error) throw SystemError(error.value(), fmt::format("cannot read directory '{}'", directory.string()));
   }
 
-  void AddEntry(const fs::path& path, const fs::path& name, const fs::path& tree) {
-    if (TypeOf(path) == fs::file_type::directory) {
-      AddTree(path, name, tree);
-    } else if (IsDataName(path.filename().native(), format_)) {
-      CheckLink(path, tree);
-      files_.push_back(Describe(path, name));
+  /// The directory told the type: asking for it again would cost a system call a file.
+  void AddEntry(const fs::directory_entry& entry, const fs::path& name, const fs::path& tree) {
+    std::error_code error;
+    const bool link = entry.is_symlink(error);
+    if (!link && entry.is_directory(error)) {
+      AddTree(entry.path(), name, tree);
+    } else if (IsDataName(name.filename().native(), format_)) {
+      AddFound(entry.path(), name, link ? &tree : nullptr);
     }
   }
 
-  void CheckUnique() const {
+  void AddFound(const fs::path& path, const fs::path& name, const fs::path* tree) {
+    found_.push_back({path, name, tree});
+  }
+
+  static void CheckUnique(const std::vector<SourceFile>& files) {
     const auto twice =
-        std::adjacent_find(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
-    if (twice != files_.end()) {
+        std::adjacent_find(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice != files.end()) {
       Refuse(twice->path, fmt::format("'{}' would have the same name in the dataset", std::next(twice)->path.string()),
              "make them two datasets, or rename one");
     }
-    for (const auto& file : files_) {
-      if (file.name == kManifestName) Refuse(file.path, "the staged dataset keeps its own file of this name");
+    for (const auto& file : files) {
+      if (IsOurOwn(file.name)) Refuse(file.path, "the staged dataset keeps its own file of this name");
     }
   }
 
   DataFormat format_;
-  std::vector<SourceFile> files_;
+  std::deque<fs::path> trees_;  // a Found points into it
+  std::vector<Found> found_;
 };
 
 /// The counts that a manifest in `directory` promises, by path in it; a directory without one, or with one that cannot

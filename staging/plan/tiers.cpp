@@ -241,8 +241,9 @@ std::optional<std::string> WhyNotUsable(const fs::path& root) {
   return Unwritable(parent);
 }
 
+constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+
 TierState ReadInPlace() {
-  constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   TierState state{"none", {}, Bytes{kAll}, kAll, true, {}, {}};
   state.scope = TierScope::kJob;
   state.origin = "built in";
@@ -251,7 +252,7 @@ TierState ReadInPlace() {
 
 /// What is left of a limit for the files in `root`.
 Bytes LeftOf(Bytes capacity, const fs::path& root) {
-  const auto taken = SpaceTaken(root);
+  const auto taken = TakenBy(root).bytes;
   return Bytes{capacity.count - std::min(capacity, taken).count};
 }
 
@@ -261,10 +262,11 @@ void Examine(TierState& state, TierKind kind) {
     return;
   }
   const auto room = RoomIn(NearestExisting(state.root));
-  state.available = room.bytes;
+  const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
+  state.available = Bytes{room.bytes.count + leftovers.bytes.count};
   if (kind == TierKind::kRam) state.available = std::min(state.available, MemoryLeft());
   if (state.capacity) state.available = std::min(state.available, LeftOf(*state.capacity, state.root));
-  state.free_inodes = room.inodes;
+  state.free_inodes = room.inodes + std::min(leftovers.inodes, kAll - room.inodes);
   state.generations = GenerationsIn(state.root);
   state.usable = true;
 }
@@ -312,16 +314,16 @@ Room RoomIn(const StagingPlan& plan) {
   return room;
 }
 
-Bytes SpaceTaken(const fs::path& path) {
+SpaceNeed TakenBy(const fs::path& tree) {
   constexpr std::uint64_t kUnitOfBlocks = 512;
-  Bytes taken;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    if (const auto info = StatLink(entry->path())) {
-      taken.count += static_cast<std::uint64_t>(info->st_blocks) * kUnitOfBlocks;
-    }
+  SpaceNeed taken;
+  std::error_code error;  // what is being removed meanwhile is no fault; what cannot be read is none of ours
+  for (fs::recursive_directory_iterator entry(tree, error), end; !error && entry != end; entry.increment(error)) {
+    const auto info = StatLink(entry->path());
+    if (!info) continue;
+    taken.bytes.count += static_cast<std::uint64_t>(info->st_blocks) * kUnitOfBlocks;
+    ++taken.inodes;
   }
-  // What is being removed meanwhile is no fault; what cannot be read is none of ours.
   return taken;
 }
 

@@ -61,8 +61,8 @@ struct Room {
 Room RoomIn(const std::filesystem::path& path);
 /// The same in the tier of a plan: at most what is left of its capacity.
 Room RoomIn(const StagingPlan& plan);
-/// What the files below `path` take on their disk; 0 when it does not exist.
-Bytes SpaceTaken(const std::filesystem::path& path);
+/// Blocks and inodes that a tree takes; nothing when it is not there. Cost: one stat for each file.
+SpaceNeed TakenBy(const std::filesystem::path& tree);
 
 /// True where files need no fsync: tmpfs and ramfs.
 bool LivesInMemory(const std::filesystem::path& path);

@@ -188,8 +188,8 @@ TEST_F(StageCommand, VerifiesWhatIsStaged) {
   WriteFile(file, std::string(1999, 'b') + "c");
   const auto document = Document({"stage", "verify", generation}, 1);
   EXPECT_EQ(document["ok"], false);
-  EXPECT_EQ(document["generations"][0]["bad_files"][0]["path"], "b.bin");
-  EXPECT_EQ(document["generations"][0]["bad_files"][0]["offset"], 0);
+  EXPECT_EQ(document["generations"][0]["damage"][0]["file"], "b.bin");
+  EXPECT_EQ(document["generations"][0]["damage"][0]["offset"], 0);
   EXPECT_THAT(Slipway({"stage", "verify", "-q"}, 1).output, HasSubstr(generation));
   fs::remove(place_ / "ram" / generation / "manifest.json");
   EXPECT_THAT(Slipway({"stage", "verify", generation}, 2).errors, HasSubstr("there is no generation"));

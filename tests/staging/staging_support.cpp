@@ -18,8 +18,10 @@
 namespace slipway::staging {
 namespace fs = std::filesystem;
 
-TemporaryDirectory::TemporaryDirectory() {
-  auto pattern = (fs::canonical(fs::temp_directory_path()) / "slipway-staging-XXXXXX").string();
+TemporaryDirectory::TemporaryDirectory() : TemporaryDirectory(fs::canonical(fs::temp_directory_path())) {}
+
+TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
+  auto pattern = (parent / "slipway-staging-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) ThrowErrno("cannot create a temporary directory");
   path_ = pattern;
   fs::permissions(path_, fs::perms(0755));

@@ -13,10 +13,12 @@
 
 namespace slipway::staging {
 
-/// A directory under the system's temporary directory; removed with all it holds. Other users may enter it.
+/// A directory under the system's temporary directory, or `parent`; removed with all it holds. Other users may enter
+/// it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
+  explicit TemporaryDirectory(const std::filesystem::path& parent);
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory();

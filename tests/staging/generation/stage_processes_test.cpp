@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/generation/journal.h"
 #include "staging/generation/stage.h"
 #include "tests/staging/staging_support.h"
 
@@ -67,14 +68,22 @@ TEST_F(StageProcessesTest, StagesAfterAKillInTheMiddleAndLeavesNothingBehind) {
   EXPECT_THAT(GenerationsIn(root_), SizeIs(1));
 }
 
-TEST_F(StageProcessesTest, LeftoversOfOtherDatasetsGoTooButNotWorkInProgress) {
+TEST_F(StageProcessesTest, LeftoversOfOtherDatasetsStayForADayButNotLonger) {
   const pid_t dead = StuckStager();
   ASSERT_EQ(Hear(), 'm');
   Kill(dead);
+  const auto leftover = root_ / ".staging" / NamesOf(root_ / ".staging").at(0);
   Put(files_ / "source/a.tfrecord", TfrecordBytes(50, 10'000));  // another generation from here on
+  Stage(Plan());
+  EXPECT_TRUE(fs::exists(leftover));
+  fs::last_write_time(leftover / kJournalName, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  Stage(Plan());
+  EXPECT_FALSE(fs::exists(leftover));
+}
+
+TEST_F(StageProcessesTest, WorkInProgressIsNoLeftover) {
   const pid_t alive = StuckStager();
   ASSERT_EQ(Hear(), 'm');
-  EXPECT_THAT(NamesOf(root_ / ".staging"), SizeIs(1)) << "the living stager removes the dead one's directory";
   EXPECT_THAT(RemoveLeftovers(root_), IsEmpty());
   Kill(alive);
   EXPECT_THAT(RemoveLeftovers(root_), SizeIs(1));

@@ -8,9 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/copy/copy_pool.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
 #include "tests/staging/staging_support.h"
 
@@ -66,11 +69,17 @@ TEST_F(StageTest, CopiesChecksAndPublishes) {
   const auto staged = Stage(Plan());
   EXPECT_FALSE(staged.adopted);
   EXPECT_EQ(ReadFile(staged.directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
-  EXPECT_THAT(NamesOf(staged.directory), ElementsAre("a.tfrecord", "b.tfrecord", "manifest.json"));
+  EXPECT_THAT(NamesOf(staged.directory), ElementsAre("a.tfrecord", "b.tfrecord", "manifest.json", "records.index"));
   const auto manifest = ManifestOf(staged);
   EXPECT_EQ(manifest.TotalRecords(), 103u);
   EXPECT_EQ(manifest.TotalBytes(), staged.copied);
   EXPECT_EQ(manifest.files[0].crc32c.size(), 1u);
+  const auto index = ReadFile(staged.directory / manifest.index.value().path);
+  EXPECT_EQ(Crc32c(index), manifest.index->crc32c);
+  const auto records = DecodeRecordIndices(index);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].offsets, (std::vector<std::uint64_t>{0, kRecord + 16, 2 * (kRecord + 16)}));
+  EXPECT_EQ(records[1].end, manifest.files[1].bytes.count);
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
 }
 
@@ -193,6 +202,43 @@ TEST_F(StageTest, RefusesASourceThatIsReplacedMeanwhile) {
   EXPECT_THAT(Refusal(Plan(), {replace, {}}), HasSubstr("changed while it was being"));
 }
 
+TEST_F(StageTest, RefusesASourceThatIsDeletedMeanwhile) {
+  const auto remove = [&](const StageProgress& progress) {
+    if (progress.current == "a.tfrecord") fs::remove(source_ / "a.tfrecord");
+  };
+  EXPECT_THAT(Refusal(Plan(), {remove, {}}), AllOf(HasSubstr("a.tfrecord"), HasSubstr("No such file")));
+}
+
+TEST_F(StageTest, RefusesAFifoInTheFilesPlace) {
+  const auto plan = Plan();
+  fs::remove(source_ / "a.tfrecord");
+  ASSERT_EQ(::mkfifo((source_ / "a.tfrecord").c_str(), 0644), 0);
+  EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("a.tfrecord"), HasSubstr("changed while it was being")));
+}
+
+TEST_F(StageTest, NamesAFileThatCannotBeReadAnyMore) {
+  const auto plan = Plan();
+  fs::permissions(files_.path(), fs::perms(01777));  // the tier's root is made by the ordinary user
+  fs::permissions(source_ / "b.tfrecord", fs::perms::none);
+  EXPECT_TRUE(AsOrdinaryUser([&] {
+    const auto text = MessageOf([&] { Stage(plan); });
+    return text.find("b.tfrecord") != text.npos && text.find("Permission denied") != text.npos &&
+           GenerationsIn(root_).empty() && NamesOf(root_ / ".staging").empty();
+  }));
+}
+
+TEST_F(StageTest, StagesThroughAnotherCopier) {
+  StageOptions options;
+  options.copier = [](const StagingPlan& plan, const fs::path& directory, const CopyOptions& copy,
+                      const StageOptions& stage) {
+    EXPECT_TRUE(fs::is_directory(directory / "d"));
+    EXPECT_NE(copy.arrivals, nullptr);
+    return CopyAll(plan, directory, copy, stage);
+  };
+  Put(source_ / "d/c.tfrecord", TfrecordBytes(1, kRecord));
+  EXPECT_EQ(ManifestOf(Stage(Plan(), options)).TotalRecords(), 104u);
+}
+
 TEST_F(StageTest, ReadsAFileOnceMoreWhenItWasRewrittenWithItsTimesSetBack) {
   bool flipped = false;
   Bytes last;
@@ -278,7 +324,7 @@ bool MountSmallTier(const fs::path& root, const char* options) {
 
 TEST_F(StageTest, SaysWhatAFullTierLacks) {
   if (!MountSmallTier(root_, "size=1m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
-  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 2.1"));  // with margins
+  EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 1.1"));  // with a margin
   const auto plan = PlanAsIfThereWereRoom();
   EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("tier 'ram'"), HasSubstr("is full: dataset 'train' needs 1.0"),
                                    HasSubstr("is available"), HasSubstr("data.train.tier")));

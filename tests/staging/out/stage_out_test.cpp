@@ -205,7 +205,8 @@ TEST_F(StageOutTest, EndsWhenItIsCancelled) {
 TEST_F(StageOutTest, StaysBelowItsLimit) {
   StageOutOptions options;
   options.bytes_per_second = Bytes{10'000'000};
-  EXPECT_GE(StageOutDirectory(source_, destination_, options).elapsed.count(), 0.45);
+  EXPECT_GE(StageOutDirectory(source_, destination_, options).elapsed.count(),
+            0.4);  // the last piece need not be waited for
 }
 
 TEST_F(StageOutTest, RemovesWhatAnEndedProcessLeftAndNotWhatOneIsAtWorkOn) {

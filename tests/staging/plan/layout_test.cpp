@@ -113,7 +113,7 @@ TEST(Layout, CountsEveryShareInATierOfTheWholeJob) {
   EXPECT_THAT(MessageOf([&] {
                 PlanStaging(RequestFor(Distribution::kNodeShard, {"burst"}), EightFiles(), tiers, NodeOf(0, 4));
               }),
-              HasSubstr("burst: needs 9"));
+              HasSubstr("burst: needs 84."));
 }
 
 TEST(Layout, LetsOneNodeStageAReplicaForAll) {
@@ -171,7 +171,7 @@ TEST(Layout, LeavesRoomForWhatTheReadersHold) {
   const auto tiers = std::vector{TierOf("ram", 100 * kMega)};
   const auto request = RequestFor(Distribution::kReplicate, {"ram"});
   EXPECT_NO_THROW(PlanStaging(request, EightFiles(), tiers, for_whom));
-  for_whom.read_ahead = Bytes{10 * kMega};
+  for_whom.read_ahead = Bytes{20 * kMega};
   EXPECT_THROW(PlanStaging(request, EightFiles(), tiers, for_whom), Error);
 }
 

@@ -43,13 +43,13 @@ TEST(StagingPlan, TakesTheFirstTierThatFits) {
                                 {TierOf("node", kPlenty), TierOf("ram", 1'000'000)});
   EXPECT_EQ(plan.tier, "node");
   EXPECT_EQ(plan.directory, plan.root / plan.generation);
-  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 6.32 MB, 1.00 MB is free"));
+  EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 3.19 MB, 1.00 MB is free"));
 }
 
 TEST(StagingPlan, RefusesWhenEveryTierIsTooSmall) {
   const auto text = RefusalOf(RequestIn({"ram", "burst"}), {TierOf("ram", 1'000'000)});
-  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 6.32 MB)"));
-  EXPECT_THAT(text, HasSubstr("ram: needs 6.32 MB, 1.00 MB is free; burst: not known here"));
+  EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 3.19 MB)"));
+  EXPECT_THAT(text, HasSubstr("ram: needs 3.19 MB, 1.00 MB is free; burst: not known here"));
   EXPECT_THAT(text, HasSubstr("data.train.tier"));
 }
 

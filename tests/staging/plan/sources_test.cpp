@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -88,6 +90,18 @@ TEST_F(ListSourcesTest, RefusesTheManifestsName) {
 TEST_F(ListSourcesTest, RefusesAFifo) {
   ASSERT_EQ(::mkfifo(At("fifo").c_str(), 0600), 0);
   EXPECT_THAT(Refusal(At("fifo")), HasSubstr("it is a fifo"));
+}
+
+TEST_F(ListSourcesTest, RefusesASocket) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto path = (files_ / "socket").string();
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_THAT(Refusal(path), HasSubstr("it is a socket"));
+  ::close(fd);
 }
 
 TEST_F(ListSourcesTest, RefusesADevice) { EXPECT_THAT(Refusal("/dev/null"), HasSubstr("it is a device")); }

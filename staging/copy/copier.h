@@ -1,0 +1,47 @@
+/// How the files of a plan are copied, as one replaceable function, and what its caller may choose.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "staging/copy/copy.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::staging {
+
+struct StageProgress {
+  Bytes done;
+  Bytes total;
+  std::string current;  ///< the file, or that another run is waited for
+};
+
+struct StageOptions;
+
+/// Brings all files of `plan` into `directory`, where their directories are made already and where an earlier,
+/// interrupted run may have left files (CopyOptions::kept says what of them counts). With an empty `directory` the
+/// files are only read and checked.
+///
+/// Result: one entry for each file, in the plan's order.
+/// Duties: tells CopyOptions::arrivals what is there; asks StageOptions::cancelled and reports progress, one callback
+///         at a time; makes nothing durable (the caller syncs the tier).
+/// Errors: the first that a file met, when nothing is at work any more; Error(kInterrupted) when cancelled.
+using Copier = std::function<std::vector<CopiedFile>(const StagingPlan& plan, const std::filesystem::path& directory,
+                                                     const CopyOptions& copy, const StageOptions& options)>;
+
+/// The callbacks run often and on the copying threads, never two at once.
+struct StageOptions {
+  std::function<void(const StageProgress&)> progress;
+  std::function<bool()> cancelled;
+  /// Tier `none`: the directory for the generation of links, like `data` in the run folder. Programs and the reader so
+  /// find the files in one place with a manifest, as in any other tier.
+  std::filesystem::path link_root = {};
+  std::vector<std::size_t> order = {};  ///< indices into plan.files, each once: who comes first; empty: plan's order
+  Bytes bandwidth = {};                 ///< bytes a second read from the sources; 0: no limit
+  Copier copier = {};                   ///< empty: CopyAll
+};
+
+}  // namespace slipway::staging

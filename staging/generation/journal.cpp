@@ -1,0 +1,218 @@
+#include "staging/generation/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway::staging {
+namespace {
+
+constexpr std::string_view kSchema = "slipway.journal/1";
+constexpr std::size_t kCrcDigits = 8;
+
+using Text = std::back_insert_iterator<std::string>;
+
+void AddBody(Text out, const JournalHead& head) {
+  fmt::format_to(out, "{} {:08x} {}", kSchema, head.plan_crc, head.files);
+}
+void AddBody(Text out, const JournalStart& start) { fmt::format_to(out, "start {} {}", start.file, start.ctime_ns); }
+void AddBody(Text out, const JournalBlock& block) {
+  fmt::format_to(out, "block {} {} {:08x}", block.file, block.block, block.crc32c);
+}
+
+void AddList(Text out, const std::vector<std::uint32_t>& crcs) {
+  if (crcs.empty()) fmt::format_to(out, "-");
+  for (std::size_t i = 0; i < crcs.size(); ++i) fmt::format_to(out, "{}{:08x}", i == 0 ? "" : ",", crcs[i]);
+}
+
+void AddDifferences(Text out, const std::vector<std::uint64_t>& offsets) {
+  if (offsets.empty()) fmt::format_to(out, "-");
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    fmt::format_to(out, "{}{}", i == 0 ? "" : ",", offsets[i] - last);
+    last = offsets[i];
+  }
+}
+
+void AddBody(Text out, const JournalDone& done) {
+  fmt::format_to(out, "done {} {} ", done.file, done.records ? std::to_string(*done.records) : "-");
+  AddList(out, done.crc32c);
+  fmt::format_to(out, " ");
+  AddDifferences(out, done.offsets);
+}
+
+/// Takes a line apart. Once a piece is wrong, all that follow are.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : rest_(text) {}
+
+  std::string_view Word(char end = ' ') {
+    const auto at = rest_.find(end);
+    const auto word = rest_.substr(0, at);
+    rest_.remove_prefix(at == rest_.npos ? rest_.size() : at + 1);
+    return word;
+  }
+  template <class Number>
+  void Read(Number& value, int base = 10, char end = ' ') {
+    const auto word = Word(end);
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
+    good_ = good_ && error == std::errc() && stop == word.data() + word.size();
+  }
+  bool AtEnd() const { return good_ && rest_.empty(); }
+  bool good() const { return good_; }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+bool ReadBody(Fields& fields, JournalHead& head) {
+  fields.Read(head.plan_crc, 16);
+  fields.Read(head.files);
+  return fields.AtEnd();
+}
+
+bool ReadBody(Fields& fields, JournalStart& start) {
+  fields.Read(start.file);
+  fields.Read(start.ctime_ns);
+  return fields.AtEnd();
+}
+
+bool ReadBody(Fields& fields, JournalBlock& block) {
+  fields.Read(block.file);
+  fields.Read(block.block);
+  fields.Read(block.crc32c, 16);
+  return fields.AtEnd();
+}
+
+bool ReadCrcs(std::string_view word, std::vector<std::uint32_t>& crcs) {
+  Fields list(word == "-" ? std::string_view() : word);
+  while (!list.AtEnd() && list.good()) list.Read(crcs.emplace_back(), 16, ',');
+  return list.good();
+}
+
+bool ReadOffsets(std::string_view word, std::vector<std::uint64_t>& offsets) {
+  Fields list(word == "-" ? std::string_view() : word);
+  std::uint64_t last = 0;
+  while (!list.AtEnd() && list.good()) {
+    std::uint64_t difference = 0;
+    list.Read(difference, 10, ',');
+    offsets.push_back(last += difference);
+  }
+  return list.good();
+}
+
+bool ReadBody(Fields& fields, JournalDone& done) {
+  fields.Read(done.file);
+  const auto records = fields.Word();
+  if (records != "-") Fields(records).Read(done.records.emplace());
+  const auto crcs = fields.Word();
+  const auto offsets = fields.Word();
+  return fields.AtEnd() && ReadCrcs(crcs, done.crc32c) && ReadOffsets(offsets, done.offsets);
+}
+
+std::string ReadFrom(int fd, std::uint64_t offset, const std::filesystem::path& path) {
+  constexpr std::size_t kPiece = 1 << 16;
+  std::string text;
+  while (true) {
+    const auto held = text.size();
+    text.resize(held + kPiece);
+    const auto count = ::pread(fd, text.data() + held, kPiece, static_cast<off_t>(offset + held));
+    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    text.resize(held + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count == 0) return text;
+  }
+}
+
+template <class Entry>
+std::optional<JournalEntry> Parse(Fields& fields) {
+  Entry entry;
+  if (!ReadBody(fields, entry)) return {};
+  return entry;
+}
+
+/// What stands for megabytes is written at once: a system call is nothing beside them.
+bool IsWorthAWrite(const JournalEntry& entry) {
+  const auto* done = std::get_if<JournalDone>(&entry);
+  return std::holds_alternative<JournalBlock>(entry) || (done != nullptr && done->crc32c.size() > 1);
+}
+
+}  // namespace
+
+std::string RenderJournalEntry(const JournalEntry& entry) {
+  std::string line;
+  std::visit([&](const auto& body) { AddBody(std::back_inserter(line), body); }, entry);
+  fmt::format_to(std::back_inserter(line), " {:08x}\n", Crc32c(line));
+  return line;
+}
+
+std::optional<JournalEntry> ParseJournalEntry(std::string_view line) {
+  if (line.size() < kCrcDigits + 1 || line[line.size() - kCrcDigits - 1] != ' ') return {};
+  const auto body = line.substr(0, line.size() - kCrcDigits - 1);
+  if (line.substr(line.size() - kCrcDigits) != fmt::format("{:08x}", Crc32c(body))) return {};
+  Fields fields(body);
+  const auto kind = fields.Word();
+  if (kind == kSchema) return Parse<JournalHead>(fields);
+  if (kind == "start") return Parse<JournalStart>(fields);
+  if (kind == "block") return Parse<JournalBlock>(fields);
+  if (kind == "done") return Parse<JournalDone>(fields);
+  return {};
+}
+
+JournalWriter::JournalWriter(std::filesystem::path path, const JournalHead& head, std::uint64_t keep)
+    : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_NOFOLLOW)) {
+  CheckErrno(::ftruncate(fd_.get(), static_cast<off_t>(keep)), fmt::format("cannot cut '{}'", path_.string()));
+  CheckErrno(::lseek(fd_.get(), 0, SEEK_END), fmt::format("cannot append to '{}'", path_.string()));
+  if (keep == 0) Append(head);
+  Flush();
+}
+
+void JournalWriter::Append(const JournalEntry& entry) {
+  constexpr std::size_t kEnough = 4096;
+  constexpr auto kMoment = std::chrono::milliseconds(20);
+  const auto line = RenderJournalEntry(entry);
+  const std::lock_guard guard(mutex_);
+  waiting_ += line;
+  if (IsWorthAWrite(entry) || waiting_.size() >= kEnough || SystemClock().Steady() - written_ >= kMoment) WriteOut();
+}
+
+void JournalWriter::Flush() {
+  const std::lock_guard guard(mutex_);
+  WriteOut();
+}
+
+void JournalWriter::WriteOut() {
+  WriteAll(fd_.get(), waiting_, path_);
+  waiting_.clear();
+  written_ = SystemClock().Steady();
+}
+
+std::vector<JournalEntry> JournalReader::Next() {
+  std::vector<JournalEntry> entries;
+  if (damaged_) return entries;
+  if (!fd_) fd_ = UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd_ && errno == ENOENT) return entries;
+  if (!fd_) ThrowErrno(fmt::format("cannot open '{}' for reading", path_.string()));
+  const auto text = ReadFrom(fd_.get(), consumed_, path_);
+  std::size_t begin = 0;
+  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', begin)) {
+    auto entry = ParseJournalEntry(std::string_view(text).substr(begin, end - begin));
+    damaged_ = !entry;
+    if (damaged_) break;
+    entries.push_back(std::move(*entry));
+    begin = end + 1;
+  }
+  consumed_ += begin;
+  return entries;
+}
+
+}  // namespace slipway::staging

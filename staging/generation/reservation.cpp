@@ -1,0 +1,70 @@
+#include "staging/generation/reservation.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/files.h"
+#include "staging/generation/generation.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kNeed = ".need";
+
+/// What is still to be taken of `need`.
+SpaceNeed Rest(const SpaceNeed& need, const SpaceNeed& taken) {
+  return {Bytes{need.bytes.count - std::min(need.bytes.count, taken.bytes.count)},
+          need.inodes - std::min(need.inodes, taken.inodes)};
+}
+
+SpaceNeed Parse(const std::string& text) {
+  SpaceNeed need;
+  std::istringstream(text) >> need.bytes.count >> need.inodes;
+  return need;
+}
+
+/// What the stagings at work, but for `own`, have still to write.
+SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
+  SpaceNeed sum;
+  std::error_code error;
+  for (fs::directory_iterator entry(root / ".locks", error), end; !error && entry != end; entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    const auto generation = name.substr(0, name.size() - std::min(name.size(), kNeed.size()));
+    if (!name.ends_with(kNeed) || generation == own) continue;
+    const Generation other(root, generation);
+    if (other.TryLockForStaging()) {
+      ::unlink(entry->path().c_str());
+      continue;
+    }
+    const auto rest = Rest(Parse(ReadFileIfPresent(entry->path()).value_or("")), TakenBy(other.Private()));
+    sum.bytes.count += rest.bytes.count;
+    sum.inodes += rest.inodes;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, Room& room) {
+  const auto locks = plan.root / ".locks";
+  const auto ledger = FileLock::Acquire(locks / ".ledger", LockMode::kExclusive);
+  const auto others = ReservedByOthers(plan.root, plan.generation);
+  room = RoomIn(plan);
+  room.bytes.count -= std::min(room.bytes.count, others.bytes.count);
+  room.inodes -= std::min(room.inodes, others.inodes);
+  const auto lacking = Rest(need, TakenBy(Generation(plan.root, plan.generation).Private()));
+  if (lacking.bytes > room.bytes || lacking.inodes > room.inodes) return {};
+  Reservation taken(locks / (plan.generation + std::string(kNeed)));
+  WriteFile(taken.path_, fmt::format("{} {}\n", need.bytes.count, need.inodes));
+  return taken;
+}
+
+Reservation::~Reservation() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,34 @@
+/// Room in a tier for a staging before its first byte, so that two stagings never count on the same free space.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "staging/plan/plan.h"
+#include "staging/plan/tiers.h"
+
+namespace slipway::staging {
+
+/// The ledger: <root>/.locks/<generation>.need says what a staging needs in all ("bytes inodes\n"); it counts while
+/// that generation's stage lock is held, less what its private directory has taken already. It is read and written
+/// under the lock <root>/.locks/.ledger. A file that nobody stages any more is removed by whoever meets it.
+class Reservation {
+ public:
+  /// Only while holding the stage lock of the plan's generation. Nothing when the free room, less what others have
+  /// reserved, is too small for what `need` still lacks; `room` is then that room.
+  static std::optional<Reservation> Take(const StagingPlan& plan, const SpaceNeed& need, Room& room);
+  Reservation(Reservation&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Reservation& operator=(Reservation&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~Reservation();
+
+ private:
+  explicit Reservation(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace slipway::staging

@@ -1,0 +1,40 @@
+/// What an interrupted run left in its private directory, and the note of what this run puts there.
+///
+/// A private directory whose stage lock is free and whose journal fits the plan is taken over: only what it lacks is
+/// read from the sources. Nothing of it is believed unseen: the copier reads every kept block in the copy and compares
+/// it with the journal's CRC, and feeds it to the check of the format, which so sees the file from its first byte.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "staging/copy/copy.h"
+#include "staging/generation/journal.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::staging {
+
+struct Leftover {
+  std::vector<KeptFile> kept;       ///< one for each file of the plan, or empty: nothing is of use
+  std::uint64_t journal_bytes = 0;  ///< the whole entries
+};
+
+/// Cost: one read of the journal.
+Leftover ReadLeftover(const std::filesystem::path& directory, const StagingPlan& plan);
+
+/// Writes the journal of `directory`, after what is kept.
+class JournalArrivals : public Arrivals {
+ public:
+  JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan, const Leftover& leftover);
+
+  void FileStarted(std::size_t file, std::int64_t source_ctime_ns) override;
+  void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) override;
+  void FileDone(std::size_t file, const CopiedFile& copied) override;
+  void Flush() { writer_.Flush(); }
+
+ private:
+  JournalWriter writer_;
+};
+
+}  // namespace slipway::staging

@@ -1,0 +1,31 @@
+/// The programs that copy one data set, each as a process of its own.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "staging/formats/stream_check.h"
+
+namespace slipway::bench {
+
+struct Side {
+  std::string name;  ///< "slipway", "cp -r", ...
+  std::vector<std::string> (*command)(const std::filesystem::path& source, const std::filesystem::path& target,
+                                      staging::DataFormat format);
+};
+
+/// Slipway first, then the peers. Whether a peer is installed: IsInstalled().
+const std::vector<Side>& Sides();
+bool IsInstalled(const Side& side);
+
+/// Seconds of the whole process; `target` is a directory that it makes, and that is removed again (not timed).
+/// Errors: Error when it does not end with 0.
+double TimeOf(const Side& side, const std::filesystem::path& source, const std::filesystem::path& target,
+              staging::DataFormat format);
+
+/// What the process of our side does: list, plan, copy with verification, publish. `format` is a word of manifests.
+int StageOnce(const std::string& source, const std::string& root, const std::string& format);
+
+}  // namespace slipway::bench
