@@ -158,8 +158,6 @@ std::size_t Link::PendingOf(std::uint32_t reader) const {
   }));
 }
 
-void Link::ShutdownSending() {
-  if (state_ == State::kOpen) ::shutdown(fd(), SHUT_WR);
-}
+void Link::ShutdownSending() { ::shutdown(fd(), SHUT_WR); }
 
 }  // namespace slipway::staging

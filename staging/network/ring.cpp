@@ -180,7 +180,7 @@ void Ring::Run() {
   try {
     while (!Over()) Step();
     TakeOrders();
-    Announce();
+    SayGoodbye();
     Drain();
   } catch (const std::exception& error) {  // out of memory: the neighbours find the connection closed
     FailHere(ErrorKind::kFailed, error.what());
@@ -285,17 +285,22 @@ void Ring::CheckLink(Link& link, bool may_close, SteadyTime now) {
   }
 }
 
-/// The last frames: the failure goes to both neighbours, who pass it on.
-void Ring::Announce() {
+/// The last frames. A failure goes to both neighbours, who pass it on. When all are done, the previous node hears it
+/// from this one: the word that is on its way around the ring may come later than the end of this connection.
+void Ring::SayGoodbye() {
   std::optional<Failure> failure;
   {
     const std::lock_guard guard(mutex_);
     failure = failure_;
+    if (!failure && AllDone() && previous_) previous_->Send({FrameKind::kDone, group_.number});
   }
-  if (!failure) return;
+  if (failure) Announce(*failure);
+}
+
+void Ring::Announce(const Failure& failure) {
   WireWriter text;
-  text.Number(failure->node).Number(static_cast<std::uint32_t>(failure->kind));
-  text.Text(failure->message).Text(failure->next_step);
+  text.Number(failure.node).Number(static_cast<std::uint32_t>(failure.kind));
+  text.Text(failure.message).Text(failure.next_step);
   for (auto* link : {&previous_, &next_}) {
     if (!*link) continue;
     (*link)->DropPending();
@@ -317,7 +322,7 @@ void Ring::Drain() {
   const auto until = SystemClock().Steady() + kGoodbye;
   while (Draining() && SystemClock().Steady() < until) {
     for (auto* link : {&previous_, &next_}) {
-      if (*link && !(*link)->WantsToSend()) (*link)->ShutdownSending();
+      if (*link && ((*link)->state() != Link::State::kOpen || !(*link)->WantsToSend())) (*link)->ShutdownSending();
     }
     Exchange();
   }

@@ -84,7 +84,8 @@ class Ring {
   void Run();
   void Step();
   void TakeOrders();
-  void Announce();
+  void SayGoodbye();
+  void Announce(const Failure& failure);
   void Exchange();
   void CheckLinks(SteadyTime now);
   void CheckLink(Link& link, bool may_close, SteadyTime now);
