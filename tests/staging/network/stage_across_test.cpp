@@ -22,12 +22,12 @@ std::string Noise(std::size_t size, unsigned seed) {
 
 /// One file that all nodes read parts of, small ones, an empty one, one in a folder.
 void PutMixedFiles(const TestGroup& group) {
-  Put(group.source() / "big.bin", Noise(37'000'001, 1));
+  Put(group.source() / "big.bin", Noise(18'000'001, 1));
   for (int i = 0; i < 9; ++i) {
     Put(group.source() / ("small" + std::to_string(i)), Noise(50'000 + 17 * static_cast<std::size_t>(i), 2));
   }
   Put(group.source() / "empty", "");
-  Put(group.source() / "folder" / "deep" / "file.bin", Noise(5'000'000, 3));
+  Put(group.source() / "folder" / "deep" / "file.bin", Noise(2'000'000, 3));
 }
 
 std::uint64_t TotalRead(const std::vector<NodeResult>& results) {
