@@ -107,9 +107,9 @@ class Ring {
 
   const NodeGroup& group_;
   const std::string plan_;
+  UniqueFd wake_;  ///< lives longer than the links: chunks that they let go wake the ring
   std::optional<Link> previous_;
   std::optional<Link> next_;
-  UniqueFd wake_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

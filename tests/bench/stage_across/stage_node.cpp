@@ -1,6 +1,7 @@
 /// Stages a dataset on one node, alone or with a group, and prints what it cost. For `slipway bench stage-across`.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/error.h"
