@@ -52,10 +52,11 @@ std::size_t BlocksOf(Bytes size) { return (size.count + kCrcBlock - 1) / kCrcBlo
 
 }  // namespace
 
-Assembly::Assembly(const StagingPlan& plan, fs::path directory, const CopyOptions& options)
+Assembly::Assembly(const StagingPlan& plan, fs::path directory, const CopyOptions& options, OnAssemblyStep on_step)
     : plan_(plan),
       directory_(std::move(directory)),
       options_(options),
+      on_step_(std::move(on_step)),
       results_(plan.files.size()),
       left_(plan.files.size()),
       buffer_(kCopyBlock) {
@@ -123,6 +124,7 @@ void Assembly::Check(Entry& entry, const Chunk& chunk) {
 
 void Assembly::CheckWritten(Entry& entry, std::uint64_t end) {
   while (entry.checked < end) {
+    on_step_(AssemblyStep::kTimed);
     const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - entry.checked));
     ReadBack(entry.fd.get(), piece, entry.checked, entry.path);
     entry.check->Update(piece);
@@ -141,6 +143,7 @@ void Assembly::Finish(std::uint32_t file, Entry& entry) {
 
 /// From the medium, not from the page cache.
 void Assembly::Compare(std::uint32_t file, Entry& entry) {
+  on_step_(AssemblyStep::kUntimed);
   if (::fdatasync(entry.fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", entry.path.string()));
   ::posix_fadvise(entry.fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   std::uint64_t offset = 0;
@@ -148,6 +151,7 @@ void Assembly::Compare(std::uint32_t file, Entry& entry) {
     const auto end = std::min<std::uint64_t>(offset + kCrcBlock, plan_.files[file].size.count);
     std::uint32_t crc = 0;
     while (offset < end) {
+      on_step_(AssemblyStep::kTimed);
       const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - offset));
       ReadBack(entry.fd.get(), piece, offset, entry.path);
       crc = Crc32c(piece, crc);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -14,11 +15,16 @@
 
 namespace slipway::staging {
 
+/// Told before each step that takes time; may throw to stop. A step that is not timed may last: a sync of a large file.
+enum class AssemblyStep { kTimed, kUntimed };
+using OnAssemblyStep = std::function<void(AssemblyStep)>;
+
 /// One thread. Chunks of one block must come in order; blocks and files may come in any.
 class Assembly {
  public:
   /// The files are reserved in `directory` already.
-  Assembly(const StagingPlan& plan, std::filesystem::path directory, const CopyOptions& options);
+  Assembly(const StagingPlan& plan, std::filesystem::path directory, const CopyOptions& options,
+           OnAssemblyStep on_step);
   ~Assembly();
 
   /// Writes the chunk, and checks the file as far as it is there without a gap.
@@ -42,6 +48,7 @@ class Assembly {
   const StagingPlan& plan_;
   const std::filesystem::path directory_;
   const CopyOptions& options_;
+  const OnAssemblyStep on_step_;
   std::map<std::uint32_t, std::unique_ptr<Entry>> open_;
   std::vector<CopiedFile> results_;
   std::size_t left_;

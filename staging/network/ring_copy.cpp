@@ -153,7 +153,12 @@ ChunkPtr RingCopy::NextToWrite(const StageOptions& options) {
 
 std::vector<CopiedFile> RingCopy::Assemble(const std::filesystem::path& directory, const CopyOptions& copy,
                                            const StageOptions& options) {
-  Assembly assembly(plan_, directory, copy);
+  Assembly assembly(plan_, directory, copy, [&](AssemblyStep step) {
+    ring_.ThrowIfFailed();
+    CheckCancelled(plan_, options);
+    const std::lock_guard guard(mutex_);
+    write_began_ = step == AssemblyStep::kTimed ? SystemClock().Steady() : SteadyTime{};
+  });
   while (!assembly.complete()) {
     const auto chunk = NextToWrite(options);
     assembly.Add(*chunk);

@@ -61,6 +61,7 @@ TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
   });
   std::jthread killer([&] {
     WaitForCopying(group, 2);
+    SystemClock().Sleep(std::chrono::milliseconds(300));  // some chunks have come and gone
     ::kill(victim, SIGKILL);
   });
   const auto started = SystemClock().Steady();
@@ -319,6 +320,21 @@ TEST(StageAcrossFaults, DamageInAStagedCopyDoesNotSpread) {
     EXPECT_THAT(result.error, AllOf(HasSubstr("file1' is damaged at byte 0"), HasSubstr("manifest")));
   }
   EXPECT_TRUE(GenerationsIn(group.tier(1)).empty());
+}
+
+TEST(StageAcrossFaults, CopyThatWasPublishedBeforeAFailureStaysAndIsAdopted) {
+  TestGroup group(2);
+  PutFiles(group);
+  const auto first = OnAll(2, [&](std::size_t node) {
+    StageOptions options;
+    if (node == 0) options.cancelled = [&] { return !GenerationsIn(group.tier(0)).empty(); };
+    return StageAcrossNodes(group.Plan(node), options, group.groups[node]);
+  });
+  EXPECT_THAT(first[0].error, HasSubstr("was cancelled"));
+  const auto second = StageOnAll(group);
+  for (const auto& result : second) ASSERT_TRUE(result.staged) << result.error;
+  EXPECT_TRUE(second[0].staged->dataset.adopted);
+  EXPECT_EQ(group.Published(0), group.Published(1));
 }
 
 TEST(StageAcrossFaults, NextAttemptAfterAFailureSucceeds) {
