@@ -153,11 +153,11 @@ ChunkPtr RingCopy::NextToWrite(const StageOptions& options) {
 
 std::vector<CopiedFile> RingCopy::Assemble(const std::filesystem::path& directory, const CopyOptions& copy,
                                            const StageOptions& options) {
-  Assembly assembly(plan_, directory, copy, [&](AssemblyStep step) {
+  Assembly assembly(plan_, directory, copy, [&] {
     ring_.ThrowIfFailed();
     CheckCancelled(plan_, options);
     const std::lock_guard guard(mutex_);
-    write_began_ = step == AssemblyStep::kTimed ? SystemClock().Steady() : SteadyTime{};
+    write_began_ = SystemClock().Steady();
   });
   while (!assembly.complete()) {
     const auto chunk = NextToWrite(options);
