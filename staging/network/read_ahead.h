@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "staging/network/chunk.h"
-#include "staging/network/share_out.h"
+#include "staging/network/shares.h"
 #include "staging/network/source_reader.h"
 
 namespace slipway::staging {

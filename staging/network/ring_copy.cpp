@@ -21,7 +21,7 @@ RingCopy::RingCopy(const StagingPlan& plan, const NodeGroup& group, const StageO
       window_(kWindow * group.nodes.size() / readers.size()),
       source_(std::move(source)),
       memory_(ChunkPool::Make(kWindow + 2, [&ring] { ring.Wake(); })) {
-  const auto shares = ShareOut(plan.files, options.order, readers.size());
+  const auto shares = SharesOf(plan.files, options.order, readers.size());
   for (std::size_t i = 0; i < readers.size(); ++i) readers_[readers[i]].chunks = ChunksOf(shares[i]);
   PrepareReaders(readers, lacks);
 }

@@ -15,7 +15,7 @@
 #include "staging/network/handshake.h"
 #include "staging/network/node_group.h"
 #include "staging/network/plan_difference.h"
-#include "staging/network/share_out.h"
+#include "staging/network/shares.h"
 #include "staging/network/wire.h"
 #include "tests/staging/staging_support.h"
 
@@ -221,13 +221,13 @@ std::uint64_t Sum(const std::vector<Part>& parts) {
                          [](std::uint64_t sum, const Part& part) { return sum + part.end - part.begin; });
 }
 
-TEST(ShareOut, EveryByteHasOneReaderAndNoReaderTooMany) {
+TEST(SharesOf, EveryByteHasOneReaderAndNoReaderTooMany) {
   EXPECT_TRUE(rc::check("any sizes, any readers", [] {
     const auto sizes = *rc::gen::container<std::vector<std::uint64_t>>(
         rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 100'000), rc::gen::inRange<std::uint64_t>(0, 300'000'000)));
     const auto readers = *rc::gen::inRange<std::size_t>(1, 9);
     const auto files = FilesOf(sizes);
-    const auto shares = ShareOut(files, {}, readers);
+    const auto shares = SharesOf(files, {}, readers);
     const auto total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> parts;
     for (const auto& share : shares) {
@@ -247,13 +247,13 @@ TEST(ShareOut, EveryByteHasOneReaderAndNoReaderTooMany) {
   }));
 }
 
-TEST(ShareOut, OneLargeFileIsReadByAllInParts) {
-  const auto shares = ShareOut(FilesOf({1ull << 30}), {}, 4);
+TEST(SharesOf, OneLargeFileIsReadByAllInParts) {
+  const auto shares = SharesOf(FilesOf({1ull << 30}), {}, 4);
   for (const auto& share : shares) EXPECT_EQ(Sum(share), 1ull << 28);
 }
 
-TEST(ShareOut, FollowsTheOrderOfFirstUse) {
-  const auto shares = ShareOut(FilesOf({10, 10, 10, 10}), {3, 1, 2, 0}, 2);
+TEST(SharesOf, FollowsTheOrderOfFirstUse) {
+  const auto shares = SharesOf(FilesOf({10, 10, 10, 10}), {3, 1, 2, 0}, 2);
   EXPECT_EQ(shares[0], (std::vector<Part>{{3, 0, 10}, {2, 0, 10}}));
   EXPECT_EQ(shares[1], (std::vector<Part>{{1, 0, 10}, {0, 0, 10}}));
 }

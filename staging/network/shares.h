@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kPartBytes = 16 << 20;
 ///
 /// Result: for each reader its parts, files in `order` (empty: as they are), offsets ascending. Every byte stands in
 ///         exactly one part; no reader has more than total / readers + max(kPartBytes, total / readers / 4) bytes.
-std::vector<std::vector<Part>> ShareOut(const std::vector<SourceFile>& files, const std::vector<std::size_t>& order,
+std::vector<std::vector<Part>> SharesOf(const std::vector<SourceFile>& files, const std::vector<std::size_t>& order,
                                         std::size_t readers);
 
 /// The parts cut into pieces of at most kChunkBytes, in their order.

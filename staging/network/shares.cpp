@@ -1,4 +1,4 @@
-#include "staging/network/share_out.h"
+#include "staging/network/shares.h"
 
 #include <algorithm>
 #include <numeric>
@@ -41,7 +41,7 @@ std::vector<std::size_t> PlacesIn(const std::vector<std::size_t>& order, std::si
 
 }  // namespace
 
-std::vector<std::vector<Part>> ShareOut(const std::vector<SourceFile>& files, const std::vector<std::size_t>& order,
+std::vector<std::vector<Part>> SharesOf(const std::vector<SourceFile>& files, const std::vector<std::size_t>& order,
                                         std::size_t readers) {
   auto parts = PartsOf(files, readers);
   const auto places = PlacesIn(order, files.size());
