@@ -30,7 +30,8 @@ class RingCopy : public ChunkHandler {
 
   /// Begins to read and to pass on.
   void Start();
-  /// For a node that lacks the data: the copier's work, until this node's copy is complete.
+  /// For a node that lacks the data: the copier's work, until this node's copy is complete. What an interrupted run
+  /// left (CopyOptions::kept) is written anew.
   std::vector<CopiedFile> Assemble(const std::filesystem::path& directory, const CopyOptions& copy,
                                    const StageOptions& options);
   Bytes bytes_read() const;

@@ -199,10 +199,20 @@ class FileServer:
     def mount(self, stack, space, number):
         place = self.work / f"mount{number}"
         place.mkdir()
-        run(*enter(space, "glusterfs", "-f", str(self.volume), "-l", str(self.work / f"mount{number}.log"),
-                   str(place)))
-        stack.callback(subprocess.run, ["umount", "--lazy", str(place)])
-        return place
+        process = subprocess.Popen(enter(space, "glusterfs", "-N", "-f", str(self.volume), "-l",
+                                         str(self.work / f"mount{number}.log"), str(place)))
+        stack.callback(self._unmount, place, process)
+        for _ in range(100):
+            if os.path.ismount(place):
+                return place
+            time.sleep(0.1)
+        sys.exit(f"error: node {number} cannot mount the file system of the server")
+
+    @staticmethod
+    def _unmount(place, process):
+        subprocess.run(["umount", "--lazy", str(place)])
+        process.terminate()
+        process.wait()
 
 
 # --- measuring --------------------------------------------------------------------------------------------------------
