@@ -33,7 +33,7 @@ Link::Link(Connection connection, LinkEvents events)
       last_heard_(SystemClock().Steady()) {}
 
 void Link::Send(const FrameHeader& header, std::string_view payload) {
-  if (state_ == State::kOpen) queue_.push_back({header, std::string(payload), nullptr, {}});
+  if (state_ != State::kClosed) queue_.push_back({header, std::string(payload), nullptr, {}});
 }
 
 void Link::Send(ChunkPtr chunk) {
@@ -44,7 +44,7 @@ void Link::Send(ChunkPtr chunk) {
 }
 
 void Link::Flush() {
-  while (!queue_.empty() && state_ == State::kOpen) {
+  while (!queue_.empty() && state_ != State::kClosed) {
     auto& first = queue_.front();
     // Not before its turn: the proof counts frames, and those that are dropped are not counted.
     if (first.head.empty()) first.head = sealer_.Seal(first.header, first.payload);
@@ -128,8 +128,18 @@ void Link::FinishControl() {
 
 void Link::FinishChunk() { events_.on_chunk(std::exchange(chunk_, nullptr)); }
 
+/// Unread bytes would make the kernel take back what was sent last, when the connection is closed.
+void Link::Discard() {
+  std::array<char, 64 << 10> scratch;
+  for (int piece = 0; piece < kFramesAtOnce; ++piece) {
+    std::size_t filled = 0;
+    if (!ReceiveInto(scratch.data(), scratch.size(), filled)) return;
+  }
+}
+
 void Link::Receive() {
   for (int frame = 0; frame < kFramesAtOnce && WantsToReceive(); ++frame) {
+    if (state_ == State::kForged) return Discard();
     if (!header_ && !ReceiveHeader()) return;
     if (!ReceivePayload()) return;
     if (chunk_) {

@@ -23,6 +23,7 @@ struct LinkEvents {
 
 class Link {
  public:
+  /// kForged: nothing that comes in counts any more, but what is sent still arrives.
   enum class State { kOpen, kClosed, kForged };
 
   Link(Connection connection, LinkEvents events);
@@ -39,7 +40,7 @@ class Link {
   void DropPending();
   bool WantsToSend() const { return !queue_.empty(); }
   /// False while it waits for memory.
-  bool WantsToReceive() const { return state_ == State::kOpen && !starved_; }
+  bool WantsToReceive() const { return state_ != State::kClosed && !starved_; }
   bool starved() const { return starved_; }
 
   /// Sends and receives what is possible now.
@@ -66,6 +67,7 @@ class Link {
   };
 
   bool ReceiveInto(char* memory, std::size_t size, std::size_t& filled);
+  void Discard();
   bool ReceiveHeader();
   bool ReceivePayload();
   void FinishControl();

@@ -235,7 +235,7 @@ void Ring::Exchange() {
     (*link)->Feed();
     (*link)->Flush();
     const int wanted = ((*link)->WantsToReceive() ? POLLIN : 0) | ((*link)->WantsToSend() ? POLLOUT : 0);
-    waiting[count++] = {(*link)->state() == Link::State::kOpen ? (*link)->fd() : -1, static_cast<short>(wanted), 0};
+    waiting[count++] = {(*link)->state() != Link::State::kClosed ? (*link)->fd() : -1, static_cast<short>(wanted), 0};
   }
   ::poll(waiting.data(), count, static_cast<int>(std::min(kPause, AlivePause(group_)).count()));
   std::uint64_t ignored = 0;
@@ -310,7 +310,7 @@ void Ring::Announce(const Failure& failure) {
 }
 
 bool Ring::Draining() const {
-  return (previous_ && previous_->state() == Link::State::kOpen) || (next_ && next_->state() == Link::State::kOpen);
+  return (previous_ && previous_->state() != Link::State::kClosed) || (next_ && next_->state() != Link::State::kClosed);
 }
 
 /// Closing a socket with unread bytes would take back what was said last: everything is read until the others close.
@@ -322,7 +322,7 @@ void Ring::Drain() {
   const auto until = SystemClock().Steady() + kGoodbye;
   while (Draining() && SystemClock().Steady() < until) {
     for (auto* link : {&previous_, &next_}) {
-      if (*link && ((*link)->state() != Link::State::kOpen || !(*link)->WantsToSend())) (*link)->ShutdownSending();
+      if (*link && ((*link)->state() == Link::State::kClosed || !(*link)->WantsToSend())) (*link)->ShutdownSending();
     }
     Exchange();
   }
