@@ -1,0 +1,145 @@
+#include "staging/network/assembly.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+
+/// A file that is not complete yet.
+struct Assembly::Entry {
+  fs::path path;
+  UniqueFd fd;
+  std::unique_ptr<StreamCheck> check;
+  std::int64_t ctime_ns = 0;
+  std::vector<std::uint32_t> crc32c;
+  std::uint64_t written = 0;
+  std::uint64_t checked = 0;                      ///< all bytes before are written and checked
+  std::map<std::uint64_t, std::uint64_t> beyond;  ///< begin -> end of what is written but not checked
+};
+
+namespace {
+
+void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path& path) {
+  while (!bytes.empty()) {
+    const auto count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
+    offset += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+/// Bytes that were written before.
+void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
+  while (!bytes.empty()) {
+    const auto count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) ThrowErrno(fmt::format("cannot read '{}' back", path.string()));
+    offset += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+std::size_t BlocksOf(Bytes size) { return (size.count + kCrcBlock - 1) / kCrcBlock; }
+
+}  // namespace
+
+Assembly::Assembly(const StagingPlan& plan, fs::path directory, const CopyOptions& options,
+                   std::function<void()> on_step)
+    : plan_(plan),
+      directory_(std::move(directory)),
+      options_(options),
+      on_step_(std::move(on_step)),
+      results_(plan.files.size()),
+      left_(plan.files.size()),
+      buffer_(kCopyBlock) {
+  for (std::uint32_t i = 0; i < plan.files.size(); ++i) {
+    if (plan.files[i].size.count > 0) continue;
+    Chunk nothing;
+    nothing.file = i;
+    Finish(i, EntryOf(nothing));
+  }
+}
+
+Assembly::~Assembly() = default;
+
+Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
+  auto& entry = open_[chunk.file];
+  const auto& file = plan_.files[chunk.file];
+  if (!entry) {
+    entry = std::make_unique<Entry>();
+    entry->path = directory_ / file.name;
+    ReserveFile(entry->path, file.size);
+    entry->fd = OpenFile(entry->path, O_RDWR | O_NOFOLLOW);
+    entry->check = MakeStreamCheck(options_.verify == VerifyMode::kOff ? DataFormat::kRaw : options_.format, file.path);
+    entry->ctime_ns = chunk.ctime_ns;
+    entry->crc32c.resize(BlocksOf(file.size));
+    if (options_.arrivals != nullptr) options_.arrivals->FileStarted(chunk.file, chunk.ctime_ns);
+  }
+  if (entry->ctime_ns != chunk.ctime_ns) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' changed while it was being staged", file.path.string()),
+                "start again when nothing writes to it any more");
+  }
+  return *entry;
+}
+
+void Assembly::Add(const Chunk& chunk) {
+  auto& entry = EntryOf(chunk);
+  WriteAt(entry.fd.get(), chunk.bytes(), chunk.offset, entry.path);
+  Note(entry, chunk);
+  Check(entry, chunk);
+  if (entry.written == plan_.files[chunk.file].size.count) Finish(chunk.file, entry);
+}
+
+void Assembly::Note(Entry& entry, const Chunk& chunk) {
+  const auto block = chunk.offset / kCrcBlock;
+  const auto end = chunk.offset + chunk.size;
+  const auto before = chunk.offset % kCrcBlock == 0 ? 0 : entry.crc32c[block];
+  entry.crc32c[block] = Crc32c(chunk.bytes(), before);
+  entry.written += chunk.size;
+  bytes_ += chunk.size;
+  const bool whole = end % kCrcBlock == 0 || end == plan_.files[chunk.file].size.count;
+  if (whole && options_.arrivals != nullptr) options_.arrivals->BlockDone(chunk.file, block, entry.crc32c[block]);
+}
+
+/// The check wants the bytes in order. Those that came early are read back: they are still in the page cache.
+void Assembly::Check(Entry& entry, const Chunk& chunk) {
+  if (chunk.offset != entry.checked) {
+    entry.beyond[chunk.offset] = chunk.offset + chunk.size;
+    return;
+  }
+  entry.check->Update(chunk.bytes());
+  entry.checked += chunk.size;
+  while (!entry.beyond.empty() && entry.beyond.begin()->first == entry.checked) {
+    CheckWritten(entry, entry.beyond.begin()->second);
+    entry.beyond.erase(entry.beyond.begin());
+  }
+}
+
+void Assembly::CheckWritten(Entry& entry, std::uint64_t end) {
+  while (entry.checked < end) {
+    on_step_();
+    const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - entry.checked));
+    ReadBack(entry.fd.get(), piece, entry.checked, entry.path);
+    entry.check->Update(piece);
+    entry.checked += piece.size();
+  }
+}
+
+void Assembly::Finish(std::uint32_t file, Entry& entry) {
+  auto summary = entry.check->Finish();
+  results_[file] = {std::move(entry.crc32c), summary.records, std::move(summary.record_offsets)};
+  if (options_.arrivals != nullptr) options_.arrivals->FileDone(file, results_[file]);
+  open_.erase(file);
+  --left_;
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,54 @@
+/// Puts the chunks of files together in a directory, and checks them as a local copy does.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/files.h"
+#include "staging/copy/copy.h"
+#include "staging/formats/stream_check.h"
+#include "staging/network/chunk.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::staging {
+
+/// One thread. Chunks of one block must come in order; blocks and files may come in any.
+class Assembly {
+ public:
+  /// The directories of the files are there. `on_step` is called before each step that takes time; it may throw.
+  Assembly(const StagingPlan& plan, std::filesystem::path directory, const CopyOptions& options,
+           std::function<void()> on_step);
+  ~Assembly();
+
+  /// Writes the chunk, and checks the file as far as it is there without a gap.
+  /// Errors: Error(kEnvironment): the format is damaged, the source changed between two readers' opening it;
+  ///         SystemError: ENOSPC among them.
+  void Add(const Chunk& chunk);
+  bool complete() const { return left_ == 0; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::vector<CopiedFile> Take() { return std::move(results_); }
+
+ private:
+  struct Entry;
+
+  Entry& EntryOf(const Chunk& chunk);
+  void Note(Entry& entry, const Chunk& chunk);
+  void Check(Entry& entry, const Chunk& chunk);
+  void CheckWritten(Entry& entry, std::uint64_t end);
+  void Finish(std::uint32_t file, Entry& entry);
+
+  const StagingPlan& plan_;
+  const std::filesystem::path directory_;
+  const CopyOptions& options_;
+  const std::function<void()> on_step_;
+  std::map<std::uint32_t, std::unique_ptr<Entry>> open_;
+  std::vector<CopiedFile> results_;
+  std::size_t left_;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace slipway::staging

@@ -1,0 +1,37 @@
+/// Makes a node's two connections of the ring: to the next node, and from the previous one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "staging/network/handshake.h"
+#include "staging/network/node_group.h"
+
+namespace slipway::staging {
+
+/// A connection on which both sides have proved that they hold the key.
+struct Connection {
+  UniqueFd fd;
+  std::uint32_t peer = 0;
+  GroupKey send_key;
+  GroupKey receive_key;
+  bool same_plan = true;
+};
+
+struct JoinResult {
+  std::optional<Connection> previous;
+  std::optional<Connection> next;
+  /// Why one is missing when the deadline has come; names the node, and what it or a stranger did last.
+  std::string problem;
+};
+
+/// Listens on this node's address and connects to the next one, again and again until `deadline`. Strangers, wrong
+/// proofs and connections that say nothing are dropped and do not hold up the others.
+/// `tick` is called several times a second and may throw. Errors: what ListenOn throws.
+JoinResult JoinRing(const NodeGroup& group, const GroupKey& key, const Digest& plan, SteadyTime deadline,
+                    const std::function<void()>& tick);
+
+}  // namespace slipway::staging

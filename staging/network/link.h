@@ -1,0 +1,98 @@
+/// One authenticated connection of the ring: frames out, frames in, never blocking.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "staging/network/chunk.h"
+#include "staging/network/frame.h"
+#include "staging/network/join.h"
+
+namespace slipway::staging {
+
+/// What a link hands over. All run on the thread that calls Receive().
+struct LinkEvents {
+  std::function<void(const FrameHeader&, const std::string& payload)> on_control;
+  /// Memory for a chunk; null: later. The link reads nothing more until then.
+  std::function<ChunkPtr()> take_chunk;
+  std::function<void(ChunkPtr)> on_chunk;
+};
+
+class Link {
+ public:
+  /// kForged: nothing that comes in counts any more, but what is sent still arrives.
+  enum class State { kOpen, kClosed, kForged };
+
+  Link(Connection connection, LinkEvents events);
+
+  int fd() const { return connection_.fd.get(); }
+  std::uint32_t peer() const { return connection_.peer; }
+  bool same_plan() const { return connection_.same_plan; }
+
+  void Send(const FrameHeader& header, std::string_view payload = {});
+  void Send(ChunkPtr chunk);
+  /// How many chunks of this reader wait to be sent.
+  std::size_t PendingOf(std::uint32_t reader) const;
+  /// Forgets what has not begun to be sent.
+  void DropPending();
+  bool WantsToSend() const { return !queue_.empty(); }
+  /// False while it waits for memory.
+  bool WantsToReceive() const { return state_ != State::kClosed && !starved_; }
+  bool starved() const { return starved_; }
+
+  /// Sends and receives what is possible now.
+  void Flush();
+  void Receive();
+  /// Tries again to get memory.
+  void Feed();
+
+  State state() const { return state_; }
+  /// When bytes last came in; now, as long as it is we who do not read.
+  SteadyTime last_heard() const { return last_heard_; }
+  void set_last_heard(SteadyTime time) { last_heard_ = time; }
+  std::uint64_t sent() const { return sent_; }
+  std::uint64_t received() const { return received_; }
+  void ShutdownSending();
+
+ private:
+  struct Outgoing {
+    FrameHeader header;
+    std::string payload;
+    ChunkPtr chunk;
+    std::string head;  ///< header and payload of a control frame as they are sent
+    std::size_t size() const { return head.size() + (chunk ? chunk->size : 0); }
+  };
+
+  bool ReceiveInto(char* memory, std::size_t size, std::size_t& filled);
+  void Discard();
+  bool ReceiveHeader();
+  bool ReceivePayload();
+  void FinishControl();
+  void FinishChunk();
+  void StartChunk();
+
+  Connection connection_;
+  LinkEvents events_;
+  FrameSealer sealer_;
+  FrameOpener opener_;
+  std::deque<Outgoing> queue_;
+  std::size_t sent_of_first_ = 0;
+
+  std::string head_;
+  std::size_t head_filled_ = 0;
+  std::optional<FrameHeader> header_;
+  std::string payload_;
+  ChunkPtr chunk_;
+  std::size_t payload_filled_ = 0;
+
+  bool starved_ = false;
+  State state_ = State::kOpen;
+  SteadyTime last_heard_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace slipway::staging

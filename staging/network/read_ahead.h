@@ -1,0 +1,80 @@
+/// Reads a node's own chunks with several requests at once and hands them over in order.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "staging/network/chunk.h"
+#include "staging/network/shares.h"
+#include "staging/network/source_reader.h"
+
+namespace slipway::staging {
+
+struct ReadAheadOptions {
+  std::size_t requests = 8;  ///< at once
+  std::size_t chunks = 24;   ///< in memory at most
+  Bytes bandwidth = {};      ///< a second; 0: no limit
+  std::uint32_t reader = 0;  ///< this node's number
+};
+
+class ReadAhead {
+ public:
+  /// `on_chunk` gets the chunks one at a time in their order, `on_error` the first error; both on reading threads.
+  ReadAhead(std::vector<Part> chunks, SourceReader& source, const ReadAheadOptions& options,
+            std::function<void(ChunkPtr)> on_chunk, std::function<void(const Error&)> on_error);
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  /// Waits for the requests that are under way.
+  ~ReadAhead();
+
+  std::size_t count() const { return chunks_.size(); }
+  Bytes bytes_read() const { return Bytes{bytes_read_}; }
+  /// The index of a chunk whose request has lasted since before `since`, or count().
+  std::size_t SlowerThan(SteadyTime since) const;
+  const Part& chunk(std::size_t index) const { return chunks_[index]; }
+
+ private:
+  struct Request {
+    std::atomic<SteadyTime::rep> began{0};  ///< 0: none
+    std::atomic<std::size_t> index{0};
+  };
+  struct OpenedFile {
+    std::once_flag opened;
+    std::int64_t ctime_ns = 0;
+    std::atomic<std::size_t> left{0};
+  };
+
+  void Work(Request& request);
+  void ReadOne(std::size_t index, const ChunkPtr& chunk, Request& request);
+  void WaitForTurn(std::size_t bytes);
+  void HandOver(std::size_t index, ChunkPtr chunk);
+
+  const std::vector<Part> chunks_;
+  SourceReader& source_;
+  const ReadAheadOptions options_;
+  const std::function<void(ChunkPtr)> on_chunk_;
+  const std::function<void(const Error&)> on_error_;
+  std::map<std::uint32_t, OpenedFile> files_;
+  std::shared_ptr<ChunkPool> pool_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> bytes_read_{0};
+  std::mutex pace_mutex_;
+  SteadyTime pace_{};
+  std::mutex order_mutex_;
+  std::map<std::size_t, ChunkPtr> finished_;
+  std::size_t handed_over_ = 0;
+  std::vector<Request> requests_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace slipway::staging
