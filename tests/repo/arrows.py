@@ -33,6 +33,7 @@ HOMES = {
     r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"zlib\.h": {"staging", "tests/staging"},
+    r"turbojpeg\.h": {"staging/reader", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},
     r"pcre2\.h": {"launcher/spec", "launcher/monitor"},
