@@ -11,6 +11,9 @@ namespace slipway::staging {
 
 namespace {
 
+/// What compressed files may take in memory; the one in use may take more.
+constexpr std::uint64_t kInflatedBytes = std::uint64_t{1} << 30;
+
 std::string Found(const std::optional<FeatureView>& feature) {
   if (!feature) return "no such feature";
   if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
@@ -71,7 +74,7 @@ class ExampleFields final : public FieldSource {
  public:
   ExampleFields(const DatasetFiles& dataset, std::vector<WantedField> fields, AccessPattern pattern) {
     for (const auto& file : dataset.files) {
-      const auto& opened = opened_.emplace_back(file, pattern);
+      const auto& opened = opened_.emplace_back(file, pattern, *inflated_);
       AddFile(file.path, opened.record_count());
     }
     RequireRecords();
@@ -150,6 +153,7 @@ class ExampleFields final : public FieldSource {
     return buffer;
   }
 
+  std::unique_ptr<InflatedFiles> inflated_ = std::make_unique<InflatedFiles>(kInflatedBytes);
   std::vector<RecordFile> opened_;
   std::vector<StoredField> stored_;
 };

@@ -12,6 +12,7 @@
 
 #include "staging/dataset/dataset_files.h"
 #include "staging/reader/elements.h"
+#include "staging/reader/hdf5_rows.h"
 #include "staging/reader/record_file.h"
 
 namespace slipway::staging {
@@ -35,8 +36,7 @@ struct FetchedField {
 struct FetchMemory {
   std::vector<std::byte> record;
   std::vector<std::vector<std::byte>> fields;  ///< one for each wanted field
-  std::vector<std::byte> chunk;
-  std::vector<std::byte> unfiltered;
+  std::vector<ChunkMemory> chunks;             ///< the same
 };
 
 class FieldSource {

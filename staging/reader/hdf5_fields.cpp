@@ -72,6 +72,7 @@ class Hdf5Fields final : public FieldSource {
   void Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const override {
     const auto place = Find(record);
     memory.fields.resize(wanted_.size());
+    memory.chunks.resize(wanted_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const auto& rows = *opened_[place.file].fields[i];
       auto out = fields[i].target;
@@ -80,7 +81,7 @@ class Hdf5Fields final : public FieldSource {
         out = memory.fields[i];
       }
       WithContext(fmt::format("in field '{}'", wanted_[i].name),
-                  [&] { rows.Read(place.record, out, memory.chunk, memory.unfiltered); });
+                  [&] { rows.Read(place.record, out, memory.chunks[i]); });
       fields[i].values = {types_[i].type, types_[i].shape, out};
       if (wanted_[i].any_length) fields[i].values.shape = {out.size()};
     }

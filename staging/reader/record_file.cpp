@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/little_endian.h"
+#include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
 #include "staging/reader/positioned_read.h"
 
@@ -85,6 +86,22 @@ class HeaderScan {
   std::vector<std::byte> block_;
 };
 
+bool IsCompressed(const OpenedFile& file, const fs::path& path) {
+  std::vector<std::byte> head(std::min(kTfrecordHeaderBytes, file.bytes));
+  ReadAt(file.fd.get(), 0, head, path);
+  return GuessCompression(head) != Compression::kNone;
+}
+
+/// The records of a compressed file, which is inflated for that.
+RecordIndex ScanInflated(const fs::path& path) {
+  const MappedFile file(path);
+  RecordIndex index;
+  TfrecordCheck check(path, [&](std::span<const std::byte> inflated) { index.end += inflated.size(); });
+  check.Update(file.bytes());
+  index.offsets = check.Finish().record_offsets;
+  return index;
+}
+
 void CheckIndex(const RecordIndex& index, std::uint64_t bytes, const fs::path& path) {
   if (index.end == bytes) return;
   throw Error(ErrorKind::kEnvironment,
@@ -94,18 +111,26 @@ void CheckIndex(const RecordIndex& index, std::uint64_t bytes, const fs::path& p
 
 }  // namespace
 
-RecordFile::RecordFile(const DatasetFile& file, AccessPattern pattern) : path_(file.path) {
+RecordFile::RecordFile(const DatasetFile& file, AccessPattern pattern, InflatedFiles& inflated) : path_(file.path) {
   auto opened = OpenRegular(path_);
-  end_ = opened.bytes;
+  const bool compressed = IsCompressed(opened, path_);
+  if (compressed) inflated_ = &inflated;
   if (file.index) {
-    CheckIndex(*file.index, end_, path_);
+    if (!compressed) CheckIndex(*file.index, opened.bytes, path_);
     offsets_ = file.index->offsets;
+    end_ = file.index->end;
   } else {
-    offsets_ = HeaderScan(opened, path_).Run();
+    auto scanned = compressed ? ScanInflated(path_) : RecordIndex{HeaderScan(opened, path_).Run(), opened.bytes};
+    offsets_ = std::move(scanned.offsets);
+    end_ = scanned.end;
   }
-  CheckPromises(file, end_, offsets_.size());
-  if (!file.staged) {
-    fd_ = std::move(opened.fd);
+  CheckPromises(file, opened.bytes, offsets_.size());
+  if (!compressed) Open(std::move(opened.fd), file.staged, pattern);
+}
+
+void RecordFile::Open(UniqueFd fd, bool staged, AccessPattern pattern) {
+  if (!staged) {
+    fd_ = std::move(fd);
     const auto advice = pattern == AccessPattern::kInOrder ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM;
     ::posix_fadvise(fd_.get(), 0, 0, advice);
     return;
@@ -126,7 +151,16 @@ std::span<const std::byte> RecordFile::Frame(std::uint64_t record, std::vector<s
   const auto bytes = EndOf(record) - begin;
   if (map_) return map_->bytes().subspan(begin, bytes);
   buffer.resize(bytes);
-  ReadAt(fd_.get(), begin, buffer, path_);
+  if (inflated_ == nullptr) {
+    ReadAt(fd_.get(), begin, buffer, path_);
+    return buffer;
+  }
+  const auto content = inflated_->Get(path_);
+  if (content->bytes().size() != end_) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' inflates to {} bytes, the index of its records ends at {}",
+                                                     path_.string(), content->bytes().size(), end_));
+  }
+  std::ranges::copy(content->bytes().subspan(begin, bytes), buffer.begin());
   return buffer;
 }
 

@@ -1,4 +1,5 @@
-/// One TFRecord file for the batch reader: records by number, mapped where nobody changes the file, else read.
+/// One TFRecord file for the batch reader: records by number, mapped where nobody changes the file, else read; inflated
+/// where it is compressed.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "core/unique_handle.h"
 #include "staging/dataset/dataset_files.h"
 #include "staging/formats/mapped_file.h"
+#include "staging/reader/inflated_files.h"
 
 namespace slipway::staging {
 
@@ -20,10 +22,11 @@ enum class AccessPattern { kInOrder, kAtRandom };
 /// Reads may come from several threads.
 class RecordFile {
  public:
-  /// With an index of its generation no byte of the records is looked at. Without one the record headers are read once.
+  /// With an index of its generation no byte of the records is looked at. Without one the record headers are read once,
+  /// and a compressed file is inflated once. `inflated` outlives this object.
   /// Errors: Error(kEnvironment) naming file, record, byte offset and what was expected there; sizes and counts that
   ///         differ from the manifest or the index.
-  RecordFile(const DatasetFile& file, AccessPattern pattern);
+  RecordFile(const DatasetFile& file, AccessPattern pattern, InflatedFiles& inflated);
 
   const std::filesystem::path& path() const { return path_; }
   std::uint64_t record_count() const { return offsets_.size(); }
@@ -34,6 +37,7 @@ class RecordFile {
   std::span<const std::byte> Record(std::uint64_t record, std::vector<std::byte>& buffer) const;
 
  private:
+  void Open(UniqueFd fd, bool staged, AccessPattern pattern);
   std::span<const std::byte> Frame(std::uint64_t record, std::vector<std::byte>& buffer) const;
   std::uint64_t EndOf(std::uint64_t record) const;
 
@@ -42,6 +46,7 @@ class RecordFile {
   std::uint64_t end_ = 0;
   std::optional<MappedFile> map_;
   UniqueFd fd_;
+  InflatedFiles* inflated_ = nullptr;  ///< of a compressed file
 };
 
 }  // namespace slipway::staging

@@ -47,7 +47,7 @@ struct slipway_reader {
   }
 
   static std::size_t BytesOf(const BatchArray& array) {
-    return static_cast<std::size_t>(*CountOf(array.shape) * SizeOf(array.type));
+    return static_cast<std::size_t>(*slipway::staging::CountOf(array.shape) * slipway::staging::SizeOf(array.type));
   }
 
   const slipway_reader_batch* Next() {

@@ -78,9 +78,9 @@ typedef struct slipway_reader_batch {
 /** Of the batches handed out since the reader was opened. */
 typedef struct slipway_reader_numbers {
   int64_t batches;
-  int64_t records;         /* without padding */
-  double wait_s;           /* time that the caller waited for batches */
-  double last_wait_s;      /* for the last one */
+  int64_t records;    /* without padding */
+  double wait_s;      /* time that the caller waited for batches */
+  double last_wait_s; /* for the last one */
   double longest_wait_s;
   int64_t corrupt_records; /* different ones that were skipped */
   int64_t replaced;        /* places that another record was read for */
