@@ -21,14 +21,19 @@ struct DecoderTraits {
 using Decoder = UniqueHandle<DecoderTraits>;
 
 /// One for each thread: a decoder takes 600 KB to make.
+thread_local Decoder threads_decoder;
+
 tjhandle ThreadsDecoder() {
-  thread_local Decoder decoder(tjInitDecompress());
-  if (!decoder) throw Error(ErrorKind::kInternal, "libjpeg-turbo gives no decoder");
-  return decoder.get();
+  if (!threads_decoder) threads_decoder.Reset(tjInitDecompress());
+  if (!threads_decoder) throw Error(ErrorKind::kInternal, "libjpeg-turbo gives no decoder");
+  return threads_decoder.get();
 }
 
 [[noreturn]] void ThrowDamaged(std::string_view reason) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("the JPEG picture cannot be decoded: {}", reason));
+  Error error(ErrorKind::kEnvironment, fmt::format("the JPEG picture cannot be decoded: {}", reason));
+  // After some damage (a missing SOS marker) version 2.1 takes what it still holds for the next picture's header.
+  threads_decoder.Reset();
+  throw error;
 }
 
 struct Header {
@@ -37,7 +42,10 @@ struct Header {
 };
 
 Header ReadHeader(tjhandle decoder, std::span<const std::byte> file, std::uint64_t most_pixels) {
-  int width = 0, height = 0, sampling = 0, colours = 0;
+  int width = 0;
+  int height = 0;
+  int sampling = 0;
+  int colours = 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
   if (tjDecompressHeader3(decoder, bytes, file.size(), &width, &height, &sampling, &colours) != 0 || width <= 0 ||
       height <= 0) {
@@ -84,6 +92,7 @@ void ConvertInks(std::span<const std::byte> inks, int channels, std::span<std::b
 void DecodeJpegFile(std::span<const std::byte> file, int channels, std::uint64_t most_pixels,
                     std::vector<std::byte>& spare,
                     const std::function<std::span<std::byte>(const JpegSize& size)>& place) {
+  if (file.empty()) ThrowDamaged("it has no bytes");
   if (file.size() > std::numeric_limits<std::uint32_t>::max()) ThrowDamaged("it has more than 4 GiB");
   const auto decoder = ThreadsDecoder();
   const auto header = ReadHeader(decoder, file, most_pixels);

@@ -28,7 +28,7 @@ JsonFields::JsonFields(const Json& object, std::string name) : object_(object), 
   }
 }
 
-bool JsonFields::Has(std::string_view key) const { return object_.contains(key); }
+bool JsonFields::Has(std::string_view key) { return Value(key) != nullptr; }
 
 const Json* JsonFields::Value(std::string_view key) {
   known_.emplace(key);

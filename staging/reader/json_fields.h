@@ -19,7 +19,7 @@ class JsonFields {
   /// `name` is what messages call the object.
   JsonFields(const Json& object, std::string name);
 
-  bool Has(std::string_view key) const;
+  bool Has(std::string_view key);
   std::string Text(std::string_view key);
   std::uint64_t Count(std::string_view key);
   std::int64_t Integer(std::string_view key);
