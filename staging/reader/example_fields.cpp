@@ -94,6 +94,11 @@ class ExampleFields final : public FieldSource {
     return opened_[place.file].Record(place.record, buffer);
   }
 
+  void Announce(std::uint64_t record) const override {
+    const auto place = Find(record);
+    opened_[place.file].Announce(place.record);
+  }
+
  private:
   void LearnFields(std::vector<WantedField> fields) {
     std::vector<std::byte> buffer;

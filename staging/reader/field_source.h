@@ -57,6 +57,9 @@ class FieldSource {
   /// The whole record, in the map or in `buffer`. Errors: as Fetch; Error(kUsage) where records are not stored whole.
   virtual std::span<const std::byte> Payload(std::uint64_t record, std::vector<std::byte>& buffer) const = 0;
 
+  /// The record will be read soon: brings its bytes nearer where that is cheap.
+  virtual void Announce(std::uint64_t) const {}
+
   /// "'FILE': record 3", counted in its file.
   std::string Describe(std::uint64_t record) const;
 

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kScanBytes = 64 << 10;
+constexpr std::uint64_t kCacheLine = 64;
+constexpr std::uint64_t kAnnouncedBytes = 1 << 10;
 
 struct OpenedFile {
   UniqueFd fd;
@@ -144,6 +146,14 @@ void RecordFile::Open(UniqueFd fd, bool staged, AccessPattern pattern) {
 
 std::uint64_t RecordFile::EndOf(std::uint64_t record) const {
   return record + 1 < offsets_.size() ? offsets_[record + 1] : end_;
+}
+
+void RecordFile::Announce(std::uint64_t record) const {
+  if (!map_) return;
+  const auto begin = offsets_[record];
+  const auto* bytes = map_->bytes().data() + begin;
+  const auto count = std::min(EndOf(record) - begin, kAnnouncedBytes);
+  for (std::uint64_t line = 0; line < count; line += kCacheLine) __builtin_prefetch(bytes + line);
 }
 
 std::span<const std::byte> RecordFile::Frame(std::uint64_t record, std::vector<std::byte>& buffer) const {

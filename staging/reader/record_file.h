@@ -36,6 +36,9 @@ class RecordFile {
   /// Errors: Error(kEnvironment) as above; also when the file has become shorter or another since it was opened.
   std::span<const std::byte> Record(std::uint64_t record, std::vector<std::byte>& buffer) const;
 
+  /// Asks the processor for the first bytes of a mapped record; the rest follows by itself.
+  void Announce(std::uint64_t record) const;
+
  private:
   void Open(UniqueFd fd, bool staged, AccessPattern pattern);
   std::span<const std::byte> Frame(std::uint64_t record, std::vector<std::byte>& buffer) const;

@@ -52,6 +52,11 @@ class RecordLoader {
   void Load(const EpochPart& part, std::size_t index, BatchMemory& batch, std::size_t place, LoaderMemory& memory,
             std::vector<SkippedRecord>& skipped) const;
 
+  /// What stands at `index` of the part will be loaded soon.
+  void Announce(const EpochPart& part, std::size_t index) const {
+    if (index < part.places.size() && part.places[index] != kPaddingRecord) source_->Announce(part.places[index]);
+  }
+
  private:
   void LoadRecord(std::uint64_t epoch, std::uint64_t record, BatchMemory& batch, std::size_t place,
                   LoaderMemory& memory) const;

@@ -3,7 +3,9 @@
 import os
 import pathlib
 import re
+import shutil
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -180,11 +182,28 @@ def test_reading_needs_no_mpi(dataset):
     assert "libmpi" not in pathlib.Path("/proc/self/maps").read_text()
 
 
+def examples(language):
+    page = pathlib.Path(os.environ["SLIPWAY_SOURCE"], "docs/reader.md").read_text()
+    found = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert found
+    return found
+
+
 def test_every_python_example_of_the_page_runs(dataset, monkeypatch, tmp_path):
-    page = pathlib.Path(os.environ["SLIPWAY_DOCS"], "reader.md").read_text()
-    examples = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert examples
     monkeypatch.setenv("SLIPWAY_DATA_TRAIN", str(dataset))
     monkeypatch.chdir(tmp_path)
-    for text in examples:
-        exec(compile(text, "reader.md", "exec"), {"train_step": lambda images, labels: None})
+    seen = []
+    for text in examples("python"):
+        exec(compile(text, "reader.md", "exec"), {"train_step": lambda images, labels: seen.append(images.shape)})
+    assert seen == [(2, 2, 3)] * 10
+
+
+@pytest.mark.parametrize("language, compiler, standard", [("c", "cc", "c11"), ("cpp", "c++", "c++20")])
+def test_every_compiled_example_of_the_page_compiles(language, compiler, standard):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}")
+    source = os.environ["SLIPWAY_SOURCE"]
+    for text in examples(language):
+        subprocess.run([compiler, f"-std={standard}", "-Wall", "-Werror", "-fsyntax-only", f"-I{source}",
+                        f"-I{source}/staging/reader", "-x", "c++" if language == "cpp" else "c", "-"],
+                       input=text, text=True, check=True)
