@@ -14,6 +14,9 @@ namespace {
 /// What compressed files may take in memory; the one in use may take more.
 constexpr std::uint64_t kInflatedBytes = std::uint64_t{1} << 30;
 
+/// Records that are looked at for one that shows what fields there are.
+constexpr std::uint64_t kMostTried = 100;
+
 std::string Found(const std::optional<FeatureView>& feature) {
   if (!feature) return "no such feature";
   if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
@@ -78,7 +81,9 @@ class ExampleFields final : public FieldSource {
       AddFile(file.path, opened.record_count());
     }
     RequireRecords();
-    if (!fields.empty()) WithContext("in " + FieldSource::Describe(0), [&] { LearnFields(std::move(fields)); });
+    if (fields.empty()) return;
+    const auto first = FirstGoodRecord();
+    WithContext("in " + Describe(first), [&] { LearnFields(first, std::move(fields)); });
   }
 
   void Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const override {
@@ -100,9 +105,24 @@ class ExampleFields final : public FieldSource {
   }
 
  private:
-  void LearnFields(std::vector<WantedField> fields) {
+  /// One that is an Example: what a damaged one means is decided when it is read.
+  std::uint64_t FirstGoodRecord() const {
     std::vector<std::byte> buffer;
-    const auto example = ParseExample(Payload(0, buffer));
+    for (std::uint64_t record = 0;; ++record) {
+      try {
+        ParseExample(Payload(record, buffer));
+        return record;
+      } catch (Error& error) {
+        if (record + 1 < std::min(record_count(), kMostTried)) continue;
+        error.AddContext("in " + Describe(record));
+        throw;
+      }
+    }
+  }
+
+  void LearnFields(std::uint64_t first, std::vector<WantedField> fields) {
+    std::vector<std::byte> buffer;
+    const auto example = ParseExample(Payload(first, buffer));
     for (auto& wanted : fields) {
       const auto* feature = example.Find(wanted.name);
       if (feature == nullptr) ThrowMissing(wanted.name, example);
@@ -126,7 +146,8 @@ class ExampleFields final : public FieldSource {
                 FetchedField& out) const {
     const auto& stored = stored_[index];
     const auto feature = FindFeature(record, stored.wanted.name);
-    out.values = {types_[index].type, types_[index].shape, {}};
+    out.values.type = types_[index].type;
+    out.values.shape = types_[index].shape;  // into memory that is there
     if (!feature || feature->kind() != stored.kind || !Take(*feature, stored, buffer, out)) {
       throw Error(ErrorKind::kEnvironment, fmt::format("field '{}': expected {}, found {}", stored.wanted.name,
                                                        stored.Expected(), Found(feature)));

@@ -31,7 +31,8 @@ using staging::BatchReader;
 
 constexpr std::size_t kSetBytes = 256 << 20;  // more than the caches hold
 constexpr std::size_t kPiece = 256 << 10;     // what the copy engine reads at once
-constexpr std::size_t kBatchBytes = 16 << 20;
+constexpr std::size_t kBatchBytes = 8 << 20;
+constexpr int kEpochs = 2;
 constexpr std::uint64_t kPictures = 32'768;
 constexpr std::size_t kFiles = 4;
 constexpr int kRounds = 5;
@@ -107,12 +108,16 @@ double CheckSeconds(const std::vector<File>& files) {
   });
 }
 
-/// One epoch of an open reader.
-double EpochSeconds(BatchReader& reader) {
-  return SecondsOf([&] {
-    while (reader.Next() != nullptr) {
+/// Records per second of some epochs of an open reader. What was ready before does not count.
+double RecordsPerSecond(BatchReader& reader, const BatchOptions& options) {
+  const auto ready = (options.prefetch + 1) * options.batch;
+  std::uint64_t records = 0;
+  const auto seconds = SecondsOf([&] {
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+      while (const auto* batch = reader.Next()) records += batch->valid_count;
     }
   });
+  return static_cast<double>(records - ready) / seconds;
 }
 
 BatchOptions WholeOptions(std::size_t record_bytes, staging::RecordOrder order, int threads) {
@@ -129,9 +134,6 @@ Json WholeRecordsRow(const fs::path& directory, std::size_t record_bytes) {
   using staging::RecordOrder;
   const auto record = RandomBytes(record_bytes, 1);
   const Generation set(directory, kSetBytes / record_bytes, [&](std::uint64_t) { return record; });
-  const auto open = [&](RecordOrder order, int threads) {
-    return BatchReader::Open(set.directory(), WholeOptions(record_bytes, order, threads));
-  };
   std::vector<std::string> files;
   std::vector<staging::MappedFile> mapped;
   double bytes = 0;
@@ -141,23 +143,31 @@ Json WholeRecordsRow(const fs::path& directory, std::size_t record_bytes) {
     mapped.emplace_back(path);
     bytes += static_cast<double>(files.back().size());
   }
-  auto in_order = open(RecordOrder::kInOrder, 1), shuffled = open(RecordOrder::kGlobal, 1);
-  auto in_order_2 = open(RecordOrder::kInOrder, 2), shuffled_2 = open(RecordOrder::kGlobal, 2);
+  struct Side {
+    std::string name;
+    BatchOptions options;
+    BatchReader reader;
+  };
+  std::vector<Side> sides;
+  for (const auto order : {RecordOrder::kInOrder, RecordOrder::kGlobal}) {
+    for (const int threads : {1, 2}) {
+      const auto options = WholeOptions(record_bytes, order, threads);
+      const auto name = (order == RecordOrder::kGlobal ? "shuffled_" : "in_order_") + std::to_string(threads);
+      sides.push_back({name, options, BatchReader::Open(set.directory(), options)});
+    }
+  }
+  const auto frame = bytes / static_cast<double>(sides[0].reader.record_count());
   std::map<std::string, std::vector<double>> rates;
-  const auto rate = [&](const std::string& name, double seconds) { rates[name].push_back(bytes / seconds / 1e9); };
   for (int round = 0; round < kRounds; ++round) {
-    rate("check", CheckSeconds(files));
-    rate("check_mapped", CheckSeconds(mapped));
-    rate("in_order_1", EpochSeconds(in_order));
-    rate("in_order_2", EpochSeconds(in_order_2));
-    rate("shuffled_1", EpochSeconds(shuffled));
-    rate("shuffled_2", EpochSeconds(shuffled_2));
+    rates["check"].push_back(bytes / CheckSeconds(files) / 1e9);
+    rates["check_mapped"].push_back(bytes / CheckSeconds(mapped) / 1e9);
+    for (auto& side : sides) {
+      rates[side.name].push_back(frame * RecordsPerSecond(side.reader, side.options) / 1e9);
+    }
   }
   Json row = {{"record_bytes", record_bytes}};
   for (const auto& [name, values] : rates) row[name] = Median(values);
-  for (const auto* name : {"in_order_1", "in_order_2", "shuffled_1", "shuffled_2"}) {
-    row[std::string(name) + "_of_check"] = Median(rates[name]) / Median(rates["check"]);
-  }
+  for (const auto& side : sides) row[side.name + "_of_check"] = Median(rates[side.name]) / Median(rates["check"]);
   return row;
 }
 
@@ -194,8 +204,8 @@ Json ExamplesRow(const fs::path& directory, const fs::path& plain_reader) {
   auto two = BatchReader::Open(set.directory(), PictureOptions(2));
   std::vector<double> reader_1, reader_2, python;
   for (int round = 0; round < kRounds; ++round) {
-    reader_1.push_back(kPictures / EpochSeconds(one));
-    reader_2.push_back(kPictures / EpochSeconds(two));
+    reader_1.push_back(RecordsPerSecond(one, PictureOptions(1)));
+    reader_2.push_back(RecordsPerSecond(two, PictureOptions(2)));
     if (const auto rate = PlainRate(plain_reader, set.directory())) python.push_back(*rate);
   }
   const auto over_python = [&](double rate) -> Json {

@@ -79,6 +79,16 @@ TEST_F(Faults, SkippingReadsTheNextRecordsInsteadAndSaysSo) {
   EXPECT_EQ(reader.stats().replaced, 6u);
 }
 
+TEST_F(Faults, ADamagedFirstRecordIsLikeAnyOther) {
+  Damage(0);
+  auto skipping = Open(InOrder(OnCorrupt::kSkip));
+  EXPECT_THAT(LabelsOf(*skipping.Next()), ElementsAre(1, 1, 2, 3));
+  auto failing = Open(InOrder(OnCorrupt::kFail));
+  EXPECT_THAT(ErrorOf([&] { failing.Next(); }).message(), HasSubstr("record 0 at byte 0"));
+  for (std::uint64_t record = 1; record < 12; ++record) Damage(record);
+  EXPECT_THAT(ErrorOf([&] { Open(InOrder(OnCorrupt::kSkip)); }).message(), HasSubstr("record 11 at byte"));
+}
+
 TEST_F(Faults, SkippingIsTheSameWhateverTheThreadsAndKeepsRanksInStep) {
   Damage(1);
   Damage(8);
