@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/error.h"
@@ -55,8 +56,10 @@ class ContiguousRows final : public Hdf5Rows {
 /// Chunks of whole rows.
 class ChunkRows final : public Hdf5Rows {
  public:
-  ChunkRows(const Hdf5Dataset& dataset, std::filesystem::path path, Hdf5Layout layout)
+  ChunkRows(std::shared_ptr<Hdf5File> file, const Hdf5Dataset& dataset, std::filesystem::path path, Hdf5Layout layout)
       : Hdf5Rows(dataset),
+        file_(std::move(file)),
+        name_(dataset.name),
         path_(std::move(path)),
         fd_(OpenFile(path_, O_RDONLY)),
         rows_(layout.chunk_shape[0]),
@@ -84,13 +87,22 @@ class ChunkRows final : public Hdf5Rows {
   void Load(std::uint64_t number, const Hdf5Chunk& chunk, ChunkMemory& memory) const {
     if (memory.owner == this && memory.chunk == number) return;
     memory.owner = nullptr;
-    memory.stored.resize(chunk.bytes);
-    ReadAt(fd_.get(), *chunk.offset, memory.stored, path_);
-    UndoFilters(filters_, chunk.skipped_filters, rows_ * row_bytes(), memory.stored, memory.values);
+    const auto skipped = ReadStored(chunk, memory.stored);
+    UndoFilters(filters_, skipped, rows_ * row_bytes(), memory.stored, memory.values);
     memory.owner = this;
     memory.chunk = number;
   }
 
+  /// A chunk whose place is not known comes from the library, but as it is stored: the lock is held for the read alone.
+  unsigned ReadStored(const Hdf5Chunk& chunk, std::vector<std::byte>& stored) const {
+    if (!chunk.offset) return file_->ReadChunk(name_, chunk.origin, stored);
+    stored.resize(chunk.bytes);
+    ReadAt(fd_.get(), *chunk.offset, stored, path_);
+    return chunk.skipped_filters;
+  }
+
+  std::shared_ptr<Hdf5File> file_;
+  std::string name_;
   std::filesystem::path path_;
   UniqueFd fd_;
   std::uint64_t rows_;
@@ -98,7 +110,7 @@ class ChunkRows final : public Hdf5Rows {
   std::vector<std::optional<Hdf5Chunk>> chunks_;  ///< by number
 };
 
-/// Every chunk holds whole rows, lies at a known place and can be unfiltered here.
+/// Every chunk holds whole rows, and lies at a known place or can be unfiltered here.
 bool HasRowChunks(const Hdf5Layout& layout, const Hdf5Dataset& dataset) {
   const auto whole_rows = std::equal(dataset.shape.begin() + 1, dataset.shape.end(), layout.chunk_shape.begin() + 1,
                                      layout.chunk_shape.end());
@@ -106,7 +118,8 @@ bool HasRowChunks(const Hdf5Layout& layout, const Hdf5Dataset& dataset) {
   const auto bytes_fit = row_bytes > 0 && layout.chunk_shape[0] <= kMostChunkBytes / row_bytes;
   const auto usable = [&](const Hdf5Chunk& chunk) {
     const bool whole = !layout.filters.empty() || chunk.bytes == layout.chunk_shape[0] * row_bytes;
-    return chunk.offset.has_value() && chunk.bytes <= kMostChunkBytes && whole && chunk.origin[0] < dataset.shape[0];
+    return (chunk.offset || !layout.filters.empty()) && chunk.bytes <= kMostChunkBytes && whole &&
+           chunk.origin[0] < dataset.shape[0];
   };
   return whole_rows && bytes_fit && CanUndo(layout.filters) && std::ranges::all_of(layout.chunks, usable);
 }
@@ -120,7 +133,7 @@ std::unique_ptr<Hdf5Rows> OpenHdf5Rows(std::shared_ptr<Hdf5File> file, const std
     return std::make_unique<ContiguousRows>(dataset, path, *layout.offset);
   }
   if (layout.as_in_memory && layout.storage == Hdf5Storage::kChunked && HasRowChunks(layout, dataset)) {
-    return std::make_unique<ChunkRows>(dataset, path, std::move(layout));
+    return std::make_unique<ChunkRows>(std::move(file), dataset, path, std::move(layout));
   }
   return std::make_unique<LibraryRows>(std::move(file), dataset);
 }

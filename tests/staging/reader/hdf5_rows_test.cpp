@@ -27,7 +27,9 @@ struct Way {
 };
 
 std::vector<Way> Ways() {
-  return {{"plain rows", {{5, 4}, {1, 4}}, "file"},
+  return {{"more chunks than are located", {{5000, 4}, {1, 4}, true, true}, "chunks"},
+          {"filters and a user block", {{5, 4}, {2, 4}, true, true, false, 512}, "chunks"},
+          {"plain rows", {{5, 4}, {1, 4}}, "file"},
           {"several rows", {{5, 4}, {2, 4}}, "file"},
           {"deflate", {{5, 4}, {2, 4}, false, true}, "chunks"},
           {"shuffle and deflate", {{5, 4}, {1, 4}, true, true}, "chunks"},
