@@ -30,12 +30,29 @@ fs::path PathInside(const fs::path& directory, const std::string& name, const fs
   return directory / relative;
 }
 
+/// The index has the files in the order of the manifest.
+void AddIndices(DatasetFiles& dataset, const fs::path& directory) {
+  const auto path = directory / kRecordIndexName;
+  const auto text = ReadFileIfPresent(path);
+  if (!text) return;
+  auto indices = WithContext(fmt::format("in '{}'", path.string()), [&text] { return DecodeRecordIndices(*text); });
+  if (indices.size() != dataset.files.size()) {
+    ThrowManifest(
+        path, fmt::format("it is the index of {} files, the manifest lists {}", indices.size(), dataset.files.size()));
+  }
+  for (std::size_t i = 0; i < indices.size(); ++i) dataset.files[i].index = std::move(indices[i]);
+}
+
 DatasetFiles FilesOf(const Manifest& listed, const fs::path& directory, const fs::path& manifest) {
   DatasetFiles result{listed.format, {}};
   for (const auto& entry : listed.files) {
-    result.files.push_back({PathInside(directory, entry.path, manifest), entry.bytes.count, entry.records});
+    auto path = PathInside(directory, entry.path, manifest);
+    std::error_code unreadable;
+    const bool staged = fs::symlink_status(path, unreadable).type() == fs::file_type::regular;
+    result.files.push_back({std::move(path), entry.bytes.count, entry.records, {}, staged});
   }
   if (result.files.empty()) ThrowManifest(manifest, "it lists no files");
+  AddIndices(result, directory);
   std::ranges::sort(result.files, {}, &DatasetFile::path);
   return result;
 }
@@ -89,7 +106,7 @@ DatasetFiles DescribeFiles(std::vector<fs::path> files) {
                   fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", result.files.front().path.string(),
                               DataFormatName(result.format), file.string(), DataFormatName(format)));
     }
-    result.files.push_back({std::move(file), {}, {}});
+    result.files.push_back({std::move(file), {}, {}, {}, false});
   }
   return result;
 }

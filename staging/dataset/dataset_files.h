@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "staging/dataset/record_index.h"
 #include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
@@ -15,6 +16,10 @@ struct DatasetFile {
   /// What the manifest promises; nothing without one.
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint64_t> records;
+  /// Where the records begin, when the generation has a records.index.
+  std::optional<RecordIndex> index;
+  /// It lies in a generation and not behind a link: nobody changes it, so it may be mapped.
+  bool staged = false;
 };
 
 struct DatasetFiles {
@@ -24,8 +29,7 @@ struct DatasetFiles {
 
 /// `path` is a directory with a manifest.json (schema slipway.manifest/1), a directory of *.tfrecord or of *.h5 files,
 /// or one file. Errors: Error(kEnvironment): not there, no data files, both formats, a manifest that is broken or that
-/// names a file
-///         outside its directory.
+///         names a file outside its directory, an index that is damaged or of other files.
 DatasetFiles FindDatasetFiles(const std::filesystem::path& path);
 
 /// The given files, with the format of their content. Errors: Error(kEnvironment): none, or several formats.

@@ -25,9 +25,23 @@ Hdf5Factory FindSymbol(void* library, const char* name) {
   return reinterpret_cast<Hdf5Factory>(symbol);
 }
 
+/// Beside the library that this code is part of: the program may be anything, Python for example. A program that has it
+/// inside finds it in its installation.
+std::filesystem::path ModulePath() {
+  static const char here = 0;
+  const std::filesystem::path module = std::filesystem::path("slipway") / "libslipway_hdf5.so";
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(&here, &info) != 0 && info.dli_fname != nullptr) {
+    const auto beside = std::filesystem::absolute(info.dli_fname, error).parent_path() / module;
+    if (std::filesystem::exists(beside, error)) return beside;
+  }
+  return LibraryDirectory() / module;
+}
+
 /// Never unloaded: HDF5 leaves handlers that run at exit.
 Module LoadModule() {
-  const auto path = LibraryDirectory() / "slipway" / "libslipway_hdf5.so";
+  const auto path = ModulePath();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* reason = ::dlerror();

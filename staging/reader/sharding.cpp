@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -13,47 +15,53 @@ namespace slipway::staging {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and fixed for all time, unlike std::shuffle's choices.
-class SplitMix64 {
- public:
-  explicit SplitMix64(std::uint64_t state) : state_(state) {}
-
-  std::uint64_t Next() {
-    state_ += 0x9e3779b97f4a7c15;
-    auto mixed = state_;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-    return mixed ^ (mixed >> 31);
-  }
-
-  /// Even over 0 .. limit-1: numbers of the incomplete last round are drawn again.
-  std::uint64_t Below(std::uint64_t limit) {
-    const std::uint64_t incomplete = (0 - limit) % limit;
-    std::uint64_t number = Next();
-    while (number < incomplete) number = Next();
-    return number % limit;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-/// What a stream of random numbers is for: no two purposes share one.
-enum class Purpose : std::uint64_t { kSplit = 1, kEpoch = 2 };
-
-SplitMix64 StreamFor(Purpose purpose, std::uint64_t seed, std::uint64_t epoch) {
-  SplitMix64 keys(seed ^ (static_cast<std::uint64_t>(purpose) << 56));
-  return SplitMix64(keys.Next() ^ SplitMix64(epoch).Next());
-}
-
-void Shuffle(RecordNumbers& records, SplitMix64 random) {
-  for (std::size_t i = records.size(); i > 1; --i) std::swap(records[i - 1], records[random.Below(i)]);
+template <class Number>
+void Shuffle(std::vector<Number>& numbers, SplitMix64 random) {
+  for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[random.Below(i)]);
 }
 
 std::uint64_t ValidationCount(std::uint64_t record_count, double fraction) {
   if (fraction == 0 || record_count < 2) return 0;
   const auto rounded = std::llround(fraction * static_cast<double>(record_count));
   return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(rounded), 1, record_count - 1);
+}
+
+constexpr std::array<std::string_view, 3> kRemainderNames = {"drop", "repeat", "pad"};
+
+void CheckRule(const ShardRule& rule) {
+  if (rule.rank < 0 || rule.rank >= rule.world) {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no rank {} in a world of {} ranks", rule.rank, rule.world));
+  }
+  if (rule.batch == 0 || rule.batch > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorKind::kUsage, fmt::format("a batch of {} records is not possible", rule.batch));
+  }
+}
+
+std::uint64_t RecordsPerStep(const ShardRule& rule) { return rule.batch * static_cast<std::uint64_t>(rule.world); }
+
+/// The record at a place of the order; beyond its end what fills the last step.
+std::uint64_t RecordAt(std::span<const std::uint64_t> order, std::uint64_t place, Remainder remainder) {
+  if (place < order.size()) return order[place];
+  return remainder == Remainder::kRepeat && !order.empty() ? order[place % order.size()] : kPaddingRecord;
+}
+
+RecordNumbers Deal(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t steps,
+                   std::uint64_t begin) {
+  RecordNumbers shard(steps * rule.batch);
+  auto place = begin + static_cast<std::uint64_t>(rule.rank);
+  for (auto& record : shard) {
+    record = RecordAt(order, place, rule.remainder);
+    place += static_cast<std::uint64_t>(rule.world);
+  }
+  return shard;
+}
+
+/// `records` is ascending, so those of a file lie side by side.
+std::span<const std::uint64_t> RecordsOfFile(std::span<const std::uint64_t> records,
+                                             std::span<const std::uint64_t> file_ends, std::size_t file) {
+  const auto begin = std::ranges::lower_bound(records, file == 0 ? 0 : file_ends[file - 1]);
+  const auto end = std::ranges::lower_bound(records, file_ends[file]);
+  return {begin, end};
 }
 
 }  // namespace
@@ -79,13 +87,101 @@ RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t s
 }
 
 RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world) {
-  if (rank < 0 || rank >= world) {
-    throw Error(ErrorKind::kUsage, fmt::format("there is no rank {} in a world of {} ranks", rank, world));
+  return ShardOf(order, ShardRule{rank, world, 1, Remainder::kDrop});
+}
+
+std::string_view RemainderName(Remainder remainder) { return kRemainderNames[static_cast<std::size_t>(remainder)]; }
+
+std::optional<Remainder> ParseRemainder(std::string_view name) {
+  const auto found = std::ranges::find(kRemainderNames, name);
+  if (found == kRemainderNames.end()) return {};
+  return static_cast<Remainder>(found - kRemainderNames.begin());
+}
+
+std::uint64_t StepsOf(std::uint64_t records, const ShardRule& rule) {
+  CheckRule(rule);
+  const auto step = RecordsPerStep(rule);
+  if (rule.remainder == Remainder::kDrop) return records / step;
+  return records / step + (records % step == 0 ? 0 : 1);
+}
+
+RecordNumbers ShardOf(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t records_done) {
+  const auto done = std::min<std::uint64_t>(records_done, order.size());
+  return Deal(order, rule, StepsOf(order.size() - done, rule), done);
+}
+
+std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const ShardRule& rule,
+                               std::uint64_t records_done) {
+  const auto left = records - std::min(records_done, records);
+  // A full last step may reach past the end; its records were padded or repeated.
+  return records - left + std::min(left, std::min(steps, StepsOf(left, rule)) * RecordsPerStep(rule));
+}
+
+std::uint64_t StepsOfNodes(std::span<const NodeShare> nodes, std::uint64_t batch, Remainder remainder) {
+  if (nodes.empty()) throw Error(ErrorKind::kUsage, "shares of no nodes cannot be dealt out");
+  std::vector<std::uint64_t> steps;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (nodes[node].records == 0 && remainder == Remainder::kRepeat) {
+      throw Error(ErrorKind::kUsage, fmt::format("node {} holds no records that could be repeated", node));
+    }
+    steps.push_back(StepsOf(nodes[node].records, {0, nodes[node].ranks, batch, remainder}));
   }
-  const auto stride = static_cast<std::size_t>(world);
-  RecordNumbers shard(order.size() / stride);
-  for (std::size_t i = 0; i < shard.size(); ++i) shard[i] = order[i * stride + static_cast<std::size_t>(rank)];
-  return shard;
+  return remainder == Remainder::kDrop ? std::ranges::min(steps) : std::ranges::max(steps);
+}
+
+RecordNumbers ShardOfNode(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t steps,
+                          std::uint64_t steps_done) {
+  CheckRule(rule);
+  return Deal(order, rule, steps - std::min(steps, steps_done), steps_done * RecordsPerStep(rule));
+}
+
+std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::uint64_t epoch) {
+  std::vector<std::size_t> order(files);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Shuffle(order, StreamFor(Purpose::kFiles, seed, epoch));
+  return order;
+}
+
+ShuffleWindow::ShuffleWindow(std::size_t size, std::uint64_t seed, std::uint64_t epoch)
+    : size_(size), random_(StreamFor(Purpose::kWindow, seed, epoch)) {
+  if (size == 0) throw Error(ErrorKind::kUsage, "the shuffle window holds 0 records, expected at least 1");
+}
+
+void ShuffleWindow::Add(std::span<const std::uint64_t> records) {
+  waiting_.insert(waiting_.end(), records.begin(), records.end());
+}
+
+std::optional<std::uint64_t> ShuffleWindow::Next() {
+  Refill();
+  if (window_.empty() || (window_.size() < size_ && !finished_)) return {};
+  std::swap(window_[random_.Below(window_.size())], window_.back());
+  const auto record = window_.back();
+  window_.pop_back();
+  return record;
+}
+
+void ShuffleWindow::Refill() {
+  while (window_.size() < size_ && taken_ < waiting_.size()) window_.push_back(waiting_[taken_++]);
+  if (taken_ < waiting_.size()) return;
+  waiting_.clear();
+  taken_ = 0;
+}
+
+RecordNumbers WindowedOrder(std::span<const std::uint64_t> records, std::span<const std::uint64_t> file_ends,
+                            std::size_t window, std::uint64_t seed, std::uint64_t epoch) {
+  ShuffleWindow shuffle(window, seed, epoch);
+  RecordNumbers order;
+  order.reserve(records.size());
+  const auto take = [&] {
+    while (const auto record = shuffle.Next()) order.push_back(*record);
+  };
+  for (const auto file : FileOrder(file_ends.size(), seed, epoch)) {
+    shuffle.Add(RecordsOfFile(records, file_ends, file));
+    take();
+  }
+  shuffle.Finish();
+  take();
+  return order;
 }
 
 }  // namespace slipway::staging

@@ -1,11 +1,18 @@
 /// Which records a rank reads, and in which order: pure functions, the same on every platform and rank.
 ///
 /// Steps of a trainer: Split() once, then for every epoch ShardOf(EpochOrder(split.train, seed, epoch), rank, world).
+/// An *order* is the sequence of all records of an epoch; *position* counts the records of it that all ranks together
+/// have read. Neither depends on the number of ranks, so a job that goes on with another one reads what is left.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
+
+#include "staging/reader/random.h"
 
 namespace slipway::staging {
 
@@ -30,5 +37,96 @@ RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t s
 /// two ranks at equal global batch see the same batches.
 /// Errors: Error(kUsage) unless 0 <= rank < world.
 RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world);
+
+/// Where a job stands in its data: what a checkpoint keeps.
+struct EpochPosition {
+  std::uint64_t epoch = 0;
+  std::uint64_t records_done = 0;  ///< of this epoch's order, by all ranks together
+
+  bool operator==(const EpochPosition&) const = default;
+};
+
+/// What becomes of the records at the end of an epoch that do not make a whole step on all ranks. Words of specs.
+enum class Remainder {
+  kDrop,    ///< they are left out of this epoch
+  kRepeat,  ///< the step is filled with the first records of the same order
+  kPad      ///< the step is filled with kPaddingRecord
+};
+
+/// "drop", "repeat", "pad".
+std::string_view RemainderName(Remainder remainder);
+std::optional<Remainder> ParseRemainder(std::string_view name);
+
+/// No record: a place that the reader delivers as zeros and marks as not valid.
+inline constexpr std::uint64_t kPaddingRecord = std::numeric_limits<std::uint64_t>::max();
+
+/// How an order is dealt out. A *step* takes `batch` records on each of `world` ranks.
+struct ShardRule {
+  int rank = 0;
+  int world = 1;
+  std::uint64_t batch = 1;
+  Remainder remainder = Remainder::kDrop;
+};
+
+/// How many steps every rank makes of `records` records. Errors: Error(kUsage) for a rule without sense.
+std::uint64_t StepsOf(std::uint64_t records, const ShardRule& rule);
+
+/// The records of one rank from position `records_done` on: StepsOf(what is left) * batch places, the same number on
+/// every rank. Place i is order[records_done + i * world + rank].
+/// Promise: over all ranks and any number of restarts with other worlds no record comes twice and none is lost, but for
+///          what `remainder` says about the end of the order.
+RecordNumbers ShardOf(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t records_done = 0);
+
+/// The position after `steps` steps that began at `records_done`, in an order of `records`.
+std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const ShardRule& rule,
+                               std::uint64_t records_done = 0);
+
+/// What one node holds when each has only a part of the dataset, and how many ranks share it.
+struct NodeShare {
+  std::uint64_t records = 0;
+  int ranks = 1;
+};
+
+/// How many steps every rank makes when nodes hold different numbers of records: the fewest that a node has (drop), or
+/// the most (repeat, pad). Errors: Error(kUsage): no nodes, a node without ranks, one without records to repeat.
+std::uint64_t StepsOfNodes(std::span<const NodeShare> nodes, std::uint64_t batch, Remainder remainder);
+
+/// `steps` steps of the rank `rule.rank` among the `rule.world` ranks of its node, which holds `order`; steps before
+/// `steps_done` are left out. Positions count in whole steps here: they hold only for the same nodes and ranks.
+RecordNumbers ShardOfNode(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t steps,
+                          std::uint64_t steps_done = 0);
+
+/// The order in which an epoch first uses `files` files.
+std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::uint64_t epoch);
+
+/// Deals records out in a random order of which only a window is known: what comes out at place i depends on the first
+/// i + `size` records that went in, so it can begin on the files that are there. 1 keeps the order.
+/// Cost: memory for the window and for what was added and has not entered it.
+class ShuffleWindow {
+ public:
+  /// Errors: Error(kUsage) when `size` is 0.
+  ShuffleWindow(std::size_t size, std::uint64_t seed, std::uint64_t epoch);
+
+  /// Records in the order of FileOrder and, in a file, of the file.
+  void Add(std::span<const std::uint64_t> records);
+  /// Nothing more will be added.
+  void Finish() { finished_ = true; }
+  /// Nothing: more must be added first, or after Finish() the end.
+  std::optional<std::uint64_t> Next();
+
+ private:
+  void Refill();
+
+  std::size_t size_;
+  SplitMix64 random_;
+  RecordNumbers window_;
+  RecordNumbers waiting_;
+  std::size_t taken_ = 0;  ///< of waiting_
+  bool finished_ = false;
+};
+
+/// The whole of such an order: `records` (ascending) lie in files that end before the record numbers `file_ends`.
+RecordNumbers WindowedOrder(std::span<const std::uint64_t> records, std::span<const std::uint64_t> file_ends,
+                            std::size_t window, std::uint64_t seed, std::uint64_t epoch);
 
 }  // namespace slipway::staging

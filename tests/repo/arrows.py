@@ -34,6 +34,7 @@ HOMES = {
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"zlib\.h": {"staging", "tests/staging"},
     r"sodium\.h": {"staging/network"},
+    r"turbojpeg\.h": {"staging/reader", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},
     r"pcre2\.h": {"launcher/spec", "launcher/monitor"},
@@ -46,18 +47,19 @@ HOMES = {
 }
 
 # The Python face: a package -> the files or folders that may import it. The standard library is free.
-PYTHON_FACE = "runtime/python"
+PYTHON_FACES = {"runtime/python", "staging/python"}
 PYTHON_HOMES = {
-    "slipway": {PYTHON_FACE},
-    "numpy": {"runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py"},
-    "torch": {"runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
+    "slipway": PYTHON_FACES,
+    "numpy": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py"},
+    "torch": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
               "runtime/python/slipway/compat/horovod"},
 }
 
 SOURCES = {".h", ".hpp", ".c", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 SOURCE_IN_BUILD_FILE = re.compile(r"(\$\{\w+\}/)?([\w./+-]+\.(?:cpp|c))\b")
-C_HEADER = "runtime/slipway.h"  # for C compilers too: it has an include guard
+# For C compilers too: they have an include guard.
+C_HEADERS = {"runtime/slipway.h": "SLIPWAY_H_", "staging/reader/slipway_reader.h": "SLIPWAY_READER_H_"}
 
 
 def lies_in(name, places):
@@ -127,7 +129,7 @@ def check(root):
     names = house.files_of(root)
     built = built_sources(root, names)
     for name in names:
-        if name.suffix == ".py" and lies_in(str(name), {PYTHON_FACE}):
+        if name.suffix == ".py" and lies_in(str(name), PYTHON_FACES):
             problems += wrong_imports(root, str(name))
         if lies_in(str(name), {"tests"}) and name.match("*_test.py") and lost_python_test(root, name, names):
             problems.append(f"{name}: is in no build file")
@@ -136,7 +138,7 @@ def check(root):
         problems += wrong_includes(root, str(name))
         if name.suffix in {".c", ".cpp"} and str((root / name).resolve()) not in built:
             problems.append(f"{name}: is in no build file")
-        guard = "#ifndef SLIPWAY_H_" if str(name) == C_HEADER else "#pragma once"
+        guard = f"#ifndef {C_HEADERS[str(name)]}" if str(name) in C_HEADERS else "#pragma once"
         if name.suffix in {".h", ".hpp"} and guard not in house.text_of(root, name):
             problems.append(f"{name}: has no {guard}")
     return problems

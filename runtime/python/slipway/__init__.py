@@ -8,7 +8,7 @@
         if slipway.gradients(gradients): apply them
         slipway.report(step, loss=slipway.average(loss))
 
-For PyTorch see slipway.torch; for scripts written for Cray's plugin or Horovod see slipway.compat.
+For batches of data see slipway.data, for PyTorch slipway.torch; for scripts written for Cray's plugin or Horovod see slipway.compat.
 """
 
 import importlib
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    """slipway.torch and slipway.compat are imported when they are asked for: a program may have no torch."""
-    if name in ("torch", "compat"):
+    """These are imported when they are asked for: a program may have no torch, and no data to read."""
+    if name in ("compat", "data", "torch"):
         return importlib.import_module(f"slipway.{name}")
     raise AttributeError(f"module 'slipway' has no attribute {name!r}")

@@ -174,3 +174,8 @@ def library():
     if _library is None:
         _library = load()
     return _library
+
+
+def loaded():
+    """Whether something has needed the library yet."""
+    return _library is not None

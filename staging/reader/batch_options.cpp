@@ -1,0 +1,202 @@
+#include "staging/reader/batch_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "staging/reader/json_fields.h"
+
+namespace slipway::staging {
+
+namespace {
+
+constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::uint64_t kMostRanks = std::numeric_limits<int>::max();
+
+Json ParseJson(std::string_view text, std::string_view what) {
+  auto json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) throw Error(ErrorKind::kUsage, fmt::format("{} is not JSON: {}", what, text.substr(0, 200)));
+  return json;
+}
+
+/// A count that may be said; not more than `most`.
+void TakeCount(JsonFields& fields, std::string_view key, std::uint64_t& value, std::uint64_t least,
+               std::uint64_t most) {
+  if (!fields.Has(key)) return;
+  value = fields.Count(key);
+  if (value < least || value > most) fields.Refuse(key, fmt::format("{} to {}", least, most));
+}
+
+void TakeInt(JsonFields& fields, std::string_view key, int& value, int least) {
+  auto count = static_cast<std::uint64_t>(value);
+  TakeCount(fields, key, count, static_cast<std::uint64_t>(least), kMostRanks);
+  value = static_cast<int>(count);
+}
+
+BatchField ParseField(const Json& json, std::size_t index) {
+  if (json.is_string()) return {json.get<std::string>(), {}, {}, {}};
+  JsonFields fields(json, fmt::format("field {}", index));
+  BatchField field{fields.Text("name"), {}, {}, {}};
+  if (fields.Has("type")) {
+    field.type = ParseElementType(fields.Text("type"));
+    if (!field.type) fields.Refuse("type", "a type of numbers, such as float32");
+  }
+  if (fields.Has("shape")) {
+    field.shape = fields.Counts("shape");
+    const auto count = CountOf(*field.shape);
+    if (!count || *count == 0) fields.Refuse("shape", "extents of at least 1");
+  }
+  if (const auto* transforms = fields.Value("transforms")) {
+    field.transforms =
+        WithContext(fmt::format("in field '{}'", field.name), [&] { return ParseTransforms(*transforms); });
+  }
+  fields.Finish();
+  return field;
+}
+
+std::vector<BatchField> ParseFields(const Json& list) {
+  if (!list.is_array()) throw Error(ErrorKind::kUsage, "'fields' must be a list");
+  std::vector<BatchField> fields;
+  for (const auto& item : list) fields.push_back(ParseField(item, fields.size()));
+  return fields;
+}
+
+SplitPart ParseSplit(const Json& json) {
+  JsonFields fields(json, "'split'");
+  SplitPart split{fields.Number("fraction"), 0, fields.Word("part", {"train", "validation"}) == 1};
+  TakeCount(fields, "seed", split.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  fields.Finish();
+  return split;
+}
+
+EpochPosition PositionOf(const Json& json) {
+  JsonFields fields(json, "the position");
+  const EpochPosition position{fields.Count("epoch"), fields.Count("records_done")};
+  fields.Finish();
+  return position;
+}
+
+NodeShares ParseShares(const Json& json) {
+  JsonFields fields(json, "'shares'");
+  NodeShares shares{{}, fields.Count("node")};
+  const auto* nodes = fields.Value("nodes");
+  if (nodes == nullptr || !nodes->is_array() || shares.node >= nodes->size()) {
+    throw Error(ErrorKind::kUsage, "'shares' needs a list of nodes, and the number of one of them as 'node'");
+  }
+  for (const auto& item : *nodes) {
+    JsonFields node(item, "a node of 'shares'");
+    NodeShare share{node.Count("records"), 1};
+    TakeInt(node, "ranks", share.ranks, 1);
+    node.Finish();
+    shares.nodes.push_back(share);
+  }
+  fields.Finish();
+  return shares;
+}
+
+Remainder TakeRemainder(JsonFields& fields) {
+  return static_cast<Remainder>(fields.Word("remainder", {"drop", "repeat", "pad"}));
+}
+OnCorrupt TakeOnCorrupt(JsonFields& fields) {
+  return static_cast<OnCorrupt>(fields.Word("on_corrupt", {"fail", "skip"}));
+}
+
+void TakeWords(JsonFields& fields, BatchOptions& options) {
+  if (fields.Has("order")) {
+    options.order = static_cast<RecordOrder>(fields.Word("order", {"global", "windowed", "in_order"}));
+  }
+  if (fields.Has("remainder")) options.remainder = TakeRemainder(fields);
+  if (fields.Has("on_corrupt")) options.on_corrupt = TakeOnCorrupt(fields);
+  if (fields.Has("payloads")) options.payloads = fields.Flag("payloads");
+}
+
+void TakeCounts(JsonFields& fields, BatchOptions& options) {
+  constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
+  TakeCount(fields, "batch", options.batch, 1, std::numeric_limits<std::uint32_t>::max());
+  TakeCount(fields, "seed", options.seed, 0, kAny);
+  TakeCount(fields, "window", options.window, 1, kAny);
+  TakeCount(fields, "epochs", options.epochs, 0, kAny);
+  TakeCount(fields, "prefetch", options.prefetch, 1, 1 << 20);
+  auto threads = static_cast<std::uint64_t>(options.threads);
+  TakeCount(fields, "threads", threads, 1, kMostThreads);
+  options.threads = static_cast<int>(threads);
+  TakeInt(fields, "world", options.world, 1);
+  TakeInt(fields, "rank", options.rank, 0);
+}
+
+std::string Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string VariableOf(std::string_view dataset) {
+  std::string name = "SLIPWAY_DATA_";
+  for (const unsigned char c : dataset) name += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
+  return name;
+}
+
+int NumberOf(const std::string& variable, int otherwise) {
+  const auto text = Variable(variable);
+  if (text.empty()) return otherwise;
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is '{}': expected a number", variable, text));
+  }
+  return number;
+}
+
+/// What the launcher passes on of data.NAME: {"remainder", "on_corrupt"}. Other keys are for others.
+void TakeConfiguration(const std::string& name, BatchOptions& options) {
+  const auto text = Variable("SLIPWAY_CONFIG");
+  if (text.empty()) return;
+  const auto config = ParseJson(text, "SLIPWAY_CONFIG");
+  const Json nothing;
+  const auto member = [&](const Json& object, const std::string& key) -> const Json& {
+    return object.is_object() && object.contains(key) ? object.at(key) : nothing;
+  };
+  const auto& data = member(member(config, "data"), name);
+  if (data.is_null()) return;
+  JsonFields fields(data, fmt::format("SLIPWAY_CONFIG: data.{}", name));
+  if (fields.Has("remainder")) options.remainder = TakeRemainder(fields);
+  if (fields.Has("on_corrupt")) options.on_corrupt = TakeOnCorrupt(fields);
+}
+
+}  // namespace
+
+BatchOptions ParseBatchOptions(std::string_view text, BatchOptions options) {
+  const auto json = ParseJson(text, "the reader's options");
+  JsonFields fields(json, "the reader's options");
+  if (const auto* list = fields.Value("fields")) options.fields = ParseFields(*list);
+  if (const auto* split = fields.Value("split")) options.split = ParseSplit(*split);
+  if (const auto* shares = fields.Value("shares")) options.shares = ParseShares(*shares);
+  if (const auto* position = fields.Value("position")) options.position = PositionOf(*position);
+  TakeWords(fields, options);
+  TakeCounts(fields, options);
+  fields.Finish();
+  return options;
+}
+
+std::string PositionText(const EpochPosition& position) {
+  return fmt::format(R"({{"epoch": {}, "records_done": {}}})", position.epoch, position.records_done);
+}
+
+EpochPosition ParsePosition(std::string_view text) { return PositionOf(ParseJson(text, "the position")); }
+
+DatasetPlace FindDataset(const std::string& name) {
+  DatasetPlace place;
+  place.defaults.rank = NumberOf("RANK", 0);
+  place.defaults.world = NumberOf("WORLD_SIZE", 1);
+  const auto staged = name.find('/') == std::string::npos ? Variable(VariableOf(name)) : "";
+  place.path = staged.empty() ? name : staged;
+  if (!staged.empty()) TakeConfiguration(name, place.defaults);
+  return place;
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,92 @@
+/// What a program asks of the batch reader.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/reader/elements.h"
+#include "staging/reader/sharding.h"
+#include "staging/reader/transforms.h"
+
+namespace slipway::staging {
+
+/// Words of options.
+enum class RecordOrder {
+  kGlobal,    ///< any record may come anywhere
+  kWindowed,  ///< files at random, records through a window: needs only the files at hand
+  kInOrder    ///< as the files have them, every epoch
+};
+enum class OnCorrupt { kFail, kSkip };
+
+/// One field of a batch.
+struct BatchField {
+  std::string name;                 ///< in the dataset
+  std::optional<ElementType> type;  ///< TFRecord: what the bytes of a feature are (little endian); default uint8
+  std::optional<Shape> shape;       ///< TFRecord: of one record; default one dimension, a single number none
+  std::vector<Transform> transforms;
+};
+
+/// The records of one side of Split().
+struct SplitPart {
+  double fraction = 0;
+  std::uint64_t seed = 0;
+  bool validation = false;
+};
+
+/// What all nodes hold, when each has only some records.
+struct NodeShares {
+  std::vector<NodeShare> nodes;
+  std::size_t node = 0;  ///< this one
+};
+
+struct BatchOptions {
+  std::vector<BatchField> fields;
+  /// TFRecord: also the whole records, as they are stored.
+  bool payloads = false;
+
+  std::uint64_t batch = 1;  ///< records on this rank
+  std::uint64_t seed = 0;
+  RecordOrder order = RecordOrder::kGlobal;
+  std::uint64_t window = 16384;  ///< records, of kWindowed; a set is well mixed when 10 files or more fit in
+  std::optional<SplitPart> split;
+  int rank = 0;  ///< with `shares`, among the ranks of this node
+  int world = 1;
+  std::optional<NodeShares> shares;
+  Remainder remainder = Remainder::kDrop;
+  OnCorrupt on_corrupt = OnCorrupt::kFail;
+
+  std::uint64_t epochs = 0;  ///< what is read ahead ends there; 0 = no end
+  EpochPosition position;    ///< where to begin
+
+  int threads = 2;
+  std::uint64_t prefetch = 4;  ///< batches that may be ready beside the one in use
+};
+
+/// Reads JSON: {"fields": [{"name", "type", "shape", "transforms"}], "payloads", "batch", "seed",
+/// "order": "global" | "windowed" | "in_order", "window", "split": {"fraction", "seed", "part": "train" |
+/// "validation"}, "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" | "repeat"
+/// | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done"}, "threads", "prefetch"}.
+/// What is not said stays as it is in `defaults`. Errors: Error(kUsage) naming the key and what is expected.
+BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults);
+
+/// {"epoch": 3, "records_done": 1024}.
+std::string PositionText(const EpochPosition& position);
+/// Errors: Error(kUsage).
+EpochPosition ParsePosition(std::string_view text);
+
+/// Where a dataset is and what the launcher says of it.
+struct DatasetPlace {
+  std::filesystem::path path;
+  BatchOptions
+      defaults;  ///< rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME
+};
+
+/// `name` is a path when it holds a '/' or there is no SLIPWAY_DATA_<NAME>; else the launcher staged it there.
+/// Errors: Error(kUsage): variables that are no numbers, a broken SLIPWAY_CONFIG.
+DatasetPlace FindDataset(const std::string& name);
+
+}  // namespace slipway::staging

@@ -1,0 +1,95 @@
+#include "staging/reader/batch_plan.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/error.h"
+
+namespace slipway::staging {
+
+namespace {
+
+RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
+  if (options.split) {
+    auto split = Split(count, options.split->fraction, options.split->seed);
+    return options.split->validation ? std::move(split.validation) : std::move(split.train);
+  }
+  RecordNumbers all(count);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return all;
+}
+
+/// The shares with what a split leaves of them.
+std::vector<NodeShare> SharesFor(const BatchOptions& options, std::uint64_t count) {
+  auto nodes = options.shares->nodes;
+  const auto& mine = nodes.at(options.shares->node);
+  if (mine.records != count) {
+    throw Error(ErrorKind::kUsage, fmt::format("this node holds {} records, 'shares' says {} of node {}", count,
+                                               mine.records, options.shares->node));
+  }
+  for (auto& node : nodes) node.records = RecordsFor(options, node.records).size();
+  return nodes;
+}
+
+ShardRule RuleFor(const BatchOptions& options) {
+  const int world = options.shares ? options.shares->nodes.at(options.shares->node).ranks : options.world;
+  return {options.rank, world, options.batch, options.remainder};
+}
+
+}  // namespace
+
+BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends)
+    : options_(options), rule_(RuleFor(options)), file_ends_(std::move(file_ends)) {
+  const auto count = file_ends_.empty() ? 0 : file_ends_.back();
+  records_ = RecordsFor(options_, count);
+  steps_ = options_.shares ? StepsOfNodes(SharesFor(options_, count), options_.batch, options_.remainder)
+                           : StepsOf(records_.size(), rule_);
+  if (steps_ > 0) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{} records are fewer than one batch of {} on {} ranks", records_.size(), rule_.batch, rule_.world),
+      "take smaller batches, or the remainder 'pad' or 'repeat'");
+}
+
+EpochPart BatchPlan::PartFrom(const EpochPosition& position) const {
+  const auto order = OrderOf(position.epoch);
+  EpochPart part{position, 0, {}};
+  if (!options_.shares) {
+    part.places = ShardOf(order, rule_, position.records_done);
+  } else {
+    if (position.records_done % RecordsPerStep() != 0) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} records are no whole number of steps of {} on all nodes: nodes that hold different "
+                              "records must be the same when a job goes on",
+                              position.records_done, RecordsPerStep()),
+                  "begin the epoch again");
+    }
+    part.places = ShardOfNode(order, rule_, steps_, position.records_done / RecordsPerStep());
+  }
+  part.steps = part.places.size() / rule_.batch;
+  return part;
+}
+
+EpochPosition BatchPlan::After(const EpochPart& part, std::uint64_t steps) const {
+  const auto done = part.begin.records_done;
+  if (options_.shares) return {part.begin.epoch, done + steps * RecordsPerStep()};
+  return {part.begin.epoch, RecordsDoneAfter(steps, records_.size(), rule_, done)};
+}
+
+std::uint64_t BatchPlan::RecordsPerStep() const {
+  std::uint64_t ranks = 0;
+  for (const auto& node : options_.shares->nodes) ranks += static_cast<std::uint64_t>(node.ranks);
+  return ranks * options_.batch;
+}
+
+RecordNumbers BatchPlan::OrderOf(std::uint64_t epoch) const {
+  switch (options_.order) {
+    case RecordOrder::kGlobal: return EpochOrder(records_, options_.seed, epoch);
+    case RecordOrder::kWindowed: return WindowedOrder(records_, file_ends_, options_.window, options_.seed, epoch);
+    case RecordOrder::kInOrder: break;
+  }
+  return records_;
+}
+
+}  // namespace slipway::staging

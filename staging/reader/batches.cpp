@@ -1,0 +1,412 @@
+#include "staging/reader/batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <new>
+#include <set>
+#include <thread>
+
+#include "core/error.h"
+#include "staging/reader/record_loader.h"
+
+namespace slipway::staging {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Part = std::shared_ptr<const EpochPart>;
+
+constexpr std::size_t kAlignment = 64;
+/// Records whose bytes are on their way from memory while one is read: measured, more brings nothing.
+constexpr std::size_t kAnnouncedAhead = 4;
+
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+using OwnMemory = std::unique_ptr<std::byte, FreeMemory>;
+
+OwnMemory Allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes of a batch", bytes),
+                "take smaller batches or a smaller prefetch");
+  }
+  return OwnMemory(static_cast<std::byte*>(memory));
+}
+
+std::size_t BytesOfArray(const BatchArray& array) { return *CountOf(array.shape) * SizeOf(array.type); }
+
+/// free -> filling -> ready -> free
+enum class SlotState { kFree, kFilling, kReady };
+
+/// One batch of the ring.
+struct Slot {
+  SlotState state = SlotState::kFree;
+  BatchMemory memory;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::size_t chunks_left = 0;
+  std::vector<SkippedRecord> skipped;
+  std::exception_ptr error;
+  std::size_t error_place = 0;
+};
+
+/// Some places of one batch, for one thread.
+struct Task {
+  Slot* slot = nullptr;
+  Part part;
+  std::uint64_t step = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct TaskResult {
+  std::vector<SkippedRecord> skipped;
+  std::exception_ptr error;
+  std::size_t error_place = 0;
+};
+
+}  // namespace
+
+class BatchReader::Engine {
+ public:
+  Engine(const DatasetFiles& dataset, const BatchOptions& options,
+         const std::vector<std::vector<std::span<std::byte>>>& memory)
+      : options_(options), loader_(dataset, options), plan_(options, loader_.source().file_ends()) {
+    MakeSlots(memory);
+    chunk_ = std::max<std::size_t>(1, options_.batch / (2 * static_cast<std::size_t>(options_.threads)));
+    Begin(options_.position);
+  }
+
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  ~Engine() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
+  void StartThreads() {
+    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+  }
+
+  const RecordLoader& loader() const { return loader_; }
+  const BatchPlan& plan() const { return plan_; }
+  const ReaderStats& stats() const { return stats_; }
+  EpochPosition position() const { return position_; }
+
+  const Batch* Next() {
+    std::unique_lock lock(mutex_);
+    GiveBack();
+    if (Ended(position_.epoch)) return nullptr;
+    Await(lock, [this] { return !parts_.empty(); });
+    const auto part = parts_.front();
+    if (handed_out_ == part->steps) {
+      EndEpoch(part->begin.epoch);
+      return nullptr;
+    }
+    auto& slot = slots_[consumed_ % slots_.size()];
+    Await(lock, [&slot] { return slot.state == SlotState::kReady; });
+    if (slot.error) std::rethrow_exception(slot.error);
+    return HandOut(slot, *part);
+  }
+
+  void Seek(const EpochPosition& position) {
+    std::unique_lock lock(mutex_);
+    paused_ = true;
+    ready_.wait(lock, [this] { return in_flight_ == 0; });
+    paused_ = false;
+    try {
+      Begin(position);
+    } catch (...) {
+      work_.notify_all();
+      throw;
+    }
+    work_.notify_all();
+  }
+
+ private:
+  bool Ended(std::uint64_t epoch) const { return options_.epochs != 0 && epoch >= options_.epochs; }
+
+  void MakeSlots(const std::vector<std::vector<std::span<std::byte>>>& memory) {
+    slots_.resize(options_.prefetch + 1);
+    if (!memory.empty() && memory.size() != slots_.size()) {
+      throw Error(ErrorKind::kUsage, fmt::format("memory for {} batches was given, prefetch {} takes {}", memory.size(),
+                                                 options_.prefetch, slots_.size()));
+    }
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      slots_[i].memory = loader_.MakeMemory(memory.empty() ? TakeMemory() : CheckedMemory(memory[i]));
+    }
+  }
+
+  std::vector<std::span<std::byte>> CheckedMemory(const std::vector<std::span<std::byte>>& memory) const {
+    if (memory.size() == loader_.arrays().size()) return memory;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("memory for {} fields was given, a batch has {}", memory.size(), loader_.arrays().size()));
+  }
+
+  std::vector<std::span<std::byte>> TakeMemory() {
+    std::vector<std::span<std::byte>> memory;
+    for (const auto& array : loader_.arrays()) {
+      const auto bytes = BytesOfArray(array);
+      memory.push_back({own_memory_.emplace_back(Allocate(bytes)).get(), bytes});
+    }
+    return memory;
+  }
+
+  /// No thread is at work.
+  void Begin(const EpochPosition& position) {
+    std::deque<Part> parts;
+    if (!Ended(position.epoch)) parts.push_back(std::make_shared<EpochPart>(plan_.PartFrom(position)));
+    parts_ = std::move(parts);
+    next_epoch_ = position.epoch + 1;
+    position_ = position;
+    produced_ = consumed_ = 0;
+    next_step_ = handed_out_ = 0;
+    next_place_ = 0;
+    held_ = false;
+    broken_ = nullptr;
+    for (auto& slot : slots_) slot.state = SlotState::kFree;
+  }
+
+  // The caller's side.
+
+  /// Waits until `done()`, counting the time. Errors: that of the thread that could not make the next epoch's order.
+  template <class Done>
+  void Await(std::unique_lock<std::mutex>& lock, const Done& done) {
+    if (done()) return;
+    const auto begin = Clock::now();
+    ready_.wait(lock, [&] { return done() || broken_; });
+    waited_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!done()) std::rethrow_exception(broken_);
+  }
+
+  /// The batch that was handed out may be filled again.
+  void GiveBack() {
+    if (!held_) return;
+    slots_[consumed_ % slots_.size()].state = SlotState::kFree;
+    ++consumed_;
+    held_ = false;
+    work_.notify_all();
+  }
+
+  void EndEpoch(std::uint64_t epoch) {
+    parts_.pop_front();
+    handed_out_ = 0;
+    position_ = {epoch + 1, 0};
+  }
+
+  const Batch* HandOut(Slot& slot, const EpochPart& part) {
+    held_ = true;
+    ++handed_out_;
+    position_ = plan_.After(part, handed_out_);
+    const auto& memory = slot.memory;
+    const auto valid = static_cast<std::uint64_t>(std::ranges::count(memory.valid, 1));
+    batch_ = {slot.epoch, slot.step,      consumed_ % slots_.size(), memory.arrays, memory.records, memory.valid,
+              valid,      memory.payloads};
+    Count(slot);
+    return &batch_;
+  }
+
+  void Count(Slot& slot) {
+    ++stats_.batches;
+    stats_.records += batch_.valid_count;
+    stats_.last_wait_s = waited_;
+    stats_.wait_s += waited_;
+    stats_.longest_wait_s = std::max(stats_.longest_wait_s, waited_);
+    waited_ = 0;
+    // In the order of the batch, whichever thread was first.
+    std::ranges::stable_sort(slot.skipped, {}, &SkippedRecord::place);
+    for (std::size_t i = 0; i < slot.skipped.size(); ++i) {
+      if (i == 0 || slot.skipped[i].place != slot.skipped[i - 1].place) ++stats_.replaced;
+      if (!seen_corrupt_.insert(slot.skipped[i].record.record).second) continue;
+      ++stats_.corrupt_records;
+      if (stats_.corrupt.size() < kMostCorruptListed) stats_.corrupt.push_back(std::move(slot.skipped[i].record));
+    }
+  }
+
+  // The threads' side.
+
+  void Work() {
+    LoaderMemory memory;
+    Task task;
+    while (TakeTask(task)) Finish(task, Run(task, memory));
+  }
+
+  TaskResult Run(const Task& task, LoaderMemory& memory) const {
+    TaskResult result;
+    for (auto place = task.begin; place < task.end; ++place) {
+      const auto index = task.step * options_.batch + place;
+      try {
+        loader_.Announce(*task.part, index + kAnnouncedAhead);
+        loader_.Load(*task.part, index, task.slot->memory, place, memory, result.skipped);
+      } catch (...) {
+        result.error = std::current_exception();
+        result.error_place = place;
+        break;
+      }
+    }
+    return result;
+  }
+
+  /// The error of the first place counts, whichever thread was first.
+  void Finish(const Task& task, TaskResult result) {
+    const std::lock_guard lock(mutex_);
+    auto& slot = *task.slot;
+    std::ranges::move(result.skipped, std::back_inserter(slot.skipped));
+    if (result.error && (!slot.error || result.error_place < slot.error_place)) {
+      slot.error = result.error;
+      slot.error_place = result.error_place;
+    }
+    --in_flight_;
+    if (--slot.chunks_left == 0) slot.state = SlotState::kReady;
+    if (slot.chunks_left == 0 || (paused_ && in_flight_ == 0)) ready_.notify_all();
+  }
+
+  /// False at the end of the reader.
+  bool TakeTask(Task& task) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (stopping_) return false;
+      if (!paused_ && !broken_) {
+        if (ClaimPlaces(task)) return true;
+        if (NeedsPart()) {
+          MakePart(lock);
+          continue;
+        }
+      }
+      work_.wait(lock);
+    }
+  }
+
+  bool ClaimPlaces(Task& task) {
+    if (parts_.empty() || next_step_ == parts_.back()->steps) return false;
+    auto& slot = slots_[produced_ % slots_.size()];
+    if (next_place_ == 0 && !BeginSlot(slot)) return false;
+    const auto end = std::min<std::size_t>(next_place_ + chunk_, options_.batch);
+    task = {&slot, parts_.back(), next_step_, next_place_, end};
+    ++in_flight_;
+    next_place_ = end;
+    if (end == options_.batch) {
+      next_place_ = 0;
+      ++next_step_;
+      ++produced_;
+    }
+    return true;
+  }
+
+  bool BeginSlot(Slot& slot) {
+    if (slot.state != SlotState::kFree) return false;
+    slot.state = SlotState::kFilling;
+    slot.epoch = parts_.back()->begin.epoch;
+    slot.step = next_step_;
+    slot.chunks_left = (options_.batch + chunk_ - 1) / chunk_;
+    slot.skipped.clear();
+    slot.error = nullptr;
+    return true;
+  }
+
+  /// All batches of the last part are taken, and nobody makes the next one.
+  bool NeedsPart() const {
+    const bool last_is_taken = parts_.empty() || next_step_ == parts_.back()->steps;
+    return last_is_taken && !making_part_ && !Ended(next_epoch_);
+  }
+
+  /// The next epoch's order, without the lock: it may be long.
+  void MakePart(std::unique_lock<std::mutex>& lock) {
+    making_part_ = true;
+    ++in_flight_;
+    lock.unlock();
+    Part part;
+    std::exception_ptr error;
+    try {
+      part = std::make_shared<EpochPart>(plan_.PartFrom({next_epoch_, 0}));
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    making_part_ = false;
+    --in_flight_;
+    if (part && !paused_) {
+      parts_.push_back(std::move(part));
+      ++next_epoch_;
+      next_step_ = 0;
+    }
+    broken_ = error;
+    ready_.notify_all();
+    work_.notify_all();
+  }
+
+  BatchOptions options_;
+  RecordLoader loader_;
+  BatchPlan plan_;
+  std::vector<OwnMemory> own_memory_;
+  std::size_t chunk_ = 1;  ///< places that a thread takes at once
+
+  std::mutex mutex_;
+  std::condition_variable work_;   ///< threads wait: a slot is free, a part is there, the end
+  std::condition_variable ready_;  ///< the caller waits: a slot is ready, a part is there, all threads pause
+  bool stopping_ = false;
+  bool paused_ = false;
+  std::size_t in_flight_ = 0;
+  std::vector<Slot> slots_;       ///< batch n of this run lies in slot n % slots_.size()
+  std::deque<Part> parts_;        ///< the caller is in the first, the threads are in the last
+  std::uint64_t next_epoch_ = 0;  ///< whose part is to be made
+  bool making_part_ = false;
+  std::exception_ptr broken_;
+  std::uint64_t produced_ = 0;  ///< batches whose places are all taken by threads
+  std::uint64_t next_step_ = 0;
+  std::size_t next_place_ = 0;
+
+  std::uint64_t consumed_ = 0;    ///< batches that came back from the caller
+  std::uint64_t handed_out_ = 0;  ///< of the first part
+  bool held_ = false;             ///< the caller has a batch
+  EpochPosition position_;
+  Batch batch_;
+  double waited_ = 0;
+  ReaderStats stats_;
+  std::set<std::uint64_t> seen_corrupt_;
+
+  std::vector<std::thread> threads_;
+};
+
+BatchReader::BatchReader(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+BatchReader::BatchReader(BatchReader&&) noexcept = default;
+BatchReader& BatchReader::operator=(BatchReader&&) noexcept = default;
+BatchReader::~BatchReader() = default;
+
+BatchReader BatchReader::Open(const std::filesystem::path& path, const BatchOptions& options,
+                              std::vector<std::vector<std::span<std::byte>>> memory) {
+  auto engine = std::make_unique<Engine>(FindDatasetFiles(path), options, memory);
+  engine->StartThreads();
+  return BatchReader(std::move(engine));
+}
+
+std::vector<std::size_t> BatchReader::BytesOf(const std::filesystem::path& path, const BatchOptions& options) {
+  const RecordLoader loader(FindDatasetFiles(path), options);
+  std::vector<std::size_t> bytes;
+  for (const auto& array : loader.arrays()) bytes.push_back(BytesOfArray(array));
+  return bytes;
+}
+
+const std::vector<BatchArray>& BatchReader::fields() const { return engine_->loader().arrays(); }
+std::uint64_t BatchReader::steps_per_epoch() const { return engine_->plan().steps_per_epoch(); }
+std::uint64_t BatchReader::record_count() const { return engine_->plan().record_count(); }
+const Batch* BatchReader::Next() { return engine_->Next(); }
+EpochPosition BatchReader::Position() const { return engine_->position(); }
+void BatchReader::Seek(const EpochPosition& position) { engine_->Seek(position); }
+const ReaderStats& BatchReader::stats() const { return engine_->stats(); }
+
+}  // namespace slipway::staging

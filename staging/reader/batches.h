@@ -1,0 +1,104 @@
+/// Batches of a dataset for one rank: shuffled, decoded by threads, ready before they are asked for.
+///
+/// What a batch holds depends on the options and the files alone: not on the number of threads, and not on what was
+/// read before a restart. Positions are those of EpochPosition: a job may go on with another number of ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "staging/reader/batch_options.h"
+#include "staging/reader/elements.h"
+
+namespace slipway::staging {
+
+/// One field of a batch: the records side by side.
+struct BatchArray {
+  std::string name;
+  ElementType type = ElementType::kUint8;
+  Shape shape;  ///< the records first: [batch, ...]
+  std::span<std::byte> values;
+};
+
+/// A batch. What it points to is valid until the next call of BatchReader::Next.
+struct Batch {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;  ///< of this reader in this epoch, from 0 where it began
+  std::size_t slot = 0;    ///< which memory of the ring it lies in
+  std::span<const BatchArray> fields;
+  std::span<const std::uint64_t> records;  ///< kPaddingRecord where nothing is
+  std::span<const std::uint8_t> valid;     ///< 1, or 0 for padding, whose values are zeros
+  std::uint64_t valid_count = 0;
+  /// With BatchOptions::payloads: the whole records; empty for padding.
+  std::span<const std::span<const std::byte>> payloads;
+};
+
+/// A record that was skipped.
+struct CorruptRecord {
+  std::uint64_t record = 0;  ///< counted over all files
+  std::string where;         ///< "'FILE': record 3", counted in the file
+  std::string reason;
+};
+
+/// Of the batches handed out since the reader was opened.
+struct ReaderStats {
+  std::uint64_t batches = 0;
+  std::uint64_t records = 0;  ///< without padding
+  /// Time that Next() waited: what training loses to its input.
+  double wait_s = 0;
+  double last_wait_s = 0;
+  double longest_wait_s = 0;
+  std::uint64_t corrupt_records = 0;   ///< different ones
+  std::uint64_t replaced = 0;          ///< places that another record was read for
+  std::vector<CorruptRecord> corrupt;  ///< the first kMostCorruptListed
+};
+inline constexpr std::size_t kMostCorruptListed = 100;
+
+class BatchReader {
+ public:
+  /// `path`: as Dataset::Open. `memory`: the caller's, of prefetch + 1 slots, each one span for each field of
+  /// BytesOf(); empty = the reader takes its own. Aligned to the element size.
+  /// Errors: Error(kEnvironment): files as Dataset::Open; Error(kUsage): options that do not fit each other or the
+  /// files.
+  static BatchReader Open(const std::filesystem::path& path, const BatchOptions& options,
+                          std::vector<std::vector<std::span<std::byte>>> memory = {});
+
+  BatchReader(BatchReader&&) noexcept;
+  BatchReader& operator=(BatchReader&&) noexcept;
+  ~BatchReader();
+
+  /// The arrays of a batch, without memory.
+  const std::vector<BatchArray>& fields() const;
+  /// Bytes of each field of a batch. Of options alone, for callers who bring the memory.
+  static std::vector<std::size_t> BytesOf(const std::filesystem::path& path, const BatchOptions& options);
+  std::uint64_t steps_per_epoch() const;
+  /// Records of an epoch over all ranks (with shares: on this node).
+  std::uint64_t record_count() const;
+
+  /// The next batch; null once at the end of each epoch, after that the next epoch begins. With BatchOptions::epochs,
+  /// after the last one always null.
+  /// A record that cannot be read: with OnCorrupt::kFail its error, each time; with kSkip the next one of this rank's
+  /// order that can be read stands in its place (so it comes twice), and stats() says so: steps stay equal on all
+  /// ranks. Errors: Error(kEnvironment) naming file, record and reason.
+  const Batch* Next();
+
+  /// Where the batches that were handed out end.
+  EpochPosition Position() const;
+  /// Goes on there. What was read ahead is lost. Errors: Error(kUsage) as BatchPlan::PartFrom.
+  void Seek(const EpochPosition& position);
+
+  const ReaderStats& stats() const;
+
+ private:
+  class Engine;
+  explicit BatchReader(std::unique_ptr<Engine> engine);
+
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace slipway::staging

@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "staging/reader/batch_options.h"
+#include "tests/staging/formats_support.h"
+
+namespace slipway::staging {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(BatchOptionsText, SaysEverything) {
+  const auto options = ParseBatchOptions(
+      R"({"fields": ["label", {"name": "image", "type": "uint8", "shape": [28, 28], "transforms": [{"op": "flip"}]}],
+          "payloads": true, "batch": 64, "seed": 18446744073709551615, "order": "windowed", "window": 100,
+          "split": {"fraction": 0.1, "seed": 2, "part": "validation"}, "rank": 1, "world": 4,
+          "shares": {"nodes": [{"records": 10, "ranks": 2}, {"records": 12}], "node": 1}, "remainder": "pad",
+          "on_corrupt": "skip", "epochs": 3, "position": {"epoch": 1, "records_done": 128}, "threads": 7,
+          "prefetch": 9})",
+      {});
+  ASSERT_EQ(options.fields.size(), 2u);
+  EXPECT_EQ(options.fields[0].name, "label");
+  EXPECT_EQ(options.fields[1].shape, (Shape{28, 28}));
+  EXPECT_EQ(options.fields[1].transforms.size(), 1u);
+  EXPECT_TRUE(options.payloads);
+  EXPECT_EQ(options.seed, ~std::uint64_t{0});
+  EXPECT_EQ(options.order, RecordOrder::kWindowed);
+  EXPECT_TRUE(options.split->validation);
+  EXPECT_EQ(options.shares->nodes[0].ranks, 2);
+  EXPECT_EQ(options.shares->nodes[1].records, 12u);
+  EXPECT_EQ(options.remainder, Remainder::kPad);
+  EXPECT_EQ(options.on_corrupt, OnCorrupt::kSkip);
+  EXPECT_EQ(options.position, (EpochPosition{1, 128}));
+  EXPECT_EQ(options.threads, 7);
+  EXPECT_EQ(options.prefetch, 9u);
+}
+
+TEST(BatchOptionsText, RefusesWhatItDoesNotKnow) {
+  const auto refusal = [](const std::string& text) { return ErrorOf([&] { ParseBatchOptions(text, {}); }).message(); };
+  EXPECT_THAT(refusal("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("expected an object"));
+  EXPECT_THAT(refusal(R"({"batch_size": 3})"), HasSubstr("unknown key 'batch_size'; known here: batch, epochs"));
+  EXPECT_THAT(refusal(R"({"batch": 0})"), HasSubstr("'batch' is 0"));
+  EXPECT_THAT(refusal(R"({"batch": -1})"), HasSubstr("'batch' is -1: expected a whole number"));
+  EXPECT_THAT(refusal(R"({"remainder": "keep"})"), HasSubstr("one of drop, repeat, pad"));
+  EXPECT_THAT(refusal(R"({"threads": 1e9})"), HasSubstr("'threads'"));
+  EXPECT_THAT(refusal(R"({"fields": [{"name": "x", "shape": [0]}]})"), HasSubstr("extents of at least 1"));
+  EXPECT_THAT(refusal(R"({"fields": [{"name": "x", "transforms": [{}]}]})"), HasSubstr("transform 0 has no 'op'"));
+  EXPECT_THAT(refusal(R"({"shares": {"nodes": [], "node": 0}})"), HasSubstr("list of nodes"));
+  EXPECT_THAT(refusal(R"({"position": {"epoch": 1}})"), HasSubstr("has no 'records_done'"));
+}
+
+TEST(PositionText, IsReadBack) {
+  const EpochPosition position{3, 1234567890123};
+  EXPECT_EQ(ParsePosition(PositionText(position)), position);
+  EXPECT_THROW(ParsePosition("3"), Error);
+  EXPECT_THROW(ParsePosition(R"({"epoch": -1, "records_done": 0})"), Error);
+}
+
+/// Sets variables until its end.
+class Variables {
+ public:
+  ~Variables() {
+    for (const auto& name : names_) ::unsetenv(name.c_str());
+  }
+  void Set(const std::string& name, const std::string& value) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+    names_.push_back(name);
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+TEST(FindDataset, TakesWhatTheLauncherSays) {
+  Variables variables;
+  variables.Set("SLIPWAY_DATA_MY_TRAIN", "/staged/train");
+  variables.Set("RANK", "3");
+  variables.Set("WORLD_SIZE", "8");
+  variables.Set(
+      "SLIPWAY_CONFIG",
+      R"({"gradients": {}, "data": {"my-train": {"remainder": "pad", "on_corrupt": "skip", "overlap": true}}})");
+  const auto place = FindDataset("my-train");
+  EXPECT_EQ(place.path, "/staged/train");
+  EXPECT_EQ(place.defaults.rank, 3);
+  EXPECT_EQ(place.defaults.world, 8);
+  EXPECT_EQ(place.defaults.remainder, Remainder::kPad);
+  EXPECT_EQ(place.defaults.on_corrupt, OnCorrupt::kSkip);
+  EXPECT_EQ(FindDataset("./my-train").path, "./my-train");
+  EXPECT_EQ(FindDataset("test").path, "test");
+  EXPECT_EQ(FindDataset("test").defaults.remainder, Remainder::kDrop);
+}
+
+TEST(FindDataset, RefusesABrokenEnvironment) {
+  Variables variables;
+  variables.Set("RANK", "one");
+  EXPECT_THAT(ErrorOf([] { FindDataset("x"); }).message(), HasSubstr("RANK is 'one'"));
+  variables.Set("RANK", "0");
+  variables.Set("SLIPWAY_DATA_X", "/there");
+  variables.Set("SLIPWAY_CONFIG", "{");
+  EXPECT_THAT(ErrorOf([] { FindDataset("x"); }).message(), HasSubstr("SLIPWAY_CONFIG is not JSON"));
+  variables.Set("SLIPWAY_CONFIG", R"({"data": {"x": {"remainder": 1}}})");
+  EXPECT_THAT(ErrorOf([] { FindDataset("x"); }).message(), HasSubstr("data.x: 'remainder' is 1"));
+}
+
+}  // namespace
+}  // namespace slipway::staging
