@@ -152,14 +152,14 @@ TEST_F(StageCommand, TakesTiersAndTheirOrderFromTheSite) {
                "  tiers:\n"
                "    buffer: {path: \"${JOB_BUFFER}\", kind: burst}\n"
                "    fast: {path: \"" +
-                   (place_ / "fast").string() + "\", capacity: 36KB}\n");
+                   (place_ / "fast").string() + "\", capacity: 60KB}\n");
   place_.SetVariable("SLIPWAY_SITE", (place_ / "site.yaml").string());
   const auto said = Slipway({"stage", "in", "data", "--format", "raw"}).output;
   EXPECT_THAT(said, HasSubstr("-> tier fast"));
   EXPECT_THAT(Slipway({"stage", "ls"}).output,
               AllOf(HasSubstr("tier buffer: JOB_BUFFER is not set here"), HasSubstr("site.yaml:6")));
   EXPECT_EQ(Tier("quick")["tier"], "fast");
-  EXPECT_EQ(Tier("quick")["capacity_bytes"], 36000);
+  EXPECT_EQ(Tier("quick")["capacity_bytes"], 60000);
   EXPECT_THAT(Slipway({"stage", "in", "data", "--format", "raw", "--name", "again"}, 3).errors,
               HasSubstr("no tier can hold dataset 'again'"));
   place_.Write("site.yaml", "site: {tiers: {fast: {path: /x, speed: 3}}}\n");
