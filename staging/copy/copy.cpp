@@ -159,7 +159,6 @@ class FileCopier::Pass {
     const auto size = static_cast<off_t>(source_.size.count);
     CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_.string()));
     if (!sparse_ && !tools_.in_memory) Allocate(output_.get(), source_.size, path_);
-    ::posix_fadvise(input_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   bool Clone() {

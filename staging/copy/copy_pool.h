@@ -10,7 +10,7 @@ namespace slipway::staging {
 
 /// The default Copier.
 ///
-/// Cost: up to 32 threads with one file each at a time, and one buffer of kCopyBlock each.
+/// Cost: up to 64 threads for small files, 8 for large ones, with one file each at a time; kCopyBlock of memory each.
 std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const std::filesystem::path& directory,
                                 const CopyOptions& copy, const StageOptions& options);
 

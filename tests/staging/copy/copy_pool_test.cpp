@@ -110,7 +110,7 @@ TEST_P(CopyPoolTest, BeginsWithWhatTheOrderNamesFirst) {
   std::iota(options.order.rbegin(), options.order.rend(), std::size_t{0});
   Copy(copy, options);
   recorder.started.resize(10);
-  EXPECT_THAT(recorder.started, Each(Ge(100u - 32u - 10u)));
+  EXPECT_THAT(recorder.started, Each(Ge(100u - 64u - 10u)));
 }
 
 TEST_P(CopyPoolTest, RefusesAnOrderThatLeavesAFileOut) {
