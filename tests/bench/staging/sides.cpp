@@ -8,9 +8,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/install.h"
 #include "core/process.h"
-#include "staging/generation/stage.h"
-#include "staging/plan/tiers.h"
 
 namespace slipway::bench {
 namespace fs = std::filesystem;
@@ -19,7 +18,17 @@ namespace {
 using Command = std::vector<std::string>;
 
 Command Slipway(const fs::path& source, const fs::path& target, staging::DataFormat format) {
-  return {"/proc/self/exe", "--stage", source, target, std::string(staging::DataFormatName(format))};
+  return {InstallPrefix() / "bin" / "slipway",
+          "--quiet",
+          "stage",
+          "in",
+          source,
+          "--name",
+          "bench",
+          "--format",
+          std::string(staging::DataFormatName(format)),
+          "--tier",
+          "dir:" + target.string()};
 }
 Command Copy(const fs::path& source, const fs::path& target, staging::DataFormat) {
   return {"cp", "-r", source, target};
@@ -58,7 +67,6 @@ double TimeOf(const Side& side, const fs::path& source, const fs::path& target, 
   const auto null = OpenFile("/dev/null", O_WRONLY);
   SpawnOptions options;
   options.argv = side.command(source, target, format);
-  if (options.argv.front() == "/proc/self/exe") options.argv.front() = fs::read_symlink("/proc/self/exe");
   options.stdout_fd = null.get();
   const auto started = SystemClock().Steady();
   const auto status = ChildProcess::Spawn(options).Wait();
@@ -66,17 +74,6 @@ double TimeOf(const Side& side, const fs::path& source, const fs::path& target, 
   RemoveTree(target);
   if (status.Success()) return elapsed.count();
   throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()));
-}
-
-int StageOnce(const std::string& source, const std::string& root, const std::string& format) {
-  staging::DatasetRequest request;
-  request.name = "bench";
-  request.sources = {source};
-  request.format = staging::ParseDataFormat(format).value();
-  request.tiers = {"dir:" + root};
-  const auto plan = staging::PlanStaging(request, staging::ListSources(request), staging::DiscoverTiers(request.tiers));
-  staging::Stage(plan);
-  return 0;
 }
 
 }  // namespace slipway::bench

@@ -25,7 +25,4 @@ bool IsInstalled(const Side& side);
 double TimeOf(const Side& side, const std::filesystem::path& source, const std::filesystem::path& target,
               staging::DataFormat format);
 
-/// What the process of our side does: list, plan, copy with verification, publish. `format` is a word of manifests.
-int StageOnce(const std::string& source, const std::string& root, const std::string& format);
-
 }  // namespace slipway::bench

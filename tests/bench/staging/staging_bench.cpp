@@ -1,5 +1,5 @@
 // slipway bench staging: staging with verification beside cp -r, rsync -a and rclone copy, which verify less or
-// nothing.
+// nothing; the check of TFRecords and the batch reader beside the speed of memory and a reader in plain Python.
 //
 // The data is made here. Every figure is the wall time of a whole process; sides take turns in each round, so that what
 // else the machine does hits all of them. For cold data the page cache is dropped before each process.
@@ -14,9 +14,11 @@
 
 #include "tests/bench/measure.h"
 #include "tests/bench/run_main.h"
+#include "tests/bench/staging/check_rates.h"
 #include "tests/bench/staging/copy_part.h"
 #include "tests/bench/staging/page_cache.h"
-#include "tests/bench/staging/sides.h"
+#include "tests/bench/staging/print_rates.h"
+#include "tests/bench/staging/reader_rates.h"
 
 namespace slipway::bench {
 namespace {
@@ -24,7 +26,6 @@ namespace {
 struct Options {
   CopyPart copy;
   std::string part;
-  std::vector<std::string> stage;
   bool json = false;
 };
 
@@ -36,33 +37,37 @@ Options Parse(CLI::App& app, int argc, char** argv) {
   app.add_option("--directory", options.copy.directory, "Where to make the data: a directory on a disk, 3 GB");
   app.add_option("--target", options.copy.target, "Where to stage to: a directory in RAM");
   app.add_option("--rounds", options.copy.rounds, "Rounds of each case")->check(CLI::Range(1, 1000));
-  app.add_option("--part", options.part, "Only this part")->check(CLI::IsMember({"copy"}));
+  app.add_option("--part", options.part, "Only this part")->check(CLI::IsMember({"copy", "checks", "reader"}));
   app.add_flag("--quick", options.copy.quick, "A tenth of the data: says that it works, not how fast");
   app.add_flag("--json", options.json, "One JSON document");
-  app.add_option("--stage", options.stage, "SOURCE ROOT FORMAT")->expected(3)->group("");  // the process of our side
   app.parse(argc, argv);
   return options;
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Measures staging into RAM, with verification, beside cp, rsync and rclone.", "slipway bench staging");
+  CLI::App app("Measures staging into RAM beside cp, rsync and rclone, the check of records, and the batch reader.",
+               "slipway bench staging");
   Options options;
   try {
     options = Parse(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
-  if (!options.stage.empty()) return StageOnce(options.stage[0], options.stage[1], options.stage[2]);
   Json document{{"schema", "slipway.bench.staging/1"},
                 {"machine", DescribeMachine()},
                 {"rounds", options.copy.rounds},
                 {"quick", options.copy.quick},
                 {"cold_by", CanDropAll() ? "drop_caches" : "fadvise"}};
-  document["copy"] = BenchCopies(options.copy);
+  const auto wanted = [&](const char* part) { return options.part.empty() || options.part == part; };
+  if (wanted("checks")) document["checks"] = BenchChecks();
+  if (wanted("reader")) document["reader"] = BenchReader();
+  if (wanted("copy")) document["copy"] = BenchCopies(options.copy);
   if (options.json) {
     fmt::print("{}\n", document.dump(2));
   } else {
-    PrintCopies(document["copy"]);
+    if (wanted("checks")) PrintChecks(document["checks"]);
+    if (wanted("reader")) PrintReader(document["reader"]);
+    if (wanted("copy")) PrintCopies(document["copy"]);
   }
   return 0;
 }
