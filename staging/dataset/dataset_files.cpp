@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
@@ -31,11 +32,16 @@ fs::path PathInside(const fs::path& directory, const std::string& name, const fs
 }
 
 /// The index has the files in the order of the manifest.
-void AddIndices(DatasetFiles& dataset, const fs::path& directory) {
-  const auto path = directory / kRecordIndexName;
-  const auto text = ReadFileIfPresent(path);
-  if (!text) return;
-  auto indices = WithContext(fmt::format("in '{}'", path.string()), [&text] { return DecodeRecordIndices(*text); });
+void AddIndices(DatasetFiles& dataset, const ManifestIndex& listed, const fs::path& directory,
+                const fs::path& manifest) {
+  const auto path = PathInside(directory, listed.path, manifest);
+  const auto text = ReadFile(path);
+  if (text.size() != listed.bytes.count || Crc32c(text) != listed.crc32c) {
+    ThrowManifest(path, fmt::format("the index of records has {} bytes and CRC32C {:08x}, its manifest promises {} and "
+                                    "{:08x}",
+                                    text.size(), Crc32c(text), listed.bytes.count, listed.crc32c));
+  }
+  auto indices = WithContext(fmt::format("in '{}'", path.string()), [&text] { return DecodeRecordIndices(text); });
   if (indices.size() != dataset.files.size()) {
     ThrowManifest(
         path, fmt::format("it is the index of {} files, the manifest lists {}", indices.size(), dataset.files.size()));
@@ -52,7 +58,7 @@ DatasetFiles FilesOf(const Manifest& listed, const fs::path& directory, const fs
     result.files.push_back({std::move(path), entry.bytes.count, entry.records, {}, staged});
   }
   if (result.files.empty()) ThrowManifest(manifest, "it lists no files");
-  AddIndices(result, directory);
+  if (listed.index) AddIndices(result, *listed.index, directory, manifest);
   std::ranges::sort(result.files, {}, &DatasetFile::path);
   return result;
 }

@@ -185,8 +185,10 @@ TEST_F(Faults, AnIndexThatIsDamagedOrOfOtherFilesIsRefused) {
   const auto index = ReadFile(path);
   WriteFile(path, WithBitFlipped(index, 160));
   EXPECT_THAT(ErrorOf([&] { Open(InOrder(OnCorrupt::kSkip)); }).what(),
-              AllOf(HasSubstr("records.index"), HasSubstr("CRC32C")));
-  WriteFile(path, EncodeRecordIndices(std::vector<RecordIndex>(2)));
+              AllOf(HasSubstr("records.index"), HasSubstr("its manifest promises")));
+  ReplaceIndex(directory_.path(), WithBitFlipped(index, 160));
+  EXPECT_THAT(ErrorOf([&] { Open(InOrder(OnCorrupt::kSkip)); }).what(), HasSubstr("its CRC32C is wrong"));
+  ReplaceIndex(directory_.path(), EncodeRecordIndices(std::vector<RecordIndex>(2)));
   EXPECT_THAT(ErrorOf([&] { Open(InOrder(OnCorrupt::kSkip)); }).message(), HasSubstr("the index of 2 files"));
 }
 
@@ -197,7 +199,7 @@ TEST_F(Faults, AnIndexWithWrongPlacesIsSeenWhenReading) {
   for (std::uint64_t i = 0; i < 12; ++i) index.offsets.push_back(i * frame);
   index.offsets[5] += 3;
   index.end = 12 * frame;
-  WriteFile(directory_ / kRecordIndexName, EncodeRecordIndices({&index, 1}));
+  ReplaceIndex(directory_.path(), EncodeRecordIndices({&index, 1}));
   auto reader = Open(InOrder(OnCorrupt::kSkip));
   EXPECT_THAT(LabelsOfEpoch(reader), ElementsAre(0, 1, 2, 3, 6, 6, 6, 7, 8, 9, 10, 11));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/crc32c.h"
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
@@ -50,6 +51,17 @@ void MakeNumberedFiles(const fs::path& directory, const std::vector<std::uint64_
   }
 }
 
+void ListIndex(const fs::path& directory, const std::string& index, Manifest& manifest) {
+  WriteFile(directory / kRecordIndexName, index);
+  manifest.index = ManifestIndex{std::string(kRecordIndexName), Bytes{index.size()}, Crc32c(index)};
+}
+
+void ReplaceIndex(const fs::path& directory, const std::string& index) {
+  auto manifest = ParseManifest(ReadFile(directory / kManifestName));
+  ListIndex(directory, index, manifest);
+  WriteFile(directory / kManifestName, RenderManifest(manifest));
+}
+
 void DescribeGeneration(const fs::path& directory, WithIndex with_index) {
   Manifest manifest;
   manifest.name = "train";
@@ -72,8 +84,8 @@ void DescribeGeneration(const fs::path& directory, WithIndex with_index) {
     manifest.files.push_back(listed);
     indices.push_back({file.offsets(), file.frames().size()});
   }
+  if (with_index == WithIndex::kYes) ListIndex(directory, EncodeRecordIndices(indices), manifest);
   WriteFile(directory / kManifestName, RenderManifest(manifest));
-  if (with_index == WithIndex::kYes) WriteFile(directory / kRecordIndexName, EncodeRecordIndices(indices));
 }
 
 void MakeGeneration(const fs::path& directory, const std::vector<std::uint64_t>& counts, WithIndex index) {

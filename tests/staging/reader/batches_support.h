@@ -24,6 +24,9 @@ void MakeGeneration(const std::filesystem::path& directory, const std::vector<st
 /// Writes manifest.json (and records.index) for the TFRecord files of the directory as they are now.
 void DescribeGeneration(const std::filesystem::path& directory, WithIndex index);
 
+/// Another records.index, with what the manifest says of it.
+void ReplaceIndex(const std::filesystem::path& directory, const std::string& index);
+
 /// Only labels, on one thread.
 BatchOptions LabelOptions(std::uint64_t batch);
 
