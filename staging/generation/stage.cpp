@@ -136,7 +136,7 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   if (plan.request.format != DataFormat::kTfrecord || plan.request.verify == VerifyMode::kOff) return {};
   std::vector<RecordIndex> indices;
   for (std::size_t i = 0; i < copied.size(); ++i) {
-    indices.push_back({copied[i].record_offsets, plan.files[i].size.count});
+    indices.push_back({copied[i].record_offsets, copied[i].record_bytes});
   }
   const auto bytes = EncodeRecordIndices(indices);
   WriteFileDurably(directory / kRecordIndexName, bytes);
