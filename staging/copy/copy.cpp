@@ -118,6 +118,7 @@ class FileCopier::Pass {
     copied.kept = kept_;
     copied.records = summary.records;
     copied.record_offsets = std::move(summary.record_offsets);
+    copied.record_bytes = summary.record_bytes;
     return copied;
   }
 
@@ -222,8 +223,7 @@ class FileCopier::Pass {
   }
 
   void Check(Piece piece, std::uint64_t& at) {
-    check_->Update(piece);
-    crc_ = Crc32c(piece, crc_);
+    crc_ = Crc32cCombine(crc_, check_->Update(piece), piece.size());
     at += piece.size();
     on_block_(at);
   }

@@ -22,6 +22,7 @@ struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
   std::optional<std::uint64_t> records;
   std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
+  std::uint64_t record_bytes = 0;                  ///< where the last record ends: of compressed files, inflated
   Bytes kept = {};                                 ///< what an earlier run had copied already
 };
 

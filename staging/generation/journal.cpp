@@ -48,6 +48,7 @@ void AddBody(Text out, const JournalDone& done) {
   AddList(out, done.crc32c);
   fmt::format_to(out, " ");
   AddDifferences(out, done.offsets);
+  fmt::format_to(out, " {}", done.end);
 }
 
 /// Takes a line apart. Once a piece is wrong, all that follow are.
@@ -117,6 +118,7 @@ bool ReadBody(Fields& fields, JournalDone& done) {
   if (records != "-") Fields(records).Read(done.records.emplace());
   const auto crcs = fields.Word();
   const auto offsets = fields.Word();
+  fields.Read(done.end);
   return fields.AtEnd() && ReadCrcs(crcs, done.crc32c) && ReadOffsets(offsets, done.offsets);
 }
 

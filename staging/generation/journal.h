@@ -6,7 +6,7 @@
 ///         slipway.journal/1 <CRC32C of the plan's files> <number of files>
 ///         start <file> <ctime of the source, ns>    blocks told before of this file count no more
 ///         block <file> <block> <crc>                written, 4 MiB, the last one of a file shorter
-///         done <file> <records or -> <crc,crc,...> <offsets: first and then differences, "1,2,3", or ->
+///         done <file> <records or -> <crc,crc,...> <offsets: first and then differences, "1,2,3", or -> <end>
 ///       <file> is the place in the plan's list, which is the manifest's. `done`: all bytes are written and checked.
 /// The file is gone when the generation is published: a reader that loses it looks for the manifest.
 #pragma once
@@ -52,6 +52,7 @@ struct JournalDone {
   std::optional<std::uint64_t> records;
   std::vector<std::uint32_t> crc32c;
   std::vector<std::uint64_t> offsets;  ///< of every record, ascending; empty where the format has none
+  std::uint64_t end = 0;               ///< of the last record; of a compressed file in what it inflates to
   bool operator==(const JournalDone&) const = default;
 };
 

@@ -45,7 +45,7 @@ class Keeper {
     auto& file = kept_[done.file];
     if (done.crc32c.size() != file.crc32c.size()) return;
     file.crc32c.assign(done.crc32c.begin(), done.crc32c.end());
-    file.complete = CopiedFile{done.crc32c, done.records, done.offsets};
+    file.complete = CopiedFile{done.crc32c, done.records, done.offsets, done.end};
   }
   std::vector<KeptFile> Take() { return std::move(kept_); }
 
@@ -78,7 +78,7 @@ void JournalArrivals::BlockDone(std::size_t file, std::uint64_t block, std::uint
 }
 
 void JournalArrivals::FileDone(std::size_t file, const CopiedFile& copied) {
-  writer_.Append(JournalDone{file, copied.records, copied.crc32c, copied.record_offsets});
+  writer_.Append(JournalDone{file, copied.records, copied.crc32c, copied.record_offsets, copied.record_bytes});
 }
 
 }  // namespace slipway::staging

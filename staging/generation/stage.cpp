@@ -91,10 +91,11 @@ void Link(const SourceFile& file, const fs::path& link) {
 
 /// The directories of all files, each asked for once.
 void MakeTree(const StagingPlan& plan, const fs::path& directory) {
-  std::unordered_set<std::string> made;
+  std::unordered_set<std::string_view> made;
   for (const auto& file : plan.files) {
-    const auto parent = file.name.parent_path();
-    if (made.insert(parent.native()).second) MakeDirectories(directory / parent);
+    const std::string_view name = file.name.native();
+    const auto parent = name.substr(0, name.rfind('/') + 1);
+    if (made.insert(parent).second) MakeDirectories(directory / parent);
   }
 }
 
@@ -135,7 +136,7 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   if (plan.request.format != DataFormat::kTfrecord || plan.request.verify == VerifyMode::kOff) return {};
   std::vector<RecordIndex> indices;
   for (std::size_t i = 0; i < copied.size(); ++i) {
-    indices.push_back({copied[i].record_offsets, plan.files[i].size.count});
+    indices.push_back({copied[i].record_offsets, copied[i].record_bytes});
   }
   const auto bytes = EncodeRecordIndices(indices);
   WriteFileDurably(directory / kRecordIndexName, bytes);

@@ -136,7 +136,7 @@ void Assembly::CheckWritten(Entry& entry, std::uint64_t end) {
 
 void Assembly::Finish(std::uint32_t file, Entry& entry) {
   auto summary = entry.check->Finish();
-  results_[file] = {std::move(entry.crc32c), summary.records, std::move(summary.record_offsets)};
+  results_[file] = {std::move(entry.crc32c), summary.records, std::move(summary.record_offsets), summary.record_bytes};
   if (options_.arrivals != nullptr) options_.arrivals->FileDone(file, results_[file]);
   open_.erase(file);
   --left_;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "staging/plan/shares.h"
@@ -56,11 +56,14 @@ std::uint64_t SpaceOfFile(const SourceFile& file) {
   return blocks * kBlock + manifest;
 }
 
+/// Text and not paths: comparing paths component by component would cost more than the rest of the plan.
 std::uint64_t DirectoriesIn(const std::vector<SourceFile>& files) {
-  std::set<fs::path> directories;
+  std::unordered_set<std::string_view> directories;
   for (const auto& file : files) {
-    for (auto parent = file.name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
-      if (!directories.insert(parent).second) break;
+    std::string_view name = file.name.native();
+    for (auto slash = name.rfind('/'); slash != name.npos; slash = name.rfind('/')) {
+      name = name.substr(0, slash);
+      if (!directories.insert(name).second) break;
     }
   }
   return directories.size();

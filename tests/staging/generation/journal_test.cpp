@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 const JournalHead kHead{0xdeadbeef, 2};
 const JournalStart kStart{1, -5};
 const JournalBlock kBlock{1, 7, 0x0000abcd};
-const JournalDone kDone{1, 3, {1, 2}, {0, 100, 250}};
+const JournalDone kDone{1, 3, {1, 2}, {0, 100, 250}, 300};
 
 class JournalTest : public ::testing::Test {
  protected:
@@ -44,7 +44,7 @@ TEST_F(JournalTest, ReadsWhatWasAppended) {
 TEST_F(JournalTest, KeepsEmptyListsAndLargeNumbers) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   for (const JournalEntry& entry :
-       {JournalEntry(JournalDone{0, {}, {}, {}}), JournalEntry(JournalDone{kMost, 0, {}, {}}),
+       {JournalEntry(JournalDone{0, {}, {}, {}, 0}), JournalEntry(JournalDone{kMost, 0, {}, {}, kMost}),
         JournalEntry(JournalBlock{kMost, kMost, 0xffffffff})}) {
     auto line = RenderJournalEntry(entry);
     line.pop_back();

@@ -15,6 +15,7 @@
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
+#include "tests/staging/formats_support.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -81,6 +82,15 @@ TEST_F(StageTest, CopiesChecksAndPublishes) {
   EXPECT_EQ(records[1].offsets, (std::vector<std::uint64_t>{0, kRecord + 16, 2 * (kRecord + 16)}));
   EXPECT_EQ(records[1].end, manifest.files[1].bytes.count);
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(StageTest, TheIndexOfACompressedFileIsOfWhatItInflatesTo) {
+  const auto records = TfrecordBytes(3, kRecord);
+  Put(source_ / "b.tfrecord", Deflate(Compression::kGzip, records));
+  const auto staged = Stage(Plan());
+  const auto index = DecodeRecordIndices(ReadFile(staged.directory / ManifestOf(staged).index.value().path));
+  EXPECT_EQ(index.at(1).offsets.size(), 3u);
+  EXPECT_EQ(index.at(1).end, records.size());
 }
 
 TEST_F(StageTest, NobodyElseCanRead) {
