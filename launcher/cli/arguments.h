@@ -54,6 +54,7 @@ struct Arguments {
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
   StageInOptions stage_in;
+  StageKeyOptions stage_key;
   StageLsOptions stage_ls;
   StageVerifyOptions stage_verify;
   StageEvictOptions stage_evict;

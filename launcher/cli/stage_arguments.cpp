@@ -23,10 +23,12 @@ void AddDryRun(CLI::App* command, DryRun& dry_run) {
 
 void DescribeIn(CLI::App& stage, Arguments& arguments) {
   auto& options = arguments.stage_in;
-  auto* in = AddCommand(stage, "in", "Copy data into the best tier, checked on the way, and keep it there",
-                        "  slipway stage in exp.yaml                        # all datasets of the experiment\n"
-                        "  slipway stage in exp.yaml --dataset train --dry-run\n"
-                        "  slipway stage in 'data/train-*.tfrecord' --name train --tier ram --bandwidth 500MB");
+  auto* in =
+      AddCommand(stage, "in", "Copy data into the best tier, checked on the way, and keep it there",
+                 "  slipway stage in exp.yaml                        # all datasets of the experiment\n"
+                 "  slipway stage in exp.yaml --dataset train --dry-run\n"
+                 "  slipway stage in 'data/train-*.tfrecord' --name train --tier ram --bandwidth 500MB\n"
+                 "  slipway stage in exp.yaml --nodes nodes.txt --node 2 --key group.key   # on each of the nodes");
   in->add_option("source", options.sources, "A spec (*.yaml), or files, directories and patterns")->required();
   in->add_option("--set", options.overrides, "KEY=VALUE: changes one field of the spec; may be repeated")
       ->expected(1)
@@ -42,8 +44,19 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
   in->add_option("--verify", options.verify, "off, format (while copying) or full (and read again)")
       ->check(CLI::IsMember({"off", "format", "full"}));
   in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
+  in->add_option("--nodes", options.nodes_file,
+                 "With other nodes, each byte read once: a file with HOST:PORT of each node, one a line");
+  in->add_option("--node", options.node, "This node's place in that list, from 0")->check(CLI::NonNegativeNumber);
+  in->add_option("--key", options.key_file, "The nodes' common key, made by 'slipway stage key'");
   AddDryRun(in, options.dry_run);
   in->callback([&] { arguments.command = [&](Session& session) { return StageIn(arguments.stage_in, session); }; });
+}
+
+void DescribeKey(CLI::App& stage, Arguments& arguments) {
+  auto* key = AddCommand(stage, "key", "Make the key by which nodes that stage together know each other",
+                         "  slipway stage key group.key");
+  key->add_option("file", arguments.stage_key.file, "The new file, mode 0600")->required();
+  key->callback([&] { arguments.command = [&](Session& session) { return StageKey(arguments.stage_key, session); }; });
 }
 
 void DescribeLs(CLI::App& stage, Arguments& arguments) {
@@ -95,6 +108,7 @@ void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
                            "  slipway stage in exp.yaml\n  slipway stage ls\n  slipway stage gc --to-free 10GB");
   stage->require_subcommand(1);
   DescribeIn(*stage, arguments);
+  DescribeKey(*stage, arguments);
   DescribeStageOut(*stage, arguments);
   DescribeLs(*stage, arguments);
   DescribeVerify(*stage, arguments);

@@ -23,7 +23,14 @@ struct StageInOptions {
   std::vector<std::string> tiers;      ///< in order of preference, instead of the spec's or the site's
   std::string verify;                  ///< off, format, full; empty: the spec's, or format
   std::string bandwidth;               ///< bytes a second, like 500MB; empty: the spec's or the site's
+  std::filesystem::path nodes_file;    ///< HOST:PORT of every node, one a line; empty: this node alone
+  int node = -1;                       ///< this node's place in the list, from 0
+  std::filesystem::path key_file;      ///< of the nodes' common key
   DryRun dry_run = DryRun::kNo;
+};
+
+struct StageKeyOptions {
+  std::filesystem::path file;
 };
 
 struct StageLsOptions {
@@ -52,6 +59,9 @@ struct StageGcOptions {
 /// Stages and keeps what it staged (`slipway.stage_in/1`): it stays until it is evicted, also after runs that use it.
 /// Ctrl-C ends it with Error(kInterrupted); what was not complete is not published.
 int StageIn(const StageInOptions& options, Session& session);
+
+/// Makes the key file for a group of nodes (`slipway.stage_key/1`). Errors: Error(kEnvironment) when the file is there.
+int StageKey(const StageKeyOptions& options, Session& session);
 
 /// What lies where, who uses it, what is free (`slipway.stage_ls/1`).
 int StageLs(const StageLsOptions& options, Session& session);

@@ -13,6 +13,8 @@
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/interrupt.h"
 #include "staging/generation/stage.h"
+#include "staging/network/group_key.h"
+#include "staging/network/stage_across.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -100,6 +102,21 @@ Work WorkOfPaths(const StageInOptions& options) {
   return {{request}, site.tiers};
 }
 
+/// The nodes that stage together; nothing when this node stages alone.
+std::optional<staging::NodeGroup> GroupOf(const StageInOptions& options) {
+  if (options.nodes_file.empty() && options.node < 0 && options.key_file.empty()) return {};
+  if (options.nodes_file.empty() || options.node < 0 || options.key_file.empty()) {
+    throw Error(ErrorKind::kUsage, "--nodes, --node and --key belong together",
+                "name the list of the nodes, this node's place in it from 0, and the key ('slipway stage key FILE')");
+  }
+  staging::NodeGroup group;
+  group.number = static_cast<std::uint32_t>(options.node);
+  group.nodes = staging::ReadNodesFile(options.nodes_file);
+  group.key_file = options.key_file;
+  staging::CheckGroup(group);
+  return group;
+}
+
 /// Who asks for staging wants a copy: `none` counts only where nothing else is named.
 std::vector<staging::StagingPlan> PlansOf(const Work& work) {
   std::vector<staging::StagingPlan> plans;
@@ -134,7 +151,8 @@ std::string DescribePlanned(const staging::StagingPlan& plan) {
 
 class Stager {
  public:
-  explicit Stager(Output& output) : output_(output), interrupt_(loop_) {}
+  Stager(Output& output, std::optional<staging::NodeGroup> group)
+      : output_(output), group_(std::move(group)), interrupt_(loop_) {}
 
   /// Adds to `document` what happened; returns it in words.
   std::string Stage(const staging::StagingPlan& plan, Json& document) {
@@ -148,7 +166,7 @@ class Stager {
       return interrupt_.asked();
     };
     const auto staged = WithContext(fmt::format("while staging dataset '{}'", plan.request.name),
-                                    [&] { return staging::Stage(plan, options); });
+                                    [&] { return StageAnywhere(plan, options, document); });
     staging::MarkKept(plan.root, plan.generation);
     document["adopted"] = staged.adopted;
     document["copied_bytes"] = staged.copied.count;
@@ -160,7 +178,20 @@ class Stager {
   }
 
  private:
+  staging::StagedDataset StageAnywhere(const staging::StagingPlan& plan, const staging::StageOptions& options,
+                                       Json& document) const {
+    if (!group_) return staging::Stage(plan, options);
+    auto staged = staging::StageAcrossNodes(plan, options, *group_);
+    document["across"] = {{"node", group_->number},
+                          {"nodes", group_->nodes.size()},
+                          {"read_bytes", staged.read.count},
+                          {"received_bytes", staged.received.count},
+                          {"sent_bytes", staged.sent.count}};
+    return std::move(staged.dataset);
+  }
+
   Output& output_;
+  const std::optional<staging::NodeGroup> group_;
   EventLoop loop_;
   Interrupt interrupt_;
 };
@@ -170,7 +201,7 @@ class Stager {
 int StageIn(const StageInOptions& options, Session& session) {
   const bool is_spec = options.sources.size() == 1 && IsSpec(options.sources.front());
   const auto plans = PlansOf(is_spec ? WorkOfSpec(options) : WorkOfPaths(options));
-  Stager stager(session.output);
+  Stager stager(session.output, GroupOf(options));
   Json datasets = Json::array();
   std::string text;
   std::string brief;
@@ -184,6 +215,16 @@ int StageIn(const StageInOptions& options, Session& session) {
                       {"dry_run", options.dry_run == DryRun::kYes},
                       {"datasets", std::move(datasets)}};
   session.output.Print({document, text.empty() ? "the spec has no data\n" : text, brief});
+  return 0;
+}
+
+int StageKey(const StageKeyOptions& options, Session& session) {
+  staging::GroupKey::Create(options.file);
+  const Json document{{"schema", "slipway.stage_key/1"}, {"file", options.file.string()}};
+  session.output.Print({document,
+                        fmt::format("{}: a new key; copy it to the same place on every node, readable by you alone\n",
+                                    options.file.string()),
+                        options.file.string() + "\n"});
   return 0;
 }
 

@@ -166,6 +166,17 @@ TEST_F(StageCommand, TakesTiersAndTheirOrderFromTheSite) {
   EXPECT_THAT(Slipway({"stage", "ls"}, 2).errors, HasSubstr("site.yaml:1:33: error: unknown field 'speed'"));
 }
 
+TEST_F(StageCommand, TakesTheThreeOptionsOfAGroupOfNodesTogether) {
+  EXPECT_THAT(Slipway({"stage", "in", "data", "--format", "raw", "--node", "0"}, 2).errors,
+              HasSubstr("--nodes, --node and --key belong together"));
+  EXPECT_THAT(Slipway({"stage", "key", "group.key"}).output, HasSubstr("a new key"));
+  place_.Write("nodes.txt", "127.0.0.1:0\n");
+  const std::vector<std::string> group{"--nodes", "nodes.txt", "--node", "1", "--key", "group.key"};
+  std::vector<std::string> words{"stage", "in", "data", "--format", "raw"};
+  words.insert(words.end(), group.begin(), group.end());
+  EXPECT_THAT(Slipway(words, 2).errors, HasSubstr("node"));
+}
+
 TEST_F(StageCommand, EndsAtCtrlCWithoutPublishing) {
   const auto lock = [&] {
     const auto generation = Document({"stage", "in", "data", "--format", "raw", "--tier", "ram", "--dry-run"});
