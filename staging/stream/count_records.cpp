@@ -12,6 +12,7 @@
 #include "core/share_out.h"
 #include "staging/formats/hdf5.h"
 #include "staging/formats/little_endian.h"
+#include "staging/reader/inflated_files.h"
 #include "staging/reader/record_file.h"
 
 namespace slipway::staging {
@@ -37,9 +38,11 @@ std::uint64_t RowsOf(const SourceFile& file) {
 
 std::uint64_t Count(const SourceFile& file, DataFormat format) {
   if (format == DataFormat::kHdf5) return RowsOf(file);
+  if (IsCompressed(file.path)) throw Error(ErrorKind::kEnvironment, "compressed records are counted by inflating them");
   DatasetFile plain;
   plain.path = file.path;
-  return RecordFile(plain, AccessPattern::kInOrder).record_count();
+  InflatedFiles none(0);
+  return RecordFile(plain, AccessPattern::kInOrder, none).record_count();
 }
 
 }  // namespace

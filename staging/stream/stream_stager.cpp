@@ -18,6 +18,7 @@
 #include "staging/generation/generation.h"
 #include "staging/plan/plan_listing.h"
 #include "staging/plan/tiers.h"
+#include "staging/reader/record_file.h"
 #include "staging/reader/sharding.h"
 
 namespace slipway::staging {
@@ -180,7 +181,7 @@ void StreamStager::Copy(std::size_t file, Copies& copies) {
   auto copied = copies.Copy(file);
   if (crcs_[file].empty()) {
     crcs_[file] = copied.crc32c;
-    if (!copied.record_offsets.empty()) {
+    if (!copied.record_offsets.empty() && !IsCompressed(directory_ / kIncoming / source.name)) {
       const RecordIndex index{std::move(copied.record_offsets), source.size.count};
       WriteFile(directory_ / kStreamIndexDirectory / std::to_string(file), EncodeRecordIndices({&index, 1}));
     }
