@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
-#include "staging/reader/record_file.h"
 #include "staging/reader/sharding.h"
 #include "staging/reader/supply_wait.h"
 
@@ -133,17 +131,11 @@ bool ArrivingFiles::TakeArrivals() {
   return news;
 }
 
-/// A file that has gone from there meanwhile has been published, or taken back: the next look tells.
-void ArrivingFiles::Arrive(const JournalDone& done) try {
+void ArrivingFiles::Arrive(const JournalDone& done) {
   const auto number = number_of_[done.file];
-  const auto& listed = listing_.files[number];
-  DatasetFile file{{}, listed.bytes.count, done.records, {}, true};
-  // Of a compressed file the journal does not say how long it is inflated; its reader inflates it anyway.
-  const bool has_index = !done.offsets.empty() && !IsCompressed(private_ / listed.path);
-  if (has_index) file.index = RecordIndex{done.offsets, listed.bytes.count};
+  DatasetFile file{{}, listing_.files[number].bytes.count, done.records, {}, true};
+  if (!done.offsets.empty()) file.index = RecordIndex{done.offsets, done.end};
   arrived_[number] = std::move(file);
-} catch (const SystemError& error) {
-  if (error.code() != ENOENT) throw;
 }
 
 void ArrivingFiles::LookAfter(const std::string& what) {

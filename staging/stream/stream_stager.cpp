@@ -18,7 +18,6 @@
 #include "staging/generation/generation.h"
 #include "staging/plan/plan_listing.h"
 #include "staging/plan/tiers.h"
-#include "staging/reader/record_file.h"
 #include "staging/reader/sharding.h"
 
 namespace slipway::staging {
@@ -181,8 +180,8 @@ void StreamStager::Copy(std::size_t file, Copies& copies) {
   auto copied = copies.Copy(file);
   if (crcs_[file].empty()) {
     crcs_[file] = copied.crc32c;
-    if (!copied.record_offsets.empty() && !IsCompressed(directory_ / kIncoming / source.name)) {
-      const RecordIndex index{std::move(copied.record_offsets), source.size.count};
+    if (!copied.record_offsets.empty()) {
+      const RecordIndex index{std::move(copied.record_offsets), copied.record_bytes};
       WriteFile(directory_ / kStreamIndexDirectory / std::to_string(file), EncodeRecordIndices({&index, 1}));
     }
   } else if (const auto block = Difference(crcs_[file], copied.crc32c)) {
