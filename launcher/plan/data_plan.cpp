@@ -78,6 +78,7 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
   const auto& launch = document.spec.launch;
   staging::PlanRequest for_whom;
   for_whom.nodes = launch.nodes;
+  for_whom.can_stream = launch.engine != EngineChoice::kSlurm;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
   const auto tiers = SiteTiersOf(document);
   std::vector<staging::StagingPlan> plans;
@@ -99,7 +100,12 @@ std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec&
                                                         : "all nodes see it, the first stages");
   }
   if (plan.bandwidth.count > 0) text += line(fmt::format("at most {}/s", FormatBytes(plan.bandwidth)));
-  if (dataset.overlap) text += line("overlap: the ranks start while it arrives");
+  if (plan.layout == staging::Layout::kStream) {
+    text += line("streams: only the batch reader of Slipway, in its windowed order, can read it");
+  } else if (dataset.overlap) {
+    text += line(plan.tier == "none" ? "overlap: nothing is copied, so nothing is waited for"
+                                     : "overlap: the ranks start while it arrives");
+  }
   if (dataset.remainder != Remainder::kDrop) text += line(fmt::format("remainder: {}", WordFor(dataset.remainder)));
   if (dataset.on_corrupt != OnCorrupt::kFail)
     text += line("on_corrupt: skip, damaged records are left out and counted");

@@ -48,6 +48,7 @@ Json DataConfiguration(const std::vector<DatasetSpec>& datasets) {
     config[dataset.name] = {{"remainder", WordFor(dataset.remainder)},
                             {"on_corrupt", WordFor(dataset.on_corrupt)},
                             {"overlap", dataset.overlap},
+                            {"seed", dataset.seed},
                             {"distribute", WordFor(dataset.distribute)}};
   }
   return config;

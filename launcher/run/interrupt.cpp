@@ -5,10 +5,12 @@
 namespace slipway::launcher {
 
 Interrupt::Interrupt(EventLoop& loop) {
-  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
-    ++count_;
-    if (callback_) callback_();
-  });
+  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) { Ask(); });
+}
+
+void Interrupt::Ask() {
+  ++count_;
+  if (callback_) callback_();
 }
 
 }  // namespace slipway::launcher

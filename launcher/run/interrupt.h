@@ -16,7 +16,10 @@ class Interrupt {
   int count() const { return count_; }
   bool asked() const { return count_ > 0; }
 
-  /// Called at every signal from now on; replaces the one before. Null: only counted.
+  /// As if the user had asked: for what ends a run from within.
+  void Ask();
+
+  /// Called whenever somebody asks from now on; replaces the one before. Null: only counted.
   void OnAsk(std::function<void()> callback) { callback_ = std::move(callback); }
 
  private:

@@ -8,18 +8,14 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/progress.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/single_run.h"
-#include "staging/generation/inventory.h"
-#include "staging/generation/stage.h"
+#include "launcher/run/staging_session.h"
 
 namespace slipway::launcher {
 namespace {
-
-using staging::StagedDataset;
 
 class Manager {
  public:
@@ -38,7 +34,7 @@ class Manager {
     BecomeManager();
     const auto result = Perform();
     EmptyOutbox();
-    Unstage();
+    data_.Release();
     WriteDown(result);
     Announce(result);
     return OutcomeExitCode(result.phase);
@@ -68,12 +64,12 @@ class Manager {
 
   /// What went wrong is written down before anybody else hears of it.
   RunResult Perform() try {
-    StageAll();
+    data_.Begin();
     if (interrupt_.asked()) return Cancelled();
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);
     RunContext context{plan_,
                        folder_,
-                       directories_,
+                       data_.directories(),
                        state_,
                        loop_,
                        files_,
@@ -82,14 +78,16 @@ class Manager {
                        prefix_,
                        outbox_.get(),
                        [this](std::string_view event) { Commit(event); }};
-    return plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
+    auto result = plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
+    data_.End();
+    return result;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
     EmptyOutbox();
-    Unstage();
+    data_.Release();
     WriteDown(failed);
     throw;
   }
@@ -99,55 +97,6 @@ class Manager {
     result.phase = Phase::kCancelled;
     result.reason = "cancelled while staging";
     return result;
-  }
-
-  void StageAll() {
-    for (const auto& plan : plan_.data) {
-      WithContext(fmt::format("while staging dataset '{}'", plan.request.name), [&] { StageOne(plan); });
-    }
-  }
-
-  void StageOne(const staging::StagingPlan& plan) {
-    Progress progress(output_, "staging " + plan.request.name, plan.total);
-    staging::StageOptions options;
-    options.bandwidth = plan.bandwidth;
-    options.link_root = folder_.path() / "data";
-    options.progress = [&](const staging::StageProgress& now) { progress.Update(now.done, now.current); };
-    options.cancelled = [&] {
-      loop_.RunOnce(std::chrono::nanoseconds(0));
-      return interrupt_.asked();
-    };
-    auto staged = staging::Stage(plan, options);
-    const auto what = staged.adopted
-                          ? std::string("already there")
-                          : fmt::format("{} in {} ({})", FormatBytes(staged.copied), FormatDuration(staged.elapsed),
-                                        FormatRate(staged.copied, staged.elapsed));
-    output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, what, plan.tier));
-    folder_.AppendEvent("staged", Json{{"dataset", staged.name},
-                                       {"tier", plan.tier},
-                                       {"directory", staged.directory.string()},
-                                       {"adopted", staged.adopted},
-                                       {"bytes", staged.copied.count},
-                                       {"seconds", staged.elapsed.count()}});
-    directories_.emplace_back(staged.name, staged.directory);
-    staged_.push_back(std::move(staged));
-  }
-
-  /// Gives the leases back; data kept for this run only is removed, unless another run uses it. A copy that cannot be
-  /// removed is worth a warning, not the run.
-  void Unstage() {
-    const auto staged = staged_.size();  // in the order of the plan
-    staged_.clear();
-    for (std::size_t i = 0; i < staged; ++i) {
-      const auto& plan = plan_.data[i];
-      if (plan_.spec().data[i].keep != Keep::kJob || plan.root.empty()) continue;
-      if (staging::IsKept(plan.root, plan.generation)) continue;
-      try {
-        staging::RemoveGeneration(plan.root, plan.generation);
-      } catch (const Error& error) {
-        output_.Warn(fmt::format("the staged copy of '{}' is left: {}", plan.request.name, error.what()));
-      }
-    }
   }
 
   /// Nothing stays behind in a tier, however the run has ended. What cannot be copied out is worth a warning, not the
@@ -193,8 +142,7 @@ class Manager {
   DirectoryWatcher files_{loop_};
   Interrupt interrupt_;
   SteadyTime started_;
-  std::vector<StagedDataset> staged_;  // their leases are held until the run has ended
-  StagedDirectories directories_;
+  StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<Outbox> outbox_;
 };
 

@@ -95,6 +95,7 @@ DatasetSpec BuildDataset(const std::string& name, const Json& json) {
   result.keep = FromWord(kKeeps, json.at("keep"));
   result.bandwidth = BytesOrNone(json.at("bandwidth"));
   result.overlap = json.at("overlap").get<bool>();
+  result.seed = json.at("seed").get<std::uint64_t>();
   result.remainder = FromWord(kRemainders, json.at("remainder"));
   result.on_corrupt = FromWord(kOnCorrupts, json.at("on_corrupt"));
   return result;

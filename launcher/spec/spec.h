@@ -37,6 +37,7 @@ struct DatasetSpec {
   Keep keep = Keep::kJob;
   Bytes bandwidth = {};  ///< bytes a second; 0: no limit
   bool overlap = false;
+  std::uint64_t seed = 0;  ///< of the order in which it is read, and so arrives
   Remainder remainder = Remainder::kDrop;
   OnCorrupt on_corrupt = OnCorrupt::kFail;
 };

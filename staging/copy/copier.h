@@ -40,6 +40,7 @@ struct StageOptions {
   /// find the files in one place with a manifest, as in any other tier.
   std::filesystem::path link_root = {};
   std::vector<std::size_t> order = {};  ///< indices into plan.files, each once: who comes first; empty: plan's order
+  std::size_t files_at_once = 0;        ///< 0: what the copier finds best
   Bytes bandwidth = {};                 ///< bytes a second read from the sources; 0: no limit
   Copier copier = {};                   ///< empty: CopyAll
 };

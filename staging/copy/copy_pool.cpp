@@ -92,7 +92,8 @@ std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const fs::path& directo
   std::vector<CopiedFile> results(plan.files.size());
   Reporter reporter(plan, options);
   BandwidthLimit limit(options.bandwidth);
-  ShareOut(order.size(), FilesAtOnce(plan), reporter.stopped, [&]() -> Worker {
+  const auto at_once = options.files_at_once > 0 ? options.files_at_once : FilesAtOnce(plan);
+  ShareOut(order.size(), at_once, reporter.stopped, [&]() -> Worker {
     const auto copier = std::make_shared<FileCopier>(directory, copy, limit);
     return [&, copier](std::size_t item) {
       const auto index = order[item];

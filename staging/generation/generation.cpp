@@ -125,9 +125,10 @@ fs::file_time_type LastWrite(const fs::path& leftover) {
   return error ? fs::file_time_type::min() : directory;
 }
 
-/// Nobody resumes the removal of a generation; a staging may be resumed while it is young.
+/// Nobody resumes the removal of a generation, or a stream; a staging may be resumed while it is young.
 bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
-  if (leftover.native().ends_with(kEvicted)) return true;
+  const auto name = leftover.filename().string();
+  if (name.ends_with(kEvicted) || name.find(kStreamSuffix) != name.npos) return true;
   return age.count() == 0 || LastWrite(leftover) < fs::file_time_type::clock::now() - age;
 }
 

@@ -56,6 +56,9 @@ class Generation {
   std::string name_;
 };
 
+/// What a stream's directory in .staging is called: the generation's name, this, and a number.
+inline constexpr std::string_view kStreamSuffix = ".stream-";
+
 /// The generations published in `root`, sorted; none when it does not exist.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 

@@ -79,6 +79,7 @@ void JournalArrivals::BlockDone(std::size_t file, std::uint64_t block, std::uint
 
 void JournalArrivals::FileDone(std::size_t file, const CopiedFile& copied) {
   writer_.Append(JournalDone{file, copied.records, copied.crc32c, copied.record_offsets, copied.record_bytes});
+  if (at_once_) writer_.Flush();
 }
 
 }  // namespace slipway::staging

@@ -32,9 +32,12 @@ class JournalArrivals : public Arrivals {
   void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) override;
   void FileDone(std::size_t file, const CopiedFile& copied) override;
   void Flush() { writer_.Flush(); }
+  /// From now on a complete file is in the journal when FileDone returns: readers wait for it. Cost: a write for each.
+  void TellAtOnce() { at_once_ = true; }
 
  private:
   JournalWriter writer_;
+  bool at_once_ = false;
 };
 
 }  // namespace slipway::staging

@@ -17,10 +17,12 @@
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/copy/source_stat.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/resume.h"
+#include "staging/plan/plan_listing.h"
 #include "staging/plan/tiers.h"
 #include "staging/plan/utf8_name.h"
 
@@ -107,7 +109,9 @@ std::vector<CopiedFile> LinkAndCheck(const StagingPlan& plan, const fs::path& di
 
 std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory,
                                   const StageOptions& options) {
+  WriteListing(directory.path(), ListingOf(plan));
   JournalArrivals journal(directory.path(), plan, directory.leftover());
+  if (!options.order.empty()) journal.TellAtOnce();  // the order of first use is for readers that follow
   const auto& copy = options.copier ? options.copier : Copier(CopyAll);
   auto copied = copy(plan, directory.path(),
                      {plan.request.format, plan.request.verify, directory.leftover().kept, &journal}, options);
@@ -170,7 +174,7 @@ Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOp
   auto copied = Fill(plan, directory, options);
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
-  ::unlink((directory.path() / kJournalName).c_str());
+  for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   WriteFileDurably(directory.path() / kManifestName,
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   generation.Publish();

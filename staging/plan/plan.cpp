@@ -184,7 +184,8 @@ class Planner {
     if (plan_.request.distribution == Distribution::kNodeShard) return {Layout::kShard};
     std::vector<Layout> layouts = {Layout::kReplica};
     if (plan_.request.distribution == Distribution::kShard && plan_.nodes > 1) layouts.push_back(Layout::kShard);
-    if (for_whom_.can_stream) layouts.push_back(Layout::kStream);
+    // A stream is only for programs with our reader: what can be read in place by all is better.
+    if (for_whom_.can_stream && !Wants("none")) layouts.push_back(Layout::kStream);
     return layouts;
   }
 
@@ -262,20 +263,23 @@ class Planner {
     return {};
   }
 
-  /// The window must hold the largest file; directories and manifest are there for all files, one after the other.
+  /// The window must hold the two largest files: one that is read, and the next one. Directories and indices are there
+  /// for all files.
   bool TakeWindow(const TierState& tier) {
     const auto whole = NeedOf(all_);
-    const auto besides = SaturatingSum(whole.bytes.count - std::min(whole.bytes, plan_.total).count,
-                                       SaturatingSum(LargestOf(all_).count, for_whom_.read_ahead.count));
-    const SpaceNeed least{Bytes{WithMargin(SaturatingSum(besides, LargestOf(all_).count))}, whole.inodes};
+    const auto besides =
+        SaturatingSum(whole.bytes.count - std::min(whole.bytes, plan_.total).count, for_whom_.read_ahead.count);
+    const auto window = std::min(plan_.total.count, SaturatingSum(LargestOf(all_).count, LargestOf(all_).count));
+    const SpaceNeed least{Bytes{WithMargin(SaturatingSum(besides, window))}, 2 * whole.inodes};
     const auto lack = tier.scope == TierScope::kJob ? "all nodes would share one window" : Lack(tier, least);
     if (lack) {
       Reject(fmt::format("{}: a window {}", tier.name, *lack));
       return false;
     }
     const auto room = tier.available.count - tier.available.count / 21 - 1;
-    plan_.window = std::min(plan_.total, Bytes{std::max(room - std::min(room, besides), LargestOf(all_).count)});
-    Choose(tier, fmt::format("a window of {}: {} is free", FormatBytes(plan_.window), FormatBytes(tier.available)));
+    plan_.window = std::min(plan_.total, Bytes{std::max(room - std::min(room, besides), window)});
+    Choose(tier, fmt::format("streams {} through a window of {}: {} is free", FormatBytes(plan_.total),
+                             FormatBytes(plan_.window), FormatBytes(tier.available)));
     return true;
   }
 

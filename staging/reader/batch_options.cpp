@@ -91,7 +91,7 @@ NodeShares ParseShares(const Json& json) {
   }
   for (const auto& item : *nodes) {
     JsonFields node(item, "a node of 'shares'");
-    NodeShare share{node.Count("records"), 1};
+    NodeRecords share{node.Count("records"), 1};
     TakeInt(node, "ranks", share.ranks, 1);
     node.Finish();
     shares.nodes.push_back(share);
@@ -152,7 +152,7 @@ int NumberOf(const std::string& variable, int otherwise) {
   return number;
 }
 
-/// What the launcher passes on of data.NAME: {"remainder", "on_corrupt"}. Other keys are for others.
+/// What the launcher passes on of data.NAME: {"remainder", "on_corrupt", "seed"}. Other keys are for others.
 void TakeConfiguration(const std::string& name, BatchOptions& options) {
   const auto text = Variable("SLIPWAY_CONFIG");
   if (text.empty()) return;
@@ -166,6 +166,7 @@ void TakeConfiguration(const std::string& name, BatchOptions& options) {
   JsonFields fields(data, fmt::format("SLIPWAY_CONFIG: data.{}", name));
   if (fields.Has("remainder")) options.remainder = TakeRemainder(fields);
   if (fields.Has("on_corrupt")) options.on_corrupt = TakeOnCorrupt(fields);
+  if (fields.Has("seed")) options.seed = fields.Count("seed");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct SplitPart {
 
 /// What all nodes hold, when each has only some records.
 struct NodeShares {
-  std::vector<NodeShare> nodes;
+  std::vector<NodeRecords> nodes;
   std::size_t node = 0;  ///< this one
 };
 

@@ -21,7 +21,7 @@ RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
 }
 
 /// The shares with what a split leaves of them.
-std::vector<NodeShare> SharesFor(const BatchOptions& options, std::uint64_t count) {
+std::vector<NodeRecords> SharesFor(const BatchOptions& options, std::uint64_t count) {
   auto nodes = options.shares->nodes;
   const auto& mine = nodes.at(options.shares->node);
   if (mine.records != count) {

@@ -53,6 +53,7 @@ struct Slot {
   BatchMemory memory;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
+  std::vector<std::uint64_t> places;  ///< of the part that it holds
   std::size_t chunks_left = 0;
   std::vector<SkippedRecord> skipped;
   std::exception_ptr error;
@@ -78,7 +79,7 @@ struct TaskResult {
 
 class BatchReader::Engine {
  public:
-  Engine(const DatasetFiles& dataset, const BatchOptions& options,
+  Engine(const std::filesystem::path& dataset, const BatchOptions& options,
          const std::vector<std::vector<std::span<std::byte>>>& memory)
       : options_(options), loader_(dataset, options), plan_(options, loader_.source().file_ends()) {
     MakeSlots(memory);
@@ -94,6 +95,7 @@ class BatchReader::Engine {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
+    loader_.source().SetStopped(true);
     work_.notify_all();
     for (auto& thread : threads_) thread.join();
   }
@@ -126,7 +128,9 @@ class BatchReader::Engine {
   void Seek(const EpochPosition& position) {
     std::unique_lock lock(mutex_);
     paused_ = true;
+    loader_.source().SetStopped(true);
     ready_.wait(lock, [this] { return in_flight_ == 0; });
+    loader_.source().SetStopped(false);
     paused_ = false;
     try {
       Begin(position);
@@ -169,7 +173,10 @@ class BatchReader::Engine {
   /// No thread is at work.
   void Begin(const EpochPosition& position) {
     std::deque<Part> parts;
-    if (!Ended(position.epoch)) parts.push_back(std::make_shared<EpochPart>(plan_.PartFrom(position)));
+    if (!Ended(position.epoch)) {
+      parts.push_back(std::make_shared<EpochPart>(plan_.PartFrom(position)));
+      loader_.source().Expect(position.epoch, parts.back()->places, true);
+    }
     parts_ = std::move(parts);
     next_epoch_ = position.epoch + 1;
     position_ = position;
@@ -196,7 +203,9 @@ class BatchReader::Engine {
   /// The batch that was handed out may be filled again.
   void GiveBack() {
     if (!held_) return;
-    slots_[consumed_ % slots_.size()].state = SlotState::kFree;
+    auto& slot = slots_[consumed_ % slots_.size()];
+    slot.state = SlotState::kFree;
+    loader_.source().Release(slot.places);
     ++consumed_;
     held_ = false;
     work_.notify_all();
@@ -312,6 +321,8 @@ class BatchReader::Engine {
     slot.state = SlotState::kFilling;
     slot.epoch = parts_.back()->begin.epoch;
     slot.step = next_step_;
+    const auto places = std::span(parts_.back()->places).subspan(next_step_ * options_.batch, options_.batch);
+    slot.places.assign(places.begin(), places.end());
     slot.chunks_left = (options_.batch + chunk_ - 1) / chunk_;
     slot.skipped.clear();
     slot.error = nullptr;
@@ -340,6 +351,7 @@ class BatchReader::Engine {
     making_part_ = false;
     --in_flight_;
     if (part && !paused_) {
+      loader_.source().Expect(next_epoch_, part->places, false);
       parts_.push_back(std::move(part));
       ++next_epoch_;
       next_step_ = 0;
@@ -389,13 +401,13 @@ BatchReader::~BatchReader() = default;
 
 BatchReader BatchReader::Open(const std::filesystem::path& path, const BatchOptions& options,
                               std::vector<std::vector<std::span<std::byte>>> memory) {
-  auto engine = std::make_unique<Engine>(FindDatasetFiles(path), options, memory);
+  auto engine = std::make_unique<Engine>(path, options, memory);
   engine->StartThreads();
   return BatchReader(std::move(engine));
 }
 
 std::vector<std::size_t> BatchReader::BytesOf(const std::filesystem::path& path, const BatchOptions& options) {
-  const RecordLoader loader(FindDatasetFiles(path), options);
+  const RecordLoader loader(path, options);
   std::vector<std::size_t> bytes;
   for (const auto& array : loader.arrays()) bytes.push_back(BytesOfArray(array));
   return bytes;

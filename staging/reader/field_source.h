@@ -59,6 +59,13 @@ class FieldSource {
 
   /// The record will be read soon: brings its bytes nearer where that is cheap.
   virtual void Announce(std::uint64_t) const {}
+  /// Which records will be fetched, in this order, after those that were named before; `afresh`: instead of them. For
+  /// sources whose files come and go.
+  virtual void Expect(std::uint64_t /*epoch*/, std::span<const std::uint64_t> /*places*/, bool /*afresh*/) {}
+  /// The first of the expected ones that were not released yet: they are not needed any more.
+  virtual void Release(std::span<const std::uint64_t> /*places*/) {}
+  /// Ends waits for files that are not there, with an error, until it is false again. From any thread.
+  virtual void SetStopped(bool /*stopped*/) {}
 
   /// "'FILE': record 3", counted in its file.
   std::string Describe(std::uint64_t record) const;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "staging/dataset/dataset_files.h"
+#include "staging/reader/file_supply.h"
 #include "staging/reader/record_source.h"
 
 namespace slipway::staging {
@@ -55,7 +56,10 @@ Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 Dataset::~Dataset() = default;
 
-Dataset Dataset::Open(const std::filesystem::path& path) { return Dataset(OpenSource(FindDatasetFiles(path))); }
+Dataset Dataset::Open(const std::filesystem::path& path) {
+  AwaitPublished(path);
+  return Dataset(OpenSource(FindDatasetFiles(path)));
+}
 
 Dataset Dataset::OpenFiles(std::vector<std::filesystem::path> files) {
   return Dataset(OpenSource(DescribeFiles(std::move(files))));

@@ -41,6 +41,7 @@ class Dataset {
  public:
   /// `path` is a staged directory (its manifest.json lists the files), a directory of data files without a manifest
   /// (all *.tfrecord, or all *.h5 and *.hdf5), or one file. The format is recognised by content.
+  /// A directory that is being staged (`data.NAME.overlap`) is waited for until all of it is there.
   /// Cost:   TFRecord: one pass over the record headers, compressed files are inflated into memory; HDF5: the metadata.
   /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, a first record that is no
   ///         Example, sizes or record counts that differ from the manifest, a manifest path outside the directory,

@@ -113,6 +113,8 @@ void CheckIndex(const RecordIndex& index, std::uint64_t bytes, const fs::path& p
 
 }  // namespace
 
+bool IsCompressed(const fs::path& path) { return IsCompressed(OpenRegular(path), path); }
+
 RecordFile::RecordFile(const DatasetFile& file, AccessPattern pattern, InflatedFiles& inflated) : path_(file.path) {
   auto opened = OpenRegular(path_);
   const bool compressed = IsCompressed(opened, path_);

@@ -19,6 +19,9 @@ namespace slipway::staging {
 /// How the records of a file will be read, for the kernel's read-ahead.
 enum class AccessPattern { kInOrder, kAtRandom };
 
+/// Whether a TFRecord file is a gzip or zlib stream, by its first bytes. Errors: SystemError.
+bool IsCompressed(const std::filesystem::path& path);
+
 /// Reads may come from several threads.
 class RecordFile {
  public:

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "staging/reader/supplied_fields.h"
 
 namespace slipway::staging {
 
@@ -47,8 +48,8 @@ std::size_t NextPlace(const RecordNumbers& places, std::size_t index) {
 
 }  // namespace
 
-RecordLoader::RecordLoader(const DatasetFiles& dataset, const BatchOptions& options)
-    : options_(options), source_(OpenFieldSource(dataset, WantedOf(options), PatternOf(options))) {
+RecordLoader::RecordLoader(const std::filesystem::path& path, const BatchOptions& options)
+    : options_(options), source_(OpenFields(path, options, WantedOf(options), PatternOf(options))) {
   for (std::size_t i = 0; i < options_.fields.size(); ++i) {
     auto& field = options_.fields[i];
     chains_.push_back(WithContext(fmt::format("in field '{}'", field.name),

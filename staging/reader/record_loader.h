@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "staging/dataset/dataset_files.h"
 #include "staging/reader/batch_plan.h"
 #include "staging/reader/batches.h"
 #include "staging/reader/field_source.h"
@@ -39,9 +39,11 @@ struct LoaderMemory {
 /// May be used by several threads, each with its own memory.
 class RecordLoader {
  public:
-  RecordLoader(const DatasetFiles& dataset, const BatchOptions& options);
+  /// The dataset at `path`, whether it is there, arriving or streamed.
+  RecordLoader(const std::filesystem::path& path, const BatchOptions& options);
 
   const FieldSource& source() const { return *source_; }
+  FieldSource& source() { return *source_; }
   /// The arrays of a batch, without memory.
   const std::vector<BatchArray>& arrays() const { return arrays_; }
   /// Memory for a batch; `values` has one span for each array.

@@ -117,7 +117,7 @@ std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const
   return records - left + std::min(left, std::min(steps, StepsOf(left, rule)) * RecordsPerStep(rule));
 }
 
-std::uint64_t StepsOfNodes(std::span<const NodeShare> nodes, std::uint64_t batch, Remainder remainder) {
+std::uint64_t StepsOfNodes(std::span<const NodeRecords> nodes, std::uint64_t batch, Remainder remainder) {
   if (nodes.empty()) throw Error(ErrorKind::kUsage, "shares of no nodes cannot be dealt out");
   std::vector<std::uint64_t> steps;
   for (std::size_t node = 0; node < nodes.size(); ++node) {

@@ -82,14 +82,14 @@ std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const
                                std::uint64_t records_done = 0);
 
 /// What one node holds when each has only a part of the dataset, and how many ranks share it.
-struct NodeShare {
+struct NodeRecords {
   std::uint64_t records = 0;
   int ranks = 1;
 };
 
 /// How many steps every rank makes when nodes hold different numbers of records: the fewest that a node has (drop), or
 /// the most (repeat, pad). Errors: Error(kUsage): no nodes, a node without ranks, one without records to repeat.
-std::uint64_t StepsOfNodes(std::span<const NodeShare> nodes, std::uint64_t batch, Remainder remainder);
+std::uint64_t StepsOfNodes(std::span<const NodeRecords> nodes, std::uint64_t batch, Remainder remainder);
 
 /// `steps` steps of the rank `rule.rank` among the `rule.world` ranks of its node, which holds `order`; steps before
 /// `steps_done` are left out. Positions count in whole steps here: they hold only for the same nodes and ranks.

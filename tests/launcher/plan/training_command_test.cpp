@@ -54,8 +54,8 @@ TEST(RuntimeConfiguration, SaysHowEachDatasetIsRead) {
       "  train: {source: a.tfrecord, distribute: node-shard, remainder: pad, on_corrupt: skip, overlap: true}\n"
       "  test: {source: a.tfrecord}\n");
   EXPECT_EQ(config["data"].dump(),
-            R"({"train":{"remainder":"pad","on_corrupt":"skip","overlap":true,"distribute":"node-shard"},)"
-            R"("test":{"remainder":"drop","on_corrupt":"fail","overlap":false,"distribute":"replicate"}})");
+            R"({"train":{"remainder":"pad","on_corrupt":"skip","overlap":true,"seed":0,"distribute":"node-shard"},)"
+            R"("test":{"remainder":"drop","on_corrupt":"fail","overlap":false,"seed":0,"distribute":"replicate"}})");
 }
 
 TEST(RuntimeConfiguration, HasTheOtherFormsOfSettings) {

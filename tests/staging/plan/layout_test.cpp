@@ -151,12 +151,20 @@ TEST(Layout, StreamsOnlyForACallerThatCan) {
   for_whom.can_stream = true;
   const auto plan = PlanStaging(request, EightFiles(), tiers, for_whom);
   EXPECT_EQ(plan.layout, Layout::kStream);
-  EXPECT_GT(plan.window, Bytes{30 * kMega});
-  EXPECT_LT(plan.window, Bytes{40 * kMega});
-  EXPECT_THAT(plan.reason, HasSubstr("a window of 37."));
+  EXPECT_GT(plan.window, Bytes{40 * kMega});
+  EXPECT_LT(plan.window, Bytes{50 * kMega});
+  EXPECT_THAT(plan.reason, HasSubstr("a window of 47."));
 }
 
-TEST(Layout, RefusesAWindowSmallerThanTheLargestFile) {
+TEST(Layout, ReadsInPlaceRatherThanStream) {
+  auto for_whom = NodeOf(0, 1);
+  for_whom.can_stream = true;
+  const auto plan = PlanStaging(RequestFor(Distribution::kReplicate, {"ram", "none"}), EightFiles(),
+                                {TierOf("ram", 50 * kMega), TierOf("none", 0)}, for_whom);
+  EXPECT_EQ(plan.tier, "none") << "any program can read that";
+}
+
+TEST(Layout, RefusesAWindowSmallerThanTheTwoLargestFiles) {
   auto for_whom = NodeOf(0, 1);
   for_whom.can_stream = true;
   EXPECT_THAT(MessageOf([&] {

@@ -1,0 +1,158 @@
+#include "launcher/run/staging_session.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/progress.h"
+#include "staging/generation/inventory.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A program may open a stream more than once, one after the other; what it forgot to close takes a place too.
+constexpr std::size_t kReadersOfRank = 4;
+constexpr auto kLook = std::chrono::milliseconds(50);
+
+}  // namespace
+
+StagingSession::StagingSession(const RunFolder& folder, const Plan& plan, Output& output, EventLoop& loop,
+                               Interrupt& interrupt)
+    : folder_(folder), plan_(plan), output_(output), loop_(loop), interrupt_(interrupt) {}
+
+void StagingSession::Begin() {
+  const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
+  for (std::size_t i = 0; i < plan_.data.size(); ++i) {
+    datasets_.push_back(
+        std::make_unique<DatasetStaging>(plan_.data[i], plan_.spec().data[i], folder_.path() / "data", readers));
+  }
+  // Those that must be whole first: the others would only take their share of the source.
+  for (auto& dataset : datasets_) {
+    if (dataset->may_be_early()) continue;
+    Start(*dataset);
+    AwaitPublished(*dataset);
+  }
+  for (auto& dataset : datasets_) {
+    if (dataset->may_be_early()) Start(*dataset);
+  }
+  for (auto& dataset : datasets_) {
+    if (dataset->may_be_early()) AwaitFirst(*dataset);
+    directories_.emplace_back(dataset->spec().name, dataset->directory());
+  }
+  stage_ = Stage::kRanksRun;
+}
+
+void StagingSession::Start(DatasetStaging& dataset) {
+  dataset.Start(loop_, output_, [this, &dataset] { OnNews(dataset); });
+}
+
+void StagingSession::AwaitPublished(DatasetStaging& dataset) {
+  while (dataset.under_way()) {
+    if (interrupt_.asked()) dataset.Cancel();
+    loop_.RunOnce(kLook);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+}
+
+void StagingSession::AwaitFirst(DatasetStaging& dataset) {
+  while (!dataset.IsReady()) {
+    if (interrupt_.asked()) dataset.Cancel();
+    loop_.RunOnce(kLook);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  if (!dataset.under_way()) return;
+  folder_.AppendEvent("arriving", Json{{"dataset", dataset.spec().name},
+                                       {"tier", dataset.plan().tier},
+                                       {"directory", dataset.directory().string()},
+                                       {"files", dataset.plan().files.size()},
+                                       {"bytes", dataset.plan().total.count},
+                                       {"stream", dataset.is_stream()}});
+  output_.Say(
+      fmt::format("the first file of {} is there, the ranks need not wait for the others", dataset.spec().name));
+}
+
+void StagingSession::OnNews(DatasetStaging& dataset) {
+  if (!dataset.under_way()) return;
+  if (!dataset.ended()) return dataset.ShowProgress();
+  try {
+    dataset.Take();
+    Announce(dataset);
+  } catch (const Error& error) {
+    OnFailure(dataset, error);
+  }
+}
+
+/// Written down at once: what the ranks say about it later is only its consequence.
+void StagingSession::OnFailure(const DatasetStaging& dataset, const Error& error) {
+  const bool wanted = error.kind() == ErrorKind::kInterrupted && stage_ != Stage::kRanksRun;
+  folder_.AppendEvent(wanted ? "staging_cancelled" : "staging_failed",
+                      Json{{"dataset", dataset.spec().name}, {"reason", error.message()}});
+  if (stage_ == Stage::kRanksEnded) {
+    if (!wanted) output_.Warn(error.what());
+    return;
+  }
+  if (!failure_) failure_ = std::current_exception();
+  if (stage_ == Stage::kBegin) return;
+  output_.Warn(fmt::format("{}; the ranks are being ended", error.message()));
+  interrupt_.Ask();
+}
+
+void StagingSession::Announce(const DatasetStaging& dataset) {
+  const auto& staged = *dataset.staged();
+  const auto what = staged.adopted
+                        ? std::string("already there")
+                        : fmt::format("{} in {} ({})", FormatBytes(staged.copied), FormatDuration(staged.elapsed),
+                                      FormatRate(staged.copied, staged.elapsed));
+  output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, what, dataset.plan().tier));
+  folder_.AppendEvent("staged", Json{{"dataset", staged.name},
+                                     {"tier", dataset.plan().tier},
+                                     {"directory", staged.directory.string()},
+                                     {"adopted", staged.adopted},
+                                     {"overlapped", stage_ != Stage::kBegin},
+                                     {"bytes", staged.copied.count},
+                                     {"seconds", staged.elapsed.count()}});
+}
+
+void StagingSession::End() {
+  if (stage_ == Stage::kRanksRun) stage_ = Stage::kRanksEnded;
+  for (auto& dataset : datasets_) EndOne(*dataset);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void StagingSession::EndOne(DatasetStaging& dataset) {
+  if (!dataset.under_way()) return;
+  if (dataset.is_stream()) {
+    const auto figures = dataset.figures();
+    folder_.AppendEvent("streamed", Json{{"dataset", dataset.spec().name},
+                                         {"copies", figures.copies},
+                                         {"bytes", figures.copied.count},
+                                         {"evictions", figures.evictions}});
+    return dataset.Abandon();
+  }
+  const bool finish = dataset.spec().keep == Keep::kCache && !failure_;
+  if (finish && !interrupt_.asked()) {
+    output_.Say(fmt::format("the ranks have ended; {} is kept, so its staging goes on", dataset.spec().name));
+  }
+  while (dataset.under_way()) {
+    if (!finish || interrupt_.asked()) dataset.Cancel();
+    loop_.RunOnce(kLook);
+  }
+}
+
+void StagingSession::Release() {
+  for (auto& dataset : datasets_) dataset->Abandon();
+  for (const auto& dataset : datasets_) {
+    const auto& plan = dataset->plan();
+    if (dataset->spec().keep != Keep::kJob || plan.root.empty() || dataset->is_stream()) continue;
+    if (staging::IsKept(plan.root, plan.generation)) continue;
+    try {
+      staging::RemoveGeneration(plan.root, plan.generation);
+    } catch (const Error& error) {
+      output_.Warn(fmt::format("the staged copy of '{}' is left: {}", plan.request.name, error.what()));
+    }
+  }
+  datasets_.clear();
+}
+
+}  // namespace slipway::launcher

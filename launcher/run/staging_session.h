@@ -1,0 +1,62 @@
+/// The datasets of a run: staged before the ranks start or while they run, held until they have ended, then let go.
+///
+///   staged first    the ranks start when all of it is published
+///   overlap         they start when its first file has arrived; the rest arrives while they run
+///   stream          they start when its first file has arrived; files come and go until they have ended
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/output.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run/dataset_staging.h"
+#include "launcher/run/interrupt.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+
+class StagingSession {
+ public:
+  StagingSession(const RunFolder& folder, const Plan& plan, Output& output, EventLoop& loop, Interrupt& interrupt);
+  StagingSession(const StagingSession&) = delete;
+  StagingSession& operator=(const StagingSession&) = delete;
+
+  /// Returns when the ranks can start. From then on a staging that fails asks `interrupt` to end the run.
+  /// Errors: those of staging, naming the dataset; Error(kInterrupted) when the user ends it.
+  void Begin();
+  /// Where the ranks find the data; of Begin().
+  const StagedDirectories& directories() const { return directories_; }
+
+  /// After the ranks have ended: ends streams and stagings under way, but finishes those that are kept for other runs
+  /// unless the user has interrupted. Errors: that of a staging that failed while the ranks ran.
+  void End();
+
+  /// Gives the leases back; data kept for this run only is removed, unless another run uses it. A copy that cannot be
+  /// removed is worth a warning, not the run.
+  void Release();
+
+ private:
+  void Start(DatasetStaging& dataset);
+  /// Serves the loop until all of it is there, or enough.
+  void AwaitPublished(DatasetStaging& dataset);
+  void AwaitFirst(DatasetStaging& dataset);
+  void OnNews(DatasetStaging& dataset);
+  void OnFailure(const DatasetStaging& dataset, const Error& error);
+  void Announce(const DatasetStaging& dataset);
+  void EndOne(DatasetStaging& dataset);
+
+  const RunFolder& folder_;
+  const Plan& plan_;
+  Output& output_;
+  EventLoop& loop_;
+  Interrupt& interrupt_;
+  enum class Stage { kBegin, kRanksRun, kRanksEnded } stage_ = Stage::kBegin;
+  std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan
+  StagedDirectories directories_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,71 @@
+#include "staging/dataset/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSchema = "slipway.listing/1";
+
+Json ToJson(const ListedFile& file) {
+  return {{"path", file.path}, {"bytes", file.bytes.count}, {"records", file.records ? Json(*file.records) : Json()}};
+}
+
+[[noreturn]] void ThrowBroken(const fs::path& path, std::string_view why) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged: {}", path.string(), why),
+              "stage the dataset again");
+}
+
+ListedFile ParseFile(const Json& json) {
+  ListedFile file{json.at("path").get<std::string>(), Bytes{json.at("bytes").get<std::uint64_t>()}, {}};
+  if (!json.at("records").is_null()) file.records = json.at("records").get<std::uint64_t>();
+  return file;
+}
+
+bool LeavesItsDirectory(const std::string& name) {
+  const fs::path path(name);
+  return name.empty() || path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
+}
+
+Listing Parse(const Json& json, const fs::path& path) {
+  if (json.at("schema") != kSchema) ThrowBroken(path, "unknown schema");
+  const auto format = ParseDataFormat(json.at("format").get<std::string>());
+  if (!format) ThrowBroken(path, "unknown format");
+  Listing listing{*format, {}};
+  for (const auto& file : json.at("files")) {
+    listing.files.push_back(ParseFile(file));
+    if (LeavesItsDirectory(listing.files.back().path)) ThrowBroken(path, "a file lies outside of the dataset");
+  }
+  if (listing.files.empty()) ThrowBroken(path, "it lists no files");
+  return listing;
+}
+
+}  // namespace
+
+void WriteListing(const fs::path& directory, const Listing& listing) {
+  Json files = Json::array();
+  for (const auto& file : listing.files) files.push_back(ToJson(file));
+  const Json document = {{"schema", kSchema}, {"format", DataFormatName(listing.format)}, {"files", std::move(files)}};
+  WriteFileAtomically(directory / kListingName, document.dump() + "\n");
+}
+
+std::optional<Listing> ReadListing(const fs::path& directory) {
+  const auto path = directory / kListingName;
+  const auto text = ReadFileIfPresent(path);
+  if (!text) return {};
+  try {
+    return Parse(Json::parse(*text), path);
+  } catch (const nlohmann::json::exception& error) {
+    ThrowBroken(path, error.what());
+  }
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,44 @@
+/// What a dataset will hold when all of it has arrived: `.listing` in a directory that is still being filled. There is
+/// no manifest yet, but readers that begin on what is there must know the names of all files.
+///
+/// Form ("slipway.listing/1"): schema, format, files in the order of their names: path, bytes, records (number or
+/// null).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+inline constexpr std::string_view kListingName = ".listing";
+
+struct ListedFile {
+  std::string path;  ///< relative, never outside the directory
+  Bytes bytes;
+  std::optional<std::uint64_t> records;  ///< where somebody counted them before
+
+  bool operator==(const ListedFile&) const = default;
+};
+
+struct Listing {
+  DataFormat format = DataFormat::kRaw;
+  std::vector<ListedFile> files;
+
+  bool operator==(const Listing&) const = default;
+};
+
+/// Written under another name and renamed: who finds it finds all of it.
+void WriteListing(const std::filesystem::path& directory, const Listing& listing);
+
+/// Nothing when it is not there (yet). Errors: Error(kEnvironment) for a broken one, or a path that leaves `directory`.
+std::optional<Listing> ReadListing(const std::filesystem::path& directory);
+
+}  // namespace slipway::staging

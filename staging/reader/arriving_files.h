@@ -1,0 +1,52 @@
+/// The files of a generation that is being staged, as its journal says that they have arrived.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "staging/generation/journal.h"
+#include "staging/reader/file_supply.h"
+
+namespace slipway::staging {
+
+/// True while somebody stages (or removes) the generation that will be published at `published`.
+bool IsBeingStaged(const std::filesystem::path& published);
+
+class ArrivingFiles final : public FileSupply {
+ public:
+  /// Waits for the listing. Errors: Error(kEnvironment) when the staging ends before there is one.
+  ArrivingFiles(std::filesystem::path published, std::uint64_t seed, const SupplyWait& wait);
+
+  const Listing& listing() const override { return listing_; }
+  std::vector<std::size_t> Order(std::uint64_t epoch) const override;
+  DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) override;
+  void Pass(std::uint64_t, std::size_t) override {}
+
+ private:
+  void TakeListing(Listing listing);
+  void AwaitListing(const SupplyWait& wait);
+  bool TakePublished();
+  bool TakeArrivals();
+  void Arrive(const JournalDone& done);
+  /// Errors when nobody stages any more; else reads the journal from its beginning: it may be another one now.
+  void LookAfter(const std::string& what);
+  bool IsStillThere(std::size_t file);
+  DatasetFile Place(std::size_t file) const;
+
+  const std::filesystem::path published_;
+  const std::filesystem::path private_;
+  const std::uint64_t seed_;
+  Listing listing_;
+  std::vector<std::size_t> number_of_;  ///< by place in the journal's list
+  std::mutex mutex_;
+  std::optional<JournalReader> journal_;
+  std::uint64_t known_ = 0;                          ///< bytes of the journal
+  std::vector<std::optional<DatasetFile>> arrived_;  ///< paths relative to the generation
+  bool is_published_ = false;
+  bool lock_was_free_ = false;
+};
+
+}  // namespace slipway::staging

@@ -1,0 +1,112 @@
+/// Fields of records whose files are not all there yet: a dataset that is being staged, or a stream.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "staging/reader/batch_options.h"
+#include "staging/reader/field_source.h"
+#include "staging/reader/file_supply.h"
+
+namespace slipway::staging {
+
+/// What both have in common: the borders of the files from the listing, the types from the first file that comes.
+class SuppliedFields : public FieldSource {
+ public:
+  void SetStopped(bool stopped) override { stopped_ = stopped; }
+
+ protected:
+  /// `place_in` names the files in messages. Errors: Error(kUsage) when the listing does not count the records.
+  SuppliedFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
+                 std::vector<WantedField> fields, AccessPattern pattern, std::uint64_t first_epoch);
+
+  FileSupply& supply() const { return *supply_; }
+  std::uint64_t FirstRecord(std::size_t file) const { return file == 0 ? 0 : file_ends_[file - 1]; }
+  std::uint64_t RecordsIn(std::size_t file) const { return file_ends_[file] - FirstRecord(file); }
+  /// Waits for the file and opens it. Its records count from 0.
+  std::unique_ptr<FieldSource> OpenFile(std::uint64_t epoch, std::size_t place) const;
+
+ private:
+  SupplyWait Waiting() const;
+
+  std::unique_ptr<FileSupply> supply_;
+  std::vector<WantedField> wanted_;
+  AccessPattern pattern_;
+  std::atomic<bool> stopped_ = false;
+};
+
+/// Waits for a file when its first record is wanted, and keeps it open.
+class ArrivingFields final : public SuppliedFields {
+ public:
+  ArrivingFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
+                 std::vector<WantedField> fields, AccessPattern pattern);
+
+  void Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const override;
+  std::span<const std::byte> Payload(std::uint64_t record, std::vector<std::byte>& buffer) const override;
+
+ private:
+  struct Opened {
+    std::mutex mutex;  ///< one thread waits for the file, the others for it
+    std::unique_ptr<FieldSource> source;
+    std::atomic<const FieldSource*> ready = nullptr;
+  };
+  const FieldSource& Source(std::size_t file) const;
+
+  std::vector<std::size_t> place_of_;  ///< of each file in the first epoch
+  mutable std::vector<Opened> opened_;
+};
+
+/// The wanted records of each file of a stream are taken into memory while the file is there. Memory: what is in the
+/// shuffle window and on this rank, and this rank's records of one file.
+class StreamedFields final : public SuppliedFields {
+ public:
+  StreamedFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
+                 std::vector<WantedField> fields, bool payloads, std::uint64_t first_epoch);
+
+  void Expect(std::uint64_t epoch, std::span<const std::uint64_t> places, bool afresh) override;
+  void Release(std::span<const std::uint64_t> places) override;
+  void Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const override;
+  std::span<const std::byte> Payload(std::uint64_t record, std::vector<std::byte>& buffer) const override;
+
+ private:
+  struct Stored {
+    std::vector<Shape> shapes;
+    std::vector<std::vector<std::byte>> values;  ///< one for each wanted field
+    std::vector<std::byte> payload;
+    std::exception_ptr error;
+  };
+  /// A part of an epoch that is to be read: which records are wanted of which file.
+  struct Part {
+    std::uint64_t epoch = 0;
+    std::vector<std::size_t> order;
+    std::map<std::size_t, std::vector<std::uint64_t>> wanted;  ///< by file
+    std::size_t next_place = 0;
+  };
+  using Held = std::shared_ptr<const Stored>;
+
+  Held Get(std::uint64_t record) const;
+  Held Find(std::uint64_t record) const;
+  /// Takes in the next file of which something is wanted. False when no file is left.
+  bool TakeFile() const;
+  void TakeRecords(Part& part, std::size_t file) const;
+  Held Store(const FieldSource& source, std::uint64_t record, FetchMemory& memory) const;
+
+  const bool payloads_;
+  mutable std::mutex file_mutex_;  ///< one thread takes files in
+  mutable std::mutex mutex_;       ///< of all below
+  mutable std::deque<Part> parts_;
+  mutable std::map<std::uint64_t, std::uint64_t> uses_left_;
+  mutable std::map<std::uint64_t, Held> held_;
+};
+
+/// The dataset at `path`, whether it is there, arriving or streamed.
+std::unique_ptr<FieldSource> OpenFields(const std::filesystem::path& path, const BatchOptions& options,
+                                        std::vector<WantedField> fields, AccessPattern pattern);
+
+}  // namespace slipway::staging

@@ -1,0 +1,69 @@
+#include "staging/stream/count_records.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/share_out.h"
+#include "staging/formats/hdf5.h"
+#include "staging/formats/little_endian.h"
+#include "staging/reader/inflated_files.h"
+#include "staging/reader/record_file.h"
+
+namespace slipway::staging {
+namespace {
+
+constexpr std::uint64_t kLargeRecord = 64 << 10;
+constexpr std::size_t kFilesAtOnce = 16;
+
+/// By the length of the first record, whatever it is worth.
+bool HasLargeRecords(const SourceFile& file) {
+  std::array<std::byte, 8> length{};
+  const auto fd = OpenFile(file.path, O_RDONLY | O_NONBLOCK);
+  if (::pread(fd.get(), length.data(), length.size(), 0) != static_cast<ssize_t>(length.size())) return true;
+  return LoadLittleEndian<std::uint64_t>(std::span<const std::byte, 8>(length)) >= kLargeRecord;
+}
+
+std::uint64_t RowsOf(const SourceFile& file) {
+  const auto opened = OpenHdf5(file.path);
+  const auto& datasets = opened->Datasets();
+  if (datasets.empty()) throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no rows", file.path.string()));
+  return datasets[0].shape[0];
+}
+
+std::uint64_t Count(const SourceFile& file, DataFormat format) {
+  if (format == DataFormat::kHdf5) return RowsOf(file);
+  if (IsCompressed(file.path)) throw Error(ErrorKind::kEnvironment, "compressed records are counted by inflating them");
+  DatasetFile plain;
+  plain.path = file.path;
+  InflatedFiles none(0);
+  return RecordFile(plain, AccessPattern::kInOrder, none).record_count();
+}
+
+}  // namespace
+
+void CountRecords(StagingPlan& plan, CountWhen when, const std::function<bool()>& cancelled) {
+  const auto format = plan.request.format;
+  if (format == DataFormat::kRaw) return;
+  std::atomic<bool> stopped = false;
+  ShareOut(plan.files.size(), std::min(kFilesAtOnce, plan.files.size()), stopped, [&]() -> Worker {
+    return [&](std::size_t index) {
+      auto& file = plan.files[index];
+      if (file.records) return;
+      if (cancelled && cancelled()) throw Error(ErrorKind::kInterrupted, "counting records was cancelled");
+      try {
+        if (when == CountWhen::kCheap && format == DataFormat::kTfrecord && !HasLargeRecords(file)) return;
+        file.records = Count(file, format);
+      } catch (const Error&) {
+        // Staging reads the whole file soon, and says what is wrong with it.
+      }
+    };
+  });
+}
+
+}  // namespace slipway::staging

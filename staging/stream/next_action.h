@@ -1,0 +1,47 @@
+/// What a stream does next: pure.
+///
+/// The orders of all epochs are known, so what to take away is no guess: the file whose next use is farthest (Belady
+/// 1966). Words: staging/stream/uses.h. A reader *at* use n works with file n, and is done with all before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/units.h"
+#include "staging/stream/uses.h"
+
+namespace slipway::staging {
+
+struct CopyFile {
+  std::size_t file = 0;
+  bool operator==(const CopyFile&) const = default;
+};
+struct EvictFile {
+  std::size_t file = 0;
+  bool operator==(const EvictFile&) const = default;
+};
+struct WaitForReaders {
+  bool operator==(const WaitForReaders&) const = default;
+};
+using StreamAction = std::variant<CopyFile, EvictFile, WaitForReaders>;
+
+struct StreamView {
+  std::span<const Bytes> sizes;
+  std::span<const std::uint64_t> positions;  ///< of the readers; none: as if one stood at use 0
+  const std::vector<bool>& present;
+  Bytes capacity;
+  /// For how many uses beyond the slowest reader's room is made. Free room is filled however far ahead; but a file that
+  /// is taken away early may be one that turns out better than those that readers pass meanwhile. 0: copies are fewest,
+  /// and every one is waited for.
+  std::uint64_t ahead = 1;
+};
+
+/// Promises: what is present never exceeds the capacity; a file that a reader is at, or that some reader needs before
+/// the file that room is made for, is not taken away; with room for the two largest files readers that wait for nothing
+/// but files always get on. Cost: linear in the number of files.
+StreamAction NextAction(const StreamView& view, Uses& uses);
+
+}  // namespace slipway::staging

@@ -1,0 +1,213 @@
+#include "staging/stream/stream_stager.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "core/error.h"
+#include "staging/copy/bandwidth.h"
+#include "staging/copy/copy.h"
+#include "staging/copy/copy_pool.h"
+#include "staging/copy/medium.h"
+#include "staging/dataset/listing.h"
+#include "staging/dataset/record_index.h"
+#include "staging/generation/generation.h"
+#include "staging/plan/plan_listing.h"
+#include "staging/plan/tiers.h"
+#include "staging/reader/sharding.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+/// Where a file lies until it is whole.
+constexpr std::string_view kIncoming = ".incoming";
+constexpr int kMostStreams = 64;
+
+StreamClaim ClaimName(const StagingPlan& plan) {
+  PrepareRoot(plan);
+  for (int number = 0; number < kMostStreams; ++number) {
+    auto name = fmt::format("{}{}{}", plan.generation, kStreamSuffix, number);
+    const Generation generation(plan.root, name);
+    generation.Prepare();
+    if (auto lock = generation.TryLockForStaging()) return {std::move(name), std::move(*lock)};
+  }
+  throw Error(ErrorKind::kBusy, fmt::format("{} runs stream dataset '{}' through '{}' already", kMostStreams,
+                                            plan.request.name, plan.root.string()));
+}
+
+fs::path MakeDirectory(const StagingPlan& plan, const std::string& name) {
+  const auto directory = Generation(plan.root, name).Private();
+  RemoveTree(directory);
+  for (const auto& file : plan.files) {
+    MakeDirectories((directory / kIncoming / file.name).parent_path());
+    MakeDirectories((directory / file.name).parent_path());
+  }
+  MakeDirectories(directory / kStreamIndexDirectory);
+  WriteListing(directory, ListingOf(plan));
+  return directory;
+}
+
+Reservation Reserve(const StagingPlan& plan, const std::string& name) {
+  const auto all = NeedOf(plan.files);
+  const SpaceNeed need{plan.window, 2 * all.inodes};  // a file and its index
+  auto stream = plan;
+  stream.generation = name;  // it lies and is locked under its own name
+  Room room;
+  auto reservation = Reservation::Take(stream, need, room);
+  if (!reservation && !RemoveLeftovers(plan.root, {}, name).empty()) {
+    reservation = Reservation::Take(stream, need, room);
+  }
+  if (reservation) return std::move(*reservation);
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("tier '{}' ('{}') is full: the window of dataset '{}' needs {}, {} is available", plan.tier,
+                          plan.root.string(), plan.request.name, FormatBytes(plan.window), FormatBytes(room.bytes)),
+              fmt::format("free space there, or name another tier in data.{}.tier", plan.request.name));
+}
+
+/// Half of the window for what comes, the other half for what may be used again.
+std::uint64_t AheadFor(const std::vector<Bytes>& sizes, Bytes capacity) {
+  const auto largest = std::max<std::uint64_t>(1, std::ranges::max(sizes).count);
+  return std::max<std::uint64_t>(1, capacity.count / (2 * largest));
+}
+
+/// The first block in which two copies differ.
+std::optional<std::size_t> Difference(const std::vector<std::uint32_t>& one, const std::vector<std::uint32_t>& other) {
+  const auto [at, unused] = std::ranges::mismatch(one, other);
+  if (at == one.end() && one.size() == other.size()) return {};
+  return static_cast<std::size_t>(at - one.begin());
+}
+
+}  // namespace
+
+/// What copying needs while the stream runs.
+class StreamStager::Copies {
+ public:
+  Copies(const StreamStager& stager, const StageOptions& options)
+      : stager_(stager),
+        options_(options),
+        copy_{stager.plan_.request.format, stager.plan_.request.verify},
+        limit_(options.bandwidth),
+        copier_(stager.directory_ / kIncoming, copy_, limit_) {}
+
+  CopiedFile Copy(std::size_t index) {
+    const auto& source = stager_.plan_.files[index];
+    const auto before = stager_.figures().copied.count;
+    auto copied = copier_.Copy(source, index, [&](std::uint64_t done) {
+      CheckCancelled(stager_.plan_, options_);
+      if (options_.progress) options_.progress({Bytes{before + done}, {}, source.name.native()});
+    });
+    if (stager_.plan_.request.verify == VerifyMode::kFull) ReadBack(source, copied);
+    return copied;
+  }
+
+ private:
+  void ReadBack(const SourceFile& source, const CopiedFile& copied) const {
+    const auto wrong = WrongBlocks(stager_.directory_ / kIncoming / source.name, copied.crc32c,
+                                   [&](auto) { CheckCancelled(stager_.plan_, options_); });
+    if (wrong.empty()) return;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
+                            source.path.string(), stager_.directory_.string(), wrong.front() * kCrcBlock),
+                "the medium of this tier is not to be trusted: tell its administrator and use another tier");
+  }
+
+  const StreamStager& stager_;
+  const StageOptions& options_;
+  CopyOptions copy_;
+  BandwidthLimit limit_;
+  FileCopier copier_;
+};
+
+StreamStager::StreamStager(const StagingPlan& plan, std::uint64_t seed, std::size_t readers)
+    : plan_(plan),
+      claim_(ClaimName(plan)),
+      directory_(MakeDirectory(plan, claim_.name)),
+      reservation_(Reserve(plan, claim_.name)),
+      state_(StreamState::Create(directory_, {plan.files.size(), readers, seed})),
+      uses_(plan.files.size(), [count = plan.files.size(), seed](auto epoch) { return FileOrder(count, seed, epoch); }),
+      present_(plan.files.size()),
+      crcs_(plan.files.size()) {
+  for (const auto& file : plan.files) sizes_.push_back(file.size);
+}
+
+StreamStager::~StreamStager() {
+  std::error_code ignored;
+  if (state_.status() == StreamStatus::kRunning) state_.SetStatus(StreamStatus::kEnded);
+  fs::remove_all(directory_, ignored);
+}
+
+void StreamStager::Run(const StageOptions& options) {
+  try {
+    Serve(options);
+  } catch (const Error& error) {
+    const bool cancelled = error.kind() == ErrorKind::kInterrupted;
+    if (!cancelled) WriteFileAtomically(directory_ / kStreamFailureName, error.message());
+    state_.SetStatus(cancelled ? StreamStatus::kEnded : StreamStatus::kFailed);
+    throw;
+  }
+}
+
+void StreamStager::Serve(const StageOptions& options) {
+  constexpr auto kLook = std::chrono::milliseconds(50);  // for a cancel, and for readers that are gone
+  Copies copies(*this, options);
+  const auto ahead = AheadFor(sizes_, plan_.window);
+  std::uint32_t seen = 0;
+  std::optional<std::vector<std::uint64_t>> waited_at;
+  while (true) {
+    CheckCancelled(plan_, options);
+    const auto positions = state_.Positions();
+    const auto action = waited_at == positions ? StreamAction(WaitForReaders{})
+                                               : NextAction({sizes_, positions, present_, plan_.window, ahead}, uses_);
+    waited_at.reset();
+    if (const auto* copy = std::get_if<CopyFile>(&action)) {
+      Copy(copy->file, copies);
+    } else if (const auto* evict = std::get_if<EvictFile>(&action)) {
+      Evict(evict->file);
+    } else {
+      waited_at = positions;
+      seen = state_.AwaitPositions(seen, kLook);
+    }
+  }
+}
+
+void StreamStager::Copy(std::size_t file, Copies& copies) {
+  const auto& source = plan_.files[file];
+  auto copied = copies.Copy(file);
+  if (crcs_[file].empty()) {
+    crcs_[file] = copied.crc32c;
+    if (!copied.record_offsets.empty()) {
+      const RecordIndex index{std::move(copied.record_offsets), copied.record_bytes};
+      WriteFile(directory_ / kStreamIndexDirectory / std::to_string(file), EncodeRecordIndices({&index, 1}));
+    }
+  } else if (const auto block = Difference(crcs_[file], copied.crc32c)) {
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("'{}' is not what it was when it was copied first: the bytes from {} on differ, although its "
+                    "size and times are the same",
+                    source.path.string(), *block * kCrcBlock),
+        "find out who changes the source while it is read, or whether its storage returns wrong bytes");
+  }
+  const auto arrived = directory_ / source.name;
+  if (::rename((directory_ / kIncoming / source.name).c_str(), arrived.c_str()) != 0) {
+    ThrowErrno(fmt::format("cannot create '{}'", arrived.string()));
+  }
+  present_[file] = true;
+  copied_ += source.size.count;
+  ++copies_;
+  state_.SetPresent(file, true);
+}
+
+void StreamStager::Evict(std::size_t file) {
+  state_.SetPresent(file, false);
+  const auto path = directory_ / plan_.files[file].name;
+  if (::unlink(path.c_str()) != 0) ThrowErrno(fmt::format("cannot remove '{}'", path.string()));
+  present_[file] = false;
+  ++evictions_;
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,263 @@
+// Streams: a stager on a thread or in a process of its own, readers of several ranks, real files.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/dataset/stream_state.h"
+#include "staging/formats/tfrecord.h"
+#include "staging/generation/generation.h"
+#include "staging/generation/stage.h"
+#include "staging/plan/tiers.h"
+#include "staging/reader/file_supply.h"
+#include "staging/reader/reader.h"
+#include "staging/stream/count_records.h"
+#include "staging/stream/stream_stager.h"
+#include "tests/staging/reader/supply_support.h"
+#include "tests/staging/staging_support.h"
+
+namespace slipway::staging {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::vector<int> kFiles = {5, 8, 9, 3, 12, 1, 7, 10};
+
+class StreamTest : public testing::Test {
+ protected:
+  void SetUp() override { MakeNumberedFiles(source_, kFiles, 1000); }
+
+  StagingPlan Plan() const {
+    auto plan = PlanFor(RequestFor(source_, root_, DataFormat::kTfrecord));
+    plan.layout = Layout::kStream;
+    plan.window = Bytes{26'000};  // the two largest; all are 57 KB
+    CountRecords(plan, CountWhen::kAlways, {});
+    return plan;
+  }
+
+  /// What lies in the stream's directory, in whole files.
+  static std::uint64_t BytesIn(const fs::path& directory) {
+    std::uint64_t bytes = 0;
+    std::error_code gone;
+    for (fs::recursive_directory_iterator entry(directory, gone), end; !gone && entry != end; entry.increment(gone)) {
+      if (entry->path().extension() != ".tfrecord") continue;
+      const auto size = entry->file_size(gone);
+      if (!gone) bytes += size;
+    }
+    return bytes;
+  }
+
+  TemporaryDirectory files_;
+  fs::path source_ = files_ / "source";
+  fs::path root_ = files_ / "tier";
+};
+
+/// Runs until the end of its scope.
+class Running {
+ public:
+  explicit Running(StreamStager& stager)
+      : thread_([this, &stager] {
+          StageOptions options;
+          options.cancelled = [this] { return cancelled_.load(); };
+          message_ = MessageOf([&] { stager.Run(options); });
+        }) {}
+  ~Running() { Stop(); }
+  std::string Stop() {
+    cancelled_ = true;
+    if (thread_.joinable()) thread_.join();
+    return message_;
+  }
+
+ private:
+  std::atomic<bool> cancelled_ = false;
+  std::string message_;
+  std::thread thread_;
+};
+
+TEST_F(StreamTest, RanksOfDifferentSpeedsReadWhatTheyWouldReadOfAllFiles) {
+  const auto plan = Plan();
+  Stage(PlanFor(RequestFor(source_, files_ / "whole", DataFormat::kTfrecord)));
+  const auto whole = files_ / "whole" / GenerationsIn(files_ / "whole").at(0);
+  {
+    StreamStager stager(plan, 7, 4);
+    Running running(stager);
+    std::atomic<bool> done = false;
+    std::uint64_t most = 0;
+    std::thread watch([&] {
+      while (!done) most = std::max(most, BytesIn(stager.directory()));
+    });
+    std::vector<std::vector<std::int64_t>> ids(2);
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        ids[static_cast<std::size_t>(rank)] =
+            ReadIds(stager.directory(), NumberedOptions(rank, 2, 3), [&] { std::this_thread::sleep_for(rank * 2ms); });
+      });
+    }
+    for (auto& rank : ranks) rank.join();
+    done = true;
+    watch.join();
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(ids[static_cast<std::size_t>(rank)], ReadIds(whole, NumberedOptions(rank, 2, 3)));
+    }
+    EXPECT_LE(most, plan.window.count);
+    EXPECT_GT(stager.figures().evictions, 0U);
+    EXPECT_LT(stager.figures().copies, 4 * kFiles.size());
+    EXPECT_THAT(running.Stop(), HasSubstr("cancelled"));
+  }
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+  EXPECT_THAT(GenerationsIn(root_), IsEmpty()) << "nothing is published";
+}
+
+TEST_F(StreamTest, AReaderMayBeginAgainEarlierOrInALaterEpoch) {
+  const auto plan = Plan();
+  StreamStager stager(plan, 7, 4);
+  Running running(stager);
+  auto options = NumberedOptions(0, 1, 2);
+  const auto all = ReadIds(stager.directory(), options);
+  options.position = {1, 20};
+  const auto rest = ReadIds(stager.directory(), options);
+  EXPECT_EQ(rest, std::vector<std::int64_t>(all.end() - static_cast<std::ptrdiff_t>(rest.size()), all.end()));
+  auto reader = BatchReader::Open(stager.directory(), options);
+  ASSERT_NE(reader.Next(), nullptr);
+  reader.Seek({0, 0});
+  const auto* batch = reader.Next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(batch->fields[0].values.data()), all[0]);
+}
+
+TEST_F(StreamTest, ARankThatDiesIsNotWaitedForForEver) {
+  const auto plan = Plan();
+  StreamStager stager(plan, 7, 4);
+  Running running(stager);
+  const auto child = InChild([&] {
+    const auto supply = OpenSupply(stager.directory(), 7);
+    supply->Take(0, 0, {});
+    while (true) ::pause();
+    return true;
+  });
+  while (StreamState::Open(stager.directory()).Positions().empty()) std::this_thread::sleep_for(1ms);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(200ms);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  });
+  EXPECT_EQ(ReadIds(stager.directory(), NumberedOptions(0, 1, 1)).size(), 54U);
+  killer.join();
+}
+
+TEST_F(StreamTest, ASourceThatChangesBehindItsTimesIsNamed) {
+  const auto plan = Plan();
+  StreamStager stager(plan, 7, 4);
+  Running running(stager);
+  auto reader = OpenSupply(stager.directory(), 7);
+  reader->Take(0, 0, {});
+  const auto number = reader->Order(0)[0];
+  const auto first = plan.files[number].path;
+  // Another valid file of the same size, with the same times: only the sums tell.
+  const auto time = fs::last_write_time(first);
+  {
+    auto content = ReadFile(first);
+    TfrecordWriter writer(files_ / "other.tfrecord");
+    const TfrecordFile present(first);
+    for (auto i = present.record_count(); i > 0; --i) writer.Write(present.Record(i - 1));
+    writer.Close();
+    const auto turned = ReadFile(files_ / "other.tfrecord");
+    ASSERT_EQ(turned.size(), content.size());
+    ASSERT_NE(turned, content);
+    const auto fd = OpenFile(first, O_WRONLY);
+    WriteAll(fd.get(), turned, first);
+  }
+  fs::last_write_time(first, time);
+  const auto message = MessageOf([&] {
+    for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+      for (std::size_t place = 0; place < kFiles.size(); ++place) {
+        reader->Pass(epoch, place);
+        reader->Take(epoch, place, {});
+      }
+    }
+  });
+  EXPECT_THAT(message, HasSubstr("the stream has ended"));
+  EXPECT_THAT(message, HasSubstr(first.filename().string()));
+  EXPECT_THAT(running.Stop(), HasSubstr("is not what it was when it was copied first"));
+}
+
+TEST_F(StreamTest, AKilledStagerLeavesNothingThatCannotBeCollectedAndItsReadersHearOfIt) {
+  const auto plan = Plan();
+  const auto child = InChild([&] {
+    StreamStager stager(plan, 7, 4);
+    stager.Run({});
+    return true;
+  });
+  const auto directory = root_ / ".staging" / (plan.generation + ".stream-0");
+  while (!fs::exists(directory / kStreamStateName)) std::this_thread::sleep_for(1ms);
+  const auto supply = OpenSupply(directory, 7);
+  supply->Take(0, 0, {});
+  EXPECT_THAT(RemoveLeftovers(root_), IsEmpty()) << "it is at work";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_THAT(MessageOf([&] { supply->Take(0, 7, {}); }), HasSubstr("the stream has ended"));
+  Stage(PlanFor(RequestFor(source_, root_, DataFormat::kTfrecord)));
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty()) << "whoever stages there next, collects it at once";
+}
+
+TEST_F(StreamTest, TwoRunsHaveAStreamEach) {
+  const auto plan = Plan();
+  StreamStager one(plan, 7, 1), other(plan, 8, 1);
+  EXPECT_NE(one.directory(), other.directory());
+}
+
+TEST_F(StreamTest, RefusesWhatCannotBe) {
+  const auto plan = Plan();
+  StreamStager stager(plan, 7, 1);
+  Running running(stager);
+  EXPECT_THAT(MessageOf([&] { OpenSupply(stager.directory(), 8); }), HasSubstr("order of seed 7"));
+  auto global = NumberedOptions(0, 1, 1);
+  global.order = RecordOrder::kGlobal;
+  EXPECT_THAT(MessageOf([&] { ReadIds(stager.directory(), global); }), HasSubstr("\"windowed\""));
+  EXPECT_THAT(MessageOf([&] { Dataset::Open(stager.directory()); }), HasSubstr("is a stream"));
+  const auto first = OpenSupply(stager.directory(), 7);
+  EXPECT_THAT(MessageOf([&] { OpenSupply(stager.directory(), 7); }), HasSubstr("has 1 readers already"));
+}
+
+TEST(StreamStateTest, TornAndHostileStatesAreBounded) {
+  TemporaryDirectory files;
+  {
+    auto state = StreamState::Create(files.path(), {3, 2, 7});
+    const auto slot = state.TakeSlot();
+    ASSERT_TRUE(slot);
+    auto reader = StreamState::Open(files.path());
+    reader.SetPosition(*slot, kMostUses);
+    EXPECT_THAT(reader.Positions(), IsEmpty()) << "no such position";
+    reader.SetPosition(*slot, 5);
+    EXPECT_THAT(reader.Positions(), testing::ElementsAre(5U));
+    EXPECT_EQ(fs::status(files / kStreamStateName).permissions(), fs::perms(0600));
+  }
+  EXPECT_THAT(StreamState::Open(files.path()).Positions(), IsEmpty()) << "the slot's owner is gone";
+  const auto good = ReadFile(files / kStreamStateName);
+  for (std::size_t size = 0; size < good.size(); size += 7) {
+    WriteFile(files / kStreamStateName, good.substr(0, size));
+    EXPECT_THROW(StreamState::Open(files.path()), Error) << size;
+  }
+  for (std::size_t byte = 0; byte < 32; ++byte) {
+    auto bad = good;
+    bad[byte] = '\xff';
+    WriteFile(files / kStreamStateName, bad);
+    EXPECT_THROW(StreamState::Open(files.path()), Error) << byte;
+  }
+}
+
+}  // namespace
+}  // namespace slipway::staging
