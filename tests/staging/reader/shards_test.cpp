@@ -101,9 +101,9 @@ TEST(Shards, RemaindersAreDroppedRepeatedOrPadded) {
 }
 
 RC_GTEST_PROP(Shards, NodesWithDifferentCountsMakeEqualSteps, ()) {
-  const auto nodes = *rc::gen::nonEmpty(rc::gen::container<std::vector<NodeShare>>(
+  const auto nodes = *rc::gen::nonEmpty(rc::gen::container<std::vector<NodeRecords>>(
       rc::gen::map(rc::gen::pair(rc::gen::inRange<std::uint64_t>(1, 60), rc::gen::inRange(1, 5)), [](const auto& pair) {
-        return NodeShare{pair.first, pair.second};
+        return NodeRecords{pair.first, pair.second};
       })));
   const auto batch = *rc::gen::inRange<std::uint64_t>(1, 5);
   const auto remainder = AnyRemainder();
@@ -126,7 +126,7 @@ RC_GTEST_PROP(Shards, NodesWithDifferentCountsMakeEqualSteps, ()) {
 }
 
 TEST(Shards, ANodeWithNothingToRepeatIsRefused) {
-  const std::vector<NodeShare> nodes = {{10, 2}, {0, 2}};
+  const std::vector<NodeRecords> nodes = {{10, 2}, {0, 2}};
   EXPECT_THROW(StepsOfNodes(nodes, 1, Remainder::kRepeat), Error);
   EXPECT_EQ(StepsOfNodes(nodes, 1, Remainder::kPad), 5u);
   EXPECT_EQ(StepsOfNodes(nodes, 1, Remainder::kDrop), 0u);
