@@ -8,6 +8,9 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -265,14 +268,22 @@ std::map<std::string, Promise> PromisesIn(const fs::path& directory) {
 
 /// For the planner's words only: who reads the files counts for himself.
 void AddRecordCounts(std::vector<SourceFile>& files) {
-  std::map<fs::path, std::map<std::string, Promise>> known;
+  using Promises = std::map<std::string, Promise>;
+  std::unordered_map<std::string, Promises> known;
+  const Promises* promises = nullptr;
+  std::string_view last;  // of files that are sorted by name, most lie where the one before does
   for (auto& file : files) {
-    const auto directory = file.path.parent_path();
-    const auto found = known.find(directory);
-    const auto& promises =
-        found != known.end() ? found->second : known.emplace(directory, PromisesIn(directory)).first->second;
-    const auto promise = promises.find(file.path.filename().string());
-    if (promise != promises.end() && promise->second.bytes == file.size) file.records = promise->second.records;
+    const std::string_view path = file.path.native();
+    const auto directory = path.substr(0, path.rfind('/') + 1);
+    if (promises == nullptr || directory != last) {
+      const auto [entry, fresh] = known.try_emplace(std::string(directory));
+      if (fresh) entry->second = PromisesIn(directory);
+      promises = &entry->second;
+      last = directory;
+    }
+    if (promises->empty()) continue;
+    const auto promise = promises->find(file.path.filename().string());
+    if (promise != promises->end() && promise->second.bytes == file.size) file.records = promise->second.records;
   }
 }
 
