@@ -56,7 +56,7 @@ class Arrivals : public testing::Test {
 };
 
 TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
-  WriteSpec("150KB", "overlap: true", "", 2);
+  WriteSpec("50KB", "overlap: true", "", 2);
   const auto early = place_.Slipway({"run", "exp.yaml"});
   ASSERT_EQ(early.status.code, 0) << early.output << early.errors;
   EXPECT_EQ(ReadFile(place_ / "began"), "early\n");

@@ -142,7 +142,7 @@ TEST_F(StageOutRun, BringsEverythingOutWhenItIsCancelled) {
 TEST_F(StageOutRun, BringsEverythingOutAtTheTimeLimit) {
   place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);
-  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s"}).status.code, 1);
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"}).status.code, 1);
   EXPECT_EQ(Newest(), 3u);
   ExpectNothingLeft();
 }
