@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,11 @@ void ShareOut(std::size_t count, std::size_t threads, std::atomic<bool>& stopped
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 0; i < std::min(threads, count); ++i) others.emplace_back(work);
+    try {
+      for (std::size_t i = 0; i < std::min(threads, count); ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {  // a limit on threads: fewer do it, too
+      if (others.empty()) work();
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }

@@ -15,8 +15,8 @@
 namespace slipway::launcher {
 namespace {
 
-using staging::Leftover;
 using staging::StoredGeneration;
+using staging::UnfinishedStaging;
 
 bool IsDry(DryRun dry_run) { return dry_run == DryRun::kYes; }
 
@@ -41,7 +41,7 @@ Json ToJson(const StoredGeneration& generation) {
   return document;
 }
 
-Json ToJson(const Leftover& leftover) {
+Json ToJson(const UnfinishedStaging& leftover) {
   return {{"name", leftover.name},
           {"bytes", leftover.bytes.count},
           {"abandoned", leftover.staged_by.empty()},
@@ -205,8 +205,8 @@ std::vector<Found> Condemned(const StageEvictOptions& options, const std::vector
 }
 
 /// Removes what nobody is at work on; returns what it was.
-std::vector<Leftover> RemoveLeftBehind(const std::vector<TierContent>& tiers, DryRun dry_run) {
-  std::vector<Leftover> removed;
+std::vector<UnfinishedStaging> RemoveLeftBehind(const std::vector<TierContent>& tiers, DryRun dry_run) {
+  std::vector<UnfinishedStaging> removed;
   for (const auto& tier : tiers) {
     if (tier.inventory.leftovers.empty()) continue;
     std::vector<std::string> names;
@@ -241,7 +241,7 @@ Bytes WantedBytes(const StageGcOptions& options) {
               "write it like 10GB or 4GiB");
 }
 
-std::string DescribeLeftovers(const std::vector<Leftover>& leftovers, DryRun dry_run) {
+std::string DescribeLeftovers(const std::vector<UnfinishedStaging>& leftovers, DryRun dry_run) {
   std::string text;
   for (const auto& leftover : leftovers) {
     text += fmt::format("{} what was left of {} ({})\n", IsDry(dry_run) ? "would remove" : "removed", leftover.name,

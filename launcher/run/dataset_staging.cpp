@@ -45,17 +45,24 @@ staging::StagedDataset DatasetStaging::Work(const StageOptions& options) {
   return {};
 }
 
+/// This run, or another one that it waits for, is at work on the private directory.
+bool DatasetStaging::has_begun() const { return work_->progress().total.count > 0; }
+
 bool DatasetStaging::IsReady() {
   if (ready_ || !work_) return true;
   if (is_stream()) {
     const auto* stager = streaming_.load();
     ready_ = stager != nullptr && stager->figures().copies > 0;
   } else if (may_be_early()) {
+    if (!has_begun()) return false;  // the journal there may be that of a run that was killed
     if (!journal_) {
       const auto directory = staging::Generation(plan_.root, plan_.generation).Private();
       journal_.emplace(directory / staging::kJournalName);
     }
-    for (const auto& entry : journal_->Next()) ready_ = ready_ || std::holds_alternative<staging::JournalDone>(entry);
+    for (const auto& entry : journal_->Next()) {
+      if (std::holds_alternative<staging::JournalHead>(entry)) ready_ = false;
+      if (std::holds_alternative<staging::JournalDone>(entry)) ready_ = true;
+    }
   }
   return ready_;
 }

@@ -26,6 +26,7 @@ class DatasetStaging {
   bool is_stream() const { return plan_.layout == staging::Layout::kStream; }
   /// The ranks need not wait for all of it.
   bool may_be_early() const;
+  bool has_begun() const;
 
   /// `on_news`: as of BackgroundStaging.
   void Start(EventLoop& loop, Output& output, std::function<void()> on_news);

@@ -86,8 +86,8 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
-    EmptyOutbox();
     data_.Release();
+    EmptyOutbox();
     WriteDown(failed);
     throw;
   }
@@ -101,13 +101,16 @@ class Manager {
 
   /// Nothing stays behind in a tier, however the run has ended. What cannot be copied out is worth a warning, not the
   /// run: it is not lost.
-  void EmptyOutbox() {
+  void EmptyOutbox() try {
     if (!outbox_) return;
     const auto left = outbox_->Finish(interrupt_);
     outbox_.reset();
     if (left.empty()) return;
     output_.Warn(left);
     folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
+  } catch (const std::exception& error) {
+    output_.Warn(fmt::format("checkpoints or results may be left in the tier: {}; 'slipway stage out {}' finishes",
+                             error.what(), folder_.id()));
   }
 
   void WriteDown(const RunResult& result) {

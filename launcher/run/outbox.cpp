@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "launcher/run/out_progress.h"
 #include "launcher/run/settle_outbox.h"
 #include "staging/plan/tiers.h"
@@ -76,8 +77,9 @@ class Outbox::Mover {
 
   void Watch(const fs::path& run, const RunOutPlace& place) {
     const std::lock_guard guard(mutex_);
-    auto& watched = places_[run];
-    if (!watched) watched = std::make_shared<Watched>(place, keep_, options_);
+    auto found = places_.find(run);
+    if (found == places_.end()) found = places_.emplace(run, std::make_shared<Watched>(place, keep_, options_)).first;
+    const auto& watched = found->second;
     watched->closing = false;
     ++watched->opened;
     MakeDirectories(place.place.checkpoints());
@@ -120,15 +122,24 @@ class Outbox::Mover {
 
   /// False when something failed or the work was cancelled.
   bool Look(Watched& watched, bool closing) try {
-    auto report = closing ? watched.mover.Settle() : watched.mover.Round();
+    auto report = ReportOf(watched, closing);
     const bool done = !report.failure;
     Take(watched, std::move(report));
     return done;
-  } catch (const Error&) {  // cancelled: the end is near
-    return false;
   } catch (const std::exception& error) {
-    Take(watched, {{}, {}, {}, Error(ErrorKind::kEnvironment, error.what())});
+    // Cancelled, or the run folder cannot take the record. What is in the tier stays there, and the end looks again.
+    log::Warn("stage-out: {}", error.what());
     return false;
+  }
+
+  /// What fails is a report, too. Errors: Error(kInterrupted).
+  static staging::OutReport ReportOf(Watched& watched, bool closing) try {
+    return closing ? watched.mover.Settle() : watched.mover.Round();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    return {{}, {}, {}, error};
+  } catch (const std::exception& error) {
+    return {{}, {}, {}, Error(ErrorKind::kEnvironment, error.what())};
   }
 
   void Take(Watched& watched, staging::OutReport report) {

@@ -78,14 +78,28 @@ class SingleRun final : public JobObserver {
     context_.state.phase = Phase::kRunning;
     context_.state.job = job.identity();
     context_.commit("running");
-    const auto timer = StartTimeLimit(job);
+    const Callbacks callbacks(context_, StartTimeLimit(job));
     context_.interrupt.OnAsk([&] { OnInterrupt(job); });
     if (context_.interrupt.asked()) OnInterrupt(job);
     job.Release();
     while (!outcome_) context_.loop.RunOnce();
-    context_.interrupt.OnAsk(nullptr);
-    if (timer) context_.loop.Cancel(*timer);
   }
+
+  /// Takes back what calls into the attempt, also when an error ends it: the loop goes on to run.
+  class Callbacks {
+   public:
+    Callbacks(RunContext& context, std::optional<EventLoop::TimerId> timer) : context_(context), timer_(timer) {}
+    Callbacks(const Callbacks&) = delete;
+    Callbacks& operator=(const Callbacks&) = delete;
+    ~Callbacks() {
+      context_.interrupt.OnAsk(nullptr);
+      if (timer_) context_.loop.Cancel(*timer_);
+    }
+
+   private:
+    RunContext& context_;
+    std::optional<EventLoop::TimerId> timer_;
+  };
 
   std::optional<EventLoop::TimerId> StartTimeLimit(Job& job) {
     const auto limit = context_.plan.spec().launch.time_limit;

@@ -54,6 +54,7 @@ class TfrecordProducer final : public RecordProducer {
     const auto& field = fields()[index];
     if (record != parsed_) {
       example_ = WithContext(Describe(record), [&] { return ParseExample(*Payload(record)); });
+      RefuseMore(record);
       parsed_ = record;
     }
     const auto* feature = example_.Find(field.name);
@@ -75,6 +76,18 @@ class TfrecordProducer final : public RecordProducer {
   std::string Describe(std::uint64_t record) const {
     const auto place = Find(record);
     return fmt::format("in '{}': record {}", opened_[place.file].path().string(), place.record);
+  }
+
+  /// What the first record does not have would be lost without a word.
+  void RefuseMore(std::uint64_t record) {
+    for (const auto& feature : example_.features()) {
+      if (feature.kind() == FeatureKind::kNone) continue;
+      if (std::ranges::find(fields_, feature.name(), &ProducedField::name) != fields_.end()) continue;
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("{} has a feature '{}', which the first record does not have", Describe(record).substr(3),
+                              feature.name()),
+                  "all records of a dataset must have the same features");
+    }
   }
 
   std::vector<ProducedField> FieldsOfFirst() const {

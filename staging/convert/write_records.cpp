@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 #include "staging/formats/example.h"
@@ -15,12 +19,26 @@ namespace {
 constexpr std::uint64_t kWriteBytes = 4 << 20;
 constexpr std::uint64_t kReportEvery = 256;  // records
 
+/// Smaller precision is the format's; another number is not.
+template <class To, class From>
+To Exactly(From value) {
+  if constexpr (std::is_same_v<From, std::uint64_t>) {
+    if (std::in_range<To>(value)) return static_cast<To>(value);
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than an int64 of a TFRecord can be", value));
+  } else if constexpr (std::is_same_v<From, double>) {
+    if (!std::isfinite(value) || std::abs(value) <= std::numeric_limits<float>::max()) return static_cast<To>(value);
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than a float of a TFRecord can be", value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
 template <class From, class To>
 void Append(std::span<const std::byte> bytes, std::vector<To>& values) {
   for (; !bytes.empty(); bytes = bytes.subspan(sizeof(From))) {
     From value;
     std::memcpy(&value, bytes.data(), sizeof value);
-    values.push_back(static_cast<To>(value));
+    values.push_back(Exactly<To>(value));
   }
 }
 
@@ -33,6 +51,7 @@ std::vector<std::int64_t> Ints(NumberType type, std::span<const std::byte> bytes
     case NumberType::kUint16: Append<std::uint16_t>(bytes, values); break;
     case NumberType::kInt32: Append<std::int32_t>(bytes, values); break;
     case NumberType::kUint32: Append<std::uint32_t>(bytes, values); break;
+    case NumberType::kUint64: Append<std::uint64_t>(bytes, values); break;
     default: Append<std::int64_t>(bytes, values); break;
   }
   return values;
@@ -59,7 +78,8 @@ void AddFeature(ExampleBuilder& example, const ProducedField& field, std::span<c
 std::string MakeExample(RecordProducer& source, std::uint64_t record) {
   ExampleBuilder example;
   for (std::size_t i = 0; i < source.fields().size(); ++i) {
-    AddFeature(example, source.fields()[i], source.Value(record, i));
+    WithContext(fmt::format("in field '{}' of record {}", source.fields()[i].name, record),
+                [&] { AddFeature(example, source.fields()[i], source.Value(record, i)); });
   }
   return example.Finish();
 }

@@ -142,9 +142,16 @@ class FileCopier::Pass {
   }
 
   void OpenOutput(bool keep) {
-    // Without O_TRUNC a piece of zeros that is left out could show what an earlier run wrote there.
-    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (keep ? 0 : O_TRUNC);
-    output_ = UniqueFd(::openat(tools_.directory_fd.get(), source_.name.c_str(), flags, kFileMode));
+    const auto open = [&](int more) {
+      return UniqueFd(
+          ::openat(tools_.directory_fd.get(), source_.name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | more, kFileMode));
+    };
+    output_ = open(keep ? O_NOFOLLOW : O_EXCL);
+    if (!output_ && !keep && errno == EEXIST) {
+      // A new file: a rank that begins early may have mapped the old one, and must not find it cut.
+      ::unlinkat(tools_.directory_fd.get(), source_.name.c_str(), 0);
+      output_ = open(O_EXCL);
+    }
     if (!output_) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
     if (source_.size.count >= kCopyBlock) Prepare(keep);
   }

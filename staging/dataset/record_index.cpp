@@ -62,8 +62,9 @@ class Numbers {
 
 RecordIndex TakeFile(Numbers& numbers) {
   RecordIndex file;
-  file.offsets.reserve(numbers.NextCount());
-  for (auto left = file.offsets.capacity(); left > 0; --left) {
+  const auto count = numbers.NextCount();
+  file.offsets.reserve(count);
+  for (auto left = count; left > 0; --left) {
     file.offsets.push_back(file.end);
     const auto length = numbers.Next();
     if (length > std::numeric_limits<std::uint64_t>::max() - kFrame - file.end) ThrowDamaged("a length is too large");

@@ -92,11 +92,25 @@ void Generation::Publish() const {
   SyncDirectory(root_);
 }
 
+bool IsGenerationName(std::string_view name) {
+  constexpr std::size_t kDigits = 16;
+  if (name.size() < kDigits + 2 || name.starts_with('.') || name[name.size() - kDigits - 1] != '-') return false;
+  return name.find_first_not_of("0123456789abcdef", name.size() - kDigits) == name.npos;
+}
+
 std::vector<std::string> GenerationsIn(const fs::path& root) {
   auto names = NamesIn(root);
   std::erase_if(names, [&](const std::string& name) {
     std::error_code error;
-    return name.starts_with('.') || !fs::is_regular_file(root / name / kManifestName, error);
+    return !IsGenerationName(name) || !fs::is_regular_file(root / name / kManifestName, error);
+  });
+  return names;
+}
+
+std::vector<std::string> StagingsIn(const fs::path& root) {
+  auto names = NamesIn(root / ".staging");
+  std::erase_if(names, [&](const std::string& name) {
+    return !IsGenerationName(name) || Generation(root, name).TryLockForStaging();
   });
   return names;
 }
@@ -125,10 +139,16 @@ fs::file_time_type LastWrite(const fs::path& leftover) {
   return error ? fs::file_time_type::min() : directory;
 }
 
+/// "train-0123456789abcdef.stream-3"
+bool IsStream(std::string_view name) {
+  const auto at = name.rfind(kStreamSuffix);
+  return at != name.npos && name.find_first_not_of("0123456789", at + kStreamSuffix.size()) == name.npos;
+}
+
 /// Nobody resumes the removal of a generation, or a stream; a staging may be resumed while it is young.
 bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
   const auto name = leftover.filename().string();
-  if (name.ends_with(kEvicted) || name.find(kStreamSuffix) != name.npos) return true;
+  if (name.ends_with(kEvicted) || IsStream(name)) return true;
   return age.count() == 0 || LastWrite(leftover) < fs::file_time_type::clock::now() - age;
 }
 

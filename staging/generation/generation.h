@@ -59,7 +59,14 @@ class Generation {
 /// What a stream's directory in .staging is called: the generation's name, this, and a number.
 inline constexpr std::string_view kStreamSuffix = ".stream-";
 
-/// The generations published in `root`, sorted; none when it does not exist.
+/// Whether Slipway made this name: that of a dataset, '-' and 16 hexadecimal digits.
+bool IsGenerationName(std::string_view name);
+
+/// The generations that are being staged in `root` at this moment, sorted.
+std::vector<std::string> StagingsIn(const std::filesystem::path& root);
+
+/// The generations published in `root`, sorted; none when it does not exist. A directory whose name Slipway did not
+/// make is none, whatever lies in it.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 
 /// Removes a published generation. False when it is not there, a job uses it, or somebody stages it.

@@ -54,8 +54,17 @@ StoredGeneration LookAt(const fs::path& root, const std::string& name) {
   return stored;
 }
 
-std::vector<Leftover> LookAtLeftovers(const fs::path& staging, const fs::path& root) {
-  std::vector<Leftover> leftovers;
+/// A manifest that can be read and names another generation belongs to somebody else.
+bool IsOurs(const fs::path& root, const std::string& name) {
+  try {
+    return ParseManifest(ReadFile(root / name / kManifestName)).generation == name;
+  } catch (const Error&) {
+    return true;  // damaged, under a name that only Slipway makes
+  }
+}
+
+std::vector<UnfinishedStaging> LookAtLeftovers(const fs::path& staging, const fs::path& root) {
+  std::vector<UnfinishedStaging> leftovers;
   std::error_code error;
   for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
     auto generation = entry->path().filename().string();
@@ -71,7 +80,9 @@ std::vector<Leftover> LookAtLeftovers(const fs::path& staging, const fs::path& r
 
 Inventory TakeInventory(const fs::path& root) {
   Inventory inventory;
-  for (const auto& name : GenerationsIn(root)) inventory.generations.push_back(LookAt(root, name));
+  for (const auto& name : GenerationsIn(root)) {
+    if (IsOurs(root, name)) inventory.generations.push_back(LookAt(root, name));
+  }
   inventory.leftovers = LookAtLeftovers(root / ".staging", root);
   return inventory;
 }

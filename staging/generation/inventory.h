@@ -32,7 +32,7 @@ struct StoredGeneration {
 };
 
 /// Something in .staging: at work, or interrupted.
-struct Leftover {
+struct UnfinishedStaging {
   std::string name;
   Bytes bytes;                        ///< on the disk
   std::vector<LockHolder> staged_by;  ///< who is at work on it; nobody: it is left behind
@@ -40,7 +40,7 @@ struct Leftover {
 
 struct Inventory {
   std::vector<StoredGeneration> generations;  ///< by name
-  std::vector<Leftover> leftovers;            ///< by name
+  std::vector<UnfinishedStaging> leftovers;   ///< by name
 };
 
 /// Looks without locking or changing anything; a root that does not exist holds nothing.

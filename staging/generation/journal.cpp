@@ -174,7 +174,7 @@ JournalWriter::JournalWriter(std::filesystem::path path, const JournalHead& head
     : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_NOFOLLOW)) {
   CheckErrno(::ftruncate(fd_.get(), static_cast<off_t>(keep)), fmt::format("cannot cut '{}'", path_.string()));
   CheckErrno(::lseek(fd_.get(), 0, SEEK_END), fmt::format("cannot append to '{}'", path_.string()));
-  if (keep == 0) Append(head);
+  Append(head);
   Flush();
 }
 

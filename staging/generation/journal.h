@@ -4,6 +4,7 @@
 /// Form: lines of text, appended only. A line ends in " " and the CRC32C of what is before (8 hex digits); what comes
 ///       after the first line that is torn or wrong does not count. Numbers are decimal, CRCs 8 hex digits.
 ///         slipway.journal/1 <CRC32C of the plan's files> <number of files>
+///           (at the beginning, and again when a run takes over: what was told done before is checked again by it)
 ///         start <file> <ctime of the source, ns>    blocks told before of this file count no more
 ///         block <file> <block> <crc>                written, 4 MiB, the last one of a file shorter
 ///         done <file> <records or -> <crc,crc,...> <offsets: first and then differences, "1,2,3", or -> <end>
@@ -66,7 +67,7 @@ std::optional<JournalEntry> ParseJournalEntry(std::string_view line);
 /// Appends from many threads. Entries of small files are gathered: a kill loses at most those of the last 20 ms.
 class JournalWriter {
  public:
-  /// Continues after the first `keep` bytes of what is there; 0: begins with `head`.
+  /// Continues after the first `keep` bytes of what is there, with `head`.
   JournalWriter(std::filesystem::path path, const JournalHead& head, std::uint64_t keep = 0);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;

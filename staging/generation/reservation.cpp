@@ -40,7 +40,9 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
       ::unlink(entry->path().c_str());
       continue;
     }
-    const auto rest = Rest(Parse(ReadFileIfPresent(entry->path()).value_or("")), TakenBy(other.Private()));
+    // Published a moment ago, it may still hold its reservation.
+    const auto need = Parse(ReadFileIfPresent(entry->path()).value_or(""));
+    const auto rest = Rest(Rest(need, TakenBy(other.Private())), TakenBy(other.Published()));
     sum.bytes.count += rest.bytes.count;
     sum.inodes += rest.inodes;
   }

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/copy/source_stat.h"
@@ -37,8 +38,13 @@ class PrivateDirectory {
  public:
   PrivateDirectory(fs::path path, const StagingPlan& plan) : path_(std::move(path)) {
     leftover_ = ReadLeftover(path_, plan);
-    if (leftover_.kept.empty()) RemoveTree(path_);
+    if (leftover_.kept.empty()) {
+      RemoveTree(path_);
+    } else {
+      RemoveUnfinished(path_);
+    }
     MakeDirectories(path_);
+    fd_ = OpenFile(path_, O_RDONLY | O_DIRECTORY);
   }
   PrivateDirectory(const PrivateDirectory&) = delete;
   PrivateDirectory& operator=(const PrivateDirectory&) = delete;
@@ -50,9 +56,26 @@ class PrivateDirectory {
   const Leftover& leftover() const { return leftover_; }
   void Release() { path_.clear(); }
 
+  /// One sync for all files instead of one for each. It comes before the manifest, which says that they are there. The
+  /// directory was opened before the first byte: the kernel tells only errors of writing since then (Linux 5.8).
+  void Sync() const {
+    if (LivesInMemory(path_)) return;
+    if (::syncfs(fd_.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path_.string()));
+  }
+
  private:
+  /// What a killed run was about to write last: all of it is made anew, and none of it may be published by this run.
+  static void RemoveUnfinished(const fs::path& directory) {
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      const auto name = entry.path().filename().string();
+      const bool temporary = name.starts_with('.') && name.find(".tmp-") != name.npos;
+      if (temporary || name == kManifestName || name == kRecordIndexName) fs::remove(entry.path());
+    }
+  }
+
   fs::path path_;
   Leftover leftover_;
+  UniqueFd fd_;
 };
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
@@ -70,7 +93,13 @@ Error NoRoom(const StagingPlan& plan, const Room& room) {
                            plan.request.name));
 }
 
-bool MeansFull(const SystemError& error) { return error.code() == ENOSPC || error.code() == EDQUOT; }
+/// What is free on the file system says nothing then.
+Error OverQuota(const StagingPlan& plan, const SystemError& error) {
+  return Error(ErrorKind::kEnvironment,
+               fmt::format("tier '{}' ('{}'): dataset '{}' goes beyond your quota there: {}", plan.tier,
+                           plan.root.string(), plan.request.name, error.message()),
+               fmt::format("free space there, or name another tier in data.{}.tier", plan.request.name));
+}
 
 /// When room lacks, what others left half done goes first, however young.
 std::optional<Reservation> Reserve(const StagingPlan& plan) {
@@ -147,18 +176,11 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   return ManifestIndex{std::string(kRecordIndexName), Bytes{bytes.size()}, Crc32c(bytes)};
 }
 
-/// One sync for all files instead of one for each. It comes before the manifest, which says that they are there.
-void SyncTier(const fs::path& directory) {
-  if (LivesInMemory(directory)) return;
-  const auto fd = OpenFile(directory, O_RDONLY | O_DIRECTORY);
-  if (::syncfs(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", directory.string()));
-}
-
 std::vector<CopiedFile> Fill(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
   MakeTree(plan, directory.path());
   if (ReadsInPlace(plan)) return LinkAndCheck(plan, directory.path(), options);
   auto copied = CopyFiles(plan, directory, options);
-  SyncTier(directory.path());
+  directory.Sync();
   if (plan.request.verify == VerifyMode::kFull) CompareAll(plan, directory.path(), copied, options);
   return copied;
 }
@@ -174,9 +196,9 @@ Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOp
   auto copied = Fill(plan, directory, options);
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
-  for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   WriteFileDurably(directory.path() / kManifestName,
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
+  for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   generation.Publish();
   directory.Release();
   return kept;
@@ -188,8 +210,9 @@ Bytes BuildInTier(const StagingPlan& plan, const Generation& generation, const S
   try {
     return Build(plan, generation, options);
   } catch (const SystemError& error) {
-    if (!MeansFull(error)) throw;
-    throw NoRoom(plan, RoomIn(plan.root));
+    if (error.code() == EDQUOT) throw OverQuota(plan, error);
+    if (error.code() != ENOSPC) throw;
+    throw NoRoom(plan, RoomIn(plan));
   }
 }
 
@@ -214,11 +237,18 @@ bool HasStagedFile(const StagingPlan& plan, const fs::path& directory, const Sou
   return S_ISREG(info.st_mode) && Bytes{static_cast<std::uint64_t>(info.st_size)} == file.size;
 }
 
+bool HasIndex(const Manifest& manifest, const fs::path& directory) {
+  if (!manifest.index) return true;
+  std::error_code error;
+  return fs::file_size(directory / kRecordIndexName, error) == manifest.index->bytes.count && !error;
+}
+
 bool HasManifest(const StagingPlan& plan, const fs::path& directory) {
   const auto text = ReadFileIfPresent(directory / kManifestName);
   if (!text) return false;
   try {
-    return Describes(ParseManifest(*text), plan);
+    const auto manifest = ParseManifest(*text);
+    return Describes(manifest, plan) && HasIndex(manifest, directory);
   } catch (const Error&) {
     return false;  // damaged: the generation is staged again
   }
@@ -246,10 +276,19 @@ FileLock WaitForTurn(const StagingPlan& plan, const Generation& generation, cons
   });
 }
 
+/// Housekeeping: what cannot be removed is no reason not to stage.
+void RemoveOldLeftovers(const fs::path& root) {
+  try {
+    RemoveLeftovers(root, kLeftoverAge);
+  } catch (const Error& error) {
+    log::Warn("{}", error.what());
+  }
+}
+
 StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) {
   const Generation generation(plan.root, plan.generation);
   generation.Prepare();
-  RemoveLeftovers(plan.root, kLeftoverAge);
+  RemoveOldLeftovers(plan.root);
   const auto turn = WaitForTurn(plan, generation, options);
   StagedDataset staged;
   staged.name = plan.request.name;

@@ -14,6 +14,7 @@
 #include "core/share_out.h"
 #include "staging/copy/medium.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -94,14 +95,16 @@ std::vector<Damage> DamageOrFailure(const Manifest& manifest, const ManifestFile
                                     const OnPiece& on_piece) {
   try {
     return DamageTo(manifest, file, path, on_piece);
-  } catch (const SystemError& error) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     return {{file.path, 0, {}, error.message()}};
   }
 }
 
 std::vector<Damage> DamageToIndex(const Manifest& manifest, const fs::path& directory) {
   if (!manifest.index) return {};
-  const auto text = ReadFileIfPresent(directory / manifest.index->path);
+  if (manifest.index->path != kRecordIndexName) return {{manifest.index->path, 0, {}, "this is not the index's name"}};
+  const auto text = ReadFileIfPresent(directory / kRecordIndexName);
   if (!text) return {{manifest.index->path, 0, {}, "it is not there"}};
   if (Bytes{text->size()} == manifest.index->bytes && Crc32c(*text) == manifest.index->crc32c) return {};
   return {{manifest.index->path, 0, {}, "its bytes are not those that were staged (CRC32C)"}};

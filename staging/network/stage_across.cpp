@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "staging/copy/source_stat.h"
 #include "staging/network/plan_difference.h"
 #include "staging/network/ring_copy.h"
 
@@ -104,9 +105,17 @@ class AcrossNodes {
     const auto all = ring_->ExchangeLacks(lacks, deadline_, [this] { CheckCancelled(); });
     exchanged_ = true;
     if (std::find(all.begin(), all.end(), true) == all.end()) return;
+    if (std::find(all.begin(), all.end(), false) == all.end()) CheckEmptyFiles();
     auto source = lacks ? open_sources_(plan_) : ReadStagedCopy(plan_, copy);
     copy_.emplace(plan_, group_, options_, *ring_, all, ReadersOf(group_, all), std::move(source));
     copy_->Start();
+  }
+
+  /// They have no chunk that somebody would read, and must be looked at, too.
+  void CheckEmptyFiles() const {
+    for (const auto& file : plan_.files) {
+      if (file.size.count == 0) CheckUnchanged(file, StatSource(file.path));
+    }
   }
 
   const StagingPlan& plan_;

@@ -53,18 +53,32 @@ void RemoveCheckpoint(const fs::path& directory, const CheckpointEntry& entry) {
 class Pinned {
  public:
   Pinned(fs::path checkpoint, fs::path pin) : path_(std::move(checkpoint)), pin_(std::move(pin)) {
-    RemoveTree(pin_);
-    if (Link()) path_ = pin_;
+    if (TryLink()) {
+      path_ = pin_;
+    } else {
+      Remove();  // in a full tier half a pin would keep the room that copying out is to free
+    }
   }
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;
-  ~Pinned() {
-    std::error_code ignored;
-    fs::remove_all(pin_, ignored);
-  }
+  ~Pinned() { Remove(); }
   const fs::path& path() const { return path_; }
 
  private:
+  void Remove() const {
+    std::error_code ignored;
+    fs::remove_all(pin_, ignored);
+  }
+
+  bool TryLink() const {
+    try {
+      RemoveTree(pin_);
+      return Link();
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   bool Link() const {
     const auto tree = ListTree(path_);
     MakeDirectories(pin_);

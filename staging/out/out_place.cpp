@@ -38,7 +38,9 @@ OutPlaceMover::OutPlaceMover(OutPlace place, int keep, StageOutOptions options)
 
 OutReport OutPlaceMover::Round() {
   OutReport report;
-  const auto seen = sides_->Tier();
+  auto seen = done_;
+  Try(report, [&] { seen = sides_->Tier(); });
+  if (report.failure) return report;
   if (seen == done_) return report;
   Try(report, [&] {
     if (!mover_.Settled()) MoveOutputs(report, Changing::kSkip);
@@ -51,8 +53,8 @@ OutReport OutPlaceMover::Round() {
 
 OutReport OutPlaceMover::Settle() {
   OutReport report;
+  Try(report, [&] { MoveOutputs(report, Changing::kRefuse); });  // first: a checkpoint says that they are safe
   Try(report, [&] { SettleCheckpoints(report); });
-  Try(report, [&] { MoveOutputs(report, Changing::kRefuse); });
   return report;
 }
 

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/source_stat.h"
@@ -133,7 +134,6 @@ class Work {
 
   CopiedFile Copy(const SourceFile& file, FileCopier& copier) {
     const auto destination = prepared_ / file.name;
-    ReserveFile(destination, file.size);
     std::uint64_t last = 0;
     auto copied = copier.Copy(file, 0, [&](std::uint64_t done) {
       done_ += done - last;  // wraps to a step back when a file is started once more
@@ -152,10 +152,17 @@ class Work {
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
 
+  static timespec TimeOf(std::int64_t nanoseconds) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const auto seconds = nanoseconds / kSecond - (nanoseconds % kSecond < 0);
+    return {seconds, nanoseconds - seconds * kSecond};
+  }
+
   static void KeepTraits(const SourceFile& file, const fs::path& destination) {
     struct stat info {};
     if (::stat(file.path.c_str(), &info) != 0) ThrowErrno(fmt::format("cannot find '{}'", file.path.string()));
-    const timespec times[2] = {info.st_atim, info.st_mtim};
+    // The time of the bytes that were copied: a later one would hide a change in between from the next merge.
+    const timespec times[2] = {info.st_atim, TimeOf(file.mtime_ns)};
     const auto mode = kFileMode | (info.st_mode & (S_IXUSR | S_IXGRP));
     if (::chmod(destination.c_str(), mode) != 0 || ::utimensat(AT_FDCWD, destination.c_str(), times, 0) != 0) {
       ThrowErrno(fmt::format("cannot set mode and times of '{}'", destination.string()));
@@ -308,17 +315,34 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
   });
 }
 
+namespace {
+
+bool IsMine(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid();
+}
+
+/// Taken and let go: removed. What cannot be removed (in use by somebody on a network file system) waits for the next.
+void RemoveIfAbandoned(const fs::path& directory) {
+  try {
+    PrivatePlace::TryTake(directory);
+  } catch (const Error& error) {
+    log::Warn("{}", error.what());
+  }
+}
+
+}  // namespace
+
 void RemoveOutLeftovers(const fs::path& parent) {
   std::set<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
     auto name = entry->path().filename().string();
-    if (name.starts_with(kOldPrefix)) RemoveTree(entry->path());
-    if (!name.starts_with(kPrivate)) continue;
+    if (!name.starts_with(kPrivate) || !IsMine(entry->path())) continue;
     if (name.ends_with(kLock)) name.resize(name.size() - kLock.size());  // of a directory that may be gone already
     found.insert(parent / name);
   }
-  for (const auto& directory : found) PrivatePlace::TryTake(directory);  // taken and let go: removed
+  for (const auto& directory : found) RemoveIfAbandoned(directory);
 }
 
 OutWork WorkOf(const fs::path& source, const fs::path& destination, Existing existing) {

@@ -131,9 +131,12 @@ Bytes LargestOf(const std::vector<SourceFile>& files) {
 
 bool IsPlace(const TierState& tier) { return tier.name != "none"; }
 
+bool Contains(const std::vector<std::string>& names, const std::string& generation) {
+  return std::find(names.begin(), names.end(), generation) != names.end();
+}
+
 bool Holds(const TierState& tier, const std::string& generation) {
-  const auto& names = tier.generations;
-  return tier.usable && std::find(names.begin(), names.end(), generation) != names.end();
+  return tier.usable && Contains(tier.generations, generation);
 }
 
 const TierState* FindTier(const std::vector<TierState>& tiers, const std::string& name) {
@@ -219,6 +222,10 @@ class Planner {
     }
     if (Holds(*tier, plan_.generation)) {
       Choose(*tier, "already staged there");
+      return true;
+    }
+    if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its room is taken already: wait for it
+      Choose(*tier, "another run is staging it there");
       return true;
     }
     return plan_.layout == Layout::kStream ? TakeWindow(*tier) : TakeWhole(*tier);

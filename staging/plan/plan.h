@@ -78,8 +78,9 @@ struct TierState {
   Bytes available;
   std::uint64_t free_inodes = 0;
   bool usable = false;
-  std::string reason;                    ///< why it cannot be used
-  std::vector<std::string> generations;  ///< published there already
+  std::string reason;                          ///< why it cannot be used
+  std::vector<std::string> generations;        ///< published there already
+  std::vector<std::string> being_staged = {};  ///< by somebody at this moment
   TierScope scope = TierScope::kNode;
   std::string origin = {};             ///< what said so: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
   std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; `available` knows of it

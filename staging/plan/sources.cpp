@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "core/share_out.h"
 #include "staging/copy/source_stat.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/generation/journal.h"
@@ -131,7 +132,7 @@ void CheckLink(const fs::path& path, const fs::path& tree) {
 
 /// Names that a generation has for files of its own.
 bool IsOurOwn(const fs::path& name) {
-  return name == kManifestName || name == kRecordIndexName || name == kJournalName;
+  return name == kManifestName || name == kRecordIndexName || name == kJournalName || name == kListingName;
 }
 
 /// A file that was found and has not been looked at.
@@ -175,8 +176,7 @@ class SourceList {
 
   std::vector<SourceFile> Sorted() && {
     auto files = DescribeAll(found_);
-    std::sort(files.begin(), files.end(),
-              [](const auto& a, const auto& b) { return a.name.native() < b.name.native(); });
+    std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     CheckUnique(files);
     return files;
   }

@@ -265,9 +265,13 @@ void Examine(TierState& state, TierKind kind) {
   const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
   state.available = Bytes{room.bytes.count + leftovers.bytes.count};
   if (kind == TierKind::kRam) state.available = std::min(state.available, MemoryLeft());
-  if (state.capacity) state.available = std::min(state.available, LeftOf(*state.capacity, state.root));
+  if (state.capacity) {
+    const auto left = LeftOf(*state.capacity, state.root).count + leftovers.bytes.count;
+    state.available = std::min({state.available, Bytes{left}, *state.capacity});
+  }
   state.free_inodes = room.inodes + std::min(leftovers.inodes, kAll - room.inodes);
   state.generations = GenerationsIn(state.root);
+  state.being_staged = StagingsIn(state.root);
   state.usable = true;
 }
 

@@ -22,7 +22,7 @@ bool Exists(const fs::path& path) {
 }
 
 [[noreturn]] void ThrowAbandoned(const std::string& what) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("the staging has ended, and {} has not arrived", what),
+  throw Error(ErrorKind::kFailed, fmt::format("the staging has ended, and {} has not arrived", what),
               "the log of the run that staged it says why; start it again");
 }
 
@@ -120,6 +120,9 @@ bool ArrivingFiles::TakeArrivals() {
   if (is_published_) return false;
   if (!journal_) journal_.emplace(private_ / kJournalName);
   for (const auto& entry : journal_->Next()) {
+    if (std::holds_alternative<JournalHead>(entry)) {  // who takes over checks what is there before telling it again
+      for (auto& arrived : arrived_) arrived.reset();
+    }
     const auto* done = std::get_if<JournalDone>(&entry);
     if (done != nullptr && done->file < number_of_.size()) Arrive(*done);
     const auto* start = std::get_if<JournalStart>(&entry);

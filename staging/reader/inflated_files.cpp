@@ -29,7 +29,7 @@ GrowingMemory InflateTfrecords(const std::filesystem::path& path) {
 InflatedFiles::Content InflatedFiles::Get(const std::filesystem::path& path) {
   const auto entry = Find(path);
   const std::lock_guard inflating(entry->inflating);
-  if (entry->error) std::rethrow_exception(entry->error);
+  if (entry->error) throw Error(*entry->error);
   if (entry->content) return entry->content;
   try {
     const auto content = std::make_shared<const GrowingMemory>(InflateTfrecords(path));
@@ -37,8 +37,8 @@ InflatedFiles::Content InflatedFiles::Get(const std::filesystem::path& path) {
     entry->content = content;
     Shrink();
     return content;
-  } catch (const Error&) {
-    entry->error = std::current_exception();
+  } catch (const Error& error) {
+    entry->error = error;
     throw;
   }
 }

@@ -7,8 +7,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
+#include "core/error.h"
 #include "staging/formats/growing_memory.h"
 
 namespace slipway::staging {
@@ -30,7 +32,7 @@ class InflatedFiles {
     std::filesystem::path path;
     std::mutex inflating;
     Content content;
-    std::exception_ptr error;
+    std::optional<Error> error;  ///< each who asks throws a copy of his own
   };
 
   std::shared_ptr<Entry> Find(const std::filesystem::path& path);

@@ -82,6 +82,12 @@ BatchMemory RecordLoader::MakeMemory(std::span<const std::span<std::byte>> value
   return memory;
 }
 
+/// What `skip` may pass over: a record that is not what it should be. A staging that has ended, a file that cannot be
+/// read and a reader that is being closed are none of that.
+static bool IsDamage(const Error& error) {
+  return error.kind() == ErrorKind::kEnvironment && dynamic_cast<const SystemError*>(&error) == nullptr;
+}
+
 void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& batch, std::size_t place,
                         LoaderMemory& memory, std::vector<SkippedRecord>& skipped) const {
   if (part.places[index] == kPaddingRecord) return Pad(batch, place);
@@ -90,7 +96,7 @@ void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& b
     try {
       return LoadRecord(part.begin.epoch, record, batch, place, memory);
     } catch (Error& error) {
-      if (options_.on_corrupt == OnCorrupt::kFail || error.kind() == ErrorKind::kInternal) {
+      if (options_.on_corrupt == OnCorrupt::kFail || !IsDamage(error)) {
         error.AddContext("in " + source_->Describe(record));
         throw;
       }

@@ -72,7 +72,7 @@ void StreamedFiles::CheckStream(const std::string& what, bool look) const {
   }
   auto why = ReadFileIfPresent(directory_ / kStreamFailureName).value_or("");
   if (why.empty()) why = "the run that staged it has ended";
-  throw Error(ErrorKind::kEnvironment, fmt::format("the stream has ended, and {} does not come: {}", what, why),
+  throw Error(ErrorKind::kFailed, fmt::format("the stream has ended, and {} does not come: {}", what, why),
               "start the run again");
 }
 

@@ -59,7 +59,8 @@ SupplyWait SuppliedFields::Waiting() const {
   return wait;
 }
 
-std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::size_t place) const {
+/// A file that does not come or cannot be opened is no matter of single records, whatever becomes of damaged ones.
+std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::size_t place) const try {
   return OpenSupplied(*supply_, epoch, place, Waiting(), [&](const DatasetFile& file) {
     auto source = OpenFieldSource({supply_->listing().format, {file}}, wanted_, pattern_);
     const auto number = supply_->Order(epoch)[place];
@@ -73,6 +74,9 @@ std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::
     }
     return source;
   });
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kEnvironment) throw;
+  throw Error(ErrorKind::kFailed, error.message(), error.next_step());
 }
 
 ArrivingFields::ArrivingFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
@@ -150,7 +154,7 @@ StreamedFields::Held StreamedFields::Get(std::uint64_t record) const {
       throw Error(ErrorKind::kEnvironment, "its file has gone by in the stream");
     }
   }
-  if (held->error) std::rethrow_exception(held->error);
+  if (held->error) throw Error(*held->error);
   return held;
 }
 
@@ -204,8 +208,8 @@ StreamedFields::Held StreamedFields::Store(const FieldSource& source, std::uint6
       const auto payload = source.Payload(record, memory.record);
       stored->payload.assign(payload.begin(), payload.end());
     }
-  } catch (const Error&) {
-    stored->error = std::current_exception();
+  } catch (const Error& error) {
+    stored->error = error;
   }
   return stored;
 }

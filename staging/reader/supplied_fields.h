@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "staging/reader/batch_options.h"
 #include "staging/reader/field_source.h"
 #include "staging/reader/file_supply.h"
@@ -79,7 +81,7 @@ class StreamedFields final : public SuppliedFields {
     std::vector<Shape> shapes;
     std::vector<std::vector<std::byte>> values;  ///< one for each wanted field
     std::vector<std::byte> payload;
-    std::exception_ptr error;
+    std::optional<Error> error;  ///< each who asks throws a copy of his own
   };
   /// A part of an epoch that is to be read: which records are wanted of which file.
   struct Part {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
@@ -141,12 +142,21 @@ StreamStager::~StreamStager() {
   fs::remove_all(directory_, ignored);
 }
 
+/// For readers; a full tier must not hide the failure itself.
+void StreamStager::TellWhy(const Error& failure) const {
+  try {
+    WriteFileAtomically(directory_ / kStreamFailureName, failure.message());
+  } catch (const Error& error) {
+    log::Warn("{}", error.what());
+  }
+}
+
 void StreamStager::Run(const StageOptions& options) {
   try {
     Serve(options);
   } catch (const Error& error) {
     const bool cancelled = error.kind() == ErrorKind::kInterrupted;
-    if (!cancelled) WriteFileAtomically(directory_ / kStreamFailureName, error.message());
+    if (!cancelled) TellWhy(error);
     state_.SetStatus(cancelled ? StreamStatus::kEnded : StreamStatus::kFailed);
     throw;
   }

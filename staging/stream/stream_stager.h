@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "staging/copy/copier.h"
 #include "staging/dataset/stream_state.h"
@@ -56,6 +57,7 @@ class StreamStager {
   StreamFigures figures() const { return {copies_, Bytes{copied_}, evictions_}; }
 
  private:
+  void TellWhy(const Error& failure) const;
   class Copies;
 
   void Serve(const StageOptions& options);

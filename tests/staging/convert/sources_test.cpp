@@ -143,6 +143,24 @@ TEST(ConvertTfrecord, NamesTheRecordWithoutAFeature) {
   EXPECT_THAT(error.message(), HasSubstr("a.tfrecord': record 1: the feature 'image' is not as in the first record"));
 }
 
+TEST(ConvertTfrecord, NamesTheRecordThatHasMoreThanTheFirst) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ExampleBuilder().AddInt("label", 1).Finish(), ImageExample(10, 1)});
+  const auto error = ErrorOf([&] { Convert(From({directory / "a.tfrecord"}, directory / "b.h5", DataFormat::kHdf5)); });
+  EXPECT_THAT(error.message(), HasSubstr("record 1 has a feature 'image', which the first record does not have"));
+  EXPECT_FALSE(fs::exists(directory / "b.h5"));
+}
+
+TEST(ConvertNumpy, RefusesNumbersThatATfrecordCannotHold) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "id.npy", NpyText("<u8", "(2,)", BytesOfValues<std::uint64_t>({1, 1ull << 63})));
+  WriteFile(directory / "mass.npy", NpyText("<f8", "(2,)", BytesOfValues<double>({1, 1e300})));
+  for (const char* name : {"id.npy", "mass.npy"}) {
+    const auto error = ErrorOf([&] { Convert(From({directory / name}, directory / "out/", DataFormat::kTfrecord)); });
+    EXPECT_THAT(error.message(), HasSubstr("is larger than")) << name;
+  }
+}
+
 TEST(ConvertHdf5, ReadsChunksAndFilters) {
   const test::TempDirectory directory;
   MakeChunkedHdf5(directory / "a.h5", {.shuffle = true, .deflate = true});

@@ -59,6 +59,15 @@ TEST_F(InventoryTest, TellsADamagedGenerationAndGoesOn) {
   EXPECT_EQ(generations[1].damage, "");
 }
 
+TEST_F(InventoryTest, LeavesADirectoryOfSomebodyElseAloneWhateverItsManifestSays) {
+  Stage(Plan()).lease.reset();
+  Put(root_ / "webapp/manifest.json", R"({"name": "My app"})");
+  Put(root_ / "notes-0123456789abcdef/manifest.json", ReadFile(Plan().directory / "manifest.json"));
+  const auto generations = TakeInventory(root_).generations;
+  ASSERT_EQ(generations.size(), 1u);
+  EXPECT_EQ(generations[0].name, Plan().generation);
+}
+
 TEST_F(InventoryTest, TellsWorkFromWhatWasLeftBehind) {
   const Generation at_work(root_, "train-1");
   at_work.Prepare();

@@ -79,6 +79,17 @@ TEST_F(ResumeTest, ChecksTheFormatAcrossTheSeam) {
   EXPECT_THAT(GenerationsIn(root_), IsEmpty());
 }
 
+TEST_F(ResumeTest, PublishesNothingThatAKilledRunWasAboutToWriteLast) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  KillAfter(13 << 20);
+  Put(Private() / ".records.index.tmp-1-1", "torn");
+  Put(Private() / "manifest.json", "{}");
+  const auto staged = Stage(Plan());
+  EXPECT_GT(staged.kept, Bytes{0});
+  ExpectWhole(staged);
+  EXPECT_THAT(NamesOf(staged.directory), ::testing::ElementsAre("a.tfrecord", "manifest.json", "records.index"));
+}
+
 TEST_F(ResumeTest, DoesNotBelieveABlockThatWasDamagedSince) {
   Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
   KillAfter(13 << 20);

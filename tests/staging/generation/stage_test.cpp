@@ -368,6 +368,14 @@ TEST_F(StageTest, RefusesAPlanForAWindow) {
   EXPECT_THAT(MessageOf([&] { Stage(plan); }), HasSubstr("planned as a window"));
 }
 
+TEST_F(StageTest, StagesAgainWhatHasLostItsIndex) {
+  const auto plan = Plan();
+  Stage(plan).lease.reset();
+  fs::remove(plan.directory / "records.index");
+  EXPECT_FALSE(Stage(plan).adopted);
+  EXPECT_TRUE(fs::exists(plan.directory / "records.index"));
+}
+
 TEST_F(StageTest, NeverFillsATierBeyondItsCapacity) {
   auto plan = Plan();
   plan.capacity = Bytes{1};

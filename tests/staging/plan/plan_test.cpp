@@ -46,6 +46,15 @@ TEST(StagingPlan, TakesTheFirstTierThatFits) {
   EXPECT_THAT(plan.rejected, ElementsAre("ram: needs 3.19 MB, 1.00 MB is free"));
 }
 
+TEST(StagingPlan, WaitsWhereAnotherRunIsStagingTheSameWhateverIsFree) {
+  auto tier = TierOf("ram", 5'000'000);
+  const auto generation = PlanStaging(RequestIn({"ram"}), {FileOf("a", 3'000'000)}, {tier}).generation;
+  tier.available = Bytes{0};
+  tier.being_staged = {generation};
+  EXPECT_EQ(PlanStaging(RequestIn({"ram"}), {FileOf("a", 3'000'000)}, {tier}).reason,
+            "another run is staging it there");
+}
+
 TEST(StagingPlan, RefusesWhenEveryTierIsTooSmall) {
   const auto text = RefusalOf(RequestIn({"ram", "burst"}), {TierOf("ram", 1'000'000)});
   EXPECT_THAT(text, HasSubstr("no tier can hold dataset 'train' (1 file, 3.19 MB)"));

@@ -82,9 +82,20 @@ TEST_F(ListSourcesTest, RefusesTwoFilesOfOneName) {
   EXPECT_THAT(MessageOf([&] { List({At("x/a"), At("y/a")}); }), HasSubstr("would have the same name"));
 }
 
-TEST_F(ListSourcesTest, RefusesTheManifestsName) {
-  Put(At("d/manifest.json"), "{}");
-  EXPECT_THAT(Refusal(At("d")), HasSubstr("keeps its own file of this name"));
+TEST_F(ListSourcesTest, RefusesTheNamesOfAGenerationsOwnFiles) {
+  for (const char* name : {"manifest.json", "records.index", ".journal", ".listing"}) {
+    Put(At("d") / fs::path(name).filename(), "{}");
+    EXPECT_THAT(Refusal(At("d")), HasSubstr("keeps its own file of this name")) << name;
+    fs::remove_all(At("d"));
+  }
+}
+
+TEST_F(ListSourcesTest, SortsByTheComponentsOfNamesAsReadersDo) {
+  Put(At("d/cat-wild/1"), "x");
+  Put(At("d/cat/1"), "x");
+  const auto files = List({At("d")});
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].name, "cat/1");  // as text '-' comes before '/'
 }
 
 TEST_F(ListSourcesTest, RefusesAFifo) {
