@@ -33,11 +33,11 @@ Link::Link(Connection connection, LinkEvents events)
       last_heard_(SystemClock().Steady()) {}
 
 void Link::Send(const FrameHeader& header, std::string_view payload) {
-  if (state_ != State::kClosed) queue_.push_back({header, std::string(payload), nullptr, {}});
+  if (state_ != State::kClosed && !sending_over_) queue_.push_back({header, std::string(payload), nullptr, {}});
 }
 
 void Link::Send(ChunkPtr chunk) {
-  if (state_ != State::kOpen) return;
+  if (state_ != State::kOpen || sending_over_) return;
   const FrameHeader header{FrameKind::kChunk, chunk->reader, chunk->size,    chunk->crc32c,
                            chunk->file,       chunk->offset, chunk->ctime_ns};
   queue_.push_back({header, {}, std::move(chunk), {}});
@@ -59,7 +59,7 @@ void Link::Flush() {
     message.msg_iovlen = parts.size();
     const auto count = ::sendmsg(fd(), &message, MSG_NOSIGNAL);
     if (count < 0) {
-      if (!MeansLater()) state_ = State::kClosed;
+      if (!MeansLater()) EndSending();
       return;
     }
     sent_ += static_cast<std::uint64_t>(count);
@@ -68,6 +68,13 @@ void Link::Flush() {
     sent_of_first_ = 0;
     queue_.pop_front();
   }
+}
+
+/// The peer does not listen any more. What it said last, the reason of a failure, may still have to be read.
+void Link::EndSending() {
+  sending_over_ = true;
+  queue_.clear();
+  sent_of_first_ = 0;
 }
 
 bool Link::ReceiveInto(char* memory, std::size_t size, std::size_t& filled) {
@@ -159,7 +166,8 @@ void Link::Feed() {
 }
 
 void Link::DropPending() {
-  if (!queue_.empty()) queue_.resize(sent_of_first_ > 0 ? 1 : 0);
+  // A frame that has its proof is counted, whether or not a byte of it has gone.
+  if (!queue_.empty()) queue_.resize(queue_.front().head.empty() ? 0 : 1);
 }
 
 std::size_t Link::PendingOf(std::uint32_t reader) const {

@@ -66,6 +66,7 @@ class Link {
     std::size_t size() const { return head.size() + (chunk ? chunk->size : 0); }
   };
 
+  void EndSending();
   bool ReceiveInto(char* memory, std::size_t size, std::size_t& filled);
   void Discard();
   bool ReceiveHeader();
@@ -88,6 +89,7 @@ class Link {
   ChunkPtr chunk_;
   std::size_t payload_filled_ = 0;
 
+  bool sending_over_ = false;
   bool starved_ = false;
   State state_ = State::kOpen;
   SteadyTime last_heard_;
