@@ -26,7 +26,6 @@ class DatasetStaging {
   bool is_stream() const { return plan_.layout == staging::Layout::kStream; }
   /// The ranks need not wait for all of it.
   bool may_be_early() const;
-  bool has_begun() const;
 
   /// `on_news`: as of BackgroundStaging.
   void Start(EventLoop& loop, Output& output, std::function<void()> on_news);
@@ -50,6 +49,7 @@ class DatasetStaging {
   staging::StreamFigures figures() const;
 
  private:
+  bool has_begun() const;
   staging::StagedDataset Work(const staging::StageOptions& options);
 
   staging::StagingPlan plan_;

@@ -123,12 +123,12 @@ bool RemoveGeneration(const fs::path& root, const std::string& generation) {
   return lock && condemned.Evict();
 }
 
-namespace {
-
 std::string GenerationOf(std::string entry) {
   if (entry.ends_with(kEvicted)) entry.resize(entry.size() - kEvicted.size());
   return entry;
 }
+
+namespace {
 
 /// When somebody last wrote there: the journal is appended to while a staging is at work.
 fs::file_time_type LastWrite(const fs::path& leftover) {

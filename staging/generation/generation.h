@@ -62,6 +62,9 @@ inline constexpr std::string_view kStreamSuffix = ".stream-";
 /// Whether Slipway made this name: that of a dataset, '-' and 16 hexadecimal digits.
 bool IsGenerationName(std::string_view name);
 
+/// Whose an entry of .staging is: a generation that is being removed has a name of its own there.
+std::string GenerationOf(std::string entry);
+
 /// The generations that are being staged in `root` at this moment, sorted.
 std::vector<std::string> StagingsIn(const std::filesystem::path& root);
 

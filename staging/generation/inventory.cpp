@@ -15,8 +15,6 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kEvicted = ".evicted";
-
 std::optional<WallTime> ModificationTime(const fs::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
@@ -67,10 +65,9 @@ std::vector<UnfinishedStaging> LookAtLeftovers(const fs::path& staging, const fs
   std::vector<UnfinishedStaging> leftovers;
   std::error_code error;
   for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
-    auto generation = entry->path().filename().string();
-    if (generation.ends_with(kEvicted)) generation.resize(generation.size() - kEvicted.size());
-    leftovers.push_back({entry->path().filename().string(), TakenBy(entry->path()).bytes,
-                         HoldersOf(Generation(root, generation).StageLock())});
+    auto name = entry->path().filename().string();
+    auto users = HoldersOf(Generation(root, GenerationOf(name)).StageLock());
+    leftovers.push_back({std::move(name), TakenBy(entry->path()).bytes, std::move(users)});
   }
   std::sort(leftovers.begin(), leftovers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return leftovers;
