@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "staging/dataset/manifest.h"
+#include "staging/generation/discover_tiers.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

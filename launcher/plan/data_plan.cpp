@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "staging/generation/discover_tiers.h"
 
 namespace slipway::launcher {
 namespace {

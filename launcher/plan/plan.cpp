@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/data_plan.h"
+#include "staging/generation/discover_tiers.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::launcher {

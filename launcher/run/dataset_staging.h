@@ -9,7 +9,7 @@
 #include "core/progress.h"
 #include "launcher/run/background_staging.h"
 #include "launcher/spec/spec.h"
-#include "staging/generation/journal.h"
+#include "staging/dataset/journal.h"
 #include "staging/plan/plan.h"
 #include "staging/stream/stream_stager.h"
 

@@ -13,7 +13,7 @@
 #include "core/units.h"
 #include "ensemble/space.h"
 #include "launcher/engines/local/mpi_launcher.h"
-#include "staging/plan/tiers.h"
+#include "staging/plan/tier_places.h"
 
 namespace slipway::launcher {
 

@@ -17,7 +17,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/copy/bandwidth.h"
-#include "staging/copy/source_stat.h"
+#include "staging/copy/positioned_write.h"
+#include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::staging {
@@ -25,15 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Piece = std::span<const std::byte>;
-
-void Allocate(int fd, Bytes size, const fs::path& path) {
-  int result = 0;
-  do {
-    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size.count));
-  } while (result != 0 && errno == EINTR);
-  // File systems without reservation (NFS before 4.2, Lustre) find out while writing.
-  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path.string()));
-}
 
 /// At most `buffer`; fewer bytes only at the end of the file.
 Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const fs::path& path) {
@@ -45,16 +37,6 @@ Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const fs
     if (count > 0) done += static_cast<std::size_t>(count);
   }
   return buffer.first(done);
-}
-
-void WriteAt(int fd, Piece piece, std::uint64_t offset, const fs::path& path) {
-  while (!piece.empty()) {
-    const auto count = ::pwrite(fd, piece.data(), piece.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
-    piece = piece.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::uint64_t>(count);
-  }
 }
 
 bool IsZero(Piece piece) {
@@ -70,11 +52,6 @@ bool IsZero(Piece piece) {
 }
 
 }  // namespace
-
-void ReserveFile(const fs::path& destination, Bytes size) {
-  const auto fd = OpenFile(destination, O_WRONLY | O_CREAT | O_NOFOLLOW);
-  if (size.count != 0) Allocate(fd.get(), size, destination);
-}
 
 /// What the files of one thread have in common.
 struct FileCopier::Tools {
@@ -127,7 +104,7 @@ class FileCopier::Pass {
     return tools_.options.verify == VerifyMode::kOff ? DataFormat::kRaw : tools_.options.format;
   }
   Arrivals* arrivals() const { return tools_.options.arrivals; }
-  std::uint64_t Blocks() const { return (source_.size.count + kCrcBlock - 1) / kCrcBlock; }
+  std::uint64_t Blocks() const { return CrcBlocksOf(source_.size); }
   std::uint64_t EndOf(std::uint64_t block) const { return std::min((block + 1) * kCrcBlock, source_.size.count); }
   std::span<std::byte> Buffer(std::uint64_t most) const {
     return {tools_.buffer.get(), static_cast<std::size_t>(std::min<std::uint64_t>(most, kCopyBlock))};

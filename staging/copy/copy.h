@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "staging/dataset/crc_blocks.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -16,7 +17,6 @@ namespace slipway::staging {
 class BandwidthLimit;
 
 inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
-inline constexpr std::size_t kCrcBlock = 4 << 20;
 
 struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
@@ -55,10 +55,6 @@ struct CopyOptions {
 /// Called with the bytes of this file done so far, after every piece and while a limit is waited for; may throw to
 /// stop.
 using OnBlock = std::function<void(std::uint64_t done)>;
-
-/// Creates `destination` with all its blocks allocated; what is there already stays. Errors: SystemError, ENOSPC among
-/// them.
-void ReserveFile(const std::filesystem::path& destination, Bytes size);
 
 /// Copies files one after the other: what one copying thread needs. Memory: kCopyBlock, whatever the files' sizes.
 ///

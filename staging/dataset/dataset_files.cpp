@@ -8,6 +8,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/dataset/file_name.h"
 #include "staging/dataset/manifest.h"
 #include "staging/formats/detect.h"
 
@@ -23,12 +24,10 @@ namespace {
 /// `name` comes from a file that others may have written. A file may itself be a link: data that is read in place is a
 /// folder of links.
 fs::path PathInside(const fs::path& directory, const std::string& name, const fs::path& manifest) {
-  const fs::path relative(name);
-  const bool climbs = std::ranges::find(relative, fs::path("..")) != relative.end();
-  if (name.empty() || relative.is_absolute() || climbs) {
+  if (!StaysInside(name)) {
     ThrowManifest(manifest, fmt::format("the file '{}' does not lie in the dataset's directory", name));
   }
-  return directory / relative;
+  return directory / name;
 }
 
 /// The index has the files in the order of the manifest.

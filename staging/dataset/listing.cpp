@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/dataset/file_name.h"
 
 namespace slipway::staging {
 namespace {
@@ -30,11 +30,6 @@ ListedFile ParseFile(const Json& json) {
   return file;
 }
 
-bool LeavesItsDirectory(const std::string& name) {
-  const fs::path path(name);
-  return name.empty() || path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
-}
-
 Listing Parse(const Json& json, const fs::path& path) {
   if (json.at("schema") != kSchema) ThrowBroken(path, "unknown schema");
   const auto format = ParseDataFormat(json.at("format").get<std::string>());
@@ -42,7 +37,7 @@ Listing Parse(const Json& json, const fs::path& path) {
   Listing listing{*format, {}};
   for (const auto& file : json.at("files")) {
     listing.files.push_back(ParseFile(file));
-    if (LeavesItsDirectory(listing.files.back().path)) ThrowBroken(path, "a file lies outside of the dataset");
+    if (!StaysInside(listing.files.back().path)) ThrowBroken(path, "a file lies outside of the dataset");
   }
   if (listing.files.empty()) ThrowBroken(path, "it lists no files");
   return listing;

@@ -10,8 +10,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "staging/dataset/journal.h"
 #include "staging/dataset/manifest.h"
-#include "staging/generation/journal.h"
 #include "staging/generation/reservation.h"
 
 namespace slipway::staging {

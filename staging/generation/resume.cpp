@@ -22,8 +22,6 @@ std::uint32_t CrcOf(const StagingPlan& plan) {
 
 JournalHead HeadFor(const StagingPlan& plan) { return {CrcOf(plan), plan.files.size()}; }
 
-std::uint64_t BlocksOf(const SourceFile& file) { return (file.size.count + kCrcBlock - 1) / kCrcBlock; }
-
 /// Builds the kept files from the entries, in their order.
 class Keeper {
  public:
@@ -34,7 +32,7 @@ class Keeper {
     if (start.file >= kept_.size()) return;
     auto& file = kept_[start.file];
     file = {start.ctime_ns, {}, {}};
-    file.crc32c.resize(BlocksOf(plan_.files[start.file]));
+    file.crc32c.resize(CrcBlocksOf(plan_.files[start.file].size));
   }
   void operator()(const JournalBlock& block) {
     if (block.file >= kept_.size() || block.block >= kept_[block.file].crc32c.size()) return;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "staging/copy/copy.h"
-#include "staging/generation/journal.h"
+#include "staging/dataset/journal.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {

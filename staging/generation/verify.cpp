@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/share_out.h"
 #include "staging/copy/medium.h"
+#include "staging/dataset/file_name.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 
@@ -56,10 +57,6 @@ Damage BadBlock(const ManifestFile& file, std::uint64_t block) {
   const auto offset = block * kCrcBlock;
   const auto length = std::min<std::uint64_t>(kCrcBlock, file.bytes.count - std::min(file.bytes.count, offset));
   return {file.path, offset, Bytes{length}, "its bytes are not those that were staged (CRC32C)"};
-}
-
-bool StaysInside(const fs::path& name) {
-  return name.is_relative() && std::find(name.begin(), name.end(), "..") == name.end();
 }
 
 /// What is wrong before its bytes are read, or "".

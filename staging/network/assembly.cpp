@@ -9,6 +9,8 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "staging/copy/positioned_write.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -27,16 +29,6 @@ struct Assembly::Entry {
 
 namespace {
 
-void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path& path) {
-  while (!bytes.empty()) {
-    const auto count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
-    offset += static_cast<std::uint64_t>(count);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-}
-
 /// Bytes that were written before.
 void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
   while (!bytes.empty()) {
@@ -47,8 +39,6 @@ void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
 }
-
-std::size_t BlocksOf(Bytes size) { return (size.count + kCrcBlock - 1) / kCrcBlock; }
 
 }  // namespace
 
@@ -77,11 +67,11 @@ Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
   if (!entry) {
     entry = std::make_unique<Entry>();
     entry->path = directory_ / file.name;
-    ReserveFile(entry->path, file.size);
-    entry->fd = OpenFile(entry->path, O_RDWR | O_NOFOLLOW);
+    entry->fd = OpenFile(entry->path, O_RDWR | O_CREAT | O_NOFOLLOW);
+    if (file.size.count != 0) Allocate(entry->fd.get(), file.size, entry->path);
     entry->check = MakeStreamCheck(options_.verify == VerifyMode::kOff ? DataFormat::kRaw : options_.format, file.path);
     entry->ctime_ns = chunk.ctime_ns;
-    entry->crc32c.resize(BlocksOf(file.size));
+    entry->crc32c.resize(CrcBlocksOf(file.size));
     if (options_.arrivals != nullptr) options_.arrivals->FileStarted(chunk.file, chunk.ctime_ns);
   }
   if (entry->ctime_ns != chunk.ctime_ns) {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/files.h"
-#include "staging/copy/source_stat.h"
 #include "staging/plan/plan.h"
+#include "staging/plan/source_stat.h"
 
 namespace slipway::staging {
 

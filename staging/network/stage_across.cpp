@@ -9,9 +9,9 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "staging/copy/source_stat.h"
 #include "staging/network/plan_difference.h"
 #include "staging/network/ring_copy.h"
+#include "staging/plan/source_stat.h"
 
 namespace slipway::staging {
 namespace {

@@ -15,9 +15,9 @@
 #include "core/log.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
-#include "staging/copy/source_stat.h"
 #include "staging/out/read_back.h"
 #include "staging/out/tree.h"
+#include "staging/plan/source_stat.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/source_stat.h"
+#include "staging/plan/source_stat.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "staging/dataset/crc_blocks.h"
 #include "staging/plan/shares.h"
 #include "staging/plan/utf8_name.h"
 
@@ -46,13 +47,11 @@ std::string_view TierScopeName(TierScope scope) { return scope == TierScope::kJo
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;
-constexpr std::uint64_t kCrcBlock = 4 << 20;
 
 /// A file's own blocks plus its lines in the manifest, the record index and the journal.
 std::uint64_t SpaceOfFile(const SourceFile& file) {
   const auto blocks = file.size.count / kBlock + (file.size.count % kBlock != 0);
-  const auto manifest =
-      640 + file.path.native().size() + file.name.native().size() + 64 * (file.size.count / kCrcBlock + 1);
+  const auto manifest = 640 + file.path.native().size() + file.name.native().size() + 64 * (CrcBlocksOf(file.size) + 1);
   return blocks * kBlock + manifest;
 }
 

@@ -15,12 +15,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/share_out.h"
-#include "staging/copy/source_stat.h"
+#include "staging/dataset/journal.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
-#include "staging/generation/journal.h"
 #include "staging/plan/plan.h"
+#include "staging/plan/source_stat.h"
 #include "staging/plan/utf8_name.h"
 
 namespace slipway::staging {

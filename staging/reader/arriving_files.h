@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "staging/generation/journal.h"
+#include "staging/dataset/journal.h"
 #include "staging/reader/file_supply.h"
 
 namespace slipway::staging {

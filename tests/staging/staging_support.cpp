@@ -13,6 +13,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/generation/discover_tiers.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::staging {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "staging/generation/discover_tiers.h"
 #include "staging/network/stage_across.h"
 #include "staging/plan/tiers.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/generation/journal.h"
+#include "staging/dataset/journal.h"
 #include "staging/generation/stage.h"
 #include "tests/staging/staging_support.h"
 

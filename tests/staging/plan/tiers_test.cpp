@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "staging/generation/discover_tiers.h"
 #include "staging/plan/memory_left.h"
 #include "tests/staging/staging_support.h"
 

@@ -34,7 +34,7 @@ class Faults : public testing::Test {
   void Damage(std::uint64_t record) const {
     const auto frame = NumberedExample(0).size() + 16;
     const auto path = directory_ / kPart;
-    WriteFile(path, WithBitFlipped(ReadFile(path), (record * frame + 20) * 8));
+    FlipBit(path, (record * frame + 20) * 8);
   }
 
   BatchOptions InOrder(OnCorrupt on_corrupt, std::uint64_t batch = 4) const {

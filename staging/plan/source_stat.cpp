@@ -1,4 +1,4 @@
-#include "staging/copy/source_stat.h"
+#include "staging/plan/source_stat.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

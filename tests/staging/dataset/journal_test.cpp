@@ -1,4 +1,4 @@
-#include "staging/generation/journal.h"
+#include "staging/dataset/journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,32 @@
+#include "staging/copy/positioned_write.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/error.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+
+void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path& path) {
+  while (!bytes.empty()) {
+    const auto count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+void Allocate(int fd, Bytes size, const fs::path& path) {
+  int result = 0;
+  do {
+    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size.count));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path.string()));
+}
+
+}  // namespace slipway::staging

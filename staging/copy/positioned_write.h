@@ -1,0 +1,20 @@
+/// Writing at a place in a file, whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "core/units.h"
+
+namespace slipway::staging {
+
+/// All of `bytes`, whatever signals come. Errors: SystemError naming `path`, ENOSPC among them.
+void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const std::filesystem::path& path);
+
+/// Takes the blocks of a file before they are written. A file system that cannot (NFS before 4.2, Lustre) finds out
+/// while writing. Errors: SystemError naming `path`, ENOSPC among them.
+void Allocate(int fd, Bytes size, const std::filesystem::path& path);
+
+}  // namespace slipway::staging

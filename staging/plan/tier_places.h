@@ -1,0 +1,58 @@
+/// Where tiers are: from their names, the environment, and what a site says.
+///
+/// Names: `ram` (/dev/shm), `node` ($TMPDIR or /tmp), `burst` (what FindBurstBuffers finds first) and `burst:NAME`
+/// (that one), `dir:PATH`, `none` (read in place), and what a site defines: under a name of its own, or `ram`, `node`
+/// and `burst` anew. $SLIPWAY_TIER_RAM, _NODE and _BURST come before all of it.
+///
+/// Root: a SLIPWAY_TIER_ variable and `dir:` name the root itself, unless it is a directory that several users share
+/// (sticky, like /tmp, or owned by the administrator): then, and in all other cases, the root is slipway-<uid> in it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "staging/plan/plan.h"
+
+namespace slipway::staging {
+
+enum class TierKind {
+  kDisk,
+  kRam,   ///< counts against memory, whatever its file system says
+  kBurst  ///< DataWarp and its kin
+};
+
+/// A tier as a site describes it.
+struct TierDefinition {
+  std::string name;
+  /// Absolute; `${NAME}` and `$NAME` stand for variables of the environment. Empty: the built-in place of `name`.
+  std::string path;
+  TierKind kind = TierKind::kDisk;
+  std::optional<TierScope> scope;  ///< nothing: the built-in one, else what the kind and the file system suggest
+  std::optional<Bytes> capacity;   ///< the most that all generations there may take
+  Bytes bandwidth = {};            ///< most bytes a second; 0: no limit
+  std::string origin;              ///< where it stands: "/etc/slipway/site.yaml:5"
+};
+
+struct TierPlace {
+  std::filesystem::path root;
+  std::string missing;  ///< why there is no root
+  TierScope scope = TierScope::kNode;
+  std::string origin = "built in";
+};
+
+/// The user's environment comes before the site, the site before what is built in. Looks at no more than what kind of
+/// file system it is; `site` may be null.
+/// Errors: Error(kUsage) for a name that is none of the above.
+TierPlace PlaceOf(const std::string& name, const TierDefinition* site);
+
+/// The names of all tiers that this machine has by itself and by `site`: those of the site first, then the buffers of
+/// the batch system, node, ram.
+std::vector<std::string> KnownTiers(const std::vector<TierDefinition>& site);
+
+/// The path itself or the first directory above it that is there.
+std::filesystem::path NearestExisting(std::filesystem::path path);
+
+}  // namespace slipway::staging
