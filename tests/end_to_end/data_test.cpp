@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
+#include "tests/support/flip_bit.h"
 
 namespace slipway::test {
 namespace {
@@ -35,12 +36,6 @@ class Data : public testing::Test {
   }
 
   fs::path Shard() const { return place_ / "data/train-00000-of-00002.tfrecord"; }
-
-  void FlipBit(const fs::path& file, std::size_t at) const {
-    auto content = ReadFile(file);
-    content[at] = static_cast<char>(content[at] ^ 1);
-    WriteFile(file, content);
-  }
 
   Workplace place_;
 };

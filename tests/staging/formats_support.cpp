@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <random>
 
 #include "core/crc32c.h"
@@ -12,13 +11,6 @@
 #include "staging/formats/tfrecord_frame.h"
 
 namespace slipway::staging {
-
-void FlipBit(const std::filesystem::path& path, std::size_t bit) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  const auto place = static_cast<std::streamoff>(bit / 8);
-  const auto byte = file.seekg(place).get();
-  ASSERT_TRUE(file.seekp(place).put(static_cast<char>(byte ^ (1 << bit % 8))).flush()) << path;
-}
 
 std::string MakeTfrecords(const std::filesystem::path& path, const std::vector<std::string>& payloads) {
   TfrecordWriter writer(path);

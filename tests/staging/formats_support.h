@@ -25,9 +25,6 @@ inline std::string WithBitFlipped(std::string file, std::size_t bit) {
   return file;
 }
 
-/// Inverts one bit where it lies: the file keeps its length for whoever has it mapped.
-void FlipBit(const std::filesystem::path& path, std::size_t bit);
-
 /// A TFRecord file at `path` with these payloads; returns its bytes.
 std::string MakeTfrecords(const std::filesystem::path& path, const std::vector<std::string>& payloads);
 

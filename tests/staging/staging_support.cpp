@@ -61,15 +61,6 @@ std::string TfrecordBytes(std::size_t count, std::size_t size) {
   return bytes;
 }
 
-void FlipBit(const fs::path& path, std::size_t offset) {
-  auto content = ReadFile(path);
-  const auto time = fs::last_write_time(path);
-  content.at(offset) = static_cast<char>(content.at(offset) ^ 1);
-  const auto fd = OpenFile(path, O_WRONLY);
-  WriteAll(fd.get(), content, path);
-  fs::last_write_time(path, time);
-}
-
 DatasetRequest RequestFor(const fs::path& source, const fs::path& root, DataFormat format) {
   DatasetRequest request;
   request.name = "train";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "staging/plan/plan.h"
+#include "tests/support/flip_bit.h"
 
 namespace slipway::staging {
 
@@ -33,8 +34,7 @@ class TemporaryDirectory {
 void Put(const std::filesystem::path& path, const std::string& content);
 /// `count` records of `size` bytes each, framed as TFRecord.
 std::string TfrecordBytes(std::size_t count, std::size_t size);
-/// Changes one bit of a file and puts its times back: as a disk does it.
-void FlipBit(const std::filesystem::path& path, std::size_t offset);
+using test::FlipBit;
 
 /// A request for `source` in the tier `dir:root`.
 DatasetRequest RequestFor(const std::filesystem::path& source, const std::filesystem::path& root, DataFormat format);

@@ -13,6 +13,7 @@
 #include "staging/reader/batches.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/reader/batches_support.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -34,7 +35,7 @@ class Faults : public testing::Test {
   void Damage(std::uint64_t record) const {
     const auto frame = NumberedExample(0).size() + 16;
     const auto path = directory_ / kPart;
-    FlipBit(path, (record * frame + 20) * 8);
+    test::FlipBit(path, record * frame + 20);
   }
 
   BatchOptions InOrder(OnCorrupt on_corrupt, std::uint64_t batch = 4) const {
