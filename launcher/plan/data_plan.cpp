@@ -95,7 +95,8 @@ std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec&
                           plan.files.size(), plan.files.size() == 1 ? "" : "s", plan.tier, plan.reason);
   for (const auto& rejected : plan.rejected) text += line("not " + rejected);
   text += line(plan.directory.string());
-  if (plan.tier != "none") text += line(fmt::format("tier from {}", plan.origin));
+  if (plan.tier != "none")
+    text += line(plan.origin == "built in" ? "a tier of every machine" : "tier from " + plan.origin);
   if (plan.scope == staging::TierScope::kJob && plan.nodes > 1 && plan.tier != "none") {
     text += line(plan.layout == staging::Layout::kShard ? "all nodes see it, each stages its share"
                                                         : "all nodes see it, the first stages");
