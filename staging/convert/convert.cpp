@@ -18,34 +18,35 @@ namespace {
 
 bool IsNumpy(const fs::path& path) { return path.extension() == ".npy" || path.extension() == ".npz"; }
 
-DatasetFiles FilesOf(const std::vector<fs::path>& sources) {
-  return sources.size() == 1 ? FindDatasetFiles(sources[0]) : DescribeFiles(sources);
-}
+/// What is read. Images in folders are not among the files: no result has such a name.
+struct Source {
+  std::vector<fs::path> files;
+  std::unique_ptr<RecordProducer> producer;
+};
 
-std::unique_ptr<RecordProducer> ProduceFromDataset(const std::vector<fs::path>& sources) {
-  const auto dataset = FilesOf(sources);
+Source OpenDataset(const std::vector<fs::path>& sources) {
+  const auto dataset = sources.size() == 1 ? FindDatasetFiles(sources[0]) : DescribeFiles(sources);
   std::vector<fs::path> files;
   for (const auto& file : dataset.files) files.push_back(file.path);
-  if (dataset.format == DataFormat::kTfrecord) return ProduceFromTfrecords(files);
-  if (dataset.format == DataFormat::kHdf5) return ProduceFromHdf5(files);
+  if (dataset.format == DataFormat::kTfrecord) return {files, ProduceFromTfrecords(files)};
+  if (dataset.format == DataFormat::kHdf5) return {files, ProduceFromHdf5(files)};
   throw Error(
       ErrorKind::kUsage, fmt::format("'{}' is nothing that is converted", files[0].string()),
       "sources are .npy and .npz files, folders of images, TFRecord and HDF5; idx files are given with --images "
       "and --labels");
 }
 
-std::unique_ptr<RecordProducer> Produce(const ConvertOptions& options) {
+Source Open(const ConvertOptions& options) {
   const bool idx = !options.images.empty() || !options.labels.empty();
   if (idx == !options.sources.empty()) {
     throw Error(ErrorKind::kUsage, "name either a source or idx files of images and labels");
   }
-  if (idx) return ProduceFromIdx(options.images, options.labels);
-  const auto numpy = std::ranges::count_if(options.sources, IsNumpy);
-  if (numpy == static_cast<std::ptrdiff_t>(options.sources.size())) return ProduceFromNpy(options.sources);
+  if (idx) return {{options.images, options.labels}, ProduceFromIdx(options.images, options.labels)};
+  if (std::ranges::all_of(options.sources, IsNumpy)) return {options.sources, ProduceFromNpy(options.sources)};
   if (options.sources.size() == 1 && HasImageFolders(options.sources[0])) {
-    return ProduceFromImageFolders(options.sources[0]);
+    return {{}, ProduceFromImageFolders(options.sources[0])};
   }
-  return ProduceFromDataset(options.sources);
+  return OpenDataset(options.sources);
 }
 
 void RequireKnownTarget(const ConvertOptions& options) {
@@ -55,15 +56,12 @@ void RequireKnownTarget(const ConvertOptions& options) {
   }
 }
 
-void WriteShards(RecordProducer& source, const ShardTarget& target, const ConvertOptions& options,
-                 PendingFiles& pending, const OnRecord& on_record) {
-  const auto records = source.record_count();
-  const auto shards = static_cast<std::uint64_t>(options.shards);
-  for (std::uint64_t shard = 0; shard < shards; ++shard) {
-    const auto path = pending.Add(ShardName(target.name, static_cast<int>(shard), options.shards));
-    WriteTfrecords(source, shard * records / shards, (shard + 1) * records / shards, path, options.compression,
-                   on_record);
-  }
+/// What the result is called; nothing is written where it would do harm.
+std::vector<std::string> NamesFor(const ShardTarget& target, const ConvertOptions& options, std::uint64_t records) {
+  if (options.to == DataFormat::kHdf5) return {target.name + ".h5"};
+  CheckShardCount(options.shards, records);
+  RefuseAnotherSet(target, options.shards);
+  return ShardNames(target.name, options.shards);
 }
 
 }  // namespace
@@ -71,23 +69,23 @@ void WriteShards(RecordProducer& source, const ShardTarget& target, const Conver
 ConvertResult Convert(const ConvertOptions& options) {
   RequireKnownTarget(options);
   const auto target = ShardTargetOf(options.destination);
-  const auto source = Produce(options);
-  const auto records = source->record_count();
-  const bool tfrecord = options.to == DataFormat::kTfrecord;
-  if (tfrecord) {
-    CheckShardCount(options.shards, records);
-    RefuseAnotherSet(target, options.shards);
-  }
+  const auto source = Open(options);
+  const auto records = source.producer->record_count();
+  const auto names = NamesFor(target, options, records);
+  RefuseToReplace(source.files, target.directory, names);
   const auto on_record = [&](std::uint64_t record) {
     if (options.progress) options.progress(record, records);
   };
   PendingFiles pending(target.directory);
-  tfrecord ? WriteShards(*source, target, options, pending, on_record)
-           : WriteHdf5(*source, pending.Add(target.name + ".h5"), on_record);
+  for (std::uint64_t i = 0; i < names.size(); ++i) {
+    const auto path = pending.Add(names[i]);
+    options.to == DataFormat::kHdf5
+        ? WriteHdf5(*source.producer, path, on_record)
+        : WriteTfrecords(*source.producer, i * records / names.size(), (i + 1) * records / names.size(), path,
+                         options.compression, on_record);
+  }
   on_record(records);
-  ConvertResult result{pending.Publish(), records, 0};
-  for (const auto& file : result.files) result.bytes += fs::file_size(file);
-  return result;
+  return {pending.Publish(), records, pending.bytes()};
 }
 
 }  // namespace slipway::staging

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "staging/convert/files_in_turn.h"
 #include "staging/convert/record_producer.h"
 
 namespace slipway::staging {
@@ -10,93 +11,124 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
+constexpr std::uint64_t kRowsOfAnyLength = 64;   // read together
+constexpr std::uint64_t kLargestText = 1 << 30;  // a record holds at most 2 GiB
 
 /// Rows of one dataset that were read together.
 struct Window {
   std::size_t file = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> numbers;
+  std::vector<std::string> texts;
 };
 
 ProducedField FieldOf(const Hdf5Dataset& dataset) {
   return {dataset.name, dataset.type, {dataset.shape.begin() + 1, dataset.shape.end()}, false};
 }
 
-bool SameField(const ProducedField& left, const ProducedField& right) {
-  return left.name == right.name && left.type == right.type && left.shape == right.shape;
+/// What cannot be taken along is not left behind without a word.
+void RequireBytes(const Hdf5Other& other, const fs::path& path) {
+  if (other.is_bytes && other.bytes_per_row <= kLargestText) return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}': '{}' {} and cannot be converted", path.string(), other.name,
+                          other.is_bytes ? "has strings that are too large for a record" : other.what),
+              "copy the other datasets into a file of their own, for example with h5copy, and convert that");
 }
+
+bool SameField(const ProducedField& left, const ProducedField& right) {
+  return left.name == right.name && left.type == right.type && left.shape == right.shape &&
+         left.any_length == right.any_length;
+}
+
+/// An open file, and the fields of its records sorted by name.
+class Part {
+ public:
+  explicit Part(const fs::path& path) : file_(OpenHdf5(path)) {
+    for (const auto& dataset : file_->Datasets()) {
+      RequireValues(FieldOf(dataset), path);
+      Add(FieldOf(dataset), dataset.shape[0], path);
+    }
+    for (const auto& other : file_->Others()) {
+      RequireBytes(other, path);
+      Add({other.name, NumberType::kUint8, {}, true}, other.shape[0], path);
+    }
+    if (fields_.empty()) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets", path.string()));
+    }
+    std::ranges::sort(fields_, {}, &ProducedField::name);
+  }
+
+  std::uint64_t record_count() const { return rows_; }
+  const std::vector<ProducedField>& fields() const { return fields_; }
+  Hdf5File& file() { return *file_; }
+
+ private:
+  void Add(ProducedField field, std::uint64_t rows, const fs::path& path) {
+    if (!fields_.empty() && rows != rows_) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}': '{}' has {} rows, '{}' has {}", path.string(),
+                                                       fields_[0].name, rows_, field.name, rows));
+    }
+    rows_ = rows;
+    fields_.push_back(std::move(field));
+  }
+
+  std::unique_ptr<Hdf5File> file_;
+  std::vector<ProducedField> fields_;
+  std::uint64_t rows_ = 0;
+};
 
 class Hdf5Producer final : public RecordProducer {
  public:
-  explicit Hdf5Producer(const std::vector<fs::path>& files) {
-    for (const auto& path : files) Add(path);
-    if (record_count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", files.at(0).string()));
-    }
-    windows_.resize(fields_.size());
-  }
+  explicit Hdf5Producer(const std::vector<fs::path>& files)
+      : files_(files, [this, files](std::size_t number) { return Open(files[number]); }), windows_(fields_.size()) {}
 
-  std::uint64_t record_count() const override { return ends_.empty() ? 0 : ends_.back(); }
+  std::uint64_t record_count() const override { return files_.record_count(); }
   const std::vector<ProducedField>& fields() const override { return fields_; }
 
   std::span<const std::byte> Value(std::uint64_t record, std::size_t field) override {
-    const auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, record) - ends_.begin());
-    const auto row = record - (file == 0 ? 0 : ends_[file - 1]);
+    const auto [file, row] = files_.Find(record);
+    const auto& info = fields_[field];
     auto& window = windows_[field];
-    if (window.file != file || row < window.begin || row >= window.end) Read(window, file, row, fields_[field]);
-    const auto size = BytesPerValue(fields_[field]);
-    return std::span(window.bytes).subspan((row - window.begin) * size, size);
+    if (window.file != file || row < window.begin || row >= window.end) {
+      info.any_length ? ReadTexts(window, file, row, info) : ReadNumbers(window, file, row, info);
+    }
+    if (info.any_length) return std::as_bytes(std::span(window.texts[row - window.begin]));
+    const auto size = BytesPerValue(info);
+    return std::span(window.numbers).subspan((row - window.begin) * size, size);
   }
 
  private:
-  void Add(const fs::path& path) {
-    const auto& file = opened_.emplace_back(OpenHdf5(path));
-    std::vector<ProducedField> fields;
-    for (const auto& dataset : file->Datasets()) fields.push_back(FieldOf(dataset));
-    if (fields.empty()) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets of numbers", path.string()));
-    }
-    const auto rows = file->Datasets()[0].shape[0];
-    for (const auto& dataset : file->Datasets()) {
-      if (dataset.shape[0] != rows) {
-        throw Error(ErrorKind::kEnvironment,
-                    fmt::format("'{}': '{}' has {} rows, '{}' has {}", path.string(), file->Datasets()[0].name, rows,
-                                dataset.name, dataset.shape[0]));
-      }
-    }
-    if (opened_.size() == 1) fields_ = fields;
-    if (!std::ranges::equal(fields, fields_, SameField)) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()));
-    }
-    ends_.push_back(record_count() + rows);
+  Part Open(const fs::path& path) {
+    Part part(path);
+    if (fields_.empty()) fields_ = part.fields();
+    if (std::ranges::equal(part.fields(), fields_, SameField)) return part;
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()));
   }
 
-  void Read(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {
+  void ReadNumbers(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {
+    auto& part = files_.At(file);
     const auto size = BytesPerValue(field);
-    const auto rows = ends_[file] - (file == 0 ? 0 : ends_[file - 1]);
-    const auto count = std::min(rows - row, std::max<std::uint64_t>(1, kReadBytes / std::max<std::uint64_t>(1, size)));
-    window = {file, row, row + count, std::move(window.bytes)};
-    window.bytes.resize(count * size);
-    opened_[file]->ReadRows(field.name, row, row + count, field.type, window.bytes);
+    const auto end = std::min(part.record_count(), row + std::max<std::uint64_t>(1, kReadBytes / size));
+    window = {file, row, end, std::move(window.numbers), {}};
+    window.numbers.resize((end - row) * size);
+    part.file().ReadRows(field.name, row, end, field.type, window.numbers);
   }
 
-  std::vector<std::unique_ptr<Hdf5File>> opened_;
-  std::vector<std::uint64_t> ends_;
+  void ReadTexts(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {
+    auto& part = files_.At(file);
+    const auto size = std::ranges::find(part.file().Others(), field.name, &Hdf5Other::name)->bytes_per_row;
+    const auto rows = size == 0 ? kRowsOfAnyLength : std::max<std::uint64_t>(1, kReadBytes / size);
+    const auto end = std::min(part.record_count(), row + rows);
+    window = {file, row, end, {}, part.file().ReadBytes(field.name, row, end)};
+  }
+
   std::vector<ProducedField> fields_;
+  FilesInTurn<Part> files_;
   std::vector<Window> windows_;
 };
 
 }  // namespace
-
-std::uint64_t BytesPerValue(const ProducedField& field) {
-  std::uint64_t bytes = SizeOf(field.type);
-  for (const auto extent : field.shape) {
-    if (!__builtin_mul_overflow(bytes, extent, &bytes)) continue;
-    throw Error(ErrorKind::kEnvironment, fmt::format("a value of the field '{}' is too large to count", field.name));
-  }
-  return bytes;
-}
 
 std::unique_ptr<RecordProducer> ProduceFromHdf5(const std::vector<fs::path>& files) {
   return std::make_unique<Hdf5Producer>(files);

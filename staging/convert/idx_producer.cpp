@@ -31,6 +31,7 @@ class IdxProducer final : public RecordProducer {
     RequireImagesAndLabels(images_, images, labels_, labels);
     fields_ = {{"image", NumberType::kUint8, {images_.shape.begin() + 1, images_.shape.end()}},
                {"label", NumberType::kInt64, {}}};
+    RequireValues(fields_[0], images);
   }
 
   std::uint64_t record_count() const override { return images_.record_count(); }

@@ -45,6 +45,7 @@ class NpyProducer final : public RecordProducer {
                   "rename one: the names of the files become the fields of the records");
     }
     fields_.push_back({array.name, array.type, {array.shape.begin() + 1, array.shape.end()}});
+    RequireValues(fields_.back(), file);
     arrays_.push_back(array);
   }
 

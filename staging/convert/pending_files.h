@@ -1,6 +1,7 @@
 /// A set of new files that appears together: all under their final names, or none.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,12 +21,19 @@ class PendingFiles {
   /// Where to write the file that will be `name` in the directory.
   std::filesystem::path Add(std::string name);
   /// The files are written and synced: gives them their names, replacing older ones. Returns the final paths.
+  /// Errors: SystemError naming the file whose place cannot be taken; then the older ones are there again.
   std::vector<std::filesystem::path> Publish();
+  /// Of all published files.
+  std::uint64_t bytes() const { return bytes_; }
 
  private:
+  void PublishOne(const std::string& name);
+  void TakeBack(const std::string& name) noexcept;
+
   std::filesystem::path directory_;
   std::filesystem::path hidden_;
   std::vector<std::string> names_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace slipway::staging

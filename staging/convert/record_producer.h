@@ -24,6 +24,8 @@ struct ProducedField {
 
 /// Bytes of one value. Errors: Error(kEnvironment) when that does not fit 64 bits.
 std::uint64_t BytesPerValue(const ProducedField& field);
+/// Such records would all be empty, and there may be any number of them. Errors: Error(kEnvironment) naming the field.
+void RequireValues(const ProducedField& field, const std::filesystem::path& source);
 
 /// Records by number, all with the same fields. Used by one thread, in ascending order: another order is slow.
 /// Errors of reads: Error(kEnvironment) naming the source and the record.
@@ -52,9 +54,11 @@ std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::p
 /// True when `directory` has folders with images in them.
 bool HasImageFolders(const std::filesystem::path& directory);
 /// The fields of the first record; every record must have the same, in the same number of values. A bytes feature has
-/// any length. Records whose values are not asked for need not be Examples.
+/// any length. Records whose values are not asked for need not be Examples. Reads every file twice, the first time to
+/// count, and holds one.
 std::unique_ptr<RecordProducer> ProduceFromTfrecords(const std::vector<std::filesystem::path>& files);
-/// A field for each dataset of numbers. Reads a megabyte at a time.
+/// A field for each dataset: numbers (truth values as uint8), strings and sequences of bytes. What else the files hold
+/// is an error that names it. Reads a megabyte of numbers at a time.
 std::unique_ptr<RecordProducer> ProduceFromHdf5(const std::vector<std::filesystem::path>& files);
 
 }  // namespace slipway::staging

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/convert/files_in_turn.h"
 #include "staging/convert/pending_files.h"
 #include "staging/convert/shard_names.h"
 #include "staging/dataset/dataset_files.h"
@@ -22,24 +23,23 @@ namespace {
 
 constexpr std::uint64_t kPieceRecords = 1024;  // between two reports
 
-/// A file of the source and the number of its first record.
+/// A file of the source.
 struct Part {
   TfrecordFile file;
-  std::uint64_t first;
   UniqueFd fd;
+  std::uint64_t record_count() const { return file.record_count(); }
 };
 
-std::vector<Part> OpenParts(const DatasetFiles& dataset) {
-  std::vector<Part> parts;
-  std::uint64_t first = 0;
-  for (const auto& listed : dataset.files) {
-    TfrecordFile file(listed.path);
-    CheckPromises(listed, file.byte_count(), file.record_count());
-    const auto count = file.record_count();
-    parts.push_back({std::move(file), first, OpenFile(listed.path, O_RDONLY)});
-    first += count;
-  }
-  return parts;
+Part OpenPart(const DatasetFile& listed) {
+  TfrecordFile file(listed.path);
+  CheckPromises(listed, file.byte_count(), file.record_count());
+  return {std::move(file), OpenFile(listed.path, O_RDONLY)};
+}
+
+std::vector<fs::path> PathsOf(const DatasetFiles& dataset) {
+  std::vector<fs::path> paths;
+  for (const auto& file : dataset.files) paths.push_back(file.path);
+  return paths;
 }
 
 std::uint64_t OffsetOf(const TfrecordFile& file, std::uint64_t record) {
@@ -94,43 +94,29 @@ class ShardWriter {
 
 class Resharding {
  public:
-  Resharding(const ReshardOptions& options, std::vector<Part> parts, std::uint64_t records)
-      : options_(options), parts_(std::move(parts)), records_(records) {}
+  Resharding(const DatasetFiles& dataset, const ConvertProgress& progress)
+      : parts_(PathsOf(dataset), [&dataset](std::size_t number) { return OpenPart(dataset.files[number]); }),
+        progress_(progress) {}
+
+  std::uint64_t record_count() const { return parts_.record_count(); }
 
   void Write(const fs::path& path, std::uint64_t begin, std::uint64_t end) {
     ShardWriter writer(path);
     while (begin < end) {
-      const auto& part = PartOf(begin);
-      const auto last = std::min({end, part.first + part.file.record_count(), begin + kPieceRecords});
-      writer.Append(part, begin - part.first, last - part.first);
-      begin = last;
-      if (options_.progress) options_.progress(begin, records_);
+      const auto [number, first] = parts_.Find(begin);
+      const auto& part = parts_.At(number);
+      const auto count = std::min({end - begin, part.record_count() - first, kPieceRecords});
+      writer.Append(part, first, first + count);
+      begin += count;
+      if (progress_) progress_(begin, record_count());
     }
     writer.Close();
   }
 
  private:
-  /// The last part that begins at or before `record`: empty files end where they begin.
-  const Part& PartOf(std::uint64_t record) const {
-    return *std::prev(std::ranges::upper_bound(parts_, record, {}, &Part::first));
-  }
-
-  const ReshardOptions& options_;
-  std::vector<Part> parts_;
-  std::uint64_t records_;
+  FilesInTurn<Part> parts_;
+  const ConvertProgress& progress_;
 };
-
-/// A shard that replaces a file of the source would leave a set that is half old and half new.
-void RefuseToReplace(const DatasetFiles& source, const ShardTarget& target, int shards) {
-  for (int shard = 0; shard < shards; ++shard) {
-    const auto path = target.directory / ShardName(target.name, shard, shards);
-    std::error_code missing;
-    const auto same = [&](const DatasetFile& file) { return fs::equivalent(file.path, path, missing); };
-    if (std::ranges::none_of(source.files, same)) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is a file of the source", path.string()),
-                "write into another directory");
-  }
-}
 
 }  // namespace
 
@@ -143,21 +129,17 @@ ConvertResult Reshard(const ReshardOptions& options) {
                             DataFormatName(dataset.format)),
                 "use 'slipway data convert --to tfrecord --shards N'");
   }
-  auto parts = OpenParts(dataset);
-  const auto records = parts.back().first + parts.back().file.record_count();
+  Resharding work(dataset, options.progress);
+  const auto records = work.record_count();
   CheckShardCount(options.shards, records);
-  RefuseToReplace(dataset, target, options.shards);
   RefuseAnotherSet(target, options.shards);
-  Resharding work(options, std::move(parts), records);
+  const auto names = ShardNames(target.name, options.shards);
+  RefuseToReplace(PathsOf(dataset), target.directory, names);
   PendingFiles pending(target.directory);
-  const auto shards = static_cast<std::uint64_t>(options.shards);
-  for (std::uint64_t shard = 0; shard < shards; ++shard) {
-    const auto path = pending.Add(ShardName(target.name, static_cast<int>(shard), options.shards));
-    work.Write(path, shard * records / shards, (shard + 1) * records / shards);
+  for (std::uint64_t shard = 0; shard < names.size(); ++shard) {
+    work.Write(pending.Add(names[shard]), shard * records / names.size(), (shard + 1) * records / names.size());
   }
-  ConvertResult result{pending.Publish(), records, 0};
-  for (const auto& file : result.files) result.bytes += fs::file_size(file);
-  return result;
+  return {pending.Publish(), records, pending.bytes()};
 }
 
 }  // namespace slipway::staging

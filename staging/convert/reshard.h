@@ -18,7 +18,8 @@ struct ReshardOptions {
 /// Record i stays record i; every file gets the same number of records, or one more. Both CRCs of every record are
 /// checked on the way. The result is plain, also from compressed files.
 ///
-/// Cost:   plain files: one read for the check; the bytes are copied inside the kernel where it can (copy_file_range).
+/// Cost:   two reads, one to count the records and one for the check; plain bytes are copied inside the kernel where it
+///         can (copy_file_range). One file of the source is open at a time, and in memory if it is compressed.
 /// Errors: those of Convert; Error(kUsage) for HDF5, or when source and destination are the same files.
 ConvertResult Reshard(const ReshardOptions& options);
 

@@ -1,9 +1,13 @@
 #include "staging/convert/shard_names.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 
@@ -26,6 +30,15 @@ bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
   return same_shape && file.substr(10, 5) != fmt::format("{:05}", shards);
 }
 
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+/// Nothing for a file that is not there.
+std::optional<FileIdentity> IdentityOf(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return FileIdentity{info.st_dev, info.st_ino};
+}
+
 }  // namespace
 
 ShardTarget ShardTargetOf(const fs::path& destination) {
@@ -38,8 +51,12 @@ ShardTarget ShardTargetOf(const fs::path& destination) {
   return {std::move(directory), (known ? destination.stem() : destination.filename()).string()};
 }
 
-std::string ShardName(const std::string& name, int shard, int shards) {
-  return fmt::format("{}-{:05}-of-{:05}.tfrecord", name, shard, shards);
+std::vector<std::string> ShardNames(const std::string& name, int shards) {
+  std::vector<std::string> names;
+  for (int shard = 0; shard < shards; ++shard) {
+    names.push_back(fmt::format("{}-{:05}-of-{:05}.tfrecord", name, shard, shards));
+  }
+  return names;
 }
 
 void CheckShardCount(int shards, std::uint64_t records) {
@@ -55,6 +72,20 @@ void RefuseAnotherSet(const ShardTarget& target, int shards) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' belongs to a set with another number of shards", entry.path().string()),
                 "remove that set, or choose another name");
+  }
+}
+
+void RefuseToReplace(const std::vector<fs::path>& source, const fs::path& directory,
+                     const std::vector<std::string>& names) {
+  std::set<FileIdentity> own;
+  for (const auto& path : source) {
+    if (const auto file = IdentityOf(path)) own.insert(*file);
+  }
+  for (const auto& name : names) {
+    const auto file = IdentityOf(directory / name);
+    if (!file || !own.contains(*file)) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is a file of the source", (directory / name).string()),
+                "write into another directory");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace slipway::staging {
 
@@ -16,8 +17,8 @@ struct ShardTarget {
 /// means the name "train". Errors: Error(kUsage) when it is empty.
 ShardTarget ShardTargetOf(const std::filesystem::path& destination);
 
-/// "NAME-00001-of-00004.tfrecord"
-std::string ShardName(const std::string& name, int shard, int shards);
+/// "NAME-00000-of-00004.tfrecord" and so on.
+std::vector<std::string> ShardNames(const std::string& name, int shards);
 
 /// Errors: Error(kUsage) unless 1 <= shards <= records (and at most 99,999).
 void CheckShardCount(int shards, std::uint64_t records);
@@ -25,5 +26,10 @@ void CheckShardCount(int shards, std::uint64_t records);
 /// NAME-* would match both sets, and every record would count twice.
 /// Errors: Error(kUsage) naming a file of a set with the same name and another number of shards.
 void RefuseAnotherSet(const ShardTarget& target, int shards);
+
+/// A file that replaces one of its source would leave a set that is half old and half new.
+/// Errors: Error(kUsage) naming a file that `directory` would have under one of `names` and that is one of `source`.
+void RefuseToReplace(const std::vector<std::filesystem::path>& source, const std::filesystem::path& directory,
+                     const std::vector<std::string>& names);
 
 }  // namespace slipway::staging

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "staging/convert/files_in_turn.h"
 #include "staging/convert/record_producer.h"
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
@@ -27,17 +28,10 @@ FeatureKind KindOf(const ProducedField& field) {
 
 class TfrecordProducer final : public RecordProducer {
  public:
-  explicit TfrecordProducer(const std::vector<fs::path>& files) {
-    for (const auto& path : files) {
-      opened_.emplace_back(path);
-      ends_.push_back(record_count() + opened_.back().record_count());
-    }
-    if (record_count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", files.at(0).string()));
-    }
-  }
+  explicit TfrecordProducer(const std::vector<fs::path>& files)
+      : files_(files, [files](std::size_t number) { return TfrecordFile(files[number]); }) {}
 
-  std::uint64_t record_count() const override { return ends_.empty() ? 0 : ends_.back(); }
+  std::uint64_t record_count() const override { return files_.record_count(); }
 
   /// Looked up when asked for: records that are only copied need not be Examples.
   const std::vector<ProducedField>& fields() const override {
@@ -46,8 +40,9 @@ class TfrecordProducer final : public RecordProducer {
   }
 
   std::optional<std::span<const std::byte>> Payload(std::uint64_t record) override {
-    const auto [file, number] = Find(record);
-    return opened_[file].Record(number);
+    const auto [file, number] = files_.Find(record);
+    parsed_ = kNone;  // the Example may lie in a file that is closed now
+    return files_.At(file).Record(number);
   }
 
   std::span<const std::byte> Value(std::uint64_t record, std::size_t index) override {
@@ -63,19 +58,11 @@ class TfrecordProducer final : public RecordProducer {
   }
 
  private:
-  struct Place {
-    std::size_t file;
-    std::uint64_t record;
-  };
-
-  Place Find(std::uint64_t record) const {
-    const auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, record) - ends_.begin());
-    return {file, record - (file == 0 ? 0 : ends_[file - 1])};
-  }
+  static constexpr std::uint64_t kNone = ~0ULL;
 
   std::string Describe(std::uint64_t record) const {
-    const auto place = Find(record);
-    return fmt::format("in '{}': record {}", opened_[place.file].path().string(), place.record);
+    const auto place = files_.Find(record);
+    return fmt::format("in '{}': record {}", files_.path(place.number).string(), place.record);
   }
 
   /// What the first record does not have would be lost without a word.
@@ -93,8 +80,8 @@ class TfrecordProducer final : public RecordProducer {
   std::vector<ProducedField> FieldsOfFirst() const {
     std::vector<ProducedField> fields;
     const auto example = WithContext(Describe(0), [&] {
-      const auto place = Find(0);
-      return ParseExample(opened_[place.file].Record(place.record));
+      const auto [file, number] = files_.Find(0);
+      return ParseExample(files_.At(file).Record(number));
     });
     for (const auto& feature : example.features()) {
       if (feature.kind() == FeatureKind::kNone) continue;
@@ -134,10 +121,9 @@ class TfrecordProducer final : public RecordProducer {
                 "records with different features cannot become arrays");
   }
 
-  std::vector<TfrecordFile> opened_;
-  std::vector<std::uint64_t> ends_;
+  mutable FilesInTurn<TfrecordFile> files_;
   mutable std::vector<ProducedField> fields_;
-  std::uint64_t parsed_ = ~0ULL;
+  std::uint64_t parsed_ = kNone;
   ExampleView example_{{}};
   std::vector<float> floats_;
   std::vector<std::int64_t> ints_;

@@ -84,6 +84,12 @@ struct Inflater::State {
                 "the file is damaged: copy it again from its source");
   }
 
+  /// Zeros that fill up the last block of a tape or disk may follow the members of a gzip file.
+  void SkipPadding() {
+    if (compression != Compression::kGzip) return;
+    for (; stream.avail_in > 0 && *stream.next_in == 0; --stream.avail_in, ++stream.next_in) ++read;
+  }
+
   /// Something follows the end: another member of a gzip file, or what does not belong there.
   void Continue() {
     if (compression != Compression::kGzip) Fail(fmt::format("ends at byte {}, but the file goes on", read));
@@ -114,6 +120,7 @@ struct Inflater::State {
     stream.avail_in = static_cast<uInt>(piece.size());
     // A full block may mean that zlib holds more than it could hand out.
     for (bool full = false; stream.avail_in > 0 || full;) {
+      if (at_end) SkipPadding();
       if (at_end && stream.avail_in == 0) return;
       if (at_end) Continue();
       const auto inflated = Step();

@@ -23,7 +23,8 @@ bool HasGzipMagic(std::span<const std::byte> head);
 /// True when `head` begins as a zlib stream does: one chance in 500 for other bytes, so ask what it inflates to.
 bool HasZlibHeader(std::span<const std::byte> head);
 
-/// Inflates the bytes of one file in order, in pieces of any size, then Finish(). A gzip file may have several members.
+/// Inflates the bytes of one file in order, in pieces of any size, then Finish(). A gzip file may have several members,
+/// and zeros behind each.
 /// Checks what the format promises: CRC32 and length of every gzip member, Adler-32 of a zlib stream.
 ///
 /// Memory: some 100 KB, whatever the file inflates to.

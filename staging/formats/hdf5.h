@@ -1,7 +1,7 @@
 /// HDF5 files through a module that is loaded when the first one is opened, so that no program carries libhdf5.
 ///
-/// Only plain datasets are seen: integers and floating point numbers of 8 to 64 bits with at least one dimension,
-/// stored in the file itself. The first dimension counts rows.
+/// Numbers are integers, floating point numbers and truth values of 8 to 64 bits with at least one dimension, stored in
+/// the file itself. The first dimension counts rows. Whatever else a file holds is only named, or read as bytes.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,15 @@ struct Hdf5Dataset {
   std::string name;  ///< the path without the leading slash: "image", "group/label"
   NumberType type = NumberType::kUint8;
   std::vector<std::uint64_t> shape;  ///< never empty
+};
+
+/// A dataset that is none of numbers.
+struct Hdf5Other {
+  std::string name;
+  std::string what;                       ///< what a message says of it: "has a compound type"
+  std::vector<std::uint64_t> shape = {};  ///< empty: it has no rows
+  bool is_bytes = false;                  ///< a string, or bytes of any number, in each row: ReadBytes
+  std::uint64_t bytes_per_row = 0;        ///< 0: differs from row to row
 };
 
 enum class Hdf5Storage {
@@ -76,13 +85,18 @@ class Hdf5File {
  public:
   virtual ~Hdf5File() = default;
 
-  /// Sorted by name.
+  /// Those of numbers, sorted by name.
   virtual const std::vector<Hdf5Dataset>& Datasets() const = 0;
+  /// All others, sorted by name.
+  virtual const std::vector<Hdf5Other>& Others() const = 0;
 
   /// Reads rows [begin, end) into `out`, converted to `as` (the file's byte order and type do not matter).
   /// `out` has (end - begin) * ValuesPerRow * SizeOf(as) bytes.
   virtual void ReadRows(std::string_view dataset, std::uint64_t begin, std::uint64_t end, NumberType as,
                         std::span<std::byte> out) = 0;
+
+  /// Rows [begin, end) of one of Others() that is_bytes; strings of a fixed length without their padding.
+  virtual std::vector<std::string> ReadBytes(std::string_view dataset, std::uint64_t begin, std::uint64_t end) = 0;
 
   /// Where and how the values are stored. The places lie inside the file and do not depend on further calls.
   /// Cost:   one look-up for each chunk.

@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +59,21 @@ struct OpenDataset {
 
 // The caller holds an Hdf5Session.
 
+/// What a file has, each list sorted by name.
+struct Hdf5Contents {
+  std::vector<Hdf5Dataset> numbers;
+  std::vector<Hdf5Other> others;
+};
+Hdf5Contents ContentsOf(hid_t file, const std::filesystem::path& path);
+/// Every dataset, whatever its type; `use` may throw.
+void ForEachDataset(hid_t file, const std::filesystem::path& path, const std::function<void(const char* name)>& use);
+/// True for the enumeration of FALSE and TRUE that stands for truth values (h5py, netCDF); they are read as uint8.
+bool IsBool(hid_t type);
+
+/// The rows from `begin` on; `rows` is the dataset's shape with their number in front.
+SpaceId SelectRows(const OpenDataset& dataset, const std::vector<std::uint64_t>& rows, std::uint64_t begin);
+/// Those of Hdf5File::ReadBytes; the rows are there.
+std::vector<std::string> ReadRowsOfBytes(const OpenDataset& dataset, std::uint64_t begin, std::uint64_t end);
 /// Those of Hdf5File::Layout; `as_in_memory` is left to the caller.
 Hdf5Layout LayoutOf(const OpenDataset& dataset);
 /// Those of Hdf5File::ReadChunk.

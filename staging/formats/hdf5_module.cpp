@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -17,19 +16,18 @@ namespace slipway::staging {
 
 namespace {
 
-/// The descriptions on HDF5's error stack, the root cause last.
-herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) {
-  if (entry->desc != nullptr && *entry->desc != '\0') *static_cast<std::string*>(reason) = entry->desc;
+/// The descriptions on HDF5's error stack, the root cause last. They live as long as the stack is not cleared.
+herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) noexcept {
+  if (entry->desc != nullptr && *entry->desc != '\0') *static_cast<const char**>(reason) = entry->desc;
   return 0;
 }
 
 }  // namespace
 
 void ThrowHdf5(const std::filesystem::path& path, std::string_view what) {
-  std::string reason;
+  const char* reason = "HDF5 gives no reason";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepDescription, &reason);
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("'{}': {}: {}", path.string(), what, reason.empty() ? "HDF5 gives no reason" : reason));
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}: {}", path.string(), what, reason));
 }
 
 hid_t MemoryType(NumberType type) {
@@ -48,91 +46,36 @@ hid_t MemoryType(NumberType type) {
   return H5T_NATIVE_UINT8;
 }
 
-std::vector<std::uint64_t> ShapeOf(hid_t dataset) {
-  const SpaceId space(H5Dget_space(dataset));
-  if (!space || H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE) return {};
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space.get()))));
-  if (extents.empty() || H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0) return {};
-  return {extents.begin(), extents.end()};
-}
-
-bool LiesInItsFile(hid_t dataset) {
-  const PropertyId properties(H5Dget_create_plist(dataset));
-  return properties && H5Pget_layout(properties.get()) != H5D_VIRTUAL && H5Pget_external_count(properties.get()) == 0;
-}
-
 SpaceId SpaceFor(const std::vector<std::uint64_t>& shape) {
   const std::vector<hsize_t> extents(shape.begin(), shape.end());
   return SpaceId(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr));
 }
 
+SpaceId SelectRows(const OpenDataset& dataset, const std::vector<std::uint64_t>& rows, std::uint64_t begin) {
+  SpaceId space(H5Dget_space(dataset.id.get()));
+  std::vector<hsize_t> start(rows.size(), 0);
+  start[0] = begin;
+  const std::vector<hsize_t> count(rows.begin(), rows.end());
+  if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0) {
+    ThrowHdf5(dataset.file, fmt::format("cannot select rows from {}", begin));
+  }
+  return space;
+}
+
 namespace {
-
-std::optional<NumberType> IntegerType(std::size_t size, bool is_signed) {
-  switch (size) {
-    case 1: return is_signed ? NumberType::kInt8 : NumberType::kUint8;
-    case 2: return is_signed ? NumberType::kInt16 : NumberType::kUint16;
-    case 4: return is_signed ? NumberType::kInt32 : NumberType::kUint32;
-    case 8: return is_signed ? NumberType::kInt64 : NumberType::kUint64;
-    default: return {};
-  }
-}
-
-/// Half precision is read as float32.
-std::optional<NumberType> FloatType(std::size_t size) {
-  if (size == 2 || size == 4) return NumberType::kFloat32;
-  if (size == 8) return NumberType::kFloat64;
-  return {};
-}
-
-std::optional<NumberType> TypeOf(hid_t dataset) {
-  const TypeId type(H5Dget_type(dataset));
-  if (!type) return {};
-  const auto size = H5Tget_size(type.get());
-  switch (H5Tget_class(type.get())) {
-    case H5T_INTEGER: return IntegerType(size, H5Tget_sign(type.get()) == H5T_SGN_2);
-    case H5T_FLOAT: return FloatType(size);
-    default: return {};
-  }
-}
-
-std::optional<Hdf5Dataset> Describe(hid_t file, const char* name) {
-  const DatasetId dataset(H5Dopen2(file, name, H5P_DEFAULT));
-  if (!dataset || !LiesInItsFile(dataset.get())) return {};
-  const auto type = TypeOf(dataset.get());
-  auto shape = ShapeOf(dataset.get());
-  if (!type || shape.empty()) return {};
-  return Hdf5Dataset{name, *type, std::move(shape)};
-}
-
-herr_t CollectDataset(hid_t file, const char* name, const H5O_info_t* info, void* datasets) noexcept {
-  if (info->type != H5O_TYPE_DATASET) return 0;
-  if (auto found = Describe(file, name)) {
-    static_cast<std::vector<Hdf5Dataset>*>(datasets)->push_back(std::move(*found));
-  }
-  return 0;
-}
-
-herr_t CollectName(hid_t, const char* name, const H5O_info_t* info, void* names) noexcept {
-  if (info->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
 
 class LibraryFile : public Hdf5File {
  public:
-  LibraryFile(FileId file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {
-    if (H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, CollectDataset, &datasets_, H5O_INFO_BASIC) < 0) {
-      ThrowHdf5(path_, "cannot list its datasets");
-    }
-    std::ranges::sort(datasets_, {}, &Hdf5Dataset::name);
-  }
+  LibraryFile(FileId file, std::filesystem::path path)
+      : file_(std::move(file)), path_(std::move(path)), contents_(ContentsOf(file_.get(), path_)) {}
 
   ~LibraryFile() override {
     const Hdf5Session session;
     file_.Reset();
   }
 
-  const std::vector<Hdf5Dataset>& Datasets() const override { return datasets_; }
+  const std::vector<Hdf5Dataset>& Datasets() const override { return contents_.numbers; }
+  const std::vector<Hdf5Other>& Others() const override { return contents_.others; }
 
   void ReadRows(std::string_view name, std::uint64_t begin, std::uint64_t end, NumberType as,
                 std::span<std::byte> out) override {
@@ -144,10 +87,21 @@ class LibraryFile : public Hdf5File {
     auto rows = info.shape;
     rows[0] = end - begin;
     const auto memory = SpaceFor(rows);
-    const auto selection = SelectRows(dataset.id.get(), rows, begin);
+    const auto selection = SelectRows(dataset, rows, begin);
     if (H5Dread(dataset.id.get(), MemoryType(as), memory.get(), selection.get(), H5P_DEFAULT, out.data()) < 0) {
       ThrowHdf5(path_, fmt::format("cannot read rows {} to {} of the dataset '{}'", begin, end, name));
     }
+  }
+
+  std::vector<std::string> ReadBytes(std::string_view name, std::uint64_t begin, std::uint64_t end) override {
+    const auto found = std::ranges::find(contents_.others, name, &Hdf5Other::name);
+    if (found == contents_.others.end() || !found->is_bytes || begin > end || end > found->shape[0]) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("'{}' has no rows {} to {} of bytes in '{}'", path_.string(), begin, end, name));
+    }
+    if (begin == end) return {};
+    const Hdf5Session session;
+    return ReadRowsOfBytes(Open(found->name), begin, end);
   }
 
   Hdf5Layout Layout(std::string_view name) override {
@@ -156,7 +110,7 @@ class LibraryFile : public Hdf5File {
     const auto dataset = Open(info.name);
     auto layout = LayoutOf(dataset);
     const TypeId stored(H5Dget_type(dataset.id.get()));
-    layout.as_in_memory = H5Tequal(stored.get(), MemoryType(info.type)) > 0;
+    layout.as_in_memory = H5Tequal(stored.get(), MemoryType(info.type)) > 0 || IsBool(stored.get());
     return layout;
   }
 
@@ -178,11 +132,13 @@ class LibraryFile : public Hdf5File {
   void CreateDataset(const Hdf5Dataset& info) override {
     const Hdf5Session session;
     const auto space = SpaceFor(info.shape);
-    const DatasetId dataset(H5Dcreate2(file_.get(), info.name.c_str(), MemoryType(info.type), space.get(), H5P_DEFAULT,
+    const PropertyId link(H5Pcreate(H5P_LINK_CREATE));
+    H5Pset_create_intermediate_group(link.get(), 1);  // "group/label"
+    const DatasetId dataset(H5Dcreate2(file_.get(), info.name.c_str(), MemoryType(info.type), space.get(), link.get(),
                                        H5P_DEFAULT, H5P_DEFAULT));
     if (!dataset) ThrowHdf5(path_, fmt::format("cannot create the dataset '{}'", info.name));
-    datasets_.push_back(info);
-    std::ranges::sort(datasets_, {}, &Hdf5Dataset::name);
+    contents_.numbers.push_back(info);
+    std::ranges::sort(contents_.numbers, {}, &Hdf5Dataset::name);
   }
 
   void WriteRows(std::string_view name, std::uint64_t begin, std::span<const std::byte> values) override {
@@ -194,7 +150,7 @@ class LibraryFile : public Hdf5File {
     const Hdf5Session session;
     const auto dataset = Open(info.name);
     const auto memory = SpaceFor(rows);
-    const auto selection = SelectRows(dataset.id.get(), rows, begin);
+    const auto selection = SelectRows(dataset, rows, begin);
     if (H5Dwrite(dataset.id.get(), MemoryType(info.type), memory.get(), selection.get(), H5P_DEFAULT, values.data()) <
         0) {
       ThrowHdf5(path_, fmt::format("cannot write rows {} to {} of the dataset '{}'", begin, begin + rows[0], name));
@@ -229,15 +185,13 @@ class LibraryFile : public Hdf5File {
   std::vector<std::string> NamesOfAllDatasets() const {
     const Hdf5Session session;
     std::vector<std::string> names;
-    if (H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_NATIVE, CollectName, &names, H5O_INFO_BASIC) < 0) {
-      ThrowHdf5(path_, "cannot list its datasets");
-    }
+    ForEachDataset(file_.get(), path_, [&names](const char* name) { names.emplace_back(name); });
     return names;
   }
 
   const Hdf5Dataset& Find(std::string_view name) const {
-    const auto found = std::ranges::find(datasets_, name, &Hdf5Dataset::name);
-    if (found != datasets_.end()) return *found;
+    const auto found = std::ranges::find(contents_.numbers, name, &Hdf5Dataset::name);
+    if (found != contents_.numbers.end()) return *found;
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no dataset '{}'", path_.string(), name));
   }
 
@@ -252,20 +206,9 @@ class LibraryFile : public Hdf5File {
     }
   }
 
-  SpaceId SelectRows(hid_t dataset, const std::vector<std::uint64_t>& rows, std::uint64_t begin) const {
-    SpaceId space(H5Dget_space(dataset));
-    std::vector<hsize_t> start(rows.size(), 0);
-    start[0] = begin;
-    const std::vector<hsize_t> count(rows.begin(), rows.end());
-    if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0) {
-      ThrowHdf5(path_, fmt::format("cannot select rows from {}", begin));
-    }
-    return space;
-  }
-
   FileId file_;
   std::filesystem::path path_;
-  std::vector<Hdf5Dataset> datasets_;
+  Hdf5Contents contents_;
 };
 
 std::unique_ptr<LibraryFile> OpenFileForReading(const char* path) {

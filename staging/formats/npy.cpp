@@ -171,6 +171,13 @@ void SwapBytes(std::span<std::byte> values, std::size_t size) {
   for (; !values.empty(); values = values.subspan(size)) std::ranges::reverse(values.first(size));
 }
 
+/// What numpy.load calls a member.
+std::string KeyOf(std::string_view member) {
+  constexpr std::string_view kSuffix = ".npy";
+  if (member.ends_with(kSuffix)) member.remove_suffix(kSuffix.size());
+  return std::string(member);
+}
+
 }  // namespace
 
 NpyHeader ParseNpyHeader(std::span<const std::byte> bytes, std::string_view name) {
@@ -203,13 +210,13 @@ NpyFile::NpyFile(const std::filesystem::path& path) : file_(path) {
     return;
   }
   for (const auto& member : ListZip(file_.bytes(), path)) {
-    const auto stem = std::filesystem::path(member.name).stem().string();
+    const auto key = KeyOf(member.name);
     const auto full_name = fmt::format("{}:{}", path.string(), member.name);
     if (member.stored) {
-      Add(stem, member.bytes, full_name);
+      Add(key, member.bytes, full_name);
     } else {
       held_.push_back(InflateMember(member, full_name));
-      Add(stem, held_.back().bytes(), full_name);
+      Add(key, held_.back().bytes(), full_name);
     }
   }
 }

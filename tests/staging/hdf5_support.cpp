@@ -31,7 +31,67 @@ hid_t CreationFor(const ChunkedFile& options) {
   return creation;
 }
 
+hid_t FixedString(std::size_t size) {
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, size);
+  H5Tset_strpad(type, H5T_STR_NULLPAD);
+  return type;
+}
+
+hid_t Enumeration(const char* zero, const char* one) {
+  const hid_t type = H5Tenum_create(H5T_STD_I8LE);
+  const signed char values[] = {0, 1};
+  H5Tenum_insert(type, zero, &values[0]);
+  H5Tenum_insert(type, one, &values[1]);
+  return type;
+}
+
+/// Takes the type. `values` may be null.
+void AddDataset(hid_t file, const char* name, hid_t type, const std::vector<hsize_t>& shape, const void* values) {
+  const hid_t space =
+      shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+  const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  EXPECT_GE(dataset, 0) << name;
+  if (values != nullptr) {
+    EXPECT_GE(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0) << name;
+  }
+  H5Dclose(dataset);
+  H5Sclose(space);
+  H5Tclose(type);
+}
+
 }  // namespace
+
+void MakeTextHdf5(const std::filesystem::path& path) {
+  const hid_t file = MakeFile(path, 0);
+  const signed char alive[] = {1, 0, 1};
+  AddDataset(file, "alive", Enumeration("FALSE", "TRUE"), {3}, alive);
+  char one[] = {1, 0, 2}, z[] = {'z'};
+  const hvl_t blobs[] = {{3, one}, {0, nullptr}, {1, z}};
+  AddDataset(file, "blob", H5Tvlen_create(H5T_STD_U8LE), {3}, blobs);
+  AddDataset(file, "code", FixedString(4), {3}, "ab\0\0\0\0\0\0wxyz");
+  const char* names[] = {"one", "", "three"};
+  AddDataset(file, "name", FixedString(H5T_VARIABLE), {3}, static_cast<const void*>(names));
+  EXPECT_GE(H5Fclose(file), 0);
+}
+
+void AddUnread(const std::filesystem::path& path, Unread kind) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t point = H5Tcreate(H5T_COMPOUND, 8);
+  H5Tinsert(point, "x", 0, H5T_NATIVE_FLOAT);
+  H5Tinsert(point, "y", 4, H5T_NATIVE_FLOAT);
+  switch (kind) {
+    case Unread::kCompound: AddDataset(file, "extra", H5Tcopy(point), {3}, nullptr); break;
+    case Unread::kEnumeration: AddDataset(file, "extra", Enumeration("cat", "dog"), {3}, nullptr); break;
+    case Unread::kOneValue: AddDataset(file, "extra", H5Tcopy(H5T_NATIVE_INT), {}, nullptr); break;
+    case Unread::kTable: AddDataset(file, "extra", FixedString(4), {3, 2}, nullptr); break;
+    case Unread::kExternalLink:
+      EXPECT_GE(H5Lcreate_external("other.h5", "/values", file, "extra", H5P_DEFAULT, H5P_DEFAULT), 0);
+      break;
+  }
+  H5Tclose(point);
+  EXPECT_GE(H5Fclose(file), 0);
+}
 
 void MakeChunkedHdf5(const std::filesystem::path& path, const ChunkedFile& options) {
   const auto shape = Extents(options.shape);

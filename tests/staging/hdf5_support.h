@@ -22,4 +22,13 @@ void MakeChunkedHdf5(const std::filesystem::path& path, const ChunkedFile& optio
 /// The dataset `words`, three strings of variable length in one chunk, and `values`, big-endian float32 [3].
 void MakeForeignHdf5(const std::filesystem::path& path);
 
+/// Three rows of what is none of numbers to HDF5 and can be read: `alive`, true false true as h5py writes it; `blob`,
+/// sequences of bytes "\x01\x00\x02", "", "z"; `code`, strings of 4 bytes "ab", "", "wxyz"; `name`, strings of any
+/// length "one", "", "three".
+void MakeTextHdf5(const std::filesystem::path& path);
+
+enum class Unread { kCompound, kEnumeration, kOneValue, kTable, kExternalLink };
+/// Adds `extra`, which no record can take along, to the file; kTable has two strings in each row.
+void AddUnread(const std::filesystem::path& path, Unread kind);
+
 }  // namespace slipway::staging

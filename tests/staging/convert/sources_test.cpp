@@ -8,6 +8,7 @@
 #include "staging/convert/convert.h"
 #include "staging/formats/detect.h"
 #include "staging/formats/example.h"
+#include "staging/formats/hdf5.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
@@ -80,6 +81,16 @@ TEST(ConvertNumpy, ReadsNpz) {
   WriteFile(directory / "set.npz", ZipText(members, true));
   Convert(From({directory / "set.npz"}, directory / "a" / "train", DataFormat::kTfrecord));
   ExpectTheArrays(Dataset::Open(directory / "a"));
+}
+
+TEST(ConvertNumpy, KeepsTheWholeKeysOfAnNpz) {
+  const test::TempDirectory directory;
+  const auto one = NpyText("|u1", "(1,)", "x");
+  WriteFile(directory / "set.npz",
+            ZipText({{"left/value.npy", one}, {"right/value.npy", one}, {"a.b.npy", one}}, true));
+  Convert(From({directory / "set.npz"}, directory / "a" / "train", DataFormat::kTfrecord));
+  const auto dataset = Dataset::Open(directory / "a");
+  for (const auto* name : {"left/value", "right/value", "a.b"}) EXPECT_EQ(dataset.ReadInt(0, name), 'x') << name;
 }
 
 TEST(ConvertNumpy, RefusesArraysOfDifferentLengths) {
@@ -169,6 +180,94 @@ TEST(ConvertHdf5, ReadsChunksAndFilters) {
   std::vector<std::int64_t> values(4);
   dataset.ReadInts(std::vector<std::uint64_t>{3}, "values", values);
   EXPECT_THAT(values, ElementsAre(12, 13, 14, 15));
+}
+
+/// The text of a bytes feature of each record.
+std::vector<std::string> Texts(const Dataset& dataset, std::string_view field) {
+  std::vector<std::string> texts;
+  for (std::uint64_t i = 0; i < dataset.record_count(); ++i) {
+    texts.emplace_back(dataset.ReadExample(i).Find(field)->FirstBytes());
+  }
+  return texts;
+}
+
+TEST(ConvertHdf5, TakesTruthValuesStringsAndSequencesOfBytesAlong) {
+  const test::TempDirectory directory;
+  MakeTextHdf5(directory / "a.h5");
+  Convert(From({directory / "a.h5"}, directory / "b" / "train", DataFormat::kTfrecord));
+  const auto dataset = Dataset::Open(directory / "b");
+  std::vector<std::int64_t> alive(3);
+  dataset.ReadInts(std::vector<std::uint64_t>{0, 1, 2}, "alive", alive);
+  EXPECT_THAT(alive, ElementsAre(1, 0, 1));
+  EXPECT_THAT(Texts(dataset, "blob"), ElementsAre(std::string("\1\0\2", 3), "", "z"));
+  EXPECT_THAT(Texts(dataset, "code"), ElementsAre("ab", "", "wxyz"));
+  EXPECT_THAT(Texts(dataset, "name"), ElementsAre("one", "", "three"));
+}
+
+TEST(ConvertHdf5, NamesWhatCannotBeTakenAlong) {
+  const std::pair<Unread, const char*> kinds[] = {{Unread::kCompound, "'extra' has a compound type"},
+                                                  {Unread::kEnumeration, "'extra' has an enumerated type"},
+                                                  {Unread::kOneValue, "'extra' is one value"},
+                                                  {Unread::kTable, "'extra' has several strings in each row"},
+                                                  {Unread::kExternalLink, "'extra' is a link into another file"}};
+  for (const auto& [kind, reason] : kinds) {
+    const test::TempDirectory directory;
+    MakeTextHdf5(directory / "a.h5");
+    AddUnread(directory / "a.h5", kind);
+    const auto error = ErrorOf([&] { Convert(From({directory / "a.h5"}, directory / "b/", DataFormat::kTfrecord)); });
+    EXPECT_THAT(error.message(), HasSubstr(reason));
+    EXPECT_FALSE(fs::exists(directory / "b"));
+  }
+}
+
+TEST(ConvertHdf5, ReadsAndWritesDatasetsInGroups) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ExampleBuilder().AddInt("image/label", 7).Finish()});
+  Convert(From({directory / "a.tfrecord"}, directory / "b" / "train.h5", DataFormat::kHdf5));
+  EXPECT_EQ(Dataset::Open(directory / "b").ReadInt(0, "image/label"), 7);
+}
+
+TEST(ConvertHdf5, ManyFilesGiveTheirRecordsInOrder) {
+  const test::TempDirectory directory;
+  std::vector<fs::path> files;
+  for (int i = 0; i < 5; ++i) {
+    files.push_back(directory / ("part-" + std::to_string(i) + ".h5"));
+    const std::vector<std::int64_t> rows(static_cast<std::size_t>(i), i);  // the first has none
+    const auto file = CreateHdf5(files.back());
+    file->WriteDataset({"number", NumberType::kInt64, {rows.size()}}, std::as_bytes(std::span(rows)));
+    file->Close();
+  }
+  Convert(From(files, directory / "out" / "train", DataFormat::kTfrecord, 3));
+  const auto dataset = Dataset::Open(directory / "out");
+  std::vector<std::int64_t> numbers;
+  for (std::uint64_t i = 0; i < dataset.record_count(); ++i) numbers.push_back(dataset.ReadInt(i, "number"));
+  EXPECT_THAT(numbers, ElementsAre(1, 2, 2, 3, 3, 3, 4, 4, 4, 4));
+}
+
+TEST(ConvertNumpy, RefusesRecordsWithoutValues) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "none.npy", NpyText("|u1", "(1152921504606846976, 0)", ""));
+  const auto error = ErrorOf([&] { Convert(From({directory / "none.npy"}, directory / "b/", DataFormat::kTfrecord)); });
+  EXPECT_THAT(error.message(), HasSubstr("'none' has no values"));
+}
+
+TEST(ConvertHdf5, RefusesRecordsWithoutValues) {
+  const test::TempDirectory directory;
+  const auto file = CreateHdf5(directory / "a.h5");
+  file->CreateDataset({"none", NumberType::kUint8, {1ULL << 60, 0}});
+  file->Close();
+  const auto error = ErrorOf([&] { Convert(From({directory / "a.h5"}, directory / "b/", DataFormat::kTfrecord)); });
+  EXPECT_THAT(error.message(), HasSubstr("'none' has no values"));
+}
+
+TEST(Convert, RefusesToReplaceItsSource) {
+  const test::TempDirectory directory;
+  const auto arrays = MakeArrays(directory.path());
+  const auto made = Convert(From(arrays, directory / "a.h5", DataFormat::kHdf5)).files.at(0);
+  const auto before = ReadFile(made);
+  const auto error = ErrorOf([&] { Convert(From({made}, directory / "a.h5", DataFormat::kHdf5)); });
+  EXPECT_THAT(error.message(), HasSubstr("a.h5' is a file of the source"));
+  EXPECT_EQ(ReadFile(made), before);
 }
 
 TEST(Convert, RefusesSourcesThatDoNotBelongTogether) {

@@ -121,6 +121,15 @@ TEST(CompressedGzip, MayHaveSeveralMembersCutAnywhere) {
   EXPECT_THROW(CheckInPieces(content.substr(0, content.size() - 1), 10), Error);
 }
 
+TEST(CompressedGzip, MayBeFilledUpWithZeros) {
+  const auto content = Deflate(Compression::kGzip, ThreeRecords());
+  for (const std::size_t piece : {1, 7, 4096}) {
+    EXPECT_EQ(CheckInPieces(content + std::string(1000, '\0'), piece).records, 3u);
+    EXPECT_EQ(CheckInPieces(content + std::string(9, '\0') + content, piece).records, 6u);
+    EXPECT_THROW(CheckInPieces(content + std::string(9, '\0') + "x", piece), Error);
+  }
+}
+
 TEST(CompressedGzip, IsNotGuessedWhereRecordsBegin) {
   // A record of 0x8b1f bytes begins as gzip does.
   EXPECT_EQ(CheckInPieces(TfrecordText({std::string(0x8b1f, 'x')}), 100).compression, Compression::kNone);
