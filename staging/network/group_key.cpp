@@ -40,6 +40,12 @@ void CheckOwner(const fs::path& path, int fd) {
   }
 }
 
+/// Overwrites what has served: compilers leave out other ways.
+template <class Memory>
+void Wipe(Memory& memory) {
+  sodium_memzero(memory.data(), memory.size());
+}
+
 std::string ReadSome(int fd, const fs::path& path) {
   std::string text(kHexDigits + 2, '\0');
   const auto count = CheckErrno(::read(fd, text.data(), text.size()), fmt::format("cannot read '{}'", path.string()));
@@ -49,7 +55,7 @@ std::string ReadSome(int fd, const fs::path& path) {
 
 }  // namespace
 
-GroupKey::~GroupKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+GroupKey::~GroupKey() { Wipe(bytes_); }
 
 GroupKey GroupKey::Read(const fs::path& path) {
   StartSodium();
@@ -62,9 +68,11 @@ GroupKey GroupKey::Read(const fs::path& path) {
   const char* end = nullptr;
   const int result = sodium_hex2bin(bytes.data(), bytes.size(), text.data(), text.size(), nullptr, &count, &end);
   const bool good = result == 0 && text.size() == kHexDigits && count == bytes.size();
-  sodium_memzero(text.data(), text.size());
+  const GroupKey key(bytes);
+  Wipe(text);
+  Wipe(bytes);
   if (!good) throw BadKey(path, "does not hold 64 hexadecimal digits", "make a new key");
-  return GroupKey(bytes);
+  return key;
 }
 
 void GroupKey::Create(const fs::path& path) {
@@ -74,8 +82,8 @@ void GroupKey::Create(const fs::path& path) {
   text.back() = '\n';
   const auto fd = OpenFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   WriteAll(fd.get(), text, path);
-  sodium_memzero(text.data(), text.size());
-  sodium_memzero(key.data(), key.size());
+  Wipe(text);
+  Wipe(key);
 }
 
 Digest GroupKey::Prove(std::initializer_list<ByteView> parts) const {
@@ -84,12 +92,16 @@ Digest GroupKey::Prove(std::initializer_list<ByteView> parts) const {
   for (const auto& part : parts) crypto_auth_hmacsha256_update(&state, part.data(), part.size());
   Digest proof;
   crypto_auth_hmacsha256_final(&state, proof.data());
+  sodium_memzero(&state, sizeof state);  // it was made from the key
   return proof;
 }
 
 GroupKey GroupKey::Derive(std::string_view purpose, ByteView about) const {
   const auto size = static_cast<std::uint8_t>(purpose.size());
-  return GroupKey(Prove({{&size, 1}, ViewOf(purpose), about}));
+  auto bytes = Prove({{&size, 1}, ViewOf(purpose), about});
+  const GroupKey key(bytes);
+  Wipe(bytes);
+  return key;
 }
 
 bool SameDigest(const Digest& left, const Digest& right) {

@@ -131,19 +131,13 @@ class Attempt {
 class Joining {
  public:
   Joining(const NodeGroup& group, const GroupKey& key, const Digest& plan)
-      : group_(group), key_(key), plan_(plan), listener_(ListenOn(group.nodes[group.number])) {}
+      : group_(group), key_(key), plan_(plan), listeners_(ListenOn(group.nodes[group.number])) {}
 
   JoinResult Run(SteadyTime deadline, const std::function<void()>& tick) {
-    while (!result_.previous || !result_.next) {
-      tick();
-      const auto now = SystemClock().Steady();
-      if (now > deadline) {
-        result_.problem = Missing();
-        break;
-      }
-      DropSlow(now);
-      if (!result_.next && !attempt_ && now >= retry_) StartAttempt();
-      Wait();
+    try {
+      while (!lost_ && (!result_.previous || !result_.next)) Step(deadline, tick);
+    } catch (const Error& error) {
+      result_.failure = error;
     }
     return std::move(result_);
   }
@@ -160,6 +154,18 @@ class Joining {
                        visitor_problem_.empty() ? std::string() : "; who connected last " + visitor_problem_);
   }
 
+  void Step(SteadyTime deadline, const std::function<void()>& tick) {
+    tick();
+    const auto now = SystemClock().Steady();
+    if (now > deadline) {
+      throw Error(ErrorKind::kEnvironment, Missing(),
+                  "start all nodes of the group with the same list and the same key file");
+    }
+    DropSlow(now);
+    if (!result_.next && !attempt_ && now >= retry_) StartAttempt();
+    Wait();
+  }
+
   void DropSlow(SteadyTime now) {
     std::erase_if(visitors_, [&](const Visitor& visitor) { return visitor.TooSlow(now); });
     if (attempt_ && attempt_->TooSlow(now)) {
@@ -168,12 +174,18 @@ class Joining {
     }
   }
 
+  /// The name is looked up until it is known, then never again: that may take seconds, in which nobody is let in.
   void StartAttempt() {
-    auto fd = StartConnect(group_.nodes[Next()]);
+    if (next_addresses_.empty()) next_addresses_ = Resolve(group_.nodes[Next()]);
+    if (next_addresses_.empty()) {
+      next_problem_ = "cannot be reached: its name or address is not known here";
+      return GiveUpAttempt();
+    }
+    auto fd = StartConnect(next_addresses_[attempts_++ % next_addresses_.size()]);
     if (fd) {
       attempt_.emplace(std::move(fd), key_, Introduce(group_, Next(), plan_));
     } else {
-      next_problem_ = "cannot be reached: its name or address is not known here";
+      next_problem_ = fmt::format("cannot be reached: {}", std::strerror(errno));
       GiveUpAttempt();
     }
   }
@@ -184,17 +196,24 @@ class Joining {
   }
 
   void Wait() {
-    std::vector<pollfd> waiting{{listener_.get(), POLLIN, 0}};
-    if (attempt_) waiting.push_back(attempt_->Wanted());
+    std::vector<pollfd> waiting;
+    for (const auto& listener : listeners_) waiting.push_back({listener.get(), POLLIN, 0});
+    for (const auto* joined : {&result_.previous, &result_.next}) {
+      waiting.push_back({*joined ? (*joined)->fd.get() : -1, POLLRDHUP, 0});
+    }
+    waiting.push_back(attempt_ ? attempt_->Wanted() : pollfd{-1, 0, 0});
     for (const auto& visitor : visitors_) waiting.push_back({visitor.fd(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kTickMs);
-    std::size_t at = 1;
-    if (attempt_ && waiting[at++].revents != 0) AdvanceAttempt();
+    auto at = waiting.begin() + static_cast<std::ptrdiff_t>(listeners_.size());
+    for (int joined = 0; joined < 2; ++joined) lost_ = (at++)->revents != 0 || lost_;
+    if ((at++)->revents != 0) AdvanceAttempt();
     for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
       const auto here = visitor++;
-      if (waiting[at++].revents != 0) Advance(here);
+      if ((at++)->revents != 0) Advance(here);
     }
-    if (waiting[0].revents != 0) Welcome();
+    for (std::size_t i = 0; i < listeners_.size(); ++i) {
+      if (waiting[i].revents != 0) Welcome(listeners_[i].get());
+    }
   }
 
   void AdvanceAttempt() {
@@ -213,8 +232,8 @@ class Joining {
     visitors_.erase(visitor);
   }
 
-  void Welcome() {
-    auto fd = AcceptFrom(listener_.get());
+  void Welcome(int listener) {
+    auto fd = AcceptFrom(listener);
     if (!fd) return;
     if (visitors_.size() == kMostPending) visitors_.pop_front();
     visitors_.emplace_back(std::move(fd), key_, Introduce(group_, Previous(), plan_));
@@ -223,7 +242,10 @@ class Joining {
   const NodeGroup& group_;
   const GroupKey& key_;
   const Digest& plan_;
-  UniqueFd listener_;
+  std::vector<UniqueFd> listeners_;
+  std::vector<SocketAddress> next_addresses_;
+  std::size_t attempts_ = 0;
+  bool lost_ = false;  ///< a node that had joined is gone
   std::list<Visitor> visitors_;
   std::optional<Attempt> attempt_;
   SteadyTime retry_{};

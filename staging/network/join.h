@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "staging/network/handshake.h"
 #include "staging/network/node_group.h"
@@ -24,13 +25,15 @@ struct Connection {
 struct JoinResult {
   std::optional<Connection> previous;
   std::optional<Connection> next;
-  /// Why one is missing when the deadline has come; names the node, and what it or a stranger did last.
-  std::string problem;
+  /// Why one is missing: at the deadline it names the node, and what it or a stranger did last; or what `tick` threw.
+  /// Nothing when a node that had joined is gone again: what it said last is still to be read.
+  std::optional<Error> failure;
 };
 
 /// Listens on this node's address and connects to the next one, again and again until `deadline`. Strangers, wrong
 /// proofs and connections that say nothing are dropped and do not hold up the others.
-/// `tick` is called several times a second and may throw. Errors: what ListenOn throws.
+/// `tick` is called several times a second; its Error ends the joining, and those who have joined can be told.
+/// Errors: what ListenOn throws.
 JoinResult JoinRing(const NodeGroup& group, const GroupKey& key, const Digest& plan, SteadyTime deadline,
                     const std::function<void()>& tick);
 

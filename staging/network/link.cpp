@@ -159,6 +159,12 @@ void Link::Receive() {
   }
 }
 
+pollfd Link::Wanted() const {
+  const int events = (WantsToReceive() ? POLLIN : 0) | (WantsToSend() ? POLLOUT : 0);
+  const bool any = events != 0 && state_ != State::kClosed;
+  return {any ? fd() : -1, static_cast<short>(events), 0};
+}
+
 void Link::Feed() {
   if (!starved_) return;
   last_heard_ = SystemClock().Steady();

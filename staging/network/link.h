@@ -1,6 +1,8 @@
 /// One authenticated connection of the ring: frames out, frames in, never blocking.
 #pragma once
 
+#include <poll.h>
+
 #include <deque>
 #include <functional>
 #include <optional>
@@ -42,6 +44,8 @@ class Link {
   /// False while it waits for memory.
   bool WantsToReceive() const { return state_ != State::kClosed && !starved_; }
   bool starved() const { return starved_; }
+  /// What poll(2) is to wait for; no descriptor when it is nothing, as a peer that hung up would end every wait.
+  pollfd Wanted() const;
 
   /// Sends and receives what is possible now.
   void Flush();

@@ -19,14 +19,6 @@ constexpr auto kPause = std::chrono::milliseconds(50);
 /// Own chunks that wait in the link: enough to keep it busy, few enough that those of others have their turn.
 constexpr std::size_t kOwnWaiting = 2;
 
-ErrorKind KindOf(std::uint32_t number) {
-  for (const auto kind : {ErrorKind::kUsage, ErrorKind::kEnvironment, ErrorKind::kBusy, ErrorKind::kInternal,
-                          ErrorKind::kTryAgain, ErrorKind::kInterrupted}) {
-    if (static_cast<std::uint32_t>(kind) == number) return kind;
-  }
-  return ErrorKind::kFailed;
-}
-
 std::chrono::milliseconds AlivePause(const NodeGroup& group) {
   return std::clamp(group.stall_timeout / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(1000));
 }
@@ -37,8 +29,7 @@ Ring::Ring(const NodeGroup& group, std::string plan, JoinResult joined)
     : group_(group),
       plan_(std::move(plan)),
       wake_(CheckErrno(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "cannot make an event")),
-      lacks_(group.nodes.size()),
-      done_(group.nodes.size()) {
+      state_(group) {
   const LinkEvents events{[this](const FrameHeader& header, const std::string& payload) { OnControl(header, payload); },
                           [this] { return MemoryForChunk(); }, [this](ChunkPtr chunk) { OnChunk(std::move(chunk)); }};
   // The neighbours may still be busy with their own connections: until the deadline of joining they may be silent.
@@ -49,10 +40,7 @@ Ring::Ring(const NodeGroup& group, std::string plan, JoinResult joined)
     (*link)->set_last_heard(heard);
     if (!(*link)->same_plan()) (*link)->Send({FrameKind::kPlan, group.number}, plan_);
   }
-  if (!joined.problem.empty()) {
-    FailHere(ErrorKind::kEnvironment, joined.problem,
-             "start all nodes of the group with the same list and the same key file");
-  }
+  if (joined.failure) Fail(*joined.failure);
   thread_ = std::jthread([this] { Run(); });
 }
 
@@ -82,35 +70,10 @@ void Ring::Post(Letter letter) {
   Wake();
 }
 
-void Ring::WaitUntil(const std::function<bool()>& reached, const std::function<void()>& tick) {
-  while (true) {
-    ThrowIfFailed();
-    tick();
-    std::unique_lock guard(mutex_);
-    if (changed_.wait_for(guard, kPause, [&] { return reached() || failure_; }) && !failure_) return;
-  }
-}
-
 std::vector<bool> Ring::ExchangeLacks(bool lacks, SteadyTime deadline, const std::function<void()>& tick) {
-  {
-    const std::lock_guard guard(mutex_);
-    lacks_[group_.number] = lacks;
-  }
+  state_.NoteLacks(group_.number, lacks);
   Post({{FrameKind::kState, group_.number}, WireWriter().Number(std::uint8_t{lacks}).bytes()});
-  const auto missing = [&] { return std::find(lacks_.begin(), lacks_.end(), std::nullopt); };
-  WaitUntil([&] { return missing() == lacks_.end(); },
-            [&] {
-              tick();
-              if (SystemClock().Steady() < deadline) return;
-              const std::lock_guard guard(mutex_);
-              const auto node = static_cast<std::uint32_t>(missing() - lacks_.begin());
-              throw Error(ErrorKind::kEnvironment, fmt::format("{} is not ready in time", NodeName(group_, node)),
-                          "see what that node says; perhaps another run stages the same data there");
-            });
-  std::vector<bool> result;
-  const std::lock_guard guard(mutex_);
-  for (const auto& state : lacks_) result.push_back(*state);
-  return result;
+  return state_.WaitForLacks(deadline, tick);
 }
 
 void Ring::Start(ChunkHandler& handler) {
@@ -121,15 +84,10 @@ void Ring::Start(ChunkHandler& handler) {
   Wake();
 }
 
-bool Ring::AllDone() const { return std::find(done_.begin(), done_.end(), false) == done_.end(); }
-
 void Ring::FinishTogether(const std::function<void()>& tick) {
-  {
-    const std::lock_guard guard(mutex_);
-    done_[group_.number] = true;
-  }
+  state_.NoteDone(group_.number);
   Post({{FrameKind::kDone, group_.number}, {}});
-  WaitUntil([this] { return AllDone(); }, tick);
+  state_.WaitForAllDone(tick);
 }
 
 void Ring::Forward(ChunkPtr chunk) { next_->Send(std::move(chunk)); }
@@ -142,38 +100,15 @@ bool Ring::FailHere(ErrorKind kind, std::string message, std::string next_step) 
   return FailWith({group_.number, kind, std::move(message), std::move(next_step)});
 }
 
-bool Ring::FailWith(Failure failure) {
-  {
-    const std::lock_guard guard(mutex_);
-    if (failure_) return false;
-    failure_ = std::move(failure);
-    changed_.notify_all();
-  }
+bool Ring::FailWith(GroupFailure failure) {
+  if (!state_.NoteFailure(std::move(failure))) return false;
   Wake();
   return true;
 }
 
-bool Ring::failed() const {
+ChunkHandler* Ring::handler() const {
   const std::lock_guard guard(mutex_);
-  return failure_.has_value();
-}
-
-void Ring::ThrowIfFailed() const {
-  const std::lock_guard guard(mutex_);
-  if (!failure_) return;
-  if (failure_->node == group_.number) throw Error(failure_->kind, failure_->message, failure_->next_step);
-  throw Error(failure_->kind, fmt::format("{} says: {}", NodeName(group_, failure_->node), failure_->message),
-              failure_->next_step);
-}
-
-Bytes Ring::sent() const {
-  const std::lock_guard guard(mutex_);
-  return Bytes{sent_};
-}
-
-Bytes Ring::received() const {
-  const std::lock_guard guard(mutex_);
-  return Bytes{received_};
+  return handler_;
 }
 
 void Ring::Run() {
@@ -191,7 +126,7 @@ void Ring::Run() {
 
 bool Ring::Over() const {
   const std::lock_guard guard(mutex_);
-  return failure_ || ending_;
+  return ending_ || failed();
 }
 
 void Ring::Step() {
@@ -210,16 +145,15 @@ void Ring::Step() {
 /// What other threads want to be sent, and own chunks while there are few in the link.
 void Ring::TakeOrders() {
   std::deque<Letter> letters;
-  ChunkHandler* handler = nullptr;
   {
     const std::lock_guard guard(mutex_);
     letters.swap(outbox_);
-    handler = handler_;
   }
   if (!next_) return;
   for (const auto& letter : letters) next_->Send(letter.header, letter.payload);
-  while (handler != nullptr && next_->PendingOf(group_.number) < kOwnWaiting) {
-    auto chunk = handler->NextOwn();
+  auto* const present = handler();
+  while (present != nullptr && next_->PendingOf(group_.number) < kOwnWaiting) {
+    auto chunk = present->NextOwn();
     if (!chunk) break;
     next_->Send(std::move(chunk));
   }
@@ -234,8 +168,7 @@ void Ring::Exchange() {
     if (!*link) continue;
     (*link)->Feed();
     (*link)->Flush();
-    const int wanted = ((*link)->WantsToReceive() ? POLLIN : 0) | ((*link)->WantsToSend() ? POLLOUT : 0);
-    waiting[count++] = {(*link)->state() != Link::State::kClosed ? (*link)->fd() : -1, static_cast<short>(wanted), 0};
+    waiting[count++] = (*link)->Wanted();
   }
   ::poll(waiting.data(), count, static_cast<int>(std::min(kPause, AlivePause(group_)).count()));
   std::uint64_t ignored = 0;
@@ -243,26 +176,17 @@ void Ring::Exchange() {
   for (auto* link : {&previous_, &next_}) {
     if (*link) (*link)->Receive();
   }
-  const std::lock_guard guard(mutex_);
   sent_ = next_ ? next_->sent() : 0;
   received_ = previous_ ? previous_->received() : 0;
 }
 
 void Ring::CheckLinks(SteadyTime now) {
-  bool all_done = false;
-  bool next_done = false;
-  ChunkHandler* handler = nullptr;
-  {
-    const std::lock_guard guard(mutex_);
-    all_done = AllDone();
-    next_done = done_[Next()];
-    handler = handler_;
-  }
   // A node that has heard that all are done may leave; the one before it hears that last.
-  if (previous_) CheckLink(*previous_, all_done, now);
-  if (next_) CheckLink(*next_, next_done, now);
-  if (handler == nullptr) return;
-  if (auto overdue = handler->Overdue(now); !overdue.empty()) {
+  if (previous_) CheckLink(*previous_, state_.AllDone(), now);
+  if (next_) CheckLink(*next_, state_.IsDone(Next()), now);
+  auto* const present = handler();
+  if (present == nullptr) return;
+  if (auto overdue = present->Overdue(now); !overdue.empty()) {
     FailHere(ErrorKind::kEnvironment, std::move(overdue), "look at that file system, then start again");
   }
 }
@@ -288,24 +212,20 @@ void Ring::CheckLink(Link& link, bool may_close, SteadyTime now) {
 /// The last frames. A failure goes to both neighbours, who pass it on. When all are done, the previous node hears it
 /// from this one: the word that is on its way around the ring may come later than the end of this connection.
 void Ring::SayGoodbye() {
-  std::optional<Failure> failure;
-  {
-    const std::lock_guard guard(mutex_);
-    failure = failure_;
-    if (!failure && AllDone() && previous_) previous_->Send({FrameKind::kDone, group_.number});
+  if (const auto failure = state_.failure()) {
+    Announce(*failure);
+  } else if (previous_ && state_.AllDone()) {
+    previous_->Send({FrameKind::kDone, group_.number});
   }
-  if (failure) Announce(*failure);
 }
 
-void Ring::Announce(const Failure& failure) {
-  WireWriter text;
-  text.Number(failure.node).Number(static_cast<std::uint32_t>(failure.kind));
-  text.Text(failure.message).Text(failure.next_step);
+void Ring::Announce(const GroupFailure& failure) {
+  const auto text = EncodeFailure(failure);
   for (auto* link : {&previous_, &next_}) {
     if (!*link) continue;
     (*link)->DropPending();
     if (!(*link)->same_plan()) (*link)->Send({FrameKind::kPlan, group_.number}, plan_);
-    (*link)->Send({FrameKind::kAbort, group_.number}, text.bytes());
+    (*link)->Send({FrameKind::kAbort, group_.number}, text);
   }
 }
 
@@ -329,14 +249,10 @@ void Ring::Drain() {
 }
 
 ChunkPtr Ring::MemoryForChunk() {
-  ChunkHandler* handler = nullptr;
-  bool over = false;
-  {
-    const std::lock_guard guard(mutex_);
-    handler = handler_;
-    over = failure_.has_value();
+  if (!failed()) {
+    auto* const present = handler();
+    return present == nullptr ? nullptr : present->TakeMemory();
   }
-  if (!over) return handler == nullptr ? nullptr : handler->TakeMemory();
   if (!thrown_away_) {
     thrown_away_ = std::make_shared<Chunk>();
     thrown_away_->memory.reset(new std::byte[kChunkBytes]);
@@ -345,13 +261,8 @@ ChunkPtr Ring::MemoryForChunk() {
 }
 
 void Ring::OnChunk(ChunkPtr chunk) {
-  if (failed()) return;
-  ChunkHandler* handler = nullptr;
-  {
-    const std::lock_guard guard(mutex_);
-    handler = handler_;
-  }
-  if (handler != nullptr) handler->OnChunk(std::move(chunk));
+  auto* const present = handler();
+  if (present != nullptr && !failed()) present->OnChunk(std::move(chunk));
 }
 
 void Ring::OnControl(const FrameHeader& header, const std::string& payload) {
@@ -368,19 +279,13 @@ void Ring::OnControl(const FrameHeader& header, const std::string& payload) {
 
 /// Frames that travel on until they come to their end.
 void Ring::OnRound(const FrameHeader& header, const std::string& payload) {
-  ChunkHandler* handler = nullptr;
-  {
-    const std::lock_guard guard(mutex_);
-    handler = handler_;
-    if (failure_ || header.node >= group_.nodes.size()) return;
-    if (header.kind == FrameKind::kState) lacks_[header.node] = WireReader(payload).Number<std::uint8_t>() != 0;
-    if (header.kind == FrameKind::kDone) done_[header.node] = true;
-    changed_.notify_all();
-  }
+  if (failed() || header.node >= group_.nodes.size()) return;
   if (header.kind == FrameKind::kTaken && header.node == group_.number) {
-    if (handler != nullptr) handler->OnTaken();
+    if (auto* const present = handler()) present->OnTaken();
     return;
   }
+  if (header.kind == FrameKind::kState) state_.NoteLacks(header.node, WireReader(payload).Number<std::uint8_t>() != 0);
+  if (header.kind == FrameKind::kDone) state_.NoteDone(header.node);
   const bool last = header.kind != FrameKind::kTaken && header.node == Next();
   if (!last && next_) next_->Send(FrameHeader{header.kind, header.node}, payload);
 }
@@ -393,13 +298,7 @@ void Ring::OnPlan(std::uint32_t node, const std::string& payload) {
 }
 
 void Ring::OnAbort(const std::string& payload) {
-  WireReader reader(payload);
-  Failure failure;
-  failure.node = reader.Number<std::uint32_t>();
-  failure.kind = KindOf(reader.Number<std::uint32_t>());
-  failure.message = reader.Text();
-  failure.next_step = reader.Text();
-  if (reader.good()) FailWith(std::move(failure));
+  if (auto failure = DecodeFailure(payload)) FailWith(std::move(*failure));
 }
 
 }  // namespace slipway::staging

@@ -6,9 +6,8 @@
 /// Every failure, whoever meets it, reaches all nodes in both directions and ends the ring. The first one counts.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "staging/network/group_state.h"
 #include "staging/network/link.h"
 
 namespace slipway::staging {
@@ -62,20 +62,14 @@ class Ring {
 
   /// Ends the ring for all nodes. False when it has failed before: then that counts.
   bool Fail(const Error& error);
-  bool failed() const;
+  bool failed() const { return state_.failed(); }
   /// Throws what ended the ring: this node's own error, or another's with its name.
-  void ThrowIfFailed() const;
+  void ThrowIfFailed() const { state_.ThrowIfFailed(); }
 
-  Bytes sent() const;
-  Bytes received() const;
+  Bytes sent() const { return Bytes{sent_}; }
+  Bytes received() const { return Bytes{received_}; }
 
  private:
-  struct Failure {
-    std::uint32_t node = 0;  ///< who met it
-    ErrorKind kind = ErrorKind::kFailed;
-    std::string message;
-    std::string next_step;
-  };
   struct Letter {
     FrameHeader header;
     std::string payload;
@@ -85,7 +79,7 @@ class Ring {
   void Step();
   void TakeOrders();
   void SayGoodbye();
-  void Announce(const Failure& failure);
+  void Announce(const GroupFailure& failure);
   void Exchange();
   void CheckLinks(SteadyTime now);
   void CheckLink(Link& link, bool may_close, SteadyTime now);
@@ -100,9 +94,8 @@ class Ring {
   void Post(Letter letter);
   bool Over() const;
   bool FailHere(ErrorKind kind, std::string message, std::string next_step = {});
-  bool FailWith(Failure failure);
-  void WaitUntil(const std::function<bool()>& reached, const std::function<void()>& tick);
-  bool AllDone() const;
+  bool FailWith(GroupFailure failure);
+  ChunkHandler* handler() const;
   std::uint32_t Next() const;
 
   const NodeGroup& group_;
@@ -111,16 +104,13 @@ class Ring {
   std::optional<Link> previous_;
   std::optional<Link> next_;
 
+  GroupState state_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<Letter> outbox_;
-  std::vector<std::optional<bool>> lacks_;
-  std::vector<bool> done_;
-  std::optional<Failure> failure_;
   ChunkHandler* handler_ = nullptr;
   bool ending_ = false;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::uint64_t> received_{0};
 
   SteadyTime next_alive_{};
   ChunkPtr thrown_away_;  ///< memory for chunks that come in after a failure

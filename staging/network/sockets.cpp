@@ -7,34 +7,57 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <string>
 
 #include "core/error.h"
 
 namespace slipway::staging {
 namespace {
 
-struct FreeAddresses {
-  void operator()(addrinfo* info) const { ::freeaddrinfo(info); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-/// Null, with the reason, when the name stands for nothing.
-Addresses Resolve(const NodeAddress& address, int flags, std::string& reason) {
+/// `host` may be null for all addresses of this machine. `reason` says why nothing is found.
+std::vector<SocketAddress> Find(const char* host, std::uint16_t port, int flags, std::string& reason) {
   addrinfo wanted{};
   wanted.ai_flags = flags | AI_NUMERICSERV;
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int result = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &found);
-  if (result != 0) reason = ::gai_strerror(result);
-  return Addresses(result == 0 ? found : nullptr);
+  const int result = ::getaddrinfo(host, std::to_string(port).c_str(), &wanted, &found);
+  if (result != 0) {
+    reason = ::gai_strerror(result);
+    return {};
+  }
+  std::vector<SocketAddress> addresses;
+  for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    SocketAddress address;
+    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+    address.size = each->ai_addrlen;
+    addresses.push_back(address);
+  }
+  ::freeaddrinfo(found);
+  return addresses;
 }
 
-UniqueFd SocketFor(const addrinfo& address) {
-  return UniqueFd(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
+bool IsLoopback(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr);
+}
+
+/// A name, other than localhost, that leads nowhere but back to this machine.
+bool HidesTheMachine(const std::string& host, const std::vector<SocketAddress>& addresses) {
+  std::string ignored;
+  const bool numeric = !Find(host.c_str(), 0, AI_NUMERICHOST, ignored).empty();
+  return !numeric && host != "localhost" && std::ranges::all_of(addresses, IsLoopback);
+}
+
+const sockaddr* Cast(const SocketAddress& address) { return reinterpret_cast<const sockaddr*>(&address.storage); }
+
+bool Same(const SocketAddress& left, const SocketAddress& right) {
+  return left.size == right.size && std::memcmp(&left.storage, &right.storage, left.size) == 0;
 }
 
 Error CannotListen(const NodeAddress& address, std::string_view reason) {
@@ -44,27 +67,60 @@ Error CannotListen(const NodeAddress& address, std::string_view reason) {
 
 void SetOption(int fd, int level, int name, int value) { (void)::setsockopt(fd, level, name, &value, sizeof value); }
 
-}  // namespace
+UniqueFd SocketFor(const SocketAddress& address) {
+  return UniqueFd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
 
-UniqueFd ListenOn(const NodeAddress& address) {
-  std::string reason;
-  const auto found = Resolve(address, AI_PASSIVE, reason);
-  if (!found) throw CannotListen(address, reason);
-  auto fd = SocketFor(*found);
-  if (!fd) throw CannotListen(address, std::strerror(errno));
+/// Nothing, with errno set, when it cannot.
+UniqueFd Listen(const SocketAddress& address) {
+  auto fd = SocketFor(address);
+  if (!fd) return fd;
   SetOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd.get(), 64) != 0) {
-    throw CannotListen(address, std::strerror(errno));
-  }
+  if (address.storage.ss_family == AF_INET6) SetOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (::bind(fd.get(), Cast(address), address.size) == 0 && ::listen(fd.get(), 64) == 0) return fd;
+  const int error = errno;
+  fd.Reset();
+  errno = error;
   return fd;
 }
 
-UniqueFd StartConnect(const NodeAddress& address) {
+/// A name may stand for more than this machine, or for a protocol that it does not speak.
+bool IsNotOurs(int error) { return error == EADDRNOTAVAIL || error == EAFNOSUPPORT; }
+
+}  // namespace
+
+std::vector<SocketAddress> Resolve(const NodeAddress& address) {
+  std::string ignored;
+  return Find(address.host.c_str(), address.port, 0, ignored);
+}
+
+std::vector<UniqueFd> ListenOn(const NodeAddress& address) {
   std::string reason;
-  const auto found = Resolve(address, 0, reason);
-  if (!found) return {};
-  auto fd = SocketFor(*found);
-  if (fd && ::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) return {};
+  auto found = Find(address.host.c_str(), address.port, AI_PASSIVE, reason);
+  if (!found.empty() && HidesTheMachine(address.host, found)) found = Find(nullptr, address.port, AI_PASSIVE, reason);
+  std::vector<UniqueFd> listeners;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (std::any_of(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const SocketAddress& earlier) { return Same(earlier, found[i]); })) {
+      continue;
+    }
+    if (auto fd = Listen(found[i])) {
+      listeners.push_back(std::move(fd));
+    } else {
+      reason = std::strerror(errno);
+      if (!IsNotOurs(errno)) throw CannotListen(address, reason);
+    }
+  }
+  if (listeners.empty()) throw CannotListen(address, reason);
+  return listeners;
+}
+
+UniqueFd StartConnect(const SocketAddress& address) {
+  auto fd = SocketFor(address);
+  if (!fd || ::connect(fd.get(), Cast(address), address.size) == 0 || errno == EINPROGRESS) return fd;
+  const int error = errno;
+  fd.Reset();
+  errno = error;
   return fd;
 }
 

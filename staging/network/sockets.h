@@ -1,15 +1,29 @@
 /// TCP sockets for the ring; all are non-blocking and closed on exec.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <vector>
+
 #include "core/files.h"
 #include "staging/network/node_group.h"
 
 namespace slipway::staging {
 
-/// Listens on this address only. Errors: Error(kEnvironment) naming it: no such host, not ours, in use.
-UniqueFd ListenOn(const NodeAddress& address);
-/// Begins to connect; errors come from ConnectResult. Nothing when the host has no address at present.
-UniqueFd StartConnect(const NodeAddress& address);
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+/// All that the host stands for; empty when it is not known at present. Looking up a name may take seconds.
+std::vector<SocketAddress> Resolve(const NodeAddress& address);
+
+/// Listens on every address that the host stands for here. Where a name stands for loopback addresses only, as
+/// distributions write a machine's own name into /etc/hosts, other nodes would not reach those: then on all addresses.
+/// Errors: Error(kEnvironment) naming it: no such host, none of ours, in use.
+std::vector<UniqueFd> ListenOn(const NodeAddress& address);
+/// Begins to connect; errors come from ConnectResult, or nothing with errno set.
+UniqueFd StartConnect(const SocketAddress& address);
 /// 0, or the errno that a finished connect ended with.
 int ConnectResult(int fd);
 /// No delay for small frames, and behind everything else that this node sends: reads of the sources come first.

@@ -32,10 +32,11 @@ class PlannedSources : public FileReader {
  public:
   explicit PlannedSources(const StagingPlan& plan) : FileReader(SourcePaths(plan)), plan_(plan) {}
 
+  // What is asked is the open file: another one may take its name at any time.
   std::int64_t Open(std::uint32_t file) override {
-    const auto state = StatSource(PathOf(file));
-    CheckUnchanged(plan_.files[file], state);
     FileReader::Open(file);
+    const auto state = StateOf(file);
+    CheckUnchanged(plan_.files[file], state);
     const std::lock_guard guard(mutex_);
     states_[file] = state;
     return state.ctime_ns;
@@ -48,15 +49,14 @@ class PlannedSources : public FileReader {
     } catch (const SystemError&) {
       throw;
     } catch (const Error&) {
-      CheckUnchanged(plan_.files[file], StatSource(PathOf(file)));
+      CheckUnchanged(plan_.files[file], StateOf(file));
       throw;
     }
   }
 
   void Close(std::uint32_t file) override {
+    const auto now = StateOf(file);
     FileReader::Close(file);
-    const auto now = StatSource(PathOf(file));
-    CheckUnchanged(plan_.files[file], now);
     const std::lock_guard guard(mutex_);
     if (states_.extract(file).mapped() == now) return;
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' changed while it was being staged", PathOf(file).string()),
@@ -64,6 +64,8 @@ class PlannedSources : public FileReader {
   }
 
  private:
+  SourceState StateOf(std::uint32_t file) { return StatSource(DescriptorOf(file)->get(), PathOf(file)); }
+
   const StagingPlan& plan_;
   std::mutex mutex_;
   std::map<std::uint32_t, SourceState> states_;
@@ -118,12 +120,13 @@ std::int64_t FileReader::Open(std::uint32_t file) {
   return 0;
 }
 
+std::shared_ptr<UniqueFd> FileReader::DescriptorOf(std::uint32_t file) {
+  const std::lock_guard guard(mutex_);
+  return open_.at(file);
+}
+
 void FileReader::Read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> out) {
-  std::shared_ptr<UniqueFd> fd;
-  {
-    const std::lock_guard guard(mutex_);
-    fd = open_.at(file);
-  }
+  const auto fd = DescriptorOf(file);
   while (!out.empty()) {
     const auto count = ::pread(fd->get(), out.data(), out.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;

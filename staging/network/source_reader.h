@@ -39,6 +39,8 @@ class FileReader : public SourceReader {
 
  protected:
   const std::filesystem::path& PathOf(std::uint32_t file) const { return paths_[file]; }
+  /// Of a file that is open.
+  std::shared_ptr<UniqueFd> DescriptorOf(std::uint32_t file);
 
  private:
   const std::vector<std::filesystem::path> paths_;

@@ -28,6 +28,18 @@ std::vector<std::uint32_t> ReadersOf(const NodeGroup& group, const std::vector<b
   return readers;
 }
 
+/// Whatever `action` throws as an Error, which can be told to other nodes.
+template <class Action>
+void WithErrors(Action&& action) {
+  try {
+    action();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kFailed, error.what());
+  }
+}
+
 class AcrossNodes {
  public:
   AcrossNodes(const StagingPlan& plan, const StageOptions& options, const NodeGroup& group,
@@ -43,10 +55,7 @@ class AcrossNodes {
     ring_.emplace(group_, DescribePlan(plan_, options_.order, group_.readers), Join());
     StagedAcross across;
     try {
-      ring_->ThrowIfFailed();
-      across.dataset = StageHere();
-      if (across.dataset.adopted) Serve(across.dataset.directory);
-      ring_->FinishTogether([this] { CheckCancelled(); });
+      WithErrors([&] { across.dataset = StageTogether(); });
     } catch (const Error& error) {
       const bool first = ring_->Fail(error);
       copy_.reset();
@@ -82,6 +91,14 @@ class AcrossNodes {
               fmt::format("{} is not ready in time: it waits for its tier, or for another run that stages '{}' there",
                           NodeName(group_, group_.number), plan_.request.name),
               "wait for that run, then start again"));
+  }
+
+  StagedDataset StageTogether() {
+    ring_->ThrowIfFailed();
+    auto dataset = StageHere();
+    if (dataset.adopted) Serve(dataset.directory);
+    ring_->FinishTogether([this] { CheckCancelled(); });
+    return dataset;
   }
 
   StagedDataset StageHere() {

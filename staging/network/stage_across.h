@@ -26,7 +26,7 @@ using OpenSources = std::function<std::unique_ptr<SourceReader>(const StagingPla
 /// Result: on every node the generation that Stage() would publish there, manifest last. The call returns when all
 ///         nodes have published.
 /// Cost:   of the sources one read altogether, of the network of each node one receive and one send; of memory about
-///         45 chunks of 1 MiB and the list of all chunks (24 bytes each).
+///         42 chunks of 1 MiB and the list of all chunks (24 bytes each).
 /// Errors: Error on all nodes, with the name of the node that met the cause: what Stage() throws on any of them; a node
 ///         that is missing at the join timeout, dies or is silent for the stall timeout; another key or plan; bytes
 ///         that were damaged on the way. A node publishes only its own complete and verified copy. It does so at once,

@@ -37,7 +37,7 @@ Proxy::Proxy(NodeAddress to, Change change)
     : to_(std::move(to)),
       change_(std::move(change)),
       address_{to_.host, FreePort(to_.host)},
-      listener_(ListenOn(address_)),
+      listener_(std::move(ListenOn(address_).at(0))),
       thread_([this] { Run(); }) {}
 
 Proxy::~Proxy() { stop_ = true; }
