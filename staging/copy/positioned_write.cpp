@@ -21,10 +21,10 @@ void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, con
   }
 }
 
-void Allocate(int fd, Bytes size, const fs::path& path) {
+void Allocate(int fd, Bytes size, const fs::path& path, std::uint64_t offset) {
   int result = 0;
   do {
-    result = ::fallocate(fd, 0, 0, static_cast<off_t>(size.count));
+    result = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size.count));
   } while (result != 0 && errno == EINTR);
   if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path.string()));
 }

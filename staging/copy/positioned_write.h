@@ -15,6 +15,6 @@ void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, con
 
 /// Takes the blocks of a file before they are written. A file system that cannot (NFS before 4.2, Lustre) finds out
 /// while writing. Errors: SystemError naming `path`, ENOSPC among them.
-void Allocate(int fd, Bytes size, const std::filesystem::path& path);
+void Allocate(int fd, Bytes size, const std::filesystem::path& path, std::uint64_t offset = 0);
 
 }  // namespace slipway::staging

@@ -45,22 +45,30 @@ Listing Parse(const Json& json, const fs::path& path) {
 
 }  // namespace
 
-void WriteListing(const fs::path& directory, const Listing& listing) {
+std::string RenderListing(const Listing& listing) {
   Json files = Json::array();
   for (const auto& file : listing.files) files.push_back(ToJson(file));
   const Json document = {{"schema", kSchema}, {"format", DataFormatName(listing.format)}, {"files", std::move(files)}};
-  WriteFileAtomically(directory / kListingName, document.dump() + "\n");
+  return document.dump() + "\n";
+}
+
+Listing ParseListing(std::string_view text, const fs::path& name) {
+  try {
+    return Parse(Json::parse(text), name);
+  } catch (const nlohmann::json::exception& error) {
+    ThrowBroken(name, error.what());
+  }
+}
+
+void WriteListing(const fs::path& directory, const Listing& listing) {
+  WriteFileAtomically(directory / kListingName, RenderListing(listing));
 }
 
 std::optional<Listing> ReadListing(const fs::path& directory) {
   const auto path = directory / kListingName;
   const auto text = ReadFileIfPresent(path);
   if (!text) return {};
-  try {
-    return Parse(Json::parse(*text), path);
-  } catch (const nlohmann::json::exception& error) {
-    ThrowBroken(path, error.what());
-  }
+  return ParseListing(*text, path);
 }
 
 }  // namespace slipway::staging

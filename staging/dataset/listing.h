@@ -35,10 +35,14 @@ struct Listing {
   bool operator==(const Listing&) const = default;
 };
 
+std::string RenderListing(const Listing& listing);
+/// Errors: Error(kEnvironment) calling the text `name`: it is broken, or a path leaves the directory.
+Listing ParseListing(std::string_view text, const std::filesystem::path& name);
+
 /// Written under another name and renamed: who finds it finds all of it.
 void WriteListing(const std::filesystem::path& directory, const Listing& listing);
 
-/// Nothing when it is not there (yet). Errors: Error(kEnvironment) for a broken one, or a path that leaves `directory`.
+/// Nothing when it is not there (yet). Errors: those of ParseListing.
 std::optional<Listing> ReadListing(const std::filesystem::path& directory);
 
 }  // namespace slipway::staging

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 /// A file that is not complete yet.
 struct Assembly::Entry {
   fs::path path;
-  UniqueFd fd;
   std::unique_ptr<StreamCheck> check;
   std::int64_t ctime_ns = 0;
   std::vector<std::uint32_t> crc32c;
@@ -28,6 +27,9 @@ struct Assembly::Entry {
 };
 
 namespace {
+
+constexpr std::size_t kMostOpen = 128;              // as many files as readers may be under way
+constexpr std::uint64_t kReservedAtOnce = 1 << 30;  // one step, however large the file is
 
 /// Bytes that were written before.
 void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
@@ -48,6 +50,7 @@ Assembly::Assembly(const StagingPlan& plan, fs::path directory, const CopyOption
       directory_(std::move(directory)),
       options_(options),
       on_step_(std::move(on_step)),
+      files_(kMostOpen),
       results_(plan.files.size()),
       left_(plan.files.size()),
       buffer_(kCopyBlock) {
@@ -67,8 +70,7 @@ Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
   if (!entry) {
     entry = std::make_unique<Entry>();
     entry->path = directory_ / file.name;
-    entry->fd = OpenFile(entry->path, O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (file.size.count != 0) Allocate(entry->fd.get(), file.size, entry->path);
+    files_.Keep(chunk.file, Create(entry->path, file.size));
     entry->check = MakeStreamCheck(options_.verify == VerifyMode::kOff ? DataFormat::kRaw : options_.format, file.path);
     entry->ctime_ns = chunk.ctime_ns;
     entry->crc32c.resize(CrcBlocksOf(file.size));
@@ -81,9 +83,18 @@ Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
   return *entry;
 }
 
+UniqueFd Assembly::Create(const fs::path& path, Bytes size) {
+  auto fd = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+  for (std::uint64_t done = 0; done < size.count; done += kReservedAtOnce) {
+    on_step_();
+    Allocate(fd.get(), Bytes{std::min(kReservedAtOnce, size.count - done)}, path, done);
+  }
+  return fd;
+}
+
 void Assembly::Add(const Chunk& chunk) {
   auto& entry = EntryOf(chunk);
-  WriteAt(entry.fd.get(), chunk.bytes(), chunk.offset, entry.path);
+  WriteAt(files_.Get(chunk.file, entry.path), chunk.bytes(), chunk.offset, entry.path);
   Note(entry, chunk);
   Check(entry, chunk);
   if (entry.written == plan_.files[chunk.file].size.count) Finish(chunk.file, entry);
@@ -109,16 +120,16 @@ void Assembly::Check(Entry& entry, const Chunk& chunk) {
   entry.check->Update(chunk.bytes());
   entry.checked += chunk.size;
   while (!entry.beyond.empty() && entry.beyond.begin()->first == entry.checked) {
-    CheckWritten(entry, entry.beyond.begin()->second);
+    CheckWritten(files_.Get(chunk.file, entry.path), entry, entry.beyond.begin()->second);
     entry.beyond.erase(entry.beyond.begin());
   }
 }
 
-void Assembly::CheckWritten(Entry& entry, std::uint64_t end) {
+void Assembly::CheckWritten(int fd, Entry& entry, std::uint64_t end) {
   while (entry.checked < end) {
     on_step_();
     const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - entry.checked));
-    ReadBack(entry.fd.get(), piece, entry.checked, entry.path);
+    ReadBack(fd, piece, entry.checked, entry.path);
     entry.check->Update(piece);
     entry.checked += piece.size();
   }
@@ -129,6 +140,7 @@ void Assembly::Finish(std::uint32_t file, Entry& entry) {
   results_[file] = {std::move(entry.crc32c), summary.records, std::move(summary.record_offsets), summary.record_bytes};
   if (options_.arrivals != nullptr) options_.arrivals->FileDone(file, results_[file]);
   open_.erase(file);
+  files_.Close(file);
   --left_;
 }
 

@@ -11,6 +11,7 @@
 #include "staging/copy/copy.h"
 #include "staging/formats/stream_check.h"
 #include "staging/network/chunk.h"
+#include "staging/network/open_files.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -35,9 +36,10 @@ class Assembly {
   struct Entry;
 
   Entry& EntryOf(const Chunk& chunk);
+  UniqueFd Create(const std::filesystem::path& path, Bytes size);
   void Note(Entry& entry, const Chunk& chunk);
   void Check(Entry& entry, const Chunk& chunk);
-  void CheckWritten(Entry& entry, std::uint64_t end);
+  void CheckWritten(int fd, Entry& entry, std::uint64_t end);
   void Finish(std::uint32_t file, Entry& entry);
 
   const StagingPlan& plan_;
@@ -45,6 +47,7 @@ class Assembly {
   const CopyOptions& options_;
   const std::function<void()> on_step_;
   std::map<std::uint32_t, std::unique_ptr<Entry>> open_;
+  OpenFiles files_;
   std::vector<CopiedFile> results_;
   std::size_t left_;
   std::uint64_t bytes_ = 0;

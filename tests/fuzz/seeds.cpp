@@ -1,5 +1,13 @@
+#include "core/error.h"
+#include "staging/dataset/journal.h"
+#include "staging/dataset/listing.h"
+#include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/example.h"
+#include "staging/network/frame.h"
+#include "staging/network/group_state.h"
+#include "staging/network/handshake.h"
+#include "staging/network/plan_difference.h"
 #include "tests/fuzz/targets.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/numpy_support.h"
@@ -60,6 +68,53 @@ std::vector<std::string> HeaderSeeds() {
           std::string("\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16) + std::string(80, '\x01')};
 }
 
+std::vector<std::string> ArraySeeds() {
+  const auto array = staging::NpyText("<i2", "(2, 3)", "abcdefghijkl");
+  const auto idx = staging::IdxBytes({2, 2, 3}, "abcdefghijkl");
+  return {array,
+          staging::NpyText(">f4", "(0, 7)", ""),
+          staging::ZipText({{"a.npy", array}, {"b/c.npy", array}}, true),
+          staging::ZipText({{"a.npy", array}}, false),
+          idx,
+          staging::Deflate(Compression::kGzip, idx),
+          staging::IdxBytes({3}, "abc")};
+}
+
+std::vector<std::string> DocumentSeeds() {
+  staging::Manifest manifest;
+  manifest.name = "train";
+  manifest.format = staging::DataFormat::kTfrecord;
+  manifest.files = {{"a/b.tfrecord", Bytes{5'000'000}, "/source", 1, 2, {0x01234567, 0x89abcdef}, 9}};
+  manifest.index = {{"records.index", Bytes{10}, 1}};
+  const staging::Listing listing{staging::DataFormat::kHdf5, {{"a.h5", Bytes{1}, {}}, {"b.h5", Bytes{2}, 3}}};
+  std::vector<std::string> seeds = {staging::RenderManifest(manifest), staging::RenderListing(listing)};
+  const std::vector<staging::JournalEntry> entries = {staging::JournalHead{1, 2}, staging::JournalStart{3, -4},
+                                                      staging::JournalBlock{5, 6, 7},
+                                                      staging::JournalDone{8, 2, {9, 10}, {0, 20}, 50}};
+  for (const auto& entry : entries) {
+    auto line = staging::RenderJournalEntry(entry);
+    line.pop_back();
+    seeds.push_back(line);
+    seeds.push_back(line.substr(0, line.rfind(' ')));
+  }
+  return seeds;
+}
+
+std::vector<std::string> NetworkSeeds() {
+  const staging::GroupKey key{staging::Digest{1}};
+  staging::StagingPlan plan;
+  plan.files = {{"/source/a", "a", Bytes{7}}, {"/source/b", "b", Bytes{8}}};
+  std::vector<std::string> seeds = {
+      staging::ConnectorHandshake(key, {0, 1, 4, {}, {}}).hello(),
+      staging::DescribePlan(plan, {}, 0),
+      staging::EncodeFailure({1, ErrorKind::kBusy, "message", "next step"}),
+      "alpha:7000\n\n10.0.0.2:7001  # second\n[::1]:7002\n",
+      staging::FrameSealer(key).Seal({staging::FrameKind::kPlan, 2}, "payload"),
+  };
+  for (char kind = 0; kind < 9; ++kind) seeds.push_back(std::string{kind, 1, 0, 0, 0, 0x40, 0} + std::string(40, kind));
+  return seeds;
+}
+
 }  // namespace
 
 std::vector<std::string> SeedsFor(std::string_view target) {
@@ -67,6 +122,9 @@ std::vector<std::string> SeedsFor(std::string_view target) {
   if (target == "tfrecord-repaired") return RepairedSeeds();
   if (target == "record-index") return IndexSeeds();
   if (target == "example") return ExampleSeeds();
+  if (target == "arrays") return ArraySeeds();
+  if (target == "documents") return DocumentSeeds();
+  if (target == "network") return NetworkSeeds();
   return HeaderSeeds();
 }
 

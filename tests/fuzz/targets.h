@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,20 +24,31 @@ void FuzzRecordIndex(Input input);
 void FuzzExample(Input input);
 /// NumPy headers, zip directories, image headers, HDF5 superblocks.
 void FuzzHeaders(Input input);
+/// Whole NumPy, npz and idx files: as many values as the shape says.
+void FuzzArrays(Input input);
+/// Manifests, listings and lines of a journal: what can be read survives being written, and no file of a listing lies
+/// outside.
+void FuzzDocuments(Input input);
+/// What nodes say to each other, as it comes and with a right proof: what was sealed comes out, and nothing else.
+void FuzzNetwork(Input input);
 
 struct Target {
   std::string_view name;
   void (*run)(Input input);
 };
 
-inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},
-                                      {"tfrecord-repaired", FuzzTfrecordRepaired},
-                                      {"record-index", FuzzRecordIndex},
-                                      {"example", FuzzExample},
-                                      {"headers", FuzzHeaders}};
+inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},        {"tfrecord-repaired", FuzzTfrecordRepaired},
+                                      {"record-index", FuzzRecordIndex}, {"example", FuzzExample},
+                                      {"headers", FuzzHeaders},          {"arrays", FuzzArrays},
+                                      {"documents", FuzzDocuments},      {"network", FuzzNetwork}};
 
 /// Small good inputs to start from; the same for each call.
 std::vector<std::string> SeedsFor(std::string_view target);
+
+inline std::string_view AsText(Input bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+/// Runs `parse`; an Error that says something is a fine answer to anything.
+void Try(const std::function<void()>& parse);
 
 /// Aborts, saying where, unless `promise` holds: in every build.
 void FuzzRequire(bool promise, std::string_view what);

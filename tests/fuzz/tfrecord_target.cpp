@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -8,10 +5,10 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "staging/formats/checked_blocks.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/formats/tfrecord_frame.h"
+#include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/targets.h"
 
 namespace slipway::fuzz {
@@ -44,18 +41,6 @@ std::optional<Judgement> ByStream(Input input, std::size_t piece) try {
 } catch (const Error&) {
   return {};
 }
-
-/// A file that lies in memory only.
-class MemoryFile {
- public:
-  explicit MemoryFile(Input input) : fd_(CheckErrno(::memfd_create("input", MFD_CLOEXEC), "cannot make a file")) {
-    WriteAll(fd_.get(), {reinterpret_cast<const char*>(input.data()), input.size()}, "input");
-  }
-  std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
-
- private:
-  UniqueFd fd_;
-};
 
 std::optional<Judgement> ByMapping(Input input) try {
   const MemoryFile memory(input);

@@ -1,11 +1,11 @@
 #include "staging/convert/reshard.h"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
 #include "core/files.h"
 #include "staging/formats/tfrecord.h"
 #include "tests/staging/formats_support.h"
+#include "tests/support/few_descriptors.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -51,23 +51,6 @@ TEST(Reshard, KeepsEveryByteAndEvensTheCounts) {
   EXPECT_THAT(Counts(Reshard({directory / "in", directory / "o" / "t", 3, {}}).files), ElementsAre(2, 2, 3));
 }
 
-/// As many descriptors as are open now, and `more`.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(rlim_t more) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-    const rlimit few{static_cast<rlim_t>(open) + more, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &few);
-  }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST(Reshard, MoreFilesThanDescriptorsAreNoObstacle) {
   const test::TempDirectory directory;
   fs::create_directories(directory / "in");
@@ -75,7 +58,7 @@ TEST(Reshard, MoreFilesThanDescriptorsAreNoObstacle) {
   for (int i = 100; i < 150; ++i) {
     all += MakeTfrecords(directory / "in" / (std::to_string(i) + ".tfrecord"), {std::to_string(i)});
   }
-  const FewDescriptors few(10);
+  const test::FewDescriptors few(10);
   EXPECT_EQ(Joined(Reshard({directory / "in", directory / "out" / "train", 3, {}}).files), all);
 }
 

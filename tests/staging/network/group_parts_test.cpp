@@ -9,6 +9,8 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "staging/network/assembly.h"
 #include "staging/network/chunk.h"
 #include "staging/network/frame.h"
 #include "staging/network/group_key.h"
@@ -18,6 +20,7 @@
 #include "staging/network/shares.h"
 #include "staging/network/wire.h"
 #include "tests/staging/staging_support.h"
+#include "tests/support/few_descriptors.h"
 
 namespace slipway::staging {
 namespace {
@@ -269,6 +272,32 @@ TEST(ChunkPool, HandsOutNoMoreThanItHas) {
   EXPECT_TRUE(pool->TryTake());
   pool->Close();
   EXPECT_FALSE(pool->Take());
+}
+
+TEST(Assembly, PutsMoreFilesTogetherThanMayBeOpen) {
+  constexpr std::uint32_t kFiles = 300;
+  constexpr std::uint64_t kHalf = 10;
+  const TemporaryDirectory directory;
+  StagingPlan plan;
+  for (std::uint32_t i = 0; i < kFiles; ++i) {
+    plan.files.push_back({"/source/" + std::to_string(i), std::to_string(i), Bytes{2 * kHalf}});
+  }
+  const test::FewDescriptors few(200);
+  const CopyOptions options;
+  Assembly assembly(plan, directory.path(), options, [] {});
+  for (const std::uint64_t offset : {kHalf, std::uint64_t{0}}) {
+    for (std::uint32_t i = 0; i < kFiles; ++i) {
+      Chunk chunk;
+      chunk.file = i;
+      chunk.offset = offset;
+      chunk.size = kHalf;
+      chunk.memory.reset(new std::byte[kHalf]);
+      std::ranges::fill(chunk.bytes(), static_cast<std::byte>(i));
+      assembly.Add(chunk);
+    }
+  }
+  EXPECT_TRUE(assembly.complete());
+  EXPECT_EQ(ReadFile(directory / "299"), std::string(2 * kHalf, static_cast<char>(299)));
 }
 
 TEST(PlanDifference, NamesTheFirstThing) {
