@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/filesystem_errors.h"
 #include "staging/convert/pending_files.h"
 #include "staging/convert/record_producer.h"
 #include "staging/convert/shard_names.h"
@@ -64,9 +65,7 @@ std::vector<std::string> NamesFor(const ShardTarget& target, const ConvertOption
   return ShardNames(target.name, options.shards);
 }
 
-}  // namespace
-
-ConvertResult Convert(const ConvertOptions& options) {
+ConvertResult ConvertFiles(const ConvertOptions& options) {
   RequireKnownTarget(options);
   const auto target = ShardTargetOf(options.destination);
   const auto source = Open(options);
@@ -86,6 +85,12 @@ ConvertResult Convert(const ConvertOptions& options) {
   }
   on_record(records);
   return {pending.Publish(), records, pending.bytes()};
+}
+
+}  // namespace
+
+ConvertResult Convert(const ConvertOptions& options) {
+  return WithSystemErrors([&] { return ConvertFiles(options); });
 }
 
 }  // namespace slipway::staging

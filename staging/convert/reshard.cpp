@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/filesystem_errors.h"
 #include "staging/convert/files_in_turn.h"
 #include "staging/convert/pending_files.h"
 #include "staging/convert/shard_names.h"
@@ -118,9 +119,7 @@ class Resharding {
   const ConvertProgress& progress_;
 };
 
-}  // namespace
-
-ConvertResult Reshard(const ReshardOptions& options) {
+ConvertResult ReshardFiles(const ReshardOptions& options) {
   const auto target = ShardTargetOf(options.destination);
   const auto dataset = FindDatasetFiles(options.source);
   if (dataset.format != DataFormat::kTfrecord) {
@@ -140,6 +139,12 @@ ConvertResult Reshard(const ReshardOptions& options) {
     work.Write(pending.Add(names[shard]), shard * records / names.size(), (shard + 1) * records / names.size());
   }
   return {pending.Publish(), records, pending.bytes()};
+}
+
+}  // namespace
+
+ConvertResult Reshard(const ReshardOptions& options) {
+  return WithSystemErrors([&] { return ReshardFiles(options); });
 }
 
 }  // namespace slipway::staging

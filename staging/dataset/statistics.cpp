@@ -109,7 +109,8 @@ bool IsInteger(NumberType type) { return type != NumberType::kFloat32 && type !=
 template <class Value, class Use>
 void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
   const auto row = ValuesPerRow(dataset);
-  const auto rows = std::max<std::uint64_t>(1, kReadBytes / sizeof(Value) / std::max<std::uint64_t>(1, row));
+  if (row == 0) return;  // such rows may be any number
+  const auto rows = std::max<std::uint64_t>(1, kReadBytes / sizeof(Value) / row);
   std::vector<Value> values;
   for (std::uint64_t begin = 0; begin < dataset.shape[0]; begin += rows) {
     const auto end = std::min(dataset.shape[0], begin + rows);

@@ -79,7 +79,7 @@ void FuzzNetwork(Input input) {
   WireReader reader(text);
   TryHeader(HeaderOf(reader), reader.Number<std::uint8_t>());
   TryPayload(reader.rest());
-  FuzzRequire(!staging::FrameOpener(Key()).Open(text), "a frame without a proof is refused");
+  FuzzRequire(!staging::FrameOpener(Key().Derive("other", {})).Open(text), "a frame of another key is refused");
   TryHandshake(text);
   FuzzRequire(!staging::PlanDifference("", text).empty(), "two plans differ in something");
   if (const auto failure = staging::DecodeFailure(text)) {

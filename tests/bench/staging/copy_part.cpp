@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -67,18 +70,30 @@ double LimitOf(bool cold, const fs::path& data, const fs::path& target) {
   return cold ? ReadAll(data, kReaders) : SendAll(data, target, UsableProcessors());
 }
 
+/// Seconds of one side, or of the limit.
+using Way = std::pair<std::string, std::function<double()>>;
+
+std::vector<Way> WaysOf(const Case& each, const DataShape& shape, const fs::path& data, const fs::path& target) {
+  std::vector<Way> ways;
+  for (const auto& side : Sides()) {
+    if (!IsInstalled(side)) continue;
+    ways.emplace_back(side.name, [&, target] { return TimeOf(side, data, target, shape.format); });
+  }
+  ways.emplace_back(kLimit, [&, target] { return LimitOf(each.cold, data, target); });
+  return ways;
+}
+
+/// Another side begins in each round: what one leaves behind does not always hit the same.
 Times Measure(const Case& each, const DataShape& shape, const fs::path& data, const CopyPart& part) {
   const TemporaryTree target(part.target);
-  const auto prepare = [&] { return each.cold ? MakeCold(data) : MakeWarm(data); };
+  auto ways = WaysOf(each, shape, data, target.path() / "copy");
   Times times;
   for (int round = 0; round < part.rounds; ++round) {
-    for (const auto& side : Sides()) {
-      if (!IsInstalled(side)) continue;
-      prepare();
-      times[side.name].push_back(TimeOf(side, data, target.path() / "copy", shape.format));
+    for (const auto& [name, seconds] : ways) {
+      each.cold ? MakeCold(data) : MakeWarm(data);
+      times[name].push_back(seconds());
     }
-    prepare();
-    times[kLimit].push_back(LimitOf(each.cold, data, target.path() / "copy"));
+    std::ranges::rotate(ways, ways.begin() + 1);
   }
   return times;
 }

@@ -14,7 +14,8 @@ struct CopyPart {
   bool quick = false;
 };
 
-/// One document for each data set, cold and warm. A round runs every side once, one after the other.
+/// One document for each data set, cold and warm. A round runs every side once, and each round begins with
+/// another.
 Json BenchCopies(const CopyPart& part);
 void PrintCopies(const Json& cases);
 

@@ -260,6 +260,14 @@ TEST(ConvertHdf5, RefusesRecordsWithoutValues) {
   EXPECT_THAT(error.message(), HasSubstr("'none' has no values"));
 }
 
+TEST(Convert, NamesADestinationThatCannotBeLookedAt) {
+  const test::TempDirectory directory;
+  const auto arrays = MakeArrays(directory.path());
+  fs::create_symlink("loop", directory / "loop");
+  const auto error = ErrorOf([&] { Convert(From(arrays, directory / "loop" / "train", DataFormat::kTfrecord)); });
+  EXPECT_THAT(error.message(), HasSubstr("loop"));
+}
+
 TEST(Convert, RefusesToReplaceItsSource) {
   const test::TempDirectory directory;
   const auto arrays = MakeArrays(directory.path());

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "staging/formats/example.h"
+#include "staging/formats/hdf5.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
@@ -61,6 +62,15 @@ TEST(Statistics, TellEveryDatasetOfHdf5) {
   EXPECT_EQ(statistics.fields[0].records, 5u);
   EXPECT_EQ(statistics.fields[0].values.max(), 19);
   EXPECT_DOUBLE_EQ(statistics.fields[0].values.mean(), 9.5);
+}
+
+TEST(Statistics, DoNotCountRowsWithoutValues) {
+  const test::TempDirectory directory;
+  const auto file = CreateHdf5(directory / "a.h5");
+  file->CreateDataset({"none", NumberType::kUint8, {1ULL << 60, 0}});
+  file->Close();
+  const auto statistics = Of(directory / "a.h5");
+  EXPECT_EQ(statistics.fields.at(0).values.count(), 0u);
 }
 
 TEST(Statistics, NameTheRecordThatIsNoExample) {
