@@ -209,6 +209,23 @@ TEST_F(StageOutRun, ResumesFromTheTierAfterTheManagerWasKilled) {
   EXPECT_THAT(place_.Slipway({"stage", "out", "last"}).output, HasSubstr("nothing is left in a tier"));
 }
 
+TEST_F(StageOutRun, BringsOutWhatWasLeftWhileTheDataOfTheResumedRunAreStaged) {
+  place_.Write("data.bin", "few bytes");
+  WriteSpec("'3', --sleep-at, '3'",
+            std::string(kTier) +
+                "data: {train: {source: data.bin, format: tfrecord, verify: off, tier: [ram], bandwidth: 1MB}}\n");
+  KillSleeper();
+  RemoveTree(place_.RunFolder() / "checkpoints");
+  place_.Write("data.bin", std::string(30'000'000, 'd'));
+  auto resumed = place_.Start({"resume", "last"});
+  place_.WaitForFile(place_.RunFolder() / "checkpoints/step-000000000003/manifest.json");
+  EXPECT_EQ(place_.Status()["phase"], "staging");
+  resumed.Signal(SIGINT);
+  EXPECT_EQ(resumed.Wait().code, 130);
+  EXPECT_FALSE(fs::exists(place_.RunFolder() / "outbox.json"));
+  EXPECT_TRUE(fs::is_empty(place_ / "ram/.out"));
+}
+
 TEST_F(StageOutRun, SaysWhenTheTierIsGone) {
   WriteSpec("'3', --sleep-at, '3'");
   KillSleeper();
