@@ -44,7 +44,7 @@ struct Contents {
 };
 
 /// Size and CRC32C of a file, read in pieces: weights may be larger than memory.
-Contents Measure(const fs::path& path) {
+Contents Measure(const fs::path& path, const std::function<void()>& on_piece = {}) {
   const auto fd = OpenFile(path, O_RDONLY);
   std::vector<char> buffer(std::size_t{1} << 20);
   Contents contents;
@@ -55,6 +55,7 @@ Contents Measure(const fs::path& path) {
     if (count == 0) return contents;
     contents.crc = Crc32c(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents.crc);
     contents.bytes += static_cast<std::uint64_t>(count);
+    if (on_piece) on_piece();
   }
 }
 
@@ -98,10 +99,10 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
               {"spec_hash", info.spec_hash}, {"files", files}};
 }
 
-bool FileMatches(const fs::path& directory, const CheckpointFile& file) {
+bool FileMatches(const fs::path& directory, const CheckpointFile& file, const std::function<void()>& on_piece) {
   std::error_code error;  // a pipe would be waited for
   if (!fs::is_regular_file(directory / file.name, error)) return false;
-  const auto contents = Measure(directory / file.name);
+  const auto contents = Measure(directory / file.name, on_piece);
   return contents.bytes == file.bytes && contents.crc == file.crc32c;
 }
 
@@ -181,15 +182,16 @@ std::optional<CheckpointManifest> ReadCheckpointManifest(const fs::path& directo
   return {};
 }
 
-std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory) try {
+std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory, const std::function<void()>& on_piece) try {
   const auto manifest = ReadCheckpointManifest(directory);
   if (!manifest) return {};
   for (const auto& file : manifest->files) {
-    if (!FileMatches(directory, file)) return {};
+    if (!FileMatches(directory, file, on_piece)) return {};
   }
   return manifest->info;
-} catch (const Error&) {  // a file of the manifest is missing or unreadable
-  return {};
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  return {};  // a file of the manifest is missing or unreadable
 }
 
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
@@ -204,7 +206,17 @@ std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoint
 }
 
 std::optional<CheckpointInfo> NewestCheckpoint(const fs::path& checkpoints) {
-  for (const auto& published : PublishedCheckpoints(checkpoints)) {
+  return NewestCheckpointOfAll({checkpoints});
+}
+
+std::optional<CheckpointInfo> NewestCheckpointOfAll(const std::vector<fs::path>& folders) {
+  std::vector<PublishedCheckpoint> all;
+  for (const auto& folder : folders) {
+    const auto more = PublishedCheckpoints(folder);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.step > b.step; });
+  for (const auto& published : all) {
     if (auto info = ReadCheckpoint(published.directory)) return info;
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,10 +56,14 @@ std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, 
 std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info);
 
 /// Reads and verifies one directory; nothing when the manifest is missing, torn, or a file differs from it.
-std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& directory);
+/// `on_piece` is called after every MiB that was read; an Error(kInterrupted) that it throws ends the reading.
+std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& directory,
+                                             const std::function<void()>& on_piece = {});
 
 /// The valid checkpoint with the highest step; older ones are tried when newer ones are torn.
 std::optional<CheckpointInfo> NewestCheckpoint(const std::filesystem::path& checkpoints);
+/// The same of several folders; of one step, that of the earlier folder. Cost: reads no older one than it returns.
+std::optional<CheckpointInfo> NewestCheckpointOfAll(const std::vector<std::filesystem::path>& folders);
 
 /// Removes what is older than the `keep` newest valid ones (at least one is kept), and unfinished leftovers. Torn ones
 /// among the newest stay: a file that cannot be read now may be readable later.

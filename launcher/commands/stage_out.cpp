@@ -11,7 +11,6 @@
 #include "launcher/run/interrupt.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/out_progress.h"
-#include "launcher/run/prepare.h"
 #include "launcher/run/settle_outbox.h"
 
 namespace slipway::launcher {
@@ -100,36 +99,44 @@ RunRow Planned(const RunFolder& run, const OutboxRecord& record) {
           fmt::format("{}: would copy {} from '{}'", run.id(), WorkText(work), record.directory.string())};
 }
 
-/// Errors: always one.
-[[noreturn]] void ThrowMissing(const RunFolder& run, const OutboxRecord& record) {
-  if (record.host != HostName()) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("what run {} left is in '{}' on {}", run.id(), record.directory.string(), record.host),
-                fmt::format("give the same command on {}", record.host));
-  }
-  const auto lock = run.TakeManagerLock();
-  run.AppendEvent("stage_out_lost", Json{{"directory", record.directory.string()}});
-  RemoveOutbox(run, record);  // said once
-  throw Error(
-      ErrorKind::kFailed,
-      fmt::format("'{}' is gone, with what run {} had not copied out of it", record.directory.string(), run.id()),
-      fmt::format("continue from what its folder holds: slipway resume {}", run.id()));
+Error Elsewhere(const RunFolder& run, const OutboxRecord& record) {
+  return {ErrorKind::kEnvironment,
+          fmt::format("what run {} left is in '{}' on {}", run.id(), record.directory.string(), record.host),
+          fmt::format("give the same command on {}; if it is no longer there either, remove '{}'", record.host,
+                      OutboxRecordFile(run).string())};
+}
+
+Error Gone(const RunFolder& run, const OutboxRecord& record) {
+  return {ErrorKind::kFailed,
+          fmt::format("'{}' is gone, with what run {} had not copied out of it", record.directory.string(), run.id()),
+          fmt::format("continue from what its folder holds: slipway resume {}", run.id())};
+}
+
+/// What Settle would do. Changes nothing, and does without the manager's lock.
+RunRow Look(const RunFolder& run) {
+  auto record = ReadOutboxRecord(run);
+  // A manager that has just removed the place has said so before: look once more before calling it gone.
+  if (record && LostOutbox(run, *record)) record = ReadOutboxRecord(run);
+  if (!record) return NothingLeft(run);
+  if (IsElsewhere(run, *record)) throw Elsewhere(run, *record);
+  if (LostOutbox(run, *record)) throw Gone(run, *record);
+  return Planned(run, *record);
 }
 
 RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& output) {
-  auto record = ReadOutboxRecord(run);
-  if (!record) return NothingLeft(run);
-  if (LostOutbox(run, *record)) ThrowMissing(run, *record);
-  if (options.dry_run) return Planned(run, *record);
+  if (!ReadOutboxRecord(run)) return NothingLeft(run);
   const auto lock = run.TakeManagerLock();
-  EndOrphan(run.ReadState().job);
-  record = ReadOutboxRecord(run);  // as the last manager left it
+  EndOrphans(run);
+  const auto record = ReadOutboxRecord(run);  // as the last manager left it
   if (!record) return NothingLeft(run);
-  const auto spec = StoredSpec(run).checkpoint;
+  if (IsElsewhere(run, *record)) throw Elsewhere(run, *record);
+  if (LostOutbox(run, *record)) {
+    run.AppendEvent("stage_out_lost", Json{{"directory", record->directory.string()}});
+    RemoveOutbox(run, *record);  // said once
+    throw Gone(run, *record);
+  }
   const Copying copying(options, output);
-  auto copy = copying.options();
-  if (!copy.bytes_per_second) copy.bytes_per_second = spec.bandwidth;
-  const auto settled = SettleOutbox(run, *record, spec.keep, copy);
+  const auto settled = SettleOutbox(run, *record, copying.options());
   if (settled.failure) throw *settled.failure;
   RunRow row{Json{{"run", run.id()},
                   {"state", "done"},
@@ -142,6 +149,10 @@ RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& outp
     row.text += PlaceText(place);
   }
   return row;
+}
+
+RunRow LookOrSettle(const RunFolder& run, const StageOutCommand& options, Output& output) {
+  return options.dry_run ? Look(run) : Settle(run, options, output);
 }
 
 int Print(const StageOutCommand& options, const std::vector<RunRow>& rows, Output& output, int exit_code) {
@@ -161,7 +172,7 @@ int SettleAll(const StageOutCommand& options, Session& session) {
   int exit_code = 0;
   for (const auto& run : ListRuns(session.runs_directory)) {
     try {
-      if (ReadOutboxRecord(run)) rows.push_back(Settle(run, options, session.output));
+      if (ReadOutboxRecord(run)) rows.push_back(LookOrSettle(run, options, session.output));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       if (exit_code == 0) exit_code = error.exit_code();
@@ -182,7 +193,7 @@ int StageDirectory(const StageOutCommand& options, Output& output) {
                 {"source", source.string()},
                 {"destination", destination.string()}};
   if (options.dry_run) {
-    const auto work = staging::WorkOf(source, destination, staging::Existing::kRefuse);
+    const auto work = staging::WorkOf(source, destination);
     document.update(Json{{"files", work.files}, {"bytes", work.bytes.count}});
     output.Print({document, fmt::format("would copy {}", WorkText(work)), ""});
     return 0;
@@ -208,7 +219,7 @@ int StageOut(const StageOutCommand& options, Session& session) {
   if (options.all) return SettleAll(options, session);
   if (options.what.size() == 2) return StageDirectory(options, session.output);
   const auto run = FindRun(session.runs_directory, options.what.empty() ? "last" : options.what.front());
-  return Print(options, {Settle(run, options, session.output)}, session.output, 0);
+  return Print(options, {LookOrSettle(run, options, session.output)}, session.output, 0);
 }
 
 }  // namespace slipway::launcher

@@ -64,9 +64,9 @@ class Manager {
 
   /// What went wrong is written down before anybody else hears of it.
   RunResult Perform() try {
+    outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     data_.Begin();
     if (interrupt_.asked()) return Cancelled();
-    outbox_ = Outbox::Open(folder_, plan_, loop_, output_);
     RunContext context{plan_,
                        folder_,
                        data_.directories(),

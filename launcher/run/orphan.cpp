@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/unique_handle.h"
+#include "ensemble/store/trial_book.h"
 
 namespace slipway::launcher {
 namespace {
@@ -27,6 +28,14 @@ void EndOrphan(const ProcessIdentity& leader, std::chrono::nanoseconds grace) {
   if (WaitUntilGone(pidfd, grace)) return;
   ::kill(-pid, SIGKILL);
   WaitUntilGone(pidfd, grace);
+}
+
+void EndOrphans(const RunFolder& folder) {
+  EndOrphan(folder.ReadState().job);
+  if (!std::filesystem::exists(folder.trial_book())) return;
+  for (const auto& attempt : ensemble::TrialBook::OpenForReading(folder.path()).OpenAttempts()) {
+    if (attempt.process) EndOrphan(*attempt.process);
+  }
 }
 
 }  // namespace slipway::launcher

@@ -4,11 +4,16 @@
 #include <chrono>
 
 #include "core/process.h"
+#include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 
 /// Ends the process group led by exactly this process, if it still runs: SIGTERM, after `grace` SIGKILL.
 /// Ranks end by themselves when their manager is gone; this waits for it and makes sure. Returns when it is gone.
 void EndOrphan(const ProcessIdentity& leader, std::chrono::nanoseconds grace = std::chrono::seconds(5));
+
+/// The same for all ranks of the run, and of its trials. For who holds the manager's lock. Errors: those of the trial
+/// book.
+void EndOrphans(const RunFolder& folder);
 
 }  // namespace slipway::launcher

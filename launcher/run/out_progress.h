@@ -1,7 +1,8 @@
-/// The progress line of what is copied out: first copied, then read back.
+/// The progress line of what is copied out: compared with what is there, copied, read back.
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "core/progress.h"
 #include "staging/out/stage_out.h"
@@ -16,12 +17,21 @@ class OutProgressLine {
     if (!progress_ || now.phase != phase_ || now.total != total_) {
       phase_ = now.phase;
       total_ = now.total;
-      progress_.emplace(output_, phase_ == staging::OutPhase::kCopy ? "copying out" : "confirming", total_);
+      progress_.emplace(output_, std::string(NameOf(phase_)), total_);
     }
     progress_->Update(now.done, now.current);
   }
 
  private:
+  static std::string_view NameOf(staging::OutPhase phase) {
+    switch (phase) {
+      case staging::OutPhase::kCompare: return "comparing";
+      case staging::OutPhase::kCopy: return "copying out";
+      case staging::OutPhase::kConfirm: break;
+    }
+    return "confirming";
+  }
+
   Output& output_;
   staging::OutPhase phase_ = staging::OutPhase::kCopy;
   Bytes total_;

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "launcher/run/out_progress.h"
 #include "launcher/run/settle_outbox.h"
+#include "staging/out/retry_pause.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
@@ -24,10 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kLookInterval = std::chrono::milliseconds(250);
-constexpr std::chrono::nanoseconds kFirstPause = std::chrono::seconds(1);
-constexpr std::chrono::nanoseconds kLongestPause = std::chrono::minutes(1);
 
-/// One place that is looked at again and again; after a failure less and less often.
+/// One place that is looked at again and again.
 struct Watched {
   Watched(const RunOutPlace& place, int keep, const staging::StageOutOptions& options)
       : mover(place.place, keep, options), trial(place.trial) {}
@@ -36,16 +35,8 @@ struct Watched {
   std::optional<int> trial;
   bool closing = false;
   int opened = 0;  ///< how often an attempt began in it
-  std::chrono::nanoseconds pause{0};
-  SteadyTime due{};
-
-  /// True for the first failure of a row.
-  bool Failed() {
-    const bool first = pause.count() == 0;
-    pause = first ? kFirstPause : std::min(2 * pause, kLongestPause);
-    due = SystemClock().Steady() + pause;
-    return first;
-  }
+  staging::RetryPause settling;
+  bool failing = false;  ///< and it has been said
 };
 
 }  // namespace
@@ -107,9 +98,9 @@ class Outbox::Mover {
     while (!stop.stop_requested()) {
       const auto places = places_;  // shared with those that others may take out
       for (const auto& [run, watched] : places) {
-        if (stop.stop_requested() || SystemClock().Steady() < watched->due) continue;
         const auto opened = watched->opened;
         const bool closing = watched->closing;
+        if (stop.stop_requested() || (closing && !watched->settling.IsOver())) continue;
         lock.unlock();
         const bool done = Look(*watched, closing);
         lock.lock();
@@ -124,6 +115,7 @@ class Outbox::Mover {
   bool Look(Watched& watched, bool closing) try {
     auto report = ReportOf(watched, closing);
     const bool done = !report.failure;
+    if (closing) watched.settling.Note(done);
     Take(watched, std::move(report));
     return done;
   } catch (const std::exception& error) {
@@ -133,22 +125,25 @@ class Outbox::Mover {
   }
 
   /// What fails is a report, too. Errors: Error(kInterrupted).
-  static staging::OutReport ReportOf(Watched& watched, bool closing) try {
-    return closing ? watched.mover.Settle() : watched.mover.Round();
+  staging::OutReport ReportOf(Watched& watched, bool closing) const try {
+    if (!closing) return watched.mover.Round();
+    // Its place is removed next: what a mover remembers of the shared side is not proof enough.
+    return staging::OutPlaceMover(watched.mover.place(), keep_, options_).Settle();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
-    return {{}, {}, {}, error};
+    return {.failure = error};
   } catch (const std::exception& error) {
-    return {{}, {}, {}, Error(ErrorKind::kEnvironment, error.what())};
+    return {.failure = Error(ErrorKind::kEnvironment, error.what())};
   }
 
   void Take(Watched& watched, staging::OutReport report) {
-    if (report.failure) {
-      const bool first = watched.Failed();
-      if (first) Say(Tone::kWarn, Failure(watched, *report.failure));
-      if (!first) report.failure.reset();  // recorded once
-    } else if (watched.pause.count() != 0) {
-      watched.pause = {};
+    if (report.failure && watched.failing) {
+      report.failure.reset();  // said and recorded once
+    } else if (report.failure) {
+      watched.failing = true;
+      Say(Tone::kWarn, Failure(watched, *report.failure));
+    } else if (watched.failing && !report.waiting) {
+      watched.failing = false;
       Say(Tone::kSay, "copying out works again");
     }
     if (!watched.trial) {
@@ -224,10 +219,15 @@ std::optional<OutboxRecord> FindOutbox(const RunFolder& folder, Output& output) 
   if (!record) return {};
   if (HasOutbox(folder, *record)) return record;
   const bool lost = LostOutbox(folder, *record);
-  if (lost && record->host != HostName()) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("checkpoints of this run are in '{}' on {}", record->directory.string(), record->host),
-                fmt::format("copy them out there first: slipway stage out {}", folder.id()));
+  if (IsElsewhere(folder, *record)) {
+    if (lost) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("checkpoints of this run are in '{}' on {}", record->directory.string(), record->host),
+                  fmt::format("copy them out there first: slipway stage out {}", folder.id()));
+    }
+    output.Warn(fmt::format("all is copied out of '{}' on {}, but the rest of it may not be removed there yet",
+                            record->directory.string(), record->host));
+    return {};
   }
   if (lost) {
     output.Warn(fmt::format("'{}' is gone, with what was not copied out of it", record->directory.string()));
@@ -256,14 +256,19 @@ std::unique_ptr<Outbox> Outbox::Open(const RunFolder& folder, const Plan& plan, 
     record = NewOutbox(folder, plan.checkpoints);
   }
   record->state = OutboxState::kOpen;
+  record->keep = plan.spec().checkpoint.keep;
+  record->bandwidth = plan.spec().checkpoint.bandwidth;
   WriteOutboxRecord(folder, *record);
-  return std::make_unique<Outbox>(folder, plan, std::move(*record), loop, output);
+  return std::make_unique<Outbox>(folder, std::move(*record), loop, output);
 }
 
-Outbox::Outbox(const RunFolder& folder, const Plan& plan, OutboxRecord record, EventLoop& loop, Output& output)
-    : folder_(folder), plan_(plan), record_(std::move(record)), loop_(loop), output_(output) {
-  const auto& spec = plan.spec().checkpoint;
-  mover_ = std::make_unique<Mover>(folder, spec.keep, spec.bandwidth, loop, output);
+Outbox::Outbox(const RunFolder& folder, OutboxRecord record, EventLoop& loop, Output& output)
+    : folder_(folder),
+      record_(std::move(record)),
+      loop_(loop),
+      output_(output),
+      mover_(std::make_unique<Mover>(folder, record_.keep, record_.bandwidth, loop, output)) {
+  for (const auto& place : OutPlacesIn(folder, record_)) mover_->Watch(place.place.folder, place);
 }
 
 Outbox::~Outbox() = default;
@@ -282,14 +287,13 @@ std::string Outbox::Finish(const Interrupt& interrupt) try {
   mover_->Finish(interrupted);
   mover_.reset();
   staging::StageOutOptions options;
-  options.bytes_per_second = plan_.spec().checkpoint.bandwidth;
   options.cancelled = [&] {
     loop_.RunOnce(std::chrono::nanoseconds(0));
     return interrupted();
   };
   OutProgressLine line(output_);
   options.progress = [&](const staging::OutProgress& now) { line.Update(now); };
-  const auto settled = SettleOutbox(folder_, record_, plan_.spec().checkpoint.keep, options);
+  const auto settled = SettleOutbox(folder_, record_, options);
   return settled.failure ? Incomplete(settled.failure->message()) : std::string();
 } catch (const Error& error) {
   return Incomplete(error.message());
@@ -310,11 +314,9 @@ void PlaceCheckpoints(AttemptPlace& place, Outbox* outbox) {
 }
 
 std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place) {
-  const auto shared = place.run / "checkpoints";
-  auto newest = NewestCheckpoint(place.checkpoints);
-  if (place.checkpoints == shared) return newest;
-  auto other = NewestCheckpoint(shared);
-  return other && (!newest || other->step > newest->step) ? other : newest;
+  std::vector<fs::path> folders{place.checkpoints};
+  if (const auto shared = place.run / "checkpoints"; shared != place.checkpoints) folders.push_back(shared);
+  return NewestCheckpointOfAll(folders);
 }
 
 }  // namespace slipway::launcher

@@ -25,7 +25,8 @@ class Outbox {
   /// straight into its folder. Errors: Error(kEnvironment) when the tier cannot be used.
   static std::unique_ptr<Outbox> Open(const RunFolder& folder, const Plan& plan, EventLoop& loop, Output& output);
 
-  Outbox(const RunFolder& folder, const Plan& plan, OutboxRecord record, EventLoop& loop, Output& output);
+  /// What lies in the place of `record` is copied out from now on.
+  Outbox(const RunFolder& folder, OutboxRecord record, EventLoop& loop, Output& output);
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
   /// Ends a copy that is under way; what is not copied out stays in the tier.
@@ -47,7 +48,6 @@ class Outbox {
   std::string Incomplete(const std::string& reason) const;
 
   const RunFolder& folder_;
-  const Plan& plan_;
   OutboxRecord record_;
   EventLoop& loop_;
   Output& output_;
@@ -57,7 +57,7 @@ class Outbox {
 /// Says where an attempt of the run or trial in `place.run` writes: in the outbox if there is one, else in that folder.
 void PlaceCheckpoints(AttemptPlace& place, Outbox* outbox);
 
-/// The newest valid checkpoint of an attempt's place and of its folder.
+/// The newest valid checkpoint of an attempt's place and of its folder. Cost: reads it whole.
 std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place);
 
 }  // namespace slipway::launcher

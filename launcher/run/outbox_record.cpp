@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -17,8 +18,6 @@ namespace {
 
 constexpr auto kSchema = "slipway.outbox/1";
 constexpr auto kOwner = "owner";  // in the directory: the run's id
-
-fs::path RecordFile(const RunFolder& folder) { return folder.path() / "outbox.json"; }
 
 std::optional<int> TrialOf(const fs::path& name) {
   const auto text = name.filename().string();
@@ -39,6 +38,11 @@ OutboxState StateOf(const std::string& word) {
 /// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
 bool IsInPlace(const OutboxRecord& record) { return record.directory.parent_path().filename() == ".out"; }
 
+/// The name holds the run's id and the path of its folder.
+bool BearsNameOf(const RunFolder& folder, const OutboxRecord& record) {
+  return record.directory == OutboxDirectory(record.directory.parent_path().parent_path(), folder.path());
+}
+
 /// What is being made or removed: nobody looks for a run's data there.
 fs::path UnfinishedOutbox(const OutboxRecord& record) {
   return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
@@ -46,14 +50,20 @@ fs::path UnfinishedOutbox(const OutboxRecord& record) {
 
 }  // namespace
 
+fs::path OutboxRecordFile(const RunFolder& folder) { return folder.path() / "outbox.json"; }
+
 std::optional<OutboxRecord> ReadOutboxRecord(const RunFolder& folder) try {
-  const auto text = ReadFileIfPresent(RecordFile(folder));
+  const auto text = ReadFileIfPresent(OutboxRecordFile(folder));
   if (!text) return {};
   const auto json = Json::parse(*text);
-  return OutboxRecord{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
+  OutboxRecord record{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
                       json.at("host").get<std::string>(), StateOf(json.at("state").get<std::string>())};
+  record.keep = json.value("keep", record.keep);
+  const auto bandwidth = json.find("bandwidth");
+  if (bandwidth != json.end() && !bandwidth->is_null()) record.bandwidth = Bytes{bandwidth->get<std::uint64_t>()};
+  return record;
 } catch (const nlohmann::json::exception&) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", RecordFile(folder).string()),
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", OutboxRecordFile(folder).string()),
               "look for the run's directory in the tier's .out directory, copy it out with slipway stage out DIR DEST, "
               "then remove that file");
 }
@@ -63,8 +73,10 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record) {
                   {"tier", record.tier},
                   {"directory", record.directory.string()},
                   {"host", record.host},
-                  {"state", kStates[static_cast<std::size_t>(record.state)]}};
-  WriteFileDurably(RecordFile(folder), json.dump(2) + "\n");
+                  {"state", kStates[static_cast<std::size_t>(record.state)]},
+                  {"keep", record.keep},
+                  {"bandwidth", record.bandwidth ? Json(record.bandwidth->count) : Json()}};
+  WriteFileDurably(OutboxRecordFile(folder), json.dump(2) + "\n");
 }
 
 void MakeOutbox(const RunFolder& folder, const OutboxRecord& record) {
@@ -84,11 +96,16 @@ bool HasOutbox(const RunFolder& folder, const OutboxRecord& record) {
   if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
     return false;
   }
-  return ReadFileIfPresent(record.directory / kOwner) == folder.id() + "\n";
+  const auto owner = ReadFileIfPresent(record.directory / kOwner);
+  return owner ? *owner == folder.id() + "\n" : BearsNameOf(folder, record);
 }
 
 bool LostOutbox(const RunFolder& folder, const OutboxRecord& record) {
   return record.state == OutboxState::kOpen && !HasOutbox(folder, record);
+}
+
+bool IsElsewhere(const RunFolder& folder, const OutboxRecord& record) {
+  return record.host != HostName() && !HasOutbox(folder, record);
 }
 
 void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record) {
@@ -100,7 +117,7 @@ void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record) {
     }
     RemoveTree(condemned);
   }
-  RemoveTree(RecordFile(folder));
+  RemoveTree(OutboxRecordFile(folder));
 }
 
 RunOutPlace OutPlaceFor(const RunFolder& folder, const OutboxRecord& record, const fs::path& run) {

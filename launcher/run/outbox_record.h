@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/run/run_folder.h"
+#include "launcher/spec/spec.h"
 #include "staging/out/out_place.h"
 
 namespace slipway::launcher {
@@ -27,8 +28,11 @@ struct OutboxRecord {
   std::filesystem::path directory;
   std::string host;
   OutboxState state = OutboxState::kIntended;
+  int keep = CheckpointSpec{}.keep;
+  std::optional<Bytes> bandwidth{};  ///< a second
 };
 
+std::filesystem::path OutboxRecordFile(const RunFolder& folder);
 /// Nothing when there is none. Errors: Error(kEnvironment) when it is damaged.
 std::optional<OutboxRecord> ReadOutboxRecord(const RunFolder& folder);
 /// Durable.
@@ -36,10 +40,14 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record);
 
 /// Creates the directory with the run's name in it, so that nobody takes it for another's.
 void MakeOutbox(const RunFolder& folder, const OutboxRecord& record);
-/// True when the directory is there, ours, and this run's.
+/// True when the directory is there, ours, and this run's: it says so, or, where a cleaner of old files has removed
+/// what said so, it bears the name that only this run's has.
 bool HasOutbox(const RunFolder& folder, const OutboxRecord& record);
 /// True when the directory is gone, and something may have been in it.
 bool LostOutbox(const RunFolder& folder, const OutboxRecord& record);
+
+/// True when the directory, or the rest of one that was being removed, can be on another host only.
+bool IsElsewhere(const RunFolder& folder, const OutboxRecord& record);
 
 /// Removes the directory, if it is this run's, and then the record. May be repeated after an end in between.
 void RemoveOutbox(const RunFolder& folder, const OutboxRecord& record);

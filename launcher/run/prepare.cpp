@@ -51,8 +51,6 @@ std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
   return fmt::format("the run goes on with other bits than it began with: {}", fmt::join(changes, "; "));
 }
 
-Spec StoredSpec(const RunFolder& folder) { return SpecOf(folder, SoundPlan(folder)); }
-
 Plan ReplanRun(const RunFolder& folder) {
   const auto stored = SoundPlan(folder);
   SpecDocument document;

@@ -16,7 +16,4 @@ Plan ReplanRun(const RunFolder& folder);
 /// Says why the run, planned anew, will not have the bits that it began with; empty when it will.
 std::string RemarkOnBits(const RunFolder& folder, const Plan& plan);
 
-/// The spec of a run as it is stored; looks neither at its data nor at the machine. Errors: Error(kEnvironment).
-Spec StoredSpec(const RunFolder& folder);
-
 }  // namespace slipway::launcher

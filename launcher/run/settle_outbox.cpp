@@ -4,11 +4,11 @@
 
 namespace slipway::launcher {
 
-SettledOutbox SettleOutbox(const RunFolder& folder, OutboxRecord record, int keep,
-                           const staging::StageOutOptions& options) {
+SettledOutbox SettleOutbox(const RunFolder& folder, OutboxRecord record, staging::StageOutOptions options) {
+  if (!options.bytes_per_second) options.bytes_per_second = record.bandwidth;
   SettledOutbox settled;
   for (const auto& [place, trial] : OutPlacesIn(folder, record)) {
-    auto report = staging::OutPlaceMover(place, keep, options).Settle();
+    auto report = staging::OutPlaceMover(place, record.keep, options).Settle();
     RecordReport(folder, trial, report);
     if (report.failure && !settled.failure) settled.failure = report.failure;
     settled.places.push_back({trial, std::move(report)});

@@ -21,10 +21,10 @@ struct SettledOutbox {
   std::optional<Error> failure;  ///< the first; then the directory stays, with all that is not copied out
 };
 
-/// For a run without a living program. Afterwards directory and record are gone, unless something failed.
-/// Errors: Error(kInterrupted) when cancelled; SystemError where the tier's directory cannot be removed.
-SettledOutbox SettleOutbox(const RunFolder& folder, OutboxRecord record, int keep,
-                           const staging::StageOutOptions& options);
+/// For a run without a living program. `options` apply to each copy; without a limit of theirs, that of the record
+/// does. Afterwards directory and record are gone, unless something failed. Errors: Error(kInterrupted) when cancelled;
+/// SystemError where the tier's directory cannot be removed.
+SettledOutbox SettleOutbox(const RunFolder& folder, OutboxRecord record, staging::StageOutOptions options);
 
 /// Writes what was copied out, or why not, into events.jsonl.
 void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report);

@@ -17,11 +17,13 @@ class SingleRun final : public JobObserver {
 
   RunResult CarryOut() {
     int restarts_left = context_.plan.spec().resilience.max_restarts;
+    auto newest = Newest();
     while (true) {
-      const auto before = NewestStep();
-      RunAttempt();
-      const bool progressed = NewestStep() > before;
-      if (!ShouldRestart(progressed, restarts_left)) return MakeResult();
+      RunAttempt(newest);
+      if (IsOver()) return MakeResult();
+      const auto reached = Newest();
+      if (!ShouldRestart(StepsTo(reached) > StepsTo(newest), restarts_left)) return MakeResult();
+      newest = reached;
       context_.state.reason = outcome_->detail;
       context_.commit("restarting");
       context_.output.Warn(
@@ -51,28 +53,32 @@ class SingleRun final : public JobObserver {
   void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
 
  private:
-  std::uint64_t NewestStep() const {
-    AttemptPlace place;
-    place.run = context_.folder.path();
-    PlaceCheckpoints(place, context_.outbox);
-    const auto newest = NewestCheckpointOf(place);
-    return newest ? newest->step + 1 : 0;
-  }
+  /// Nothing before the first.
+  using Checkpoint = std::optional<CheckpointInfo>;
 
-  AttemptPlace NextPlace() {
+  static std::uint64_t StepsTo(const Checkpoint& checkpoint) { return checkpoint ? checkpoint->step + 1 : 0; }
+
+  AttemptPlace Place() const {
     AttemptPlace place;
     place.run = context_.folder.path();
-    place.attempt = ++context_.state.attempt;
-    place.directory = context_.folder.attempt(place.attempt);
     PlaceCheckpoints(place, context_.outbox);
-    if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
     return place;
   }
 
-  void RunAttempt() {
+  Checkpoint Newest() const { return NewestCheckpointOf(Place()); }
+
+  AttemptPlace NextPlace(const Checkpoint& newest) {
+    auto place = Place();
+    place.attempt = ++context_.state.attempt;
+    place.directory = context_.folder.attempt(place.attempt);
+    if (newest) place.resume_from = newest->directory;
+    return place;
+  }
+
+  void RunAttempt(const Checkpoint& newest) {
     outcome_.reset();
     time_limit_hit_ = false;
-    const auto place = NextPlace();
+    const auto place = NextPlace(newest);
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
     Job job(context_.loop, context_.files, {context_.plan, place, context_.data, Json::object()}, *this);
     context_.state.phase = Phase::kRunning;
@@ -115,11 +121,19 @@ class SingleRun final : public JobObserver {
     job.Stop("cancelled");
   }
 
-  bool ShouldRestart(bool progressed, int& restarts_left) const {
-    if (context_.interrupt.asked()) return false;
-    // A time limit or a wish to be requeued costs no restart as long as it moves on.
+  /// The time limit, or a wish of the program, cuts a run that goes on.
+  bool AsksToGoOn() const {
     const bool requeue = context_.plan.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    if (progressed && (outcome_->requeue || (time_limit_hit_ && requeue))) return true;
+    return outcome_->requeue || (time_limit_hit_ && requeue);
+  }
+
+  /// Whatever it has reached.
+  bool IsOver() const {
+    return context_.interrupt.asked() || (!AsksToGoOn() && (outcome_->status.Success() || time_limit_hit_));
+  }
+
+  bool ShouldRestart(bool progressed, int& restarts_left) const {
+    if (AsksToGoOn() && progressed) return true;  // costs no restart as long as it moves on
     if (outcome_->status.Success() || time_limit_hit_) return false;
     return restarts_left-- > 0;
   }

@@ -9,11 +9,15 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "staging/out/private_place.h"
 #include "staging/out/tree.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
+
+/// What begins so is a checkpoint on its way to be removed.
+constexpr std::string_view kOldPrefix = ".tmp-old-";
 
 /// Thrown by the acceptance of a copy: it is confirmed, but what was copied is no checkpoint.
 struct Torn {};
@@ -38,15 +42,30 @@ CheckpointEntries EntriesIn(const fs::path& directory) {
   return entries;
 }
 
-/// Gone in one step, so that no half of it bears the name of a checkpoint.
+/// Gone in one step, so that no half of it bears the name of a checkpoint. One of the same step that the program has
+/// written meanwhile is another one, and stays.
 void RemoveCheckpoint(const fs::path& directory, const CheckpointEntry& entry) {
+  const auto published = directory / NameOf(entry);
   const auto condemned = directory / (std::string(kOldPrefix) + NameOf(entry).string());
+  if (FingerprintOf(published) != entry.fingerprint) return;
   RemoveTree(condemned);
-  if (::rename((directory / NameOf(entry)).c_str(), condemned.c_str()) != 0) {
+  if (::rename(published.c_str(), condemned.c_str()) != 0) {
     if (errno == ENOENT) return;  // the program was faster
-    ThrowErrno(fmt::format("cannot remove '{}'", (directory / NameOf(entry)).string()));
+    ThrowErrno(fmt::format("cannot remove '{}'", published.string()));
   }
-  RemoveTree(condemned);
+  const bool is_another = FingerprintOf(condemned) != entry.fingerprint;
+  if (is_another && ::rename(condemned.c_str(), published.c_str()) == 0) return;
+  RemoveTree(condemned);  // or the program has written yet another one
+}
+
+/// What a mover that was killed had not removed yet.
+void RemoveCondemned(const fs::path& directory) {
+  std::vector<fs::path> condemned;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(kOldPrefix)) condemned.push_back(entry->path());
+  }
+  for (const auto& path : condemned) RemoveTree(path);
 }
 
 /// Hard links of a directory's files, removed at the end; the directory itself where links are not to be had.
@@ -110,7 +129,13 @@ void CheckAgainst(const CheckpointManifest& manifest, const fs::path& checkpoint
 CheckpointDirectories::CheckpointDirectories(fs::path tier, fs::path shared, StageOutOptions options)
     : tier_(std::move(tier)), shared_(std::move(shared)), options_(std::move(options)) {
   options_.existing = Existing::kReplace;
+}
+
+void CheckpointDirectories::RemoveLeftovers() const {
   RemoveOutLeftovers(shared_);
+  RemoveCondemned(shared_);
+  RemoveCondemned(tier_);
+  RemoveTree(pins());
 }
 
 CheckpointEntries CheckpointDirectories::Tier() {
@@ -134,12 +159,16 @@ bool CheckpointDirectories::IsVerified(const CheckpointEntry& entry) {
   const Key key{entry.step, entry.fingerprint};
   const auto known = whole_.find(key);
   if (known != whole_.end()) return known->second;
-  return whole_[key] = ReadCheckpoint(shared_ / NameOf(entry)).has_value();
+  const auto on_piece = [&] {
+    if (!options_.cancelled || !options_.cancelled()) return;
+    throw Error(ErrorKind::kInterrupted, fmt::format("the look at '{}' was cancelled", shared_.string()));
+  };
+  return whole_[key] = ReadCheckpoint(shared_ / NameOf(entry), on_piece).has_value();
 }
 
 MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
   const auto name = NameOf(entry);
-  const Pinned pinned(tier_ / name, tier_.parent_path() / "pinned" / name);
+  const Pinned pinned(tier_ / name, pins() / name);
   if (FingerprintOf(pinned.path()) != entry.fingerprint) return {MoveEnd::kGone};
   const auto manifest = ReadCheckpointManifest(pinned.path());
   if (!manifest) throw Torn{};

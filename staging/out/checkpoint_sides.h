@@ -16,6 +16,10 @@ class CheckpointDirectories final : public CheckpointSides {
   /// `tier` and `shared` hold `step-*`; either may be missing yet. `options` apply to each copy.
   CheckpointDirectories(std::filesystem::path tier, std::filesystem::path shared, StageOutOptions options);
 
+  /// What a mover of these directories left that was killed: copies, removals, and links that keep space in the tier.
+  /// Not while another one is at work.
+  void RemoveLeftovers() const;
+
   CheckpointEntries Tier() override;
   CheckpointEntries Shared(int keep) override;
   /// Copies from hard links, so that a program that removes its older checkpoints does not stop the copy.
@@ -26,6 +30,7 @@ class CheckpointDirectories final : public CheckpointSides {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // step, fingerprint
 
+  std::filesystem::path pins() const { return tier_.parent_path() / "pinned"; }
   bool IsVerified(const CheckpointEntry& entry);
 
   std::filesystem::path tier_;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "staging/out/checkpoint_sides.h"
-
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
@@ -14,18 +12,20 @@ void Add(OutReport& report, MoverRound round) {
   if (round.failure && !report.failure) report.failure = std::move(round.failure);
 }
 
-/// Runs `action`; what it throws is the report's failure, but for the end of the work.
+/// Runs `action`; what it throws is the report's failure, but for the end of the work. True when it threw nothing.
 template <class Action>
-void Try(OutReport& report, Action&& action) {
+bool Try(OutReport& report, Action&& action) {
   try {
     action();
+    return true;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
     if (!report.failure) report.failure = error;
   } catch (const fs::filesystem_error& error) {
-    if (report.failure) return;
+    if (report.failure) return false;
     report.failure = SystemError(error.code().value(), fmt::format("cannot look at '{}'", error.path1().string()));
   }
+  return false;
 }
 
 }  // namespace
@@ -38,22 +38,45 @@ OutPlaceMover::OutPlaceMover(OutPlace place, int keep, StageOutOptions options)
 
 OutReport OutPlaceMover::Round() {
   OutReport report;
-  auto seen = done_;
-  Try(report, [&] { seen = sides_->Tier(); });
-  if (report.failure) return report;
-  if (seen == done_) return report;
-  Try(report, [&] {
-    if (!mover_.Settled()) MoveOutputs(report, Changing::kSkip);
-  });
-  Add(report, mover_.Round(Thoroughness::kWhileTraining));
-  // After a round that did nothing there is nothing to do until the tier changes.
-  if (!report.failure && report.moved.empty() && report.torn.empty()) done_ = seen;
+  const bool look = checkpoints_pause_.IsOver() && HasNews(report);
+  if (outputs_due_ && outputs_pause_.IsOver()) RoundOfOutputs(report);
+  if (look) RoundOfCheckpoints(report);
+  report.waiting = outputs_pause_.failing() || checkpoints_pause_.failing();
   return report;
+}
+
+/// False also when the look fails.
+bool OutPlaceMover::HasNews(OutReport& report) {
+  bool news = false;
+  const bool looked = Try(report, [&] {
+    RemoveLeftovers();
+    seen_ = sides_->Tier();
+    news = seen_ != done_;
+    if (news && !mover_.Settled()) outputs_due_ = true;
+  });
+  if (!looked) checkpoints_pause_.Note(false);
+  return looked && news;
+}
+
+void OutPlaceMover::RoundOfOutputs(OutReport& report) {
+  const bool moved = Try(report, [&] { MoveOutputs(report, MergeOptions(Changing::kSkip, Unchanged::kSizeAndTime)); });
+  outputs_pause_.Note(moved);
+  outputs_due_ = !moved;
+}
+
+void OutPlaceMover::RoundOfCheckpoints(OutReport& report) {
+  auto round = mover_.Round(Thoroughness::kWhileTraining);
+  checkpoints_pause_.Note(!round.failure);
+  // After a round that did nothing there is nothing to do until the tier changes.
+  if (!round.failure && !round.moved && round.torn.empty()) done_ = seen_;
+  Add(report, std::move(round));
 }
 
 OutReport OutPlaceMover::Settle() {
   OutReport report;
-  Try(report, [&] { MoveOutputs(report, Changing::kRefuse); });  // first: a checkpoint says that they are safe
+  Try(report, [&] { RemoveLeftovers(); });
+  // First: a checkpoint says that they are safe.
+  Try(report, [&] { MoveOutputs(report, MergeOptions(Changing::kRefuse, Unchanged::kContents)); });
   Try(report, [&] { SettleCheckpoints(report); });
   return report;
 }
@@ -62,13 +85,24 @@ void OutPlaceMover::SettleCheckpoints(OutReport& report) {
   while (!report.failure && !mover_.Settled()) Add(report, mover_.Round(Thoroughness::kAtTheEnd));
 }
 
-void OutPlaceMover::MoveOutputs(OutReport& report, Changing changing) {
-  const auto destination = place_.folder / "outputs";
-  if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return;
+/// What an ended process left; once, since nobody else works in the place of a run.
+void OutPlaceMover::RemoveLeftovers() {
+  if (has_cleaned_) return;
+  sides_->RemoveLeftovers();
+  has_cleaned_ = true;
+}
+
+StageOutOptions OutPlaceMover::MergeOptions(Changing changing, Unchanged unchanged) const {
   auto options = options_;
   options.existing = Existing::kMerge;
   options.changing = changing;
-  const auto staged = StageOutDirectory(place_.outputs(), destination, options);
+  options.unchanged = unchanged;
+  return options;
+}
+
+void OutPlaceMover::MoveOutputs(OutReport& report, const StageOutOptions& options) {
+  if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return;
+  const auto staged = StageOutDirectory(place_.outputs(), place_.folder / "outputs", options);
   report.outputs = {staged.files.size(), staged.bytes};
 }
 
@@ -77,10 +111,11 @@ OutWork OutPlaceMover::Remaining() {
   const auto worth = WorthMoving(sides_->Tier(), sides_->Shared(1));
   if (!worth.empty()) {
     const auto name = fmt::format("step-{:012}", worth.front().step);
-    work = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name, Existing::kReplace);
+    work = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
   }
   if (fs::exists(place_.outputs())) {
-    const auto outputs = WorkOf(place_.outputs(), place_.folder / "outputs", Existing::kMerge);
+    const auto outputs =
+        WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
     work.files += outputs.files;
     work.bytes.count += outputs.bytes.count;
   }

@@ -9,7 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "staging/out/checkpoint_mover.h"
+#include "staging/out/checkpoint_sides.h"
+#include "staging/out/retry_pause.h"
 #include "staging/out/stage_out.h"
 
 namespace slipway::staging {
@@ -23,10 +24,11 @@ struct OutPlace {
 };
 
 struct OutReport {
-  std::vector<MovedCheckpoint> moved;
-  std::vector<std::uint64_t> torn;
-  OutWork outputs;  ///< that were copied
-  std::optional<Error> failure;
+  std::vector<MovedCheckpoint> moved{};
+  std::vector<std::uint64_t> torn{};
+  OutWork outputs{};               ///< that were copied
+  std::optional<Error> failure{};  ///< the first
+  bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
 };
 
 class OutPlaceMover {
@@ -38,22 +40,34 @@ class OutPlaceMover {
 
   /// While the program runs: one look at the checkpoints. Before one is moved, the results that are there go, but for
   /// files that are being written: a program that continues from it has them. Cheap when no checkpoint is new.
+  /// What has failed waits longer and longer until it is tried again; results and checkpoints each for themselves.
   OutReport Round();
   /// When it has ended: everything that is worth it. Without a failure nothing in the tier is needed any longer.
+  /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now.
   OutReport Settle();
 
-  /// What Settle would copy: the newest checkpoint and the results. Errors: Error.
+  /// What Settle would copy: the newest checkpoint and the results. Changes nothing. Errors: Error.
   OutWork Remaining();
 
  private:
+  void RemoveLeftovers();
+  bool HasNews(OutReport& report);
+  void RoundOfOutputs(OutReport& report);
+  void RoundOfCheckpoints(OutReport& report);
   void SettleCheckpoints(OutReport& report);
-  void MoveOutputs(OutReport& report, Changing changing);
+  StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
+  void MoveOutputs(OutReport& report, const StageOutOptions& options);
 
   OutPlace place_;
   StageOutOptions options_;
-  std::unique_ptr<CheckpointSides> sides_;
+  std::unique_ptr<CheckpointDirectories> sides_;
   CheckpointMover mover_;
-  std::optional<CheckpointEntries> done_;  // what the tier held when there was nothing left to do
+  bool has_cleaned_ = false;
+  CheckpointEntries seen_;                 // what the tier held at the last look
+  std::optional<CheckpointEntries> done_;  // what it held when there was nothing left to do
+  bool outputs_due_ = false;               // a checkpoint has come since they were last moved
+  RetryPause outputs_pause_;
+  RetryPause checkpoints_pause_;
 };
 
 }  // namespace slipway::staging

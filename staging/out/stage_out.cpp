@@ -7,14 +7,15 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <set>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/log.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
+#include "staging/out/merge.h"
+#include "staging/out/private_place.h"
 #include "staging/out/read_back.h"
 #include "staging/out/tree.h"
 #include "staging/plan/source_stat.h"
@@ -22,52 +23,6 @@
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::string_view kPrivate = ".tmp-out-";
-constexpr std::string_view kLock = ".lock";
-
-bool Exists(const fs::path& path) {
-  std::error_code error;
-  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
-}
-
-bool IsSameFile(int fd, const fs::path& path) {
-  struct stat held {};
-  struct stat named {};
-  return ::fstat(fd, &held) == 0 && ::lstat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
-         held.st_dev == named.st_dev;
-}
-
-/// The private place beside a destination: locked while it is worked on, removed at the end.
-class PrivatePlace {
- public:
-  static fs::path LockOf(fs::path directory) { return directory += kLock; }
-
-  /// Nothing when another process is at work there.
-  static std::optional<PrivatePlace> TryTake(const fs::path& directory) {
-    auto lock = FileLock::TryAcquire(LockOf(directory), LockMode::kExclusive);
-    // Whoever held it before may just have removed the lock's name.
-    if (!lock || !IsSameFile(lock->fd(), LockOf(directory))) return {};
-    return PrivatePlace(directory, std::move(*lock));
-  }
-
-  PrivatePlace(PrivatePlace&& other) noexcept
-      : directory_(std::exchange(other.directory_, {})), lock_(std::move(other.lock_)) {}
-  PrivatePlace& operator=(PrivatePlace&&) = delete;
-  ~PrivatePlace() {
-    if (directory_.empty()) return;
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
-    fs::remove(LockOf(directory_), ignored);
-  }
-
-  const fs::path& directory() const { return directory_; }
-
- private:
-  PrivatePlace(fs::path directory, FileLock lock) : directory_(std::move(directory)), lock_(std::move(lock)) {}
-  fs::path directory_;
-  FileLock lock_;
-};
 
 /// Names with a slash at their end name the directory before it.
 fs::path WithoutSlash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
@@ -80,10 +35,44 @@ bool HasChanged(const SourceFile& file) try {
   return true;
 }
 
+/// How far the work is, told to whoever asked for it.
+class Course {
+ public:
+  Course(const fs::path& destination, const StageOutOptions& options) : destination_(destination), options_(options) {}
+
+  void Enter(OutPhase phase, Bytes total) {
+    now_ = {phase, {}, total, {}};
+    Tell();
+  }
+
+  /// Wraps to a step back when a file is started once more.
+  void Advance(const fs::path& current, std::uint64_t bytes) {
+    now_.done.count += bytes;
+    now_.current = current.string();
+    Tell();
+  }
+
+ private:
+  void Tell() const {
+    if (options_.cancelled && options_.cancelled()) {
+      throw Error(ErrorKind::kInterrupted, fmt::format("staging out to '{}' was cancelled", destination_.string()));
+    }
+    if (options_.progress) options_.progress(now_);
+  }
+
+  const fs::path& destination_;
+  const StageOutOptions& options_;
+  OutProgress now_;
+};
+
 class Work {
  public:
-  Work(Tree& tree, const fs::path& prepared, const StageOutOptions& options)
-      : tree_(tree), prepared_(prepared), options_(options), limit_(options.bytes_per_second.value_or(Bytes{})) {}
+  Work(Tree& tree, const fs::path& prepared, const StageOutOptions& options, Course& course)
+      : tree_(tree),
+        prepared_(prepared),
+        options_(options),
+        course_(course),
+        limit_(options.bytes_per_second.value_or(Bytes{})) {}
 
   /// A confirmed and synced copy of the tree in `prepared`. What is skipped is taken out of the tree.
   std::vector<OutFile> Prepare() {
@@ -91,9 +80,10 @@ class Work {
     MakeDirectories(prepared_);
     for (const auto& name : tree_.directories) MakeDirectories(prepared_ / name);
     for (const auto& link : tree_.links) MakeLink(link);
+    course_.Enter(OutPhase::kCopy, tree_.total);
     const auto copied = CopyFiles();
     SyncTree();
-    Enter(OutPhase::kConfirm);
+    course_.Enter(OutPhase::kConfirm, tree_.total);
     std::vector<OutFile> files;
     for (std::size_t i = 0; i < copied.size(); ++i) files.push_back(Confirm(tree_.files[i], copied[i]));
     if (options_.accept) options_.accept(files);
@@ -135,11 +125,8 @@ class Work {
   CopiedFile Copy(const SourceFile& file, FileCopier& copier) {
     const auto destination = prepared_ / file.name;
     std::uint64_t last = 0;
-    auto copied = copier.Copy(file, 0, [&](std::uint64_t done) {
-      done_ += done - last;  // wraps to a step back when a file is started once more
-      last = done;
-      Advance(file.name);
-    });
+    auto copied =
+        copier.Copy(file, 0, [&](std::uint64_t done) { course_.Advance(file.name, done - std::exchange(last, done)); });
     KeepTraits(file, destination);
     Sync(destination);
     return copied;
@@ -179,56 +166,24 @@ class Work {
   OutFile Confirm(const SourceFile& file, const CopiedFile& copied) {
     std::uint64_t last = 0;
     const auto crc = ReadBack(prepared_ / file.name, file.size, copied.crc32c, [&](std::uint64_t done) {
-      done_ += done - last;
-      last = done;
-      Advance(file.name);
+      course_.Advance(file.name, done - std::exchange(last, done));
     });
     return {file.name, file.size, crc};
-  }
-
-  void Enter(OutPhase phase) {
-    phase_ = phase;
-    done_ = 0;
-    Advance({});
-  }
-
-  void Advance(const fs::path& current) {
-    if (options_.cancelled && options_.cancelled()) {
-      throw Error(ErrorKind::kInterrupted, fmt::format("staging out to '{}' was cancelled", prepared_.string()));
-    }
-    if (options_.progress) options_.progress({phase_, Bytes{done_}, tree_.total, current.string()});
   }
 
   Tree& tree_;
   const fs::path& prepared_;
   const StageOutOptions& options_;
+  Course& course_;
   const CopyOptions copy_{.format = DataFormat::kRaw,
                           .verify = VerifyMode::kOff};  // compared afterwards, past the page cache
   BandwidthLimit limit_;
-  OutPhase phase_ = OutPhase::kCopy;
-  std::uint64_t done_ = 0;
 };
 
 Bytes SizeOf(const std::vector<OutFile>& files) {
   Bytes total;
   for (const auto& file : files) total.count += file.size.count;
   return total;
-}
-
-void Rename(const fs::path& from, const fs::path& to, unsigned flags) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;
-  const int code = errno;
-  if (code == EEXIST) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is there already", to.string()), "name another destination");
-  }
-  if (flags == RENAME_EXCHANGE && (code == EINVAL || code == ENOSYS)) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' is there already, and this file system cannot exchange two directories in one step",
-                            to.string()),
-                "move the older one away, then start again");
-  }
-  errno = code;
-  ThrowErrno(fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
 }
 
 /// File systems without RENAME_NOREPLACE (some network ones): rename(2) replaces only an empty directory.
@@ -238,18 +193,8 @@ void RenameNew(const fs::path& from, const fs::path& to) {
   Rename(from, to, RENAME_NOREPLACE);
 }
 
-/// Every name of the tree moves over on its own.
-void Merge(const Tree& tree, const fs::path& prepared, const fs::path& destination) {
-  MakeDirectories(destination);
-  for (const auto& name : tree.directories) MakeDirectories(destination / name);
-  for (const auto& file : tree.files) Rename(prepared / file.name, destination / file.name, 0);
-  for (const auto& link : tree.links) Rename(prepared / link.name, destination / link.name, 0);
-  for (const auto& name : tree.directories) SyncDirectory(destination / name);
-  SyncDirectory(destination);
-}
-
 void Publish(const Tree& tree, const fs::path& prepared, const fs::path& destination, Existing existing) {
-  if (!Exists(destination)) {
+  if (!IsThere(destination)) {
     RenameNew(prepared, destination);
   } else if (existing == Existing::kMerge) {
     Merge(tree, prepared, destination);
@@ -259,20 +204,13 @@ void Publish(const Tree& tree, const fs::path& prepared, const fs::path& destina
   SyncDirectory(destination.parent_path());
 }
 
-/// Same size and time as the source: it came from here before.
-bool IsUnchanged(const SourceFile& file, const fs::path& copy) {
-  struct stat info {};
-  if (::lstat(copy.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  return Bytes{static_cast<std::uint64_t>(info.st_size)} == file.size &&
-         info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec == file.mtime_ns;
-}
-
-Tree TreeToCopy(const fs::path& source, const fs::path& destination, Existing existing) {
+Tree TreeToCopy(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
   auto tree = ListTree(source);
-  if (existing != Existing::kMerge) return tree;
-  std::erase_if(tree.files, [&](const auto& file) { return IsUnchanged(file, destination / file.name); });
-  tree.total = {};
-  for (const auto& file : tree.files) tree.total.count += file.size.count;
+  if (options.existing != Existing::kMerge) return tree;
+  Course course(destination, options);
+  if (options.unchanged == Unchanged::kContents) course.Enter(OutPhase::kCompare, tree.total);
+  LeaveOutUnchanged(tree, destination, options.unchanged,
+                    [&](const SourceFile& file, std::uint64_t bytes) { course.Advance(file.name, bytes); });
   return tree;
 }
 
@@ -282,7 +220,7 @@ void CheckPlaces(const fs::path& source, const fs::path& destination, Existing e
                 fmt::format("'{}' and '{}' lie one within the other", source.string(), destination.string()),
                 "name another destination");
   }
-  if (existing == Existing::kRefuse && Exists(destination)) {
+  if (existing == Existing::kRefuse && IsThere(destination)) {
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is there already", destination.string()),
                 "name another destination");
   }
@@ -296,18 +234,18 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
   return WithContext(fmt::format("while staging out '{}'", source.string()), [&] {
     const auto started = SystemClock().Steady();
     CheckPlaces(source, destination, options.existing);
-    auto tree = TreeToCopy(source, destination, options.existing);
+    auto tree = TreeToCopy(source, destination, options);
     MakeDirectories(destination.parent_path());
     RemoveOutLeftovers(destination.parent_path());
-    const auto prepared = destination.parent_path() / (std::string(kPrivate) + destination.filename().string());
-    const auto place = PrivatePlace::TryTake(prepared);
+    const auto place = PrivatePlace::TryTakeFor(destination);
     if (!place) {
       throw Error(ErrorKind::kBusy, fmt::format("another process is staging out to '{}'", destination.string()),
                   "wait for it");
     }
-    RemoveTree(prepared);
+    RemoveTree(place->directory());
+    Course course(destination, options);
     StagedOut result;
-    result.files = Work(tree, place->directory(), options).Prepare();
+    result.files = Work(tree, place->directory(), options, course).Prepare();
     Publish(tree, place->directory(), destination, options.existing);
     result.bytes = SizeOf(result.files);
     result.elapsed = SystemClock().Steady() - started;
@@ -315,38 +253,8 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
   });
 }
 
-namespace {
-
-bool IsMine(const fs::path& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid();
-}
-
-/// Taken and let go: removed. What cannot be removed (in use by somebody on a network file system) waits for the next.
-void RemoveIfAbandoned(const fs::path& directory) {
-  try {
-    PrivatePlace::TryTake(directory);
-  } catch (const Error& error) {
-    log::Warn("{}", error.what());
-  }
-}
-
-}  // namespace
-
-void RemoveOutLeftovers(const fs::path& parent) {
-  std::set<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
-    auto name = entry->path().filename().string();
-    if (!name.starts_with(kPrivate) || !IsMine(entry->path())) continue;
-    if (name.ends_with(kLock)) name.resize(name.size() - kLock.size());  // of a directory that may be gone already
-    found.insert(parent / name);
-  }
-  for (const auto& directory : found) RemoveIfAbandoned(directory);
-}
-
-OutWork WorkOf(const fs::path& source, const fs::path& destination, Existing existing) {
-  const auto tree = TreeToCopy(source, destination, existing);
+OutWork WorkOf(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
+  const auto tree = TreeToCopy(source, destination, options);
   return {tree.files.size(), tree.total};
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/units.h"
@@ -17,7 +16,13 @@ namespace slipway::staging {
 enum class Existing {
   kRefuse,
   kReplace,  ///< by exchange, in one step
-  kMerge     ///< file by file: same names are replaced, others stay; unchanged files (size and time) are not copied
+  kMerge     ///< file by file: same names are replaced, others stay; unchanged files are not copied
+};
+
+/// With kMerge: what tells that a file is unchanged since it was copied.
+enum class Unchanged {
+  kSizeAndTime,
+  kContents  ///< and all bytes on both sides: a store into mapped memory need not change the time of its file
 };
 
 /// What becomes of a file that is written to while it is copied.
@@ -26,7 +31,11 @@ enum class Changing {
   kSkip  ///< left out, for another time; only with kMerge
 };
 
-enum class OutPhase { kCopy, kConfirm };
+enum class OutPhase {
+  kCompare,  ///< with Unchanged::kContents; ends before its total when files differ
+  kCopy,
+  kConfirm
+};
 
 struct OutProgress {
   OutPhase phase = OutPhase::kCopy;
@@ -44,6 +53,7 @@ struct OutFile {
 struct StageOutOptions {
   Existing existing = Existing::kRefuse;
   Changing changing = Changing::kRefuse;
+  Unchanged unchanged = Unchanged::kSizeAndTime;
   std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
   std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
   std::function<bool()> cancelled{};                          ///< asked after every block
@@ -70,17 +80,12 @@ struct StagedOut {
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
                             const StageOutOptions& options = {});
 
-/// What begins so is a directory on its way to be removed.
-inline constexpr std::string_view kOldPrefix = ".tmp-old-";
-
-/// Removes what ended processes left in `parent`; what somebody is at work on stays.
-void RemoveOutLeftovers(const std::filesystem::path& parent);
-
 /// Files and bytes that StageOutDirectory would copy now.
 struct OutWork {
   std::uint64_t files = 0;
   Bytes bytes;
 };
-OutWork WorkOf(const std::filesystem::path& source, const std::filesystem::path& destination, Existing existing);
+OutWork WorkOf(const std::filesystem::path& source, const std::filesystem::path& destination,
+               const StageOutOptions& options = {});
 
 }  // namespace slipway::staging

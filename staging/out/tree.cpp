@@ -30,25 +30,32 @@ class Lister {
  private:
   void Visit(const fs::path& directory) {
     std::error_code error;
-    std::vector<fs::path> below;
+    std::vector<fs::path> names;
     fs::directory_iterator entry(root_ / directory, error);
-    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) Take(*entry, directory, below);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      names.push_back(directory / entry->path().filename());
+    }
     if (error) {
       throw SystemError(error.value(), fmt::format("cannot read directory '{}'", (root_ / directory).string()));
     }
-    for (const auto& name : below) Visit(name);
+    if (!directory.empty()) tree_.directories.push_back(directory);
+    for (const auto& name : names) TakeIfThere(name);
   }
 
-  void Take(const fs::directory_entry& entry, const fs::path& directory, std::vector<fs::path>& below) {
-    const auto name = directory / entry.path().filename();
-    switch (entry.symlink_status().type()) {
+  void TakeIfThere(const fs::path& name) {
+    try {
+      Take(name);
+    } catch (const std::exception&) {
+      if (IsThere(root_ / name)) throw;
+    }
+  }
+
+  void Take(const fs::path& name) {
+    switch (fs::symlink_status(root_ / name).type()) {
       case fs::file_type::regular: return TakeFile(name);
       case fs::file_type::symlink: return TakeLink(name);
-      case fs::file_type::directory:
-        tree_.directories.push_back(name);
-        below.push_back(name);
-        return;
-      default: Refuse(entry.path(), "is neither a file, a directory nor a link", "remove it, or write it elsewhere");
+      case fs::file_type::directory: return Visit(name);
+      default: Refuse(root_ / name, "is neither a file, a directory nor a link", "remove it, or write it elsewhere");
     }
   }
 
@@ -75,5 +82,10 @@ class Lister {
 }  // namespace
 
 Tree ListTree(const fs::path& root) { return Lister(root).List(); }
+
+bool IsThere(const fs::path& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
 
 }  // namespace slipway::staging

@@ -21,11 +21,14 @@ struct Tree {
   Bytes total;
 };
 
-/// Looks at everything below `root`. Links are not followed; an absolute link into the tree is made relative, so that
-/// it still leads there in a copy.
+/// Looks at everything below `root`; what goes while it looks was never there. Links are not followed; an absolute link
+/// into the tree is made relative, so that it still leads there in a copy.
 ///
 /// Errors: Error(kEnvironment) naming the path: a link that leaves the tree, a fifo, socket or device, what cannot be
 ///         read; SystemError when `root` is no directory.
 Tree ListTree(const std::filesystem::path& root);
+
+/// A link counts, wherever it leads.
+bool IsThere(const std::filesystem::path& path);
 
 }  // namespace slipway::staging

@@ -223,6 +223,33 @@ TEST_F(Checkpoint, AnOlderOneWinsOverTornNewerOnes) {
   EXPECT_EQ(NewestStep(), 1u);
 }
 
+TEST_F(Checkpoint, OfSeveralFoldersTheNewestIsTakenAndTheEarlierFolderFirst) {
+  const auto first = temporary_ / "first";
+  const auto second = temporary_ / "second";
+  const auto publish = [](const fs::path& folder, std::uint64_t step) {
+    return CommitCheckpoint(BeginCheckpoint(folder, step), InfoOf(step));
+  };
+  const auto newest = [&] { return NewestCheckpointOfAll({first, second})->directory; };
+  const auto older = publish(second, 1);
+  EXPECT_EQ(newest(), older);
+  const auto same = publish(first, 1);
+  EXPECT_EQ(newest(), same);
+  const auto newer = publish(second, 2);
+  EXPECT_EQ(newest(), newer);
+  fs::remove(newer / "manifest.json");
+  EXPECT_EQ(newest(), same);
+}
+
+TEST_F(Checkpoint, CanBeLeftWhileItIsRead) {
+  const auto directory = Publish(1, std::string(5'000'000, 'w'));
+  int pieces = 0;
+  const auto stop = [&] {
+    if (++pieces == 2) throw Error(ErrorKind::kInterrupted, "enough");
+  };
+  EXPECT_THROW(ReadCheckpoint(directory, stop), Error);
+  EXPECT_EQ(pieces, 2);
+}
+
 TEST_F(Checkpoint, ThereIsNoneInAFolderThatIsMissing) { EXPECT_FALSE(NewestCheckpoint(folder_)); }
 
 TEST_F(Checkpoint, OfTheSameStepIsReplaced) {

@@ -47,11 +47,17 @@ class StageOutRun : public testing::Test {
       EXPECT_THAT(entry.path().filename().string(), testing::StartsWith("step-"));
     }
   }
-  /// A run that has written step 3 and waits.
+  /// A run whose program waits.
   ChildProcess StartSleeper() const {
     auto run = place_.Start({"run", "exp.yaml"});
     place_.WaitForFile(place_ / "sleeping");
     return run;
+  }
+  /// Its manager is gone then.
+  void KillSleeper() const {
+    auto run = StartSleeper();
+    run.Signal(SIGKILL);
+    run.Wait();
   }
 
   Workplace place_;
@@ -191,9 +197,7 @@ TEST_F(StageOutRun, FinishesAfterTheManagerWasKilled) {
 
 TEST_F(StageOutRun, ResumesFromTheTierAfterTheManagerWasKilled) {
   WriteSpec("'3', --sleep-at, '3'");
-  auto run = StartSleeper();
-  run.Signal(SIGKILL);
-  run.Wait();
+  KillSleeper();
   EXPECT_THAT(place_.Slipway({"status"}).output, HasSubstr("stage out"));
   const auto dry = place_.Slipway({"stage", "out", "--all", "--dry-run", "--json"});
   EXPECT_EQ(Json::parse(dry.output)["runs"][0]["state"], "pending");
@@ -205,16 +209,86 @@ TEST_F(StageOutRun, ResumesFromTheTierAfterTheManagerWasKilled) {
   EXPECT_THAT(place_.Slipway({"stage", "out", "last"}).output, HasSubstr("nothing is left in a tier"));
 }
 
+TEST_F(StageOutRun, BringsOutWhatWasLeftWhileTheDataOfTheResumedRunAreStaged) {
+  place_.Write("data.bin", "few bytes");
+  WriteSpec("'3', --sleep-at, '3'",
+            std::string(kTier) +
+                "data: {train: {source: data.bin, format: tfrecord, verify: off, tier: [ram], bandwidth: 1MB}}\n");
+  KillSleeper();
+  RemoveTree(place_.RunFolder() / "checkpoints");
+  place_.Write("data.bin", std::string(30'000'000, 'd'));
+  auto resumed = place_.Start({"resume", "last"});
+  place_.WaitForFile(place_.RunFolder() / "checkpoints/step-000000000003/manifest.json");
+  EXPECT_EQ(place_.Status()["phase"], "staging");
+  resumed.Signal(SIGINT);
+  EXPECT_EQ(resumed.Wait().code, 130);
+  EXPECT_FALSE(fs::exists(place_.RunFolder() / "outbox.json"));
+  EXPECT_TRUE(fs::is_empty(place_ / "ram/.out"));
+}
+
 TEST_F(StageOutRun, SaysWhenTheTierIsGone) {
   WriteSpec("'3', --sleep-at, '3'");
-  auto run = StartSleeper();
-  run.Signal(SIGKILL);
-  run.Wait();
+  KillSleeper();
   RemoveTree(place_ / "ram/.out");
+  const auto dry = place_.Slipway({"stage", "out", "last", "--dry-run"});
+  EXPECT_EQ(dry.status.code, 1);
+  EXPECT_THAT(dry.errors, HasSubstr("is gone"));
   const auto lost = place_.Slipway({"stage", "out", "last"});
   EXPECT_EQ(lost.status.code, 1);
   EXPECT_THAT(lost.errors, AllOf(HasSubstr("is gone"), HasSubstr("slipway resume")));
   EXPECT_EQ(place_.Slipway({"stage", "out", "last"}).status.code, 0) << "it is said once";
+}
+
+TEST_F(StageOutRun, NamesTheHostThatMayHoldTheRestAndKeepsItsRecord) {
+  WriteSpec("'3', --sleep-at, '3'");
+  auto run = StartSleeper();
+  place_.WaitForFile(place_.RunFolder() / "checkpoints/step-000000000003/manifest.json");
+  run.Signal(SIGKILL);
+  run.Wait();
+  RemoveTree(place_ / "ram/.out");
+  const auto file = place_.RunFolder() / "outbox.json";
+  auto record = Json::parse(ReadFile(file));
+  for (const char* state : {"intended", "open", "settled"}) {
+    record.update(Json{{"host", "elsewhere"}, {"state", state}});
+    WriteFile(file, record.dump());
+    for (const char* how : {"--dry-run", "--json"}) {
+      const auto out = place_.Slipway({"stage", "out", "last", how});
+      EXPECT_EQ(out.status.code, 3) << state;
+      EXPECT_THAT(out.errors, HasSubstr("give the same command on elsewhere")) << state;
+    }
+    EXPECT_EQ(Json::parse(ReadFile(file)), record);
+  }
+  const auto resumed = place_.Slipway({"resume", "last", "--no-prefix"});
+  EXPECT_EQ(resumed.status.code, 0) << "the last state says that nothing is lost";
+  EXPECT_THAT(resumed.output, HasSubstr("from step 3"));
+  EXPECT_THAT(resumed.errors, HasSubstr("on elsewhere"));
+}
+
+TEST_F(StageOutRun, NeedsNeitherThePlanNorTheFileThatSaysWhoseThePlaceIs) {
+  WriteSpec("'3', --sleep-at, '3'");
+  KillSleeper();
+  WriteFile(place_.RunFolder() / "plan.json", "{}");
+  for (const auto& box : fs::directory_iterator(place_ / "ram/.out")) fs::remove(box.path() / "owner");
+  const auto out = place_.Slipway({"stage", "out", "last"});
+  EXPECT_EQ(out.status.code, 0) << out.errors;
+  EXPECT_EQ(Newest(), 3u);
+  ExpectNothingLeft();
+}
+
+TEST_F(StageOutRun, EndsWhatStillRunsOfAnEnsembleBeforeItsPlacesGo) {
+  place_.WriteSpec("exp.yaml",
+                   "[sh, -c, 'trap \"\" TERM; touch sleeping; "
+                   "while true; do echo x >> $SLIPWAY_OUTPUT_DIR/log; sleep 0.02; done']",
+                   1,
+                   std::string(kTier) +
+                       "ensemble: {objective: {metric: loss}, trials: 2, parallel: 2, sampler: random, "
+                       "space: {lr: {uniform: [0, 1]}}}\n");
+  KillSleeper();
+  const auto out = place_.Slipway({"stage", "out", "last"});
+  EXPECT_EQ(out.status.code, 0) << out.errors;
+  EXPECT_THAT(ProcessesOf(place_ / ""), IsEmpty());
+  EXPECT_THAT(place_.StagedFiles(), IsEmpty());
+  EXPECT_TRUE(fs::exists(place_.RunFolder() / "trials/00000/outputs/log"));
 }
 
 TEST_F(StageOutRun, IsBusyWhileTheRunLives) {

@@ -115,8 +115,10 @@ std::vector<std::string> Workplace::StagedFiles() const {
   std::vector<std::string> files;
   for (const char* tier : {"ram", "node", "burst"}) {
     for (const auto& entry : fs::recursive_directory_iterator(directory_ / tier)) {
-      const auto name = entry.path().lexically_relative(directory_ / tier).string();
-      if (entry.is_regular_file() && name.find(".locks") == std::string::npos) files.push_back(name);
+      const auto name = entry.path().lexically_relative(directory_ / tier);
+      const bool is_outbox = name.parent_path() == ".out";  // also an empty one
+      if (name.string().find(".locks") != std::string::npos) continue;
+      if (is_outbox || entry.is_symlink() || !entry.is_directory()) files.push_back(name.string());
     }
   }
   return files;

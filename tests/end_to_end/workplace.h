@@ -36,7 +36,7 @@ class Workplace {
   std::filesystem::path RunFolder() const;
   /// Waits until a file exists; fails the test after a minute.
   void WaitForFile(const std::filesystem::path& path) const;
-  /// Names of all files below the tiers, for "nothing is left behind".
+  /// Names of all files, links and outboxes below the tiers, for "nothing is left behind".
   std::vector<std::string> StagedFiles() const;
 
  private:

@@ -1,10 +1,16 @@
+#include "launcher/run/outbox.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/checkpoint.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/process_identity.h"
+#include "launcher/plan/plan.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/settle_outbox.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -31,6 +37,48 @@ TEST_F(OutboxTest, IsReadAsItWasWritten) {
     EXPECT_EQ(read->tier, "ram");
     EXPECT_EQ(read->host, HostName());
     EXPECT_EQ(read->state, state);
+  }
+}
+
+TEST_F(OutboxTest, RemembersHowItIsToBeCopiedOut) {
+  auto record = Record(OutboxState::kOpen);
+  record.keep = 7;
+  record.bandwidth = Bytes{500'000'000};
+  WriteOutboxRecord(run_, record);
+  EXPECT_EQ(ReadOutboxRecord(run_)->keep, 7);
+  EXPECT_EQ(ReadOutboxRecord(run_)->bandwidth, Bytes{500'000'000});
+}
+
+TEST_F(OutboxTest, OfAnEarlierVersionIsCopiedOutAsSpecsSayByDefault) {
+  WriteFile(run_.path() / "outbox.json", R"({"tier": "ram", "directory": "/t/.out/x", "host": "h", "state": "open"})");
+  const auto record = ReadOutboxRecord(run_);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->keep, CheckpointSpec{}.keep);
+  EXPECT_FALSE(record->bandwidth);
+}
+
+TEST_F(OutboxTest, IsKnownByItsNameWhenACleanerHasTakenTheFileThatSaysWhose) {
+  auto record = Record(OutboxState::kOpen);
+  MakeOutbox(run_, record);
+  fs::remove(record.directory / "owner");
+  EXPECT_TRUE(LostOutbox(run_, record)) << "anybody could be called so";
+  record.directory = OutboxDirectory(place_ / "tier", run_.path());
+  MakeOutbox(run_, record);
+  fs::remove(record.directory / "owner");
+  EXPECT_TRUE(HasOutbox(run_, record));
+  RemoveOutbox(run_, record);
+  EXPECT_FALSE(fs::exists(record.directory));
+}
+
+TEST_F(OutboxTest, OfAnotherHostIsThereWhenThatHostsTierIsThisOnes) {
+  for (const auto state : {OutboxState::kIntended, OutboxState::kOpen, OutboxState::kSettled}) {
+    auto record = Record(state);
+    EXPECT_FALSE(IsElsewhere(run_, record));
+    record.host = "another";
+    EXPECT_TRUE(IsElsewhere(run_, record));
+    MakeOutbox(run_, record);
+    EXPECT_FALSE(IsElsewhere(run_, record));
+    RemoveTree(record.directory);
   }
 }
 
@@ -76,7 +124,7 @@ TEST_F(OutboxTest, IsSettledWhateverTheLastRemovalLeft) {
   MakeOutbox(run_, record);
   fs::rename(record.directory, record.directory.parent_path() / ".tmp-box");  // ended while it was removed
   WriteOutboxRecord(run_, record);
-  EXPECT_FALSE(SettleOutbox(run_, record, 1, {}).failure);
+  EXPECT_FALSE(SettleOutbox(run_, record, {}).failure);
   EXPECT_FALSE(ReadOutboxRecord(run_));
   EXPECT_TRUE(fs::is_empty(record.directory.parent_path()));
 }
@@ -92,6 +140,47 @@ TEST_F(OutboxTest, HasAPlaceForEachTrial) {
   EXPECT_EQ(places[0].trial, 7);
   EXPECT_EQ(places[0].place.folder, run_.trials() / "00007");
   EXPECT_EQ(places[1].place.folder, run_.path());
+}
+
+class LiveOutboxTest : public OutboxTest {
+ protected:
+  LiveOutboxTest() { MakeOutbox(run_, record_); }
+
+  static void Write(const staging::OutPlace& place, std::uint64_t step) {
+    const auto prepared = BeginCheckpoint(place.checkpoints(), step);
+    WriteFile(prepared / "weights", "weights");
+    CommitCheckpoint(prepared, {{}, step, 0, 1, ""});
+  }
+
+  /// Serves the loop meanwhile.
+  void WaitUntil(const std::function<bool()>& condition) {
+    const auto limit = SystemClock().Steady() + std::chrono::seconds(20);
+    while (!condition() && SystemClock().Steady() < limit) loop_.RunOnce(std::chrono::milliseconds(10));
+    ASSERT_TRUE(condition());
+  }
+
+  OutboxRecord record_ = Record(OutboxState::kOpen);
+  EventLoop loop_;
+  test::KeptOutput output_;
+  const fs::path trial_ = run_.trials() / "00003";
+  const fs::path shared_ = trial_ / "checkpoints/step-000000000001";
+};
+
+TEST_F(LiveOutboxTest, CopiesOutWhatAnEarlierManagerLeftBeforeTheTrialStartsAgain) {
+  Write(OutPlaceFor(run_, record_, trial_).place, 1);
+  const Outbox outbox(run_, record_, loop_, output_);
+  WaitUntil([&] { return ReadCheckpoint(shared_).has_value(); });
+}
+
+TEST_F(LiveOutboxTest, ReadsTheNewestOnTheSharedSideOnceMoreBeforeThePlaceGoes) {
+  Outbox outbox(run_, record_, loop_, output_);
+  const auto place = outbox.Watch(trial_);
+  Write(place, 1);
+  WaitUntil([&] { return ReadCheckpoint(shared_).has_value(); });
+  WriteFile(shared_ / "weights", "flipped");
+  outbox.Close(trial_);
+  WaitUntil([&] { return !fs::exists(place.tier); });
+  EXPECT_TRUE(ReadCheckpoint(shared_));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/checkpoint.h"
 #include "core/error.h"
@@ -137,13 +138,77 @@ TEST_F(CheckpointDirectoriesTest, BringsTheResultsBeforeTheCheckpointThatFollowe
   EXPECT_EQ(mover.Round().outputs.files, 0u) << "nothing is published without a checkpoint";
   Write(1);
   StageOutOptions options;
-  options.accept = [&](const auto& files) {
-    const bool of_checkpoint = files.size() > 1;
-    EXPECT_TRUE(!of_checkpoint || fs::exists(place_.folder / "outputs/epoch-1.csv"));
+  bool of_checkpoint = false;
+  options.progress = [&](const OutProgress& now) {
+    if (now.current != "weights.bin") return;
+    of_checkpoint = true;
+    EXPECT_TRUE(fs::exists(place_.folder / "outputs/epoch-1.csv"));
   };
   const auto report = Mover(2, options).Round();
+  EXPECT_TRUE(of_checkpoint);
   EXPECT_EQ(report.outputs.files, 1u);
   EXPECT_EQ(report.moved.size(), 1u);
+}
+
+TEST_F(CheckpointDirectoriesTest, ResultsThatCannotBeMovedHoldNoCheckpointUp) {
+  fs::create_directories(place_.outputs());
+  ASSERT_EQ(::mkfifo((place_.outputs() / "pipe").c_str(), 0600), 0);
+  Write(1);
+  auto mover = Mover();
+  const auto first = mover.Round();
+  ASSERT_TRUE(first.failure);
+  EXPECT_THAT(first.failure->what(), testing::HasSubstr("pipe"));
+  EXPECT_EQ(first.moved.size(), 1u);
+  Write(2);
+  const auto second = mover.Round();
+  EXPECT_FALSE(second.failure) << "tried again after a pause";
+  EXPECT_TRUE(second.waiting);
+  ASSERT_EQ(second.moved.size(), 1u);
+  EXPECT_EQ(second.moved[0].step, 2u);
+}
+
+TEST_F(CheckpointDirectoriesTest, SettlesResultsWhoseTimeDidNotChange) {
+  Put(place_.outputs() / "mapped.npy", "0123456789");
+  Write(1);
+  Mover().Round();
+  FlipBit(place_.outputs() / "mapped.npy", 3);
+  EXPECT_EQ(Mover().Remaining().files, 1u);
+  EXPECT_EQ(Mover().Settle().outputs.files, 1u);
+  EXPECT_EQ(ReadFile(place_.folder / "outputs/mapped.npy"), ReadFile(place_.outputs() / "mapped.npy"));
+}
+
+TEST_F(CheckpointDirectoriesTest, RemovesWhatAKilledMoverLeftWhenItMovesAndNotWhenItIsOnlyAsked) {
+  Write(1);
+  const std::vector<fs::path> leftovers{
+      place_.tier / "pinned/step-1/weights.bin", place_.checkpoints() / ".tmp-old-step-000000000000/weights.bin",
+      shared_ / ".tmp-old-step-000000000000/weights.bin", shared_ / ".tmp-out-step-000000000001/weights.bin"};
+  for (const auto& path : leftovers) Put(path, "x");
+  Mover().Remaining();
+  for (const auto& path : leftovers) EXPECT_TRUE(fs::exists(path)) << path;
+  Mover().Round();
+  EXPECT_THAT(NamesOf(place_.tier), ElementsAre("checkpoints", "pinned"));
+  EXPECT_THAT(NamesOf(place_.tier / "pinned"), IsEmpty());
+  EXPECT_THAT(Tier(), ElementsAre(Name(1)));
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+}
+
+TEST_F(CheckpointDirectoriesTest, RemovesNoStepThatWasWrittenAgain) {
+  Write(1, "first");
+  CheckpointDirectories sides(place_.checkpoints(), shared_, {});
+  const auto seen = sides.Tier().at(0);
+  Write(1, "second");
+  sides.RemoveFromTier(seen);
+  EXPECT_TRUE(ReadCheckpoint(place_.checkpoints() / Name(1)));
+  sides.RemoveFromTier(sides.Tier().at(0));
+  EXPECT_THAT(Tier(), IsEmpty());
+}
+
+TEST_F(CheckpointDirectoriesTest, CanBeCancelledWhileItReadsWhatIsThere) {
+  Write(1);
+  Mover().Round();
+  StageOutOptions options;
+  options.cancelled = [] { return true; };
+  EXPECT_THAT(MessageOf([&] { Mover(2, options).Settle(); }), testing::HasSubstr("cancelled"));
 }
 
 TEST_F(CheckpointDirectoriesTest, SettlesCheckpointsAndResults) {

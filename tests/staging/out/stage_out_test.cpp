@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/out/read_back.h"
+#include "staging/out/tree.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -131,10 +134,57 @@ TEST_F(StageOutTest, MergesFileByFileAndSkipsWhatIsUnchanged) {
   ExpectWhole();
   EXPECT_EQ(ReadFile(destination_ / "earlier"), "of another attempt");
   Put(source_ / "deep/er/log.txt", "another line\n");
-  EXPECT_EQ(WorkOf(source_, destination_, Existing::kMerge).files, 1u);
+  EXPECT_EQ(WorkOf(source_, destination_, options).files, 1u);
   EXPECT_EQ(StageOutDirectory(source_, destination_, options).files.size(), 1u);
   EXPECT_EQ(ReadFile(destination_ / "deep/er/log.txt"), "another line\n");
   EXPECT_THAT(NamesOf(files_ / "shared"), ElementsAre("results"));
+}
+
+TEST_F(StageOutTest, MergesTheNewKindOfAName) {
+  Put(destination_ / "weights.bin/old", "a directory before");
+  Put(destination_ / "deep/er", "a file before");
+  Put(destination_ / "elsewhere/empty", "");
+  fs::create_directory(source_ / "linked");
+  Put(source_ / "linked/empty", "");
+  fs::create_directory_symlink("elsewhere", destination_ / "linked");
+  fs::last_write_time(destination_ / "elsewhere/empty", fs::last_write_time(source_ / "linked/empty"));
+  fs::create_symlink("empty", source_ / "link");
+  Put(destination_ / "link/old", "a directory before");
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  StageOutDirectory(source_, destination_, options);
+  ExpectWhole();
+  EXPECT_FALSE(fs::is_symlink(destination_ / "linked"));
+  EXPECT_TRUE(fs::exists(destination_ / "linked/empty")) << "not taken for the unchanged one behind the link";
+  EXPECT_TRUE(fs::exists(destination_ / "elsewhere/empty"));
+  EXPECT_EQ(fs::read_symlink(destination_ / "link"), "empty");
+  EXPECT_THAT(NamesOf(files_ / "shared"), ElementsAre("results"));
+}
+
+TEST_F(StageOutTest, FindsByTheirBytesFilesWhoseTimeDidNotChange) {
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  StageOutDirectory(source_, destination_, options);
+  FlipBit(source_ / "weights.bin", 4'500'000);  // as a store into mapped memory on tmpfs does it
+  EXPECT_EQ(WorkOf(source_, destination_, options).files, 0u);
+  options.unchanged = Unchanged::kContents;
+  EXPECT_EQ(WorkOf(source_, destination_, options).files, 1u);
+  EXPECT_EQ(StageOutDirectory(source_, destination_, options).files.size(), 1u);
+  EXPECT_EQ(ReadFile(destination_ / "weights.bin"), ReadFile(source_ / "weights.bin"));
+  EXPECT_EQ(StageOutDirectory(source_, destination_, options).files.size(), 0u);
+}
+
+TEST_F(StageOutTest, EndsWhenItIsCancelledWhileItCompares) {
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  options.unchanged = Unchanged::kContents;
+  StageOutDirectory(source_, destination_, options);
+  OutProgress last;
+  options.progress = [&](const OutProgress& now) { last = now; };
+  options.cancelled = [&] { return last.done.count > 0; };
+  EXPECT_THAT(MessageOfStageOut(options), HasSubstr("cancelled"));
+  EXPECT_EQ(last.phase, OutPhase::kCompare);
+  EXPECT_LT(last.done.count, 5'000'000u);
 }
 
 TEST_F(StageOutTest, DetectsAFlipBetweenCopyAndConfirmation) {
@@ -222,6 +272,24 @@ TEST_F(StageOutTest, SaysThatAnotherProcessDoesTheSame) {
   fs::create_directories(files_ / "shared");
   const auto lock = FileLock::Acquire(files_ / "shared/.tmp-out-results.lock", LockMode::kExclusive);
   EXPECT_THAT(MessageOfStageOut(), HasSubstr("another process is staging out"));
+}
+
+TEST(ListTreeTest, TakesNoNoticeOfWhatGoesWhileItLooks) {
+  const TemporaryDirectory files;
+  Put(files / "tree/stays", "x");
+  std::atomic<bool> done{false};
+  std::thread program([&] {
+    while (!done) {
+      for (int i = 0; i < 50; ++i) Put(files / "tree" / std::to_string(i) / "x.tmp", "");
+      for (int i = 0; i < 50; ++i) fs::rename(files / "tree" / std::to_string(i) / "x.tmp", files / "x");
+      for (int i = 0; i < 50; ++i) fs::remove(files / "tree" / std::to_string(i));
+    }
+  });
+  std::string message;
+  for (int i = 0; i < 300 && message.empty(); ++i) message = MessageOf([&] { ListTree(files / "tree"); });
+  done = true;
+  program.join();
+  EXPECT_EQ(message, "");
 }
 
 TEST(ReadBackTest, FindsTheFirstBlockThatDiffersWhateverTheSize) {
