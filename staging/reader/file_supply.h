@@ -42,7 +42,8 @@ class FileSupply {
   ///         Error(kUsage) for a place outside of the order.
   virtual DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) = 0;
 
-  /// This reader is done with all files before `place` of `epoch`, open ones included. A stream makes room with it.
+  /// This reader is done with what it took and with all files before `place` of `epoch`, open ones included. A stream
+  /// makes room with it.
   virtual void Pass(std::uint64_t epoch, std::size_t place) = 0;
 };
 

@@ -50,6 +50,7 @@ DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const Su
   CheckPlace(listing_, place);
   const auto file = Order(epoch)[place];
   const auto what = fmt::format("'{}'", (directory_ / listing_.files[file].path).string());
+  state_.SetWants(slot_, UseAt(epoch, place));
   SupplyPatience patience(wait, what);
   std::uint32_t seen = 0;
   while (!state_.IsPresent(file)) {
@@ -60,9 +61,11 @@ DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const Su
   return Place(file);
 }
 
-void StreamedFiles::Pass(std::uint64_t epoch, std::size_t place) {
-  state_.SetPosition(slot_, epoch * listing_.files.size() + place);
+std::uint64_t StreamedFiles::UseAt(std::uint64_t epoch, std::size_t place) const {
+  return epoch * listing_.files.size() + place;
 }
+
+void StreamedFiles::Pass(std::uint64_t epoch, std::size_t place) { state_.SetReader(slot_, {UseAt(epoch, place)}); }
 
 void StreamedFiles::CheckStream(const std::string& what, bool look) const {
   const auto status = state_.status();

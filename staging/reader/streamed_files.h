@@ -24,6 +24,7 @@ class StreamedFiles final : public FileSupply {
  private:
   void CheckStream(const std::string& what, bool look) const;
   DatasetFile Place(std::size_t file);
+  std::uint64_t UseAt(std::uint64_t epoch, std::size_t place) const;
 
   const std::filesystem::path directory_;
   StreamState state_;

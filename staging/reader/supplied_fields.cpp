@@ -49,6 +49,7 @@ SuppliedFields::SuppliedFields(std::unique_ptr<FileSupply> supply, const std::fi
   const auto place = static_cast<std::size_t>(first - order.begin());
   supply_->Pass(first_epoch, place);
   types_ = OpenFile(first_epoch, place)->types();
+  supply_->Pass(first_epoch, place);
 }
 
 SupplyWait SuppliedFields::Waiting() const {
@@ -167,18 +168,21 @@ bool StreamedFields::TakeFile() const {
     if (parts_.empty()) return false;
     part = &parts_.front();  // deque: others are added behind it
   }
-  while (part->next_place < part->order.size() && !part->wanted.contains(part->order[part->next_place])) {
-    ++part->next_place;
-  }
-  supply().Pass(part->epoch, part->next_place);
+  GoOn(*part);
   if (part->next_place == part->order.size()) {
     const std::lock_guard guard(mutex_);
     return parts_.size() > 1;
   }
   TakeRecords(*part, part->order[part->next_place]);
   ++part->next_place;
-  supply().Pass(part->epoch, part->next_place);
+  GoOn(*part);
   return true;
+}
+
+void StreamedFields::GoOn(Part& part) const {
+  const auto is_wanted = [&] { return part.wanted.contains(part.order[part.next_place]); };
+  while (part.next_place < part.order.size() && !is_wanted()) ++part.next_place;
+  supply().Pass(part.epoch, part.next_place);
 }
 
 void StreamedFields::TakeRecords(Part& part, std::size_t file) const {

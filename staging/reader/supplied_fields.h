@@ -96,6 +96,8 @@ class StreamedFields final : public SuppliedFields {
   Held Find(std::uint64_t record) const;
   /// Takes in the next file of which something is wanted. False when no file is left.
   bool TakeFile() const;
+  /// On to the next file of which something is wanted, or the part's end: the stream need not keep those before.
+  void GoOn(Part& part) const;
   void TakeRecords(Part& part, std::size_t file) const;
   Held Store(const FieldSource& source, std::uint64_t record, FetchMemory& memory) const;
 
