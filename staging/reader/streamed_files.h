@@ -17,7 +17,6 @@ class StreamedFiles final : public FileSupply {
   StreamedFiles(std::filesystem::path directory, std::uint64_t seed);
 
   const Listing& listing() const override { return listing_; }
-  std::vector<std::size_t> Order(std::uint64_t epoch) const override;
   DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) override;
   void Pass(std::uint64_t epoch, std::size_t place) override;
 

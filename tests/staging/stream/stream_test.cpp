@@ -18,12 +18,14 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/stream_state.h"
+#include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/generation/generation.h"
 #include "staging/generation/stage.h"
 #include "staging/plan/tiers.h"
 #include "staging/reader/file_supply.h"
 #include "staging/reader/reader.h"
+#include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
 #include "tests/staging/reader/supply_support.h"
@@ -183,6 +185,38 @@ TEST_F(StreamTest, AReaderMayBeginAgainEarlierOrInALaterEpoch) {
   const auto* batch = reader.Next();
   ASSERT_NE(batch, nullptr);
   EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(batch->fields[0].values.data()), all[0]);
+}
+
+/// The last two records of the last file are no Examples with an `id`, and what came before them has been handed out.
+TEST_F(StreamTest, DamageAtTheEndOfAnEpochIsReplacedByTheLastRecordThatIsGood) {
+  MakeNumberedFiles(source_, std::vector<int>(8, 4), 1000);
+  for (const auto epoch : {0, 1}) {
+    const auto last =
+        source_ / fmt::format("part-{:03}.tfrecord", FileOrder(8, 7, static_cast<std::uint64_t>(epoch))[7]);
+    const TfrecordFile whole(last);
+    TfrecordWriter writer(files_ / "damaged");
+    for (const std::uint64_t record : {0, 1}) writer.Write(whole.Record(record));
+    for (int i = 0; i < 2; ++i) writer.Write(ExampleBuilder().AddInt("other", 1).Finish());
+    writer.Close();
+    fs::rename(files_ / "damaged", last);
+  }
+  auto plan = Plan();
+  plan.window = Bytes{9'000};
+  Stage(PlanFor(RequestFor(source_, files_ / "whole", DataFormat::kTfrecord)));
+  const auto whole = files_ / "whole" / GenerationsIn(files_ / "whole").at(0);
+  auto options = NumberedOptions(0, 1, 3);
+  options.batch = 1;
+  options.window = 1;
+  options.prefetch = 1;
+  options.threads = 1;
+  options.on_corrupt = OnCorrupt::kSkip;
+  StreamStager stager(plan, 7, 1);
+  Running running(stager);
+  const auto ids = ReadIds(stager.directory(), options, [] { std::this_thread::sleep_for(1ms); });
+  EXPECT_EQ(ids.size(), 3U * 32);
+  EXPECT_EQ(ids[30], ids[29]);
+  EXPECT_EQ(ids[31], ids[29]);
+  EXPECT_EQ(ids, ReadIds(whole, options));
 }
 
 TEST_F(StreamTest, ARankThatDiesIsNotWaitedForForEver) {
