@@ -236,8 +236,12 @@ void StreamStager::Copy(std::size_t file, Copies& copies) {
   state_.SetPresent(file, true);
 }
 
+/// A reader says what it wants and then looks whether it is there; so one of the two sees the other, and what a reader
+/// has open is not removed: its room would not be free.
 void StreamStager::Evict(std::size_t file) {
   state_.SetPresent(file, false);
+  const auto wants_it = [&](const StreamReader& reader) { return reader.wants && uses_.FileOf(*reader.wants) == file; };
+  if (std::ranges::any_of(state_.Readers(), wants_it)) return state_.SetPresent(file, true);
   const auto path = directory_ / plan_.files[file].name;
   if (::unlink(path.c_str()) != 0) ThrowErrno(fmt::format("cannot remove '{}'", path.string()));
   present_[file] = false;
