@@ -68,6 +68,12 @@ fs::path DirectoryOf(const fs::path& path) { return path.has_parent_path() ? pat
 
 }  // namespace
 
+std::uint64_t FileBytes(const fs::path& path) {
+  struct stat info {};
+  CheckErrno(::stat(path.c_str(), &info), fmt::format("cannot look at '{}'", path.string()));
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
 std::string ReadFile(const fs::path& path) {
   const auto fd = OpenFile(path, O_RDONLY);
   return ReadToEnd(fd.get(), path);

@@ -23,6 +23,8 @@ inline constexpr mode_t kDirectoryMode = 0750;
 /// open(2) with O_CLOEXEC; throws SystemError naming the path.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = kFileMode);
 
+/// How long it is, links followed. Errors: SystemError.
+std::uint64_t FileBytes(const std::filesystem::path& path);
 /// The whole file. Errors: SystemError.
 std::string ReadFile(const std::filesystem::path& path);
 /// The whole file, or nothing when it does not exist.

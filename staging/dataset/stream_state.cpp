@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -26,13 +27,14 @@ struct StreamState::Header {
   std::uint64_t seed;
   std::uint32_t status;
   std::uint32_t files_bell;
-  std::uint32_t positions_bell;
+  std::uint32_t readers_bell;
   std::array<std::byte, 12> unused;
 };
 
 struct StreamState::Slot {
-  std::uint64_t position;
-  std::array<std::byte, 56> unused;
+  std::uint64_t at;
+  std::uint64_t wants;  ///< the use + 1, or 0
+  std::array<std::byte, 48> unused;
 };
 
 namespace {
@@ -157,15 +159,21 @@ std::optional<std::size_t> StreamState::TakeSlot() {
   for (std::size_t number = 0; number < shape_.slots; ++number) {
     auto lock = LockOf(number);
     if (::fcntl(fd_.get(), F_OFD_SETLK, &lock) != 0) continue;
-    SetPosition(number, 0);
+    SetReader(number, {});
     return number;
   }
   return {};
 }
 
-void StreamState::SetPosition(std::size_t number, std::uint64_t use) {
-  std::atomic_ref(slot(number).position).store(use);
-  Ring(header().positions_bell);
+void StreamState::SetReader(std::size_t number, const StreamReader& reader) {
+  std::atomic_ref(slot(number).wants).store(reader.wants ? *reader.wants + 1 : 0);
+  std::atomic_ref(slot(number).at).store(reader.at);
+  Ring(header().readers_bell);
+}
+
+void StreamState::SetWants(std::size_t number, std::uint64_t use) {
+  std::atomic_ref(slot(number).wants).store(use + 1);
+  Ring(header().readers_bell);
 }
 
 bool StreamState::HasOwner(std::size_t number) const {
@@ -173,21 +181,23 @@ bool StreamState::HasOwner(std::size_t number) const {
   return ::fcntl(fd_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-std::vector<std::uint64_t> StreamState::Positions() const {
-  std::vector<std::uint64_t> positions;
+std::vector<StreamReader> StreamState::Readers() const {
+  std::vector<StreamReader> readers;
   for (std::size_t number = 0; number < shape_.slots; ++number) {
-    const auto position = std::atomic_ref(slot(number).position).load();
-    if (position < kMostUses && HasOwner(number)) positions.push_back(position);
+    StreamReader reader{std::atomic_ref(slot(number).at).load()};
+    const auto wants = std::atomic_ref(slot(number).wants).load();
+    if (wants != 0) reader.wants = wants - 1;
+    if (std::max(reader.at, wants) < kMostUses && HasOwner(number)) readers.push_back(reader);
   }
-  return positions;
+  return readers;
 }
 
 std::uint32_t StreamState::AwaitFiles(std::uint32_t seen, std::chrono::nanoseconds limit) const {
   return Await(header().files_bell, seen, limit);
 }
 
-std::uint32_t StreamState::AwaitPositions(std::uint32_t seen, std::chrono::nanoseconds limit) const {
-  return Await(header().positions_bell, seen, limit);
+std::uint32_t StreamState::AwaitReaders(std::uint32_t seen, std::chrono::nanoseconds limit) const {
+  return Await(header().readers_bell, seen, limit);
 }
 
 }  // namespace slipway::staging

@@ -2,7 +2,7 @@
 /// is there and what is wanted. It lies beside the files, as `.stream`, mode 0600.
 ///
 ///   header   64 bytes: magic, number of files, of slots, seed, status, two bells
-///   slots    64 bytes each: where a reader stands
+///   slots    64 bytes each: where a reader stands, and what it waits for or works with
 ///   files    4 bytes each: whether the file is there
 ///
 /// A reader owns its slot by a lock on the slot's first byte (open file description lock), which the kernel drops when
@@ -39,6 +39,15 @@ struct StreamShape {
 /// Positions beyond are no positions: torn, or written by somebody else.
 inline constexpr std::uint64_t kMostUses = std::uint64_t{1} << 56;
 
+/// Where a reader stands.
+struct StreamReader {
+  std::uint64_t at = 0;  ///< the first use that it is not done with
+  /// The use that it waits for, or whose file it works with. None: it needs no file now, and perhaps waits for others.
+  std::optional<std::uint64_t> wants = {};
+
+  bool operator==(const StreamReader&) const = default;
+};
+
 /// Move-only. All calls may come from any thread or process that has it open.
 class StreamState {
  public:
@@ -61,14 +70,15 @@ class StreamState {
 
   /// Takes a free slot; it says use 0. Nothing when all are taken.
   std::optional<std::size_t> TakeSlot();
-  void SetPosition(std::size_t slot, std::uint64_t use);
-  /// Where the living readers stand; impossible numbers are left out.
-  std::vector<std::uint64_t> Positions() const;
+  void SetReader(std::size_t slot, const StreamReader& reader);
+  void SetWants(std::size_t slot, std::uint64_t use);
+  /// The living readers; those with impossible numbers are left out.
+  std::vector<StreamReader> Readers() const;
 
-  /// Returns when something about files or status (readers) or positions (the stager) has changed since `seen` was
+  /// Returns when something about files or status (readers) or readers (the stager) has changed since `seen` was
   /// returned, or after `limit`. Returns what is to be given the next time.
   std::uint32_t AwaitFiles(std::uint32_t seen, std::chrono::nanoseconds limit) const;
-  std::uint32_t AwaitPositions(std::uint32_t seen, std::chrono::nanoseconds limit) const;
+  std::uint32_t AwaitReaders(std::uint32_t seen, std::chrono::nanoseconds limit) const;
 
  private:
   struct Header;

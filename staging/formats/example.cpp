@@ -240,6 +240,14 @@ std::size_t FeatureView::CopyInts(std::span<std::int64_t> values) const {
   return count;
 }
 
+std::string FoundValues(const std::optional<FeatureView>& feature) {
+  if (!feature) return "no such feature";
+  if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
+    return fmt::format("one value of {} bytes", feature->FirstBytes().size());
+  }
+  return fmt::format("{} {} values", feature->count(), FeatureKindName(feature->kind()));
+}
+
 const FeatureView* ExampleView::Find(std::string_view name) const {
   const auto found = std::find_if(features_.rbegin(), features_.rend(),
                                   [name](const FeatureView& feature) { return feature.name() == name; });

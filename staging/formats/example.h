@@ -47,6 +47,9 @@ class FeatureView {
   std::size_t count_ = 0;
 };
 
+/// What was found where values are missing, for messages: "no such feature", "one value of 7 bytes", "3 int64 values".
+std::string FoundValues(const std::optional<FeatureView>& feature);
+
 /// The features of one record in the order of the bytes; of several with one name the last counts.
 class ExampleView {
  public:

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/formats/hdf5_library.h"
 
 namespace slipway::staging {
@@ -31,7 +32,7 @@ class LayoutReader {
       : dataset_(dataset),
         creation_(H5Dget_create_plist(dataset.id.get())),
         shape_(ShapeOf(dataset.id.get())),
-        file_bytes_(std::filesystem::file_size(dataset.file)),
+        file_bytes_(FileBytes(dataset.file)),
         has_user_block_(HasUserBlock(dataset.id.get())) {}
 
   Hdf5Layout Read() {
@@ -198,7 +199,7 @@ unsigned ReadStoredChunk(const OpenDataset& dataset, std::span<const std::uint64
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the dataset '{}' has no stored chunk at [{}]",
                                                      dataset.file.string(), dataset.name, fmt::join(origin, ", ")));
   }
-  if (bytes > std::filesystem::file_size(dataset.file)) ThrowDamaged(dataset, "has a chunk larger than its file");
+  if (bytes > FileBytes(dataset.file)) ThrowDamaged(dataset, "has a chunk larger than its file");
   out.resize(bytes);
   std::uint32_t skipped = 0;
   if (H5Dread_chunk(dataset.id.get(), H5P_DEFAULT, place.data(), &skipped, out.data()) < 0) {

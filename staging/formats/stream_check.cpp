@@ -1,17 +1,23 @@
 #include "staging/formats/stream_check.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/formats/superblock.h"
 #include "staging/formats/tfrecord_check.h"
 
 namespace slipway::staging {
 
 namespace {
+
+constexpr std::size_t kReadBlock = 1 << 20;
 
 /// Signature and size; HDF5 protects its data only where the file has checksums of its own.
 class Hdf5Check : public StreamCheck {
@@ -62,6 +68,20 @@ std::optional<DataFormat> ParseDataFormat(std::string_view name) {
     if (DataFormatName(format) == name) return format;
   }
   return {};
+}
+
+void FeedFile(const std::filesystem::path& path, StreamCheck& check,
+              const std::function<void(std::uint64_t)>& progress) {
+  const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);  // a FIFO must not make us wait for a writer
+  std::vector<std::byte> buffer(kReadBlock);
+  while (true) {
+    const auto count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    CheckErrno(count, fmt::format("cannot read '{}'", path.string()));
+    if (count == 0) return;
+    check.Update(std::span(buffer).first(static_cast<std::size_t>(count)));
+    if (progress) progress(static_cast<std::uint64_t>(count));
+  }
 }
 
 std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,12 @@ class StreamCheck {
   /// The file is complete: a torn end is an error.
   virtual StreamSummary Finish() = 0;
 };
+
+/// Feeds all bytes of the file at `path` to `check`, and says of each piece how long it is. The file is read and not
+/// mapped: one that becomes shorter meanwhile is torn, and no signal.
+/// Errors: those of the check; SystemError.
+void FeedFile(const std::filesystem::path& path, StreamCheck& check,
+              const std::function<void(std::uint64_t)>& progress = {});
 
 /// `name` is what messages call the file.
 std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name);

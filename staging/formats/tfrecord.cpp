@@ -55,17 +55,25 @@ std::string_view AsText(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+InflatedTfrecords InflateTfrecords(const std::filesystem::path& path, std::uint64_t limit) {
+  InflatedTfrecords records;
+  TfrecordCheck check(path, [&](std::span<const std::byte> inflated) {
+    if (inflated.size() > limit - records.frames.bytes().size()) ThrowTooLarge(path, limit);
+    records.frames.Append(inflated);
+  });
+  FeedFile(path, check);
+  records.offsets = check.Finish().record_offsets;
+  return records;
+}
+
 TfrecordFile::TfrecordFile(std::filesystem::path path, std::uint64_t inflate_limit)
     : path_(std::move(path)), file_(path_), compression_(CompressionOf(file_.bytes())) {
   if (compression_ == Compression::kNone) {
     offsets_ = IndexRecords(file_.bytes(), path_);
   } else {
-    TfrecordCheck check(path_, [&](std::span<const std::byte> inflated) {
-      if (inflated.size() > inflate_limit - inflated_.bytes().size()) ThrowTooLarge(path_, inflate_limit);
-      inflated_.Append(inflated);
-    });
-    check.Update(file_.bytes());
-    offsets_ = check.Finish().record_offsets;
+    auto inflated = InflateTfrecords(path_, inflate_limit);
+    inflated_ = std::move(inflated.frames);
+    offsets_ = std::move(inflated.offsets);
   }
 }
 

@@ -20,6 +20,15 @@ namespace slipway::staging {
 /// What a compressed file may inflate to: more is refused before it is held.
 inline constexpr std::uint64_t kInflateLimit = 64ULL << 30;
 
+/// What a compressed file inflates to.
+struct InflatedTfrecords {
+  GrowingMemory frames;                ///< of all records
+  std::vector<std::uint64_t> offsets;  ///< of every record's header in it
+};
+
+/// Inflates and checks all of it. Errors: Error(kEnvironment) as TfrecordFile; more than `limit` bytes.
+InflatedTfrecords InflateTfrecords(const std::filesystem::path& path, std::uint64_t limit = kInflateLimit);
+
 /// A file in memory with an index of its records. Reads may come from several threads.
 /// An empty file is a TFRecord file without records. A file that is compressed with gzip or zlib is one, too.
 class TfrecordFile {

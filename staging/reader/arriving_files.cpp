@@ -7,7 +7,6 @@
 
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
-#include "staging/reader/sharding.h"
 #include "staging/reader/supply_wait.h"
 
 namespace slipway::staging {
@@ -16,11 +15,6 @@ namespace {
 
 fs::path PrivateOf(const fs::path& published) { return published.parent_path() / ".staging" / published.filename(); }
 
-bool Exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 [[noreturn]] void ThrowAbandoned(const std::string& what) {
   throw Error(ErrorKind::kFailed, fmt::format("the staging has ended, and {} has not arrived", what),
               "the log of the run that staged it says why; start it again");
@@ -28,14 +22,28 @@ bool Exists(const fs::path& path) {
 
 }  // namespace
 
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 bool IsBeingStaged(const fs::path& published) {
   auto lock = published.parent_path() / ".locks" / published.filename();
   lock += ".stage";
   return Exists(lock) && !FileLock::TryAcquire(lock, LockMode::kShared);
 }
 
+bool StagerWatch::IsGone() {
+  constexpr auto kMoment = std::chrono::milliseconds(500);
+  if (IsBeingStaged(published_))
+    free_since_.reset();
+  else if (!free_since_)
+    free_since_ = clock_.Steady();
+  return free_since_ && clock_.Steady() - *free_since_ >= kMoment;
+}
+
 ArrivingFiles::ArrivingFiles(fs::path published, std::uint64_t seed, const SupplyWait& wait)
-    : published_(std::move(published)), private_(PrivateOf(published_)), seed_(seed) {
+    : FileSupply(seed), published_(std::move(published)), private_(PrivateOf(published_)), stager_(published_) {
   AwaitListing(wait);
   arrived_.resize(listing_.files.size());
 }
@@ -67,13 +75,8 @@ void ArrivingFiles::TakeListing(Listing listing) {
   }
 }
 
-std::vector<std::size_t> ArrivingFiles::Order(std::uint64_t epoch) const {
-  return FileOrder(listing_.files.size(), seed_, epoch);
-}
-
 DatasetFile ArrivingFiles::Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) {
-  CheckPlace(listing_, place);
-  const auto file = Order(epoch)[place];
+  const auto file = FileAt(epoch, place);
   const auto what = fmt::format("'{}'", (published_ / listing_.files[file].path).string());
   SupplyPatience patience(wait, what);
   while (true) {
@@ -130,7 +133,7 @@ bool ArrivingFiles::TakeArrivals() {
   }
   const bool news = journal_->consumed() != known_;  // what is read once more is none
   known_ = journal_->consumed();
-  if (news) lock_was_free_ = false;
+  if (news) stager_.Begin();
   return news;
 }
 
@@ -143,10 +146,7 @@ void ArrivingFiles::Arrive(const JournalDone& done) {
 
 void ArrivingFiles::LookAfter(const std::string& what) {
   if (is_published_ || Exists(published_ / kManifestName)) return;
-  const bool free = !IsBeingStaged(published_);
-  // Between two runs that stage the same, one after the other, the lock is free for a moment.
-  if (free && lock_was_free_ && !Exists(published_ / kManifestName)) ThrowAbandoned(what);
-  lock_was_free_ = free;
+  if (stager_.IsGone() && !Exists(published_ / kManifestName)) ThrowAbandoned(what);
   journal_.reset();
 }
 

@@ -15,13 +15,33 @@ namespace slipway::staging {
 /// True while somebody stages (or removes) the generation that will be published at `published`.
 bool IsBeingStaged(const std::filesystem::path& published);
 
+/// Whether a path is there; one that cannot be looked at is not.
+bool Exists(const std::filesystem::path& path);
+
+/// Whether nobody stages a generation any more. Between two runs that stage the same, one after the other, the lock is
+/// free for a moment.
+class StagerWatch {
+ public:
+  explicit StagerWatch(std::filesystem::path published, Clock& clock = SystemClock())
+      : published_(std::move(published)), clock_(clock) {}
+
+  /// True when the lock was free at every look of the last half second.
+  bool IsGone();
+  /// A sign of life.
+  void Begin() { free_since_.reset(); }
+
+ private:
+  std::filesystem::path published_;
+  Clock& clock_;
+  std::optional<SteadyTime> free_since_;
+};
+
 class ArrivingFiles final : public FileSupply {
  public:
   /// Waits for the listing. Errors: Error(kEnvironment) when the staging ends before there is one.
   ArrivingFiles(std::filesystem::path published, std::uint64_t seed, const SupplyWait& wait);
 
   const Listing& listing() const override { return listing_; }
-  std::vector<std::size_t> Order(std::uint64_t epoch) const override;
   DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) override;
   void Pass(std::uint64_t, std::size_t) override {}
 
@@ -38,7 +58,6 @@ class ArrivingFiles final : public FileSupply {
 
   const std::filesystem::path published_;
   const std::filesystem::path private_;
-  const std::uint64_t seed_;
   Listing listing_;
   std::vector<std::size_t> number_of_;  ///< by place in the journal's list
   std::mutex mutex_;
@@ -46,7 +65,7 @@ class ArrivingFiles final : public FileSupply {
   std::uint64_t known_ = 0;                          ///< bytes of the journal
   std::vector<std::optional<DatasetFile>> arrived_;  ///< paths relative to the generation
   bool is_published_ = false;
-  bool lock_was_free_ = false;
+  StagerWatch stager_;
 };
 
 }  // namespace slipway::staging

@@ -141,9 +141,9 @@ std::string VariableOf(std::string_view dataset) {
   return name;
 }
 
-int NumberOf(const std::string& variable, int otherwise) {
+std::optional<int> NumberOf(const std::string& variable) {
   const auto text = Variable(variable);
-  if (text.empty()) return otherwise;
+  if (text.empty()) return {};
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 0) {
@@ -171,12 +171,15 @@ void TakeConfiguration(const std::string& name, BatchOptions& options) {
 
 }  // namespace
 
-BatchOptions ParseBatchOptions(std::string_view text, BatchOptions options) {
+BatchOptions ParseBatchOptions(std::string_view text, BatchOptions options, std::optional<int> local_rank) {
   const auto json = ParseJson(text, "the reader's options");
   JsonFields fields(json, "the reader's options");
   if (const auto* list = fields.Value("fields")) options.fields = ParseFields(*list);
   if (const auto* split = fields.Value("split")) options.split = ParseSplit(*split);
-  if (const auto* shares = fields.Value("shares")) options.shares = ParseShares(*shares);
+  if (const auto* shares = fields.Value("shares")) {
+    options.shares = ParseShares(*shares);
+    options.rank = local_rank.value_or(options.rank);
+  }
   if (const auto* position = fields.Value("position")) options.position = PositionOf(*position);
   TakeWords(fields, options);
   TakeCounts(fields, options);
@@ -192,8 +195,9 @@ EpochPosition ParsePosition(std::string_view text) { return PositionOf(ParseJson
 
 DatasetPlace FindDataset(const std::string& name) {
   DatasetPlace place;
-  place.defaults.rank = NumberOf("RANK", 0);
-  place.defaults.world = NumberOf("WORLD_SIZE", 1);
+  place.defaults.rank = NumberOf("RANK").value_or(0);
+  place.defaults.world = NumberOf("WORLD_SIZE").value_or(1);
+  place.local_rank = NumberOf("LOCAL_RANK");
   const auto staged = name.find('/') == std::string::npos ? Variable(VariableOf(name)) : "";
   place.path = staged.empty() ? name : staged;
   if (!staged.empty()) TakeConfiguration(name, place.defaults);

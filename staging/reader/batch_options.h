@@ -70,8 +70,9 @@ struct BatchOptions {
 /// "order": "global" | "windowed" | "in_order", "window", "split": {"fraction", "seed", "part": "train" |
 /// "validation"}, "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" | "repeat"
 /// | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done"}, "threads", "prefetch"}.
-/// What is not said stays as it is in `defaults`. Errors: Error(kUsage) naming the key and what is expected.
-BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults);
+/// What is not said stays as it is in `defaults`; with "shares" the rank is `local_rank`, where it is given.
+/// Errors: Error(kUsage) naming the key and what is expected.
+BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults, std::optional<int> local_rank = {});
 
 /// {"epoch": 3, "records_done": 1024}.
 std::string PositionText(const EpochPosition& position);
@@ -81,8 +82,9 @@ EpochPosition ParsePosition(std::string_view text);
 /// Where a dataset is and what the launcher says of it.
 struct DatasetPlace {
   std::filesystem::path path;
-  BatchOptions
-      defaults;  ///< rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME
+  /// Rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME.
+  BatchOptions defaults;
+  std::optional<int> local_rank;  ///< of LOCAL_RANK
 };
 
 /// `name` is a path when it holds a '/' or there is no SLIPWAY_DATA_<NAME>; else the launcher staged it there.

@@ -1,14 +1,29 @@
 #include "staging/reader/batch_plan.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <numeric>
 
 #include "core/error.h"
+#include "core/units.h"
 
 namespace slipway::staging {
 
 namespace {
+
+/// An order is held in memory. Files that are damaged may promise any number of records.
+void RequireMemory(std::uint64_t records) {
+  constexpr std::uint64_t kBytesOfRecord = 2 * sizeof(std::uint64_t);  // in the list of records and in the order
+  const auto memory =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (records <= memory / kBytesOfRecord) return;
+  throw Error(
+      ErrorKind::kEnvironment,
+      fmt::format("the files promise {} records: their order does not fit into the {} of memory of this machine",
+                  records, FormatBytes(Bytes{memory})),
+      "see with 'slipway data info' which of the files is damaged");
+}
 
 RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
   if (options.split) {
@@ -42,6 +57,7 @@ ShardRule RuleFor(const BatchOptions& options) {
 BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends)
     : options_(options), rule_(RuleFor(options)), file_ends_(std::move(file_ends)) {
   const auto count = file_ends_.empty() ? 0 : file_ends_.back();
+  RequireMemory(count);
   records_ = RecordsFor(options_, count);
   steps_ = options_.shares ? StepsOfNodes(SharesFor(options_, count), options_.batch, options_.remainder)
                            : StepsOf(records_.size(), rule_);

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <iterator>
 #include <mutex>
 #include <new>
-#include <set>
 #include <thread>
 
 #include "core/error.h"
+#include "staging/reader/aligned_memory.h"
+#include "staging/reader/reader_counts.h"
 #include "staging/reader/record_loader.h"
 
 namespace slipway::staging {
@@ -24,23 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Part = std::shared_ptr<const EpochPart>;
 
-constexpr std::size_t kAlignment = 64;
 /// Records whose bytes are on their way from memory while one is read: measured, more brings nothing.
 constexpr std::size_t kAnnouncedAhead = 4;
-
-struct FreeMemory {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
-using OwnMemory = std::unique_ptr<std::byte, FreeMemory>;
-
-OwnMemory Allocate(std::size_t bytes) {
-  void* memory = nullptr;
-  if (::posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes of a batch", bytes),
-                "take smaller batches or a smaller prefetch");
-  }
-  return OwnMemory(static_cast<std::byte*>(memory));
-}
 
 std::size_t BytesOfArray(const BatchArray& array) { return *CountOf(array.shape) * SizeOf(array.type); }
 
@@ -51,9 +36,9 @@ enum class SlotState { kFree, kFilling, kReady };
 struct Slot {
   SlotState state = SlotState::kFree;
   BatchMemory memory;
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-  std::vector<std::uint64_t> places;  ///< of the part that it holds
+  Part part;
+  std::uint64_t step = 0;                 ///< of the part
+  std::span<const std::uint64_t> places;  ///< of the part: what the batch holds
   std::size_t chunks_left = 0;
   std::vector<SkippedRecord> skipped;
   std::exception_ptr error;
@@ -84,7 +69,7 @@ class BatchReader::Engine {
       : options_(options), loader_(dataset, options), plan_(options, loader_.source().file_ends()) {
     MakeSlots(memory);
     chunk_ = std::max<std::size_t>(1, options_.batch / (2 * static_cast<std::size_t>(options_.threads)));
-    Begin(options_.position);
+    Begin(options_.position, PartAt(options_.position));
   }
 
   Engine(const Engine&) = delete;
@@ -106,7 +91,7 @@ class BatchReader::Engine {
 
   const RecordLoader& loader() const { return loader_; }
   const BatchPlan& plan() const { return plan_; }
-  const ReaderStats& stats() const { return stats_; }
+  const ReaderStats& stats() const { return counts_.stats(); }
   EpochPosition position() const { return position_; }
 
   const Batch* Next() {
@@ -126,22 +111,23 @@ class BatchReader::Engine {
   }
 
   void Seek(const EpochPosition& position) {
+    auto part = PartAt(position);  // a position that cannot be leaves everything as it is
     std::unique_lock lock(mutex_);
     paused_ = true;
     loader_.source().SetStopped(true);
     ready_.wait(lock, [this] { return in_flight_ == 0; });
     loader_.source().SetStopped(false);
     paused_ = false;
-    try {
-      Begin(position);
-    } catch (...) {
-      work_.notify_all();
-      throw;
-    }
+    Begin(position, std::move(part));
     work_.notify_all();
   }
 
  private:
+  /// Nothing behind the last epoch.
+  Part PartAt(const EpochPosition& position) const {
+    return Ended(position.epoch) ? nullptr : std::make_shared<EpochPart>(plan_.PartFrom(position));
+  }
+
   bool Ended(std::uint64_t epoch) const { return options_.epochs != 0 && epoch >= options_.epochs; }
 
   void MakeSlots(const std::vector<std::vector<std::span<std::byte>>>& memory) {
@@ -165,19 +151,18 @@ class BatchReader::Engine {
     std::vector<std::span<std::byte>> memory;
     for (const auto& array : loader_.arrays()) {
       const auto bytes = BytesOfArray(array);
-      memory.push_back({own_memory_.emplace_back(Allocate(bytes)).get(), bytes});
+      memory.push_back({own_memory_.emplace_back(AllocateAligned(bytes)).get(), bytes});
     }
     return memory;
   }
 
   /// No thread is at work.
-  void Begin(const EpochPosition& position) {
-    std::deque<Part> parts;
-    if (!Ended(position.epoch)) {
-      parts.push_back(std::make_shared<EpochPart>(plan_.PartFrom(position)));
-      loader_.source().Expect(position.epoch, parts.back()->places, true);
+  void Begin(const EpochPosition& position, Part part) {
+    parts_.clear();
+    if (part) {
+      loader_.source().Expect(position.epoch, part->places, true);
+      parts_.push_back(std::move(part));
     }
-    parts_ = std::move(parts);
     next_epoch_ = position.epoch + 1;
     position_ = position;
     produced_ = consumed_ = 0;
@@ -196,7 +181,7 @@ class BatchReader::Engine {
     if (done()) return;
     const auto begin = Clock::now();
     ready_.wait(lock, [&] { return done() || broken_; });
-    waited_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    counts_.Waited(std::chrono::duration<double>(Clock::now() - begin).count());
     if (!done()) std::rethrow_exception(broken_);
   }
 
@@ -223,27 +208,11 @@ class BatchReader::Engine {
     position_ = plan_.After(part, handed_out_);
     const auto& memory = slot.memory;
     const auto valid = static_cast<std::uint64_t>(std::ranges::count(memory.valid, 1));
-    batch_ = {slot.epoch, slot.step,      consumed_ % slots_.size(), memory.arrays, memory.records, memory.valid,
-              valid,      memory.payloads};
-    Count(slot);
+    batch_ = {
+        part.begin.epoch, slot.step, consumed_ % slots_.size(), memory.arrays, memory.records, memory.valid, valid,
+        memory.payloads};
+    counts_.HandedOut(valid, slot.skipped);
     return &batch_;
-  }
-
-  void Count(Slot& slot) {
-    ++stats_.batches;
-    stats_.records += batch_.valid_count;
-    stats_.last_wait_s = waited_;
-    stats_.wait_s += waited_;
-    stats_.longest_wait_s = std::max(stats_.longest_wait_s, waited_);
-    waited_ = 0;
-    // In the order of the batch, whichever thread was first.
-    std::ranges::stable_sort(slot.skipped, {}, &SkippedRecord::place);
-    for (std::size_t i = 0; i < slot.skipped.size(); ++i) {
-      if (i == 0 || slot.skipped[i].place != slot.skipped[i - 1].place) ++stats_.replaced;
-      if (!seen_corrupt_.insert(slot.skipped[i].record.record).second) continue;
-      ++stats_.corrupt_records;
-      if (stats_.corrupt.size() < kMostCorruptListed) stats_.corrupt.push_back(std::move(slot.skipped[i].record));
-    }
   }
 
   // The threads' side.
@@ -274,7 +243,12 @@ class BatchReader::Engine {
   void Finish(const Task& task, TaskResult result) {
     const std::lock_guard lock(mutex_);
     auto& slot = *task.slot;
-    std::ranges::move(result.skipped, std::back_inserter(slot.skipped));
+    try {
+      std::ranges::move(result.skipped, std::back_inserter(slot.skipped));
+    } catch (const std::bad_alloc&) {
+      result.error = std::current_exception();
+      result.error_place = task.begin;
+    }
     if (result.error && (!slot.error || result.error_place < slot.error_place)) {
       slot.error = result.error;
       slot.error_place = result.error_place;
@@ -319,10 +293,9 @@ class BatchReader::Engine {
   bool BeginSlot(Slot& slot) {
     if (slot.state != SlotState::kFree) return false;
     slot.state = SlotState::kFilling;
-    slot.epoch = parts_.back()->begin.epoch;
+    slot.part = parts_.back();
     slot.step = next_step_;
-    const auto places = std::span(parts_.back()->places).subspan(next_step_ * options_.batch, options_.batch);
-    slot.places.assign(places.begin(), places.end());
+    slot.places = std::span(slot.part->places).subspan(next_step_ * options_.batch, options_.batch);
     slot.chunks_left = (options_.batch + chunk_ - 1) / chunk_;
     slot.skipped.clear();
     slot.error = nullptr;
@@ -335,7 +308,7 @@ class BatchReader::Engine {
     return last_is_taken && !making_part_ && !Ended(next_epoch_);
   }
 
-  /// The next epoch's order, without the lock: it may be long.
+  /// The next epoch's order, made without the lock: it may be long.
   void MakePart(std::unique_lock<std::mutex>& lock) {
     making_part_ = true;
     ++in_flight_;
@@ -343,28 +316,35 @@ class BatchReader::Engine {
     Part part;
     std::exception_ptr error;
     try {
-      part = std::make_shared<EpochPart>(plan_.PartFrom({next_epoch_, 0}));
+      part = PartAt({next_epoch_, 0});
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     making_part_ = false;
     --in_flight_;
-    if (part && !paused_) {
-      loader_.source().Expect(next_epoch_, part->places, false);
-      parts_.push_back(std::move(part));
-      ++next_epoch_;
-      next_step_ = 0;
-    }
+    if (part && !paused_) error = AddPart(std::move(part));
     broken_ = error;
     ready_.notify_all();
     work_.notify_all();
   }
 
+  std::exception_ptr AddPart(Part part) {
+    try {
+      loader_.source().Expect(next_epoch_, part->places, false);
+      parts_.push_back(std::move(part));
+    } catch (...) {
+      return std::current_exception();
+    }
+    ++next_epoch_;
+    next_step_ = 0;
+    return nullptr;
+  }
+
   BatchOptions options_;
   RecordLoader loader_;
   BatchPlan plan_;
-  std::vector<OwnMemory> own_memory_;
+  std::vector<AlignedMemory> own_memory_;
   std::size_t chunk_ = 1;  ///< places that a thread takes at once
 
   std::mutex mutex_;
@@ -387,9 +367,7 @@ class BatchReader::Engine {
   bool held_ = false;             ///< the caller has a batch
   EpochPosition position_;
   Batch batch_;
-  double waited_ = 0;
-  ReaderStats stats_;
-  std::set<std::uint64_t> seen_corrupt_;
+  ReaderCounts counts_;
 
   std::vector<std::thread> threads_;
 };

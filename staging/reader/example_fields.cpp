@@ -17,14 +17,6 @@ constexpr std::uint64_t kInflatedBytes = std::uint64_t{1} << 30;
 /// Records that are looked at for one that shows what fields there are.
 constexpr std::uint64_t kMostTried = 100;
 
-std::string Found(const std::optional<FeatureView>& feature) {
-  if (!feature) return "no such feature";
-  if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
-    return fmt::format("one value of {} bytes", feature->FirstBytes().size());
-  }
-  return fmt::format("{} {} values", feature->count(), FeatureKindName(feature->kind()));
-}
-
 /// How the records of the dataset hold one wanted field.
 struct StoredField {
   WantedField wanted;
@@ -95,12 +87,12 @@ class ExampleFields final : public FieldSource {
   }
 
   std::span<const std::byte> Payload(std::uint64_t record, std::vector<std::byte>& buffer) const override {
-    const auto place = Find(record);
+    const auto place = borders_.Find(record);
     return opened_[place.file].Record(place.record, buffer);
   }
 
   void Announce(std::uint64_t record) const override {
-    const auto place = Find(record);
+    const auto place = borders_.Find(record);
     opened_[place.file].Announce(place.record);
   }
 
@@ -150,7 +142,7 @@ class ExampleFields final : public FieldSource {
     out.values.shape = types_[index].shape;  // into memory that is there
     if (!feature || feature->kind() != stored.kind || !Take(*feature, stored, buffer, out)) {
       throw Error(ErrorKind::kEnvironment, fmt::format("field '{}': expected {}, found {}", stored.wanted.name,
-                                                       stored.Expected(), Found(feature)));
+                                                       stored.Expected(), FoundValues(feature)));
     }
   }
 

@@ -2,30 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/error.h"
 
 namespace slipway::staging {
 
 std::string FieldSource::Describe(std::uint64_t record) const {
-  const auto place = Find(record);
+  const auto place = borders_.Find(record);
   return fmt::format("'{}': record {}", files_[place.file].string(), place.record);
 }
 
-FieldSource::Place FieldSource::Find(std::uint64_t record) const {
-  const auto file = static_cast<std::size_t>(std::ranges::upper_bound(file_ends_, record) - file_ends_.begin());
-  return {file, record - (file == 0 ? 0 : file_ends_[file - 1])};
-}
-
 void FieldSource::AddFile(std::filesystem::path path, std::uint64_t records) {
-  file_ends_.push_back(record_count() + records);
+  borders_.AddFile(path, records);
   files_.push_back(std::move(path));
 }
 
 void FieldSource::RequireRecords() const {
   if (record_count() > 0) return;
   throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()));
+}
+
+bool IsDamage(const Error& error) {
+  return error.kind() == ErrorKind::kEnvironment && dynamic_cast<const SystemError*>(&error) == nullptr;
 }
 
 std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::vector<WantedField> fields,

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "staging/dataset/dataset_files.h"
 #include "staging/reader/elements.h"
 #include "staging/reader/hdf5_rows.h"
+#include "staging/reader/record_borders.h"
 #include "staging/reader/record_file.h"
 
 namespace slipway::staging {
@@ -44,9 +46,9 @@ class FieldSource {
   virtual ~FieldSource() = default;
 
   /// The record number after the last of each file, ascending; the last is the number of all.
-  const std::vector<std::uint64_t>& file_ends() const { return file_ends_; }
+  const std::vector<std::uint64_t>& file_ends() const { return borders_.ends(); }
   const std::vector<std::filesystem::path>& files() const { return files_; }
-  std::uint64_t record_count() const { return file_ends_.empty() ? 0 : file_ends_.back(); }
+  std::uint64_t record_count() const { return borders_.count(); }
   /// Of the wanted fields as they are stored; an extent of 0 differs between records.
   const std::vector<FieldType>& types() const { return types_; }
 
@@ -56,6 +58,9 @@ class FieldSource {
 
   /// The whole record, in the map or in `buffer`. Errors: as Fetch; Error(kUsage) where records are not stored whole.
   virtual std::span<const std::byte> Payload(std::uint64_t record, std::vector<std::byte>& buffer) const = 0;
+
+  /// Errors: Error(kUsage) where records are not stored whole.
+  virtual void RequireWholeRecords() const {}
 
   /// The record will be read soon: brings its bytes nearer where that is cheap.
   virtual void Announce(std::uint64_t) const {}
@@ -71,19 +76,19 @@ class FieldSource {
   std::string Describe(std::uint64_t record) const;
 
  protected:
-  struct Place {
-    std::size_t file;
-    std::uint64_t record;
-  };
-  Place Find(std::uint64_t record) const;
+  /// Errors: those of RecordBorders::AddFile.
   void AddFile(std::filesystem::path path, std::uint64_t records);
   /// Errors: Error(kEnvironment).
   void RequireRecords() const;
 
   std::vector<std::filesystem::path> files_;
-  std::vector<std::uint64_t> file_ends_;
+  RecordBorders borders_;
   std::vector<FieldType> types_;
 };
+
+/// What may be passed over when records are skipped: one that is not what it should be. A staging that has ended, a
+/// file that cannot be read and a reader that is being closed are none of that.
+bool IsDamage(const Error& error);
 
 /// `fields` empty: whole records only. Errors: Error(kEnvironment) as for Dataset::Open; Error(kUsage) for a field that
 /// the first record does not have, or not in the wanted form.
@@ -91,6 +96,8 @@ std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::v
                                              AccessPattern pattern);
 std::unique_ptr<FieldSource> OpenExampleFields(const DatasetFiles& dataset, std::vector<WantedField> fields,
                                                AccessPattern pattern);
+/// For HDF5.
+[[noreturn]] void ThrowNotWhole(const std::filesystem::path& path);
 std::unique_ptr<FieldSource> OpenHdf5Fields(const DatasetFiles& dataset, std::vector<WantedField> fields);
 
 }  // namespace slipway::staging

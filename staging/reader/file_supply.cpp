@@ -1,6 +1,7 @@
 #include "staging/reader/file_supply.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/stream_state.h"
@@ -17,28 +18,18 @@ namespace {
 class PublishedFiles final : public FileSupply {
  public:
   PublishedFiles(const fs::path& path, std::uint64_t seed)
-      : dataset_(FindDatasetFiles(path)), listing_(ListingOf(dataset_, path)), seed_(seed) {}
+      : FileSupply(seed), dataset_(FindDatasetFiles(path)), listing_(ListingOf(dataset_, path)) {}
 
   const Listing& listing() const override { return listing_; }
-  std::vector<std::size_t> Order(std::uint64_t epoch) const override {
-    return FileOrder(dataset_.files.size(), seed_, epoch);
-  }
   DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait&) override {
-    CheckPlace(listing_, place);
-    return dataset_.files[Order(epoch)[place]];
+    return dataset_.files[FileAt(epoch, place)];
   }
   void Pass(std::uint64_t, std::size_t) override {}
 
  private:
   DatasetFiles dataset_;
   Listing listing_;
-  std::uint64_t seed_;
 };
-
-bool Exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 /// Without a slash at its end, so that it has a name.
 fs::path Named(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
@@ -55,10 +46,29 @@ Listing ListingOf(const DatasetFiles& dataset, const fs::path& directory) {
   return listing;
 }
 
-void CheckPlace(const Listing& listing, std::size_t place) {
-  if (place < listing.files.size()) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("there is no place {} in an order of {} files", place, listing.files.size()));
+std::vector<std::size_t> FileSupply::Order(std::uint64_t epoch) const {
+  return FileOrder(listing().files.size(), seed_, epoch);
+}
+
+std::size_t FileSupply::FileAt(std::uint64_t epoch, std::size_t place) const {
+  constexpr std::size_t kKept = 4;
+  if (place >= listing().files.size()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("there is no place {} in an order of {} files", place, listing().files.size()));
+  }
+  const std::lock_guard guard(mutex_);
+  auto known = orders_.find(epoch);
+  if (known == orders_.end()) {
+    if (orders_.size() == kKept) orders_.erase(orders_.begin());
+    known = orders_.emplace(epoch, Order(epoch)).first;
+  }
+  return known->second[place];
+}
+
+std::optional<FileIdentity> IdentityOf(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return FileIdentity{info.st_dev, info.st_ino, info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec};
 }
 
 std::unique_ptr<FileSupply> OpenSupply(const fs::path& path, std::uint64_t seed, const SupplyWait& wait) {
@@ -77,7 +87,8 @@ void AwaitPublished(const fs::path& path, const SupplyWait& wait) {
   }
   if (Exists(named) || !IsBeingStaged(named)) return;
   SupplyPatience patience(wait, fmt::format("'{}'", named.string()));
-  while (!Exists(named) && IsBeingStaged(named)) patience.Sleep();
+  StagerWatch stager(named);
+  while (!Exists(named) && !stager.IsGone()) patience.Sleep();
   if (Exists(named)) return;
   throw Error(ErrorKind::kEnvironment, fmt::format("the staging of '{}' has ended without it", named.string()),
               "the log of the run that staged it says why; start it again");

@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,21 +32,33 @@ struct SupplyWait {
 /// Calls may come from several threads.
 class FileSupply {
  public:
+  explicit FileSupply(std::uint64_t seed) : seed_(seed) {}
+  FileSupply(const FileSupply&) = delete;
+  FileSupply& operator=(const FileSupply&) = delete;
   virtual ~FileSupply() = default;
 
   /// The files in the order of their names; `records` only where it is known before the file is there.
   virtual const Listing& listing() const = 0;
 
   /// The files' numbers in the listing, in the order in which `epoch` uses them: FileOrder of the seed.
-  virtual std::vector<std::size_t> Order(std::uint64_t epoch) const = 0;
+  std::vector<std::size_t> Order(std::uint64_t epoch) const;
+  /// The number at `place` of it. Cost: that of Order() once for each epoch that readers are in.
+  /// Errors: Error(kUsage) for a place outside of the order.
+  std::size_t FileAt(std::uint64_t epoch, std::size_t place) const;
 
   /// The file at `place` of the epoch's order; waits until it is there. Publishing moves files: see OpenSupplied.
   /// Errors: Error(kEnvironment) naming the file that is waited for when nobody brings it any more;
   ///         Error(kUsage) for a place outside of the order.
   virtual DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) = 0;
 
-  /// This reader is done with all files before `place` of `epoch`, open ones included. A stream makes room with it.
+  /// This reader is done with what it took and with all files before `place` of `epoch`, open ones included. A stream
+  /// makes room with it.
   virtual void Pass(std::uint64_t epoch, std::size_t place) = 0;
+
+ private:
+  const std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint64_t, std::vector<std::size_t>> orders_;  ///< of the epochs asked about last
 };
 
 /// For the dataset at `path`: a stream, a generation that is being staged (or about to be: its stage lock is held), or
@@ -52,26 +67,34 @@ class FileSupply {
 std::unique_ptr<FileSupply> OpenSupply(const std::filesystem::path& path, std::uint64_t seed,
                                        const SupplyWait& wait = {});
 
-/// `open(file)`, once more when the file was moved or taken away between Take() and the open.
+/// Tells a file from one that has taken its place.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t changed_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+/// Nothing when it is not there.
+std::optional<FileIdentity> IdentityOf(const std::filesystem::path& path);
+
+/// `open(file)`, once more when the file was moved, taken away or brought back between Take() and the open.
 template <class Open>
 auto OpenSupplied(FileSupply& supply, std::uint64_t epoch, std::size_t place, const SupplyWait& wait, const Open& open)
     -> decltype(open(DatasetFile())) {
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
     const auto file = supply.Take(epoch, place, wait);
-    std::error_code ignored;
+    const auto identity = IdentityOf(file.path);
     try {
       return open(file);
     } catch (const Error&) {
-      if (attempt == kAttempts || std::filesystem::exists(file.path, ignored)) throw;
+      if (attempt == kAttempts || (identity && identity == IdentityOf(file.path))) throw;
     }
   }
 }
 
 /// The files of `dataset`, called by their paths below `directory`.
 Listing ListingOf(const DatasetFiles& dataset, const std::filesystem::path& directory);
-/// Errors: Error(kUsage) when the order has no such place.
-void CheckPlace(const Listing& listing, std::size_t place);
 
 /// Returns when the dataset at `path` is not being staged (any more): programs that want all of it wait here.
 /// Errors: Error(kEnvironment) when its staging ended without a dataset.

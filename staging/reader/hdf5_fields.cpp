@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/formats/hdf5.h"
 #include "staging/reader/field_source.h"
 #include "staging/reader/hdf5_rows.h"
@@ -70,7 +71,7 @@ class Hdf5Fields final : public FieldSource {
   }
 
   void Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const override {
-    const auto place = Find(record);
+    const auto place = borders_.Find(record);
     memory.fields.resize(wanted_.size());
     memory.chunks.resize(wanted_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
@@ -90,17 +91,13 @@ class Hdf5Fields final : public FieldSource {
   std::span<const std::byte> Payload(std::uint64_t, std::vector<std::byte>&) const override {
     ThrowNotWhole(files()[0]);
   }
+  void RequireWholeRecords() const override { ThrowNotWhole(files()[0]); }
 
  private:
   struct OpenedFile {
     std::shared_ptr<Hdf5File> file;
     std::vector<std::unique_ptr<Hdf5Rows>> fields;
   };
-
-  [[noreturn]] static void ThrowNotWhole(const std::filesystem::path& path) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is HDF5: its records are read field by field", path.string()),
-                "name the fields");
-  }
 
   void Open(const DatasetFile& file) {
     OpenedFile opened{OpenHdf5(file.path), {}};
@@ -121,7 +118,7 @@ class Hdf5Fields final : public FieldSource {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("'{}' and '{}' have different datasets", files()[0].string(), file.path.string()));
     }
-    CheckPromises(file, std::filesystem::file_size(file.path), rows);
+    CheckPromises(file, FileBytes(file.path), rows);
     types_ = std::move(types);
     opened_.push_back(std::move(opened));
     AddFile(file.path, *rows);
@@ -132,6 +129,11 @@ class Hdf5Fields final : public FieldSource {
 };
 
 }  // namespace
+
+void ThrowNotWhole(const std::filesystem::path& path) {
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is HDF5: its records are read field by field", path.string()),
+              "name the fields, without payloads");
+}
 
 std::unique_ptr<FieldSource> OpenHdf5Fields(const DatasetFiles& dataset, std::vector<WantedField> fields) {
   return std::make_unique<Hdf5Fields>(dataset, std::move(fields));

@@ -59,6 +59,9 @@ void CheckFletcher(Bytes& chunk) {
 
 /// `most`: more than the chunk can hold.
 void Inflate(std::span<const std::byte> deflated, Bytes& out, std::size_t most) {
+  // Deflate makes 258 bytes of two bits at best: what a damaged file promises beyond that takes no memory.
+  constexpr std::size_t kMostGrowth = 1032;
+  if (most / kMostGrowth > deflated.size()) ThrowDamaged("it is too short for what it should inflate to");
   out.resize(most);
   auto size = static_cast<uLongf>(out.size());
   const auto result = ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -64,15 +63,13 @@ class ChunkRows final : public Hdf5Rows {
         fd_(OpenFile(path_, O_RDONLY)),
         rows_(layout.chunk_shape[0]),
         filters_(std::move(layout.filters)),
-        chunks_((dataset.shape[0] + rows_ - 1) / rows_) {
-    for (auto& chunk : layout.chunks) chunks_[chunk.origin[0] / rows_] = std::move(chunk);
-  }
+        chunks_(std::move(layout.chunks)) {}
 
   void Read(std::uint64_t row, std::span<std::byte> out, ChunkMemory& memory) const override {
     const auto number = row / rows_;
     const auto begin = row % rows_ * row_bytes();
-    const auto& chunk = chunks_[number];
-    if (!chunk) {
+    const auto* chunk = Find(number * rows_);
+    if (chunk == nullptr) {
       std::ranges::fill(out, std::byte{0});  // never written
     } else if (filters_.empty()) {
       ReadAt(fd_.get(), *chunk->offset + begin, out, path_);
@@ -84,6 +81,12 @@ class ChunkRows final : public Hdf5Rows {
   std::string_view way() const override { return filters_.empty() ? "file" : "chunks"; }
 
  private:
+  const Hdf5Chunk* Find(std::uint64_t first_row) const {
+    const auto row_of = [](const Hdf5Chunk& chunk) { return chunk.origin[0]; };
+    const auto found = std::ranges::lower_bound(chunks_, first_row, {}, row_of);
+    return found == chunks_.end() || row_of(*found) != first_row ? nullptr : &*found;
+  }
+
   void Load(std::uint64_t number, const Hdf5Chunk& chunk, ChunkMemory& memory) const {
     if (memory.owner == this && memory.chunk == number) return;
     memory.owner = nullptr;
@@ -107,7 +110,7 @@ class ChunkRows final : public Hdf5Rows {
   UniqueFd fd_;
   std::uint64_t rows_;
   std::vector<Hdf5Filter> filters_;
-  std::vector<std::optional<Hdf5Chunk>> chunks_;  ///< by number
+  std::vector<Hdf5Chunk> chunks_;  ///< those that were written, by their first row; however many rows the file promises
 };
 
 /// Every chunk holds whole rows, and lies at a known place or can be unfiltered here.

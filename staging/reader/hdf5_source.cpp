@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/formats/hdf5.h"
 #include "staging/reader/record_source.h"
 
@@ -87,12 +88,12 @@ class Hdf5Source final : public RecordSource {
   void Add(const DatasetFile& file) {
     const auto& opened = opened_.emplace_back(OpenHdf5(file.path));
     const auto rows = RowsOf(*opened, file.path);
-    CheckPromises(file, std::filesystem::file_size(file.path), rows);
+    CheckPromises(file, FileBytes(file.path), rows);
     if (!SameFields(opened->Datasets(), opened_[0]->Datasets())) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("'{}' and '{}' have different datasets", files_[0].string(), file.path.string()));
     }
-    borders_.AddFile(rows);
+    borders_.AddFile(file.path, rows);
     files_.push_back(file.path);
   }
 

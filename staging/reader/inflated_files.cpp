@@ -1,30 +1,10 @@
 #include "staging/reader/inflated_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <exception>
 
-#include "core/error.h"
-#include "staging/formats/mapped_file.h"
 #include "staging/formats/tfrecord.h"
-#include "staging/formats/tfrecord_check.h"
 
 namespace slipway::staging {
-
-GrowingMemory InflateTfrecords(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  GrowingMemory memory;
-  TfrecordCheck check(path, [&](std::span<const std::byte> inflated) {
-    if (inflated.size() > kInflateLimit - memory.bytes().size()) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' inflates to more than can be held", path.string()));
-    }
-    memory.Append(inflated);
-  });
-  check.Update(file.bytes());
-  check.Finish();
-  return memory;
-}
 
 InflatedFiles::Content InflatedFiles::Get(const std::filesystem::path& path) {
   const auto entry = Find(path);
@@ -32,11 +12,13 @@ InflatedFiles::Content InflatedFiles::Get(const std::filesystem::path& path) {
   if (entry->error) throw Error(*entry->error);
   if (entry->content) return entry->content;
   try {
-    const auto content = std::make_shared<const GrowingMemory>(InflateTfrecords(path));
+    const auto content = std::make_shared<const GrowingMemory>(InflateTfrecords(path).frames);
     const std::lock_guard lock(mutex_);
     entry->content = content;
     Shrink();
     return content;
+  } catch (const SystemError&) {
+    throw;  // it may be readable the next time
   } catch (const Error& error) {
     entry->error = error;
     throw;

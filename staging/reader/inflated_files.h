@@ -43,7 +43,4 @@ class InflatedFiles {
   std::list<std::shared_ptr<Entry>> entries_;  ///< the last used first
 };
 
-/// The whole content of a compressed file, checked. Errors: those of TfrecordCheck.
-GrowingMemory InflateTfrecords(const std::filesystem::path& path);
-
 }  // namespace slipway::staging

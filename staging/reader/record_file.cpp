@@ -96,15 +96,28 @@ bool IsCompressed(const OpenedFile& file, const fs::path& path) {
 
 /// The records of a compressed file, which is inflated for that.
 RecordIndex ScanInflated(const fs::path& path) {
-  const MappedFile file(path);
   RecordIndex index;
   TfrecordCheck check(path, [&](std::span<const std::byte> inflated) { index.end += inflated.size(); });
-  check.Update(file.bytes());
+  FeedFile(path, check);
   index.offsets = check.Finish().record_offsets;
   return index;
 }
 
-void CheckIndex(const RecordIndex& index, std::uint64_t bytes, const fs::path& path) {
+/// The index may come from a journal, which promises less than records.index. Reads rely on it.
+void CheckBorders(const RecordIndex& index, const fs::path& path) {
+  std::uint64_t begin = index.offsets.empty() ? index.end : index.offsets[0];
+  bool good = begin == 0;
+  for (std::size_t i = 1; i <= index.offsets.size(); ++i) {
+    const auto end = i < index.offsets.size() ? index.offsets[i] : index.end;
+    good = good && end >= begin && end - begin >= kTfrecordHeaderBytes + kTfrecordFooterBytes;
+    begin = end;
+  }
+  if (good) return;
+  throw Error(ErrorKind::kEnvironment, fmt::format("the index of the records of '{}' is damaged", path.string()),
+              "stage the dataset again");
+}
+
+void CheckEnd(const RecordIndex& index, std::uint64_t bytes, const fs::path& path) {
   if (index.end == bytes) return;
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' has {} bytes, the index of its records ends at {}", path.string(), bytes, index.end),
@@ -120,7 +133,8 @@ RecordFile::RecordFile(const DatasetFile& file, AccessPattern pattern, InflatedF
   const bool compressed = IsCompressed(opened, path_);
   if (compressed) inflated_ = &inflated;
   if (file.index) {
-    if (!compressed) CheckIndex(*file.index, opened.bytes, path_);
+    if (!compressed) CheckEnd(*file.index, opened.bytes, path_);
+    CheckBorders(*file.index, path_);
     offsets_ = file.index->offsets;
     end_ = file.index->end;
   } else {

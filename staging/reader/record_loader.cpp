@@ -38,18 +38,18 @@ std::span<std::byte> PlaceIn(const BatchArray& array, std::size_t place, std::si
   return array.values.subspan(place * bytes, bytes);
 }
 
-/// The next place that holds a record; `index` itself when there is no other.
-std::size_t NextPlace(const RecordNumbers& places, std::size_t index) {
-  do {
-    index = (index + 1) % places.size();
-  } while (places[index] == kPaddingRecord);
-  return index;
+/// Where to look for a record that can stand at `index`: there, after it, and at last before it, backwards. So it is
+/// one that is at hand, or comes soon, where files come and go.
+std::size_t CandidateFor(std::size_t index, std::size_t attempt, std::size_t places) {
+  const auto after = places - index;
+  return attempt < after ? index + attempt : places - 1 - attempt;
 }
 
 }  // namespace
 
 RecordLoader::RecordLoader(const std::filesystem::path& path, const BatchOptions& options)
     : options_(options), source_(OpenFields(path, options, WantedOf(options), PatternOf(options))) {
+  if (options_.payloads) source_->RequireWholeRecords();
   for (std::size_t i = 0; i < options_.fields.size(); ++i) {
     auto& field = options_.fields[i];
     chains_.push_back(WithContext(fmt::format("in field '{}'", field.name),
@@ -82,17 +82,12 @@ BatchMemory RecordLoader::MakeMemory(std::span<const std::span<std::byte>> value
   return memory;
 }
 
-/// What `skip` may pass over: a record that is not what it should be. A staging that has ended, a file that cannot be
-/// read and a reader that is being closed are none of that.
-static bool IsDamage(const Error& error) {
-  return error.kind() == ErrorKind::kEnvironment && dynamic_cast<const SystemError*>(&error) == nullptr;
-}
-
 void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& batch, std::size_t place,
                         LoaderMemory& memory, std::vector<SkippedRecord>& skipped) const {
   if (part.places[index] == kPaddingRecord) return Pad(batch, place);
   for (std::size_t attempt = 0; attempt < part.places.size(); ++attempt) {
-    const auto record = part.places[index];
+    const auto record = part.places[CandidateFor(index, attempt, part.places.size())];
+    if (record == kPaddingRecord) continue;
     try {
       return LoadRecord(part.begin.epoch, record, batch, place, memory);
     } catch (Error& error) {
@@ -102,7 +97,6 @@ void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& b
       }
       skipped.push_back({place, {record, source_->Describe(record), error.message()}});
     }
-    index = NextPlace(part.places, index);
   }
   throw Error(ErrorKind::kEnvironment,
               fmt::format("none of the {} records of this rank can be read, the last is {}: {}", part.places.size(),
@@ -131,8 +125,9 @@ void RecordLoader::LoadFields(std::uint64_t epoch, std::uint64_t record, BatchMe
     try {
       chains_[i].Apply(memory.fields[i].values, {options_.seed, epoch, record}, memory.transform, out);
     } catch (Error& error) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("field '{}': {}", arrays_[i].name, error.message()),
-                  error.next_step());
+      // What fits the field's type and not this record is damage of the record.
+      const auto kind = error.kind() == ErrorKind::kUsage ? ErrorKind::kEnvironment : error.kind();
+      throw Error(kind, fmt::format("field '{}': {}", arrays_[i].name, error.message()), error.next_step());
     }
   }
 }

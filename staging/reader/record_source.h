@@ -10,6 +10,7 @@
 
 #include "staging/dataset/dataset_files.h"
 #include "staging/reader/reader.h"
+#include "staging/reader/record_borders.h"
 
 namespace slipway::staging {
 
@@ -33,27 +34,6 @@ class RecordSource {
  protected:
   std::vector<std::filesystem::path> files_;
   std::vector<FieldInfo> fields_;  ///< sorted by name
-};
-
-/// Which file a record lies in.
-class RecordBorders {
- public:
-  struct Place {
-    std::size_t file;
-    std::uint64_t record;  ///< counted in the file
-  };
-
-  void AddFile(std::uint64_t records) { ends_.push_back(count() + records); }
-  std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// `record` < count().
-  Place Find(std::uint64_t record) const;
-  /// How many records follow `place` in its file, itself included.
-  std::uint64_t Left(const Place& place) const { return EndOf(place.file) - place.record; }
-
- private:
-  std::uint64_t EndOf(std::size_t file) const { return ends_[file] - (file == 0 ? 0 : ends_[file - 1]); }
-
-  std::vector<std::uint64_t> ends_;
 };
 
 std::unique_ptr<RecordSource> OpenTfrecordSource(const DatasetFiles& files);

@@ -130,20 +130,20 @@ Wanted WantedOf(const char* dataset, const char* options) {
   Require(dataset, "dataset");
   Require(options, "options");
   auto place = slipway::staging::FindDataset(dataset);
-  return {place.path, ParseBatchOptions(options, place.defaults)};
+  return {place.path, ParseBatchOptions(options, place.defaults, place.local_rank)};
 }
 
-Slots SlotsOf(const Wanted& wanted, void* const* slots, std::size_t count) {
-  const auto bytes = BatchReader::BytesOf(wanted.path, wanted.options);
-  if (count != (wanted.options.prefetch + 1) * bytes.size()) {
+/// How many fields there are, and how large they are, the reader checks.
+Slots SlotsOf(const BatchOptions& options, void* const* slots, const std::size_t* bytes, std::size_t count) {
+  Slots memory(options.prefetch + 1);
+  if (count == 0 || count % memory.size() != 0) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} pointers were given, {} fields with prefetch {} need {}", count, bytes.size(),
-                            wanted.options.prefetch, (wanted.options.prefetch + 1) * bytes.size()));
+                fmt::format("{} pointers were given, prefetch {} takes one for each field of {} slots", count,
+                            options.prefetch, memory.size()));
   }
-  Slots memory(wanted.options.prefetch + 1);
   for (std::size_t i = 0; i < count; ++i) {
     Require(slots[i], "a slot");
-    memory[i / bytes.size()].push_back({static_cast<std::byte*>(slots[i]), bytes[i % bytes.size()]});
+    memory[i / (count / memory.size())].push_back({static_cast<std::byte*>(slots[i]), bytes[i]});
   }
   return memory;
 }
@@ -163,18 +163,22 @@ const char* slipway_reader_version(void) { return slipway::Version().data(); }
 int slipway_reader_open(const char* dataset, const char* options, slipway_reader** reader) {
   return Guard([&] {
     Require(reader, "reader");
+    *reader = nullptr;
     const auto wanted = WantedOf(dataset, options);
     *reader = new slipway_reader(BatchReader::Open(wanted.path, wanted.options));
   });
 }
 
-int slipway_reader_open_into(const char* dataset, const char* options, void* const* slots, size_t count,
-                             slipway_reader** reader) {
+int slipway_reader_open_into(const char* dataset, const char* options, void* const* slots, const size_t* bytes,
+                             size_t count, slipway_reader** reader) {
   return Guard([&] {
     Require(reader, "reader");
+    *reader = nullptr;
     Require(slots, "slots");
+    Require(bytes, "bytes");
     const auto wanted = WantedOf(dataset, options);
-    *reader = new slipway_reader(BatchReader::Open(wanted.path, wanted.options, SlotsOf(wanted, slots, count)));
+    const auto memory = SlotsOf(wanted.options, slots, bytes, count);
+    *reader = new slipway_reader(BatchReader::Open(wanted.path, wanted.options, memory));
   });
 }
 

@@ -4,7 +4,8 @@
  * Open a reader, take batches until one is NULL (the end of an epoch), go on with the next epoch, close it. Worker
  * threads read, check and decode ahead. Every function returns SLIPWAY_READER_OK (0) or an error code;
  * slipway_reader_error_message() then says what, why and what to do, for the calling thread. Options are JSON: see
- * docs/reader.md. One thread at a time may use a reader; different readers are independent.
+ * docs/reader.md. One thread at a time may use a reader; different readers are independent. A child made by fork() has
+ * no threads of a reader: it opens its own, and does not touch its parent's.
  */
 #ifndef SLIPWAY_READER_H_
 #define SLIPWAY_READER_H_
@@ -96,15 +97,16 @@ SLIPWAY_READER_API const char* slipway_reader_version(void);
 /**
  * Opens a dataset: the NAME of one that the launcher staged (SLIPWAY_DATA_<NAME>), or a path: a staged directory, a
  * directory of data files, one file. `options` is JSON. Rank, world, remainder and on_corrupt are taken from the
- * launcher's environment where it does not say them.
+ * launcher's environment where it does not say them. *reader is NULL after an error.
  */
 SLIPWAY_READER_API int slipway_reader_open(const char* dataset, const char* options, slipway_reader** reader);
 /**
- * The same into the caller's memory: `slots` has (prefetch + 1) * fields pointers, slot by slot, each to `bytes` of
- * slipway_reader_fields of an equal reader, aligned to 64 bytes; it must stay until the reader is closed.
+ * The same into the caller's memory: `slots` has `count` = (prefetch + 1) * fields pointers, slot by slot, and `bytes`
+ * how much each points to: at least `bytes` of slipway_reader_fields of an equal reader, or nothing is opened. Aligned
+ * to the numbers; it must stay until the reader is closed.
  */
 SLIPWAY_READER_API int slipway_reader_open_into(const char* dataset, const char* options, void* const* slots,
-                                                size_t count, slipway_reader** reader);
+                                                const size_t* bytes, size_t count, slipway_reader** reader);
 /** Ends the threads and frees the memory. NULL is fine. */
 SLIPWAY_READER_API void slipway_reader_close(slipway_reader* reader);
 

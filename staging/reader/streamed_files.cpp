@@ -4,7 +4,6 @@
 
 #include "core/files.h"
 #include "staging/reader/arriving_files.h"
-#include "staging/reader/sharding.h"
 #include "staging/reader/supply_wait.h"
 
 namespace slipway::staging {
@@ -22,7 +21,10 @@ Listing ListingIn(const fs::path& directory) {
 }  // namespace
 
 StreamedFiles::StreamedFiles(fs::path directory, std::uint64_t seed)
-    : directory_(std::move(directory)), state_(StreamState::Open(directory_)), listing_(ListingIn(directory_)) {
+    : FileSupply(seed),
+      directory_(std::move(directory)),
+      state_(StreamState::Open(directory_)),
+      listing_(ListingIn(directory_)) {
   if (state_.shape().seed != seed) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' comes in the order of seed {}, this reader asks for seed {}", directory_.string(),
@@ -42,14 +44,10 @@ StreamedFiles::StreamedFiles(fs::path directory, std::uint64_t seed)
   slot_ = *slot;
 }
 
-std::vector<std::size_t> StreamedFiles::Order(std::uint64_t epoch) const {
-  return FileOrder(listing_.files.size(), state_.shape().seed, epoch);
-}
-
 DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) {
-  CheckPlace(listing_, place);
-  const auto file = Order(epoch)[place];
+  const auto file = FileAt(epoch, place);
   const auto what = fmt::format("'{}'", (directory_ / listing_.files[file].path).string());
+  state_.SetWants(slot_, UseAt(epoch, place));
   SupplyPatience patience(wait, what);
   std::uint32_t seen = 0;
   while (!state_.IsPresent(file)) {
@@ -60,9 +58,11 @@ DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const Su
   return Place(file);
 }
 
-void StreamedFiles::Pass(std::uint64_t epoch, std::size_t place) {
-  state_.SetPosition(slot_, epoch * listing_.files.size() + place);
+std::uint64_t StreamedFiles::UseAt(std::uint64_t epoch, std::size_t place) const {
+  return epoch * listing_.files.size() + place;
 }
+
+void StreamedFiles::Pass(std::uint64_t epoch, std::size_t place) { state_.SetReader(slot_, {UseAt(epoch, place)}); }
 
 void StreamedFiles::CheckStream(const std::string& what, bool look) const {
   const auto status = state_.status();

@@ -17,13 +17,13 @@ class StreamedFiles final : public FileSupply {
   StreamedFiles(std::filesystem::path directory, std::uint64_t seed);
 
   const Listing& listing() const override { return listing_; }
-  std::vector<std::size_t> Order(std::uint64_t epoch) const override;
   DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) override;
   void Pass(std::uint64_t epoch, std::size_t place) override;
 
  private:
   void CheckStream(const std::string& what, bool look) const;
   DatasetFile Place(std::size_t file);
+  std::uint64_t UseAt(std::uint64_t epoch, std::size_t place) const;
 
   const std::filesystem::path directory_;
   StreamState state_;

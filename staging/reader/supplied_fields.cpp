@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 #include "staging/dataset/stream_state.h"
@@ -45,10 +46,15 @@ SuppliedFields::SuppliedFields(std::unique_ptr<FileSupply> supply, const std::fi
   for (const auto& file : files) AddFile(place_in / file.path, *file.records);
   if (!files.empty()) RequireRecords();
   const auto order = supply_->Order(first_epoch);
-  const auto first = std::ranges::find_if(order, [&](std::size_t file) { return RecordsIn(file) > 0; });
+  const auto first = std::ranges::find_if(order, [&](std::size_t file) { return borders_.CountOf(file) > 0; });
   const auto place = static_cast<std::size_t>(first - order.begin());
   supply_->Pass(first_epoch, place);
   types_ = OpenFile(first_epoch, place)->types();
+  supply_->Pass(first_epoch, place);
+}
+
+void SuppliedFields::RequireWholeRecords() const {
+  if (supply_->listing().format == DataFormat::kHdf5) ThrowNotWhole(files()[0]);
 }
 
 SupplyWait SuppliedFields::Waiting() const {
@@ -63,10 +69,11 @@ SupplyWait SuppliedFields::Waiting() const {
 std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::size_t place) const try {
   return OpenSupplied(*supply_, epoch, place, Waiting(), [&](const DatasetFile& file) {
     auto source = OpenFieldSource({supply_->listing().format, {file}}, wanted_, pattern_);
-    const auto number = supply_->Order(epoch)[place];
-    if (source->record_count() != RecordsIn(number)) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has {} records, {} were counted before",
-                                                       file.path.string(), source->record_count(), RecordsIn(number)));
+    const auto number = supply_->FileAt(epoch, place);
+    if (source->record_count() != borders_.CountOf(number)) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("'{}' has {} records, {} were counted before", file.path.string(), source->record_count(),
+                              borders_.CountOf(number)));
     }
     if (!types_.empty() && source->types() != types_) {
       throw Error(ErrorKind::kEnvironment,
@@ -81,8 +88,8 @@ std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::
 
 ArrivingFields::ArrivingFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
                                std::vector<WantedField> fields, AccessPattern pattern)
-    : SuppliedFields(std::move(supply), place_in, std::move(fields), pattern, 0), opened_(file_ends_.size()) {
-  place_of_.resize(file_ends_.size());
+    : SuppliedFields(std::move(supply), place_in, std::move(fields), pattern, 0), opened_(borders_.ends().size()) {
+  place_of_.resize(borders_.ends().size());
   const auto order = this->supply().Order(0);
   for (std::size_t place = 0; place < order.size(); ++place) place_of_[order[place]] = place;
 }
@@ -99,12 +106,12 @@ const FieldSource& ArrivingFields::Source(std::size_t file) const {
 }
 
 void ArrivingFields::Fetch(std::uint64_t record, FetchMemory& memory, std::span<FetchedField> fields) const {
-  const auto place = Find(record);
+  const auto place = borders_.Find(record);
   Source(place.file).Fetch(place.record, memory, fields);
 }
 
 std::span<const std::byte> ArrivingFields::Payload(std::uint64_t record, std::vector<std::byte>& buffer) const {
-  const auto place = Find(record);
+  const auto place = borders_.Find(record);
   return Source(place.file).Payload(place.record, buffer);
 }
 
@@ -120,17 +127,27 @@ void StreamedFields::Expect(std::uint64_t epoch, std::span<const std::uint64_t> 
     parts_.clear();
     uses_left_.clear();
     held_.clear();
+    passed_.clear();
   }
   for (const auto record : places) {
     if (record == kPaddingRecord) continue;
     ++uses_left_[record];
-    part.wanted[FieldSource::Find(record).file].push_back(record);
+    part.wanted[borders_.Find(record).file].push_back(record);
   }
   parts_.push_back(std::move(part));
 }
 
 void StreamedFields::Release(std::span<const std::uint64_t> places) {
   const std::lock_guard guard(mutex_);
+  const auto is_good = [&](std::uint64_t record) {
+    const auto held = held_.find(record);
+    return held != held_.end() && !held->second->error;
+  };
+  if (std::ranges::any_of(places, is_good)) Forget(std::exchange(passed_, {}));
+  passed_.insert(passed_.end(), places.begin(), places.end());
+}
+
+void StreamedFields::Forget(std::span<const std::uint64_t> places) {
   for (const auto record : places) {
     const auto uses = uses_left_.find(record);
     if (uses == uses_left_.end() || --uses->second > 0) continue;
@@ -145,12 +162,17 @@ StreamedFields::Held StreamedFields::Find(std::uint64_t record) const {
   return found == held_.end() ? nullptr : found->second;
 }
 
+bool StreamedFields::IsExpected(std::uint64_t record) const {
+  const std::lock_guard guard(mutex_);
+  return uses_left_.contains(record);
+}
+
 StreamedFields::Held StreamedFields::Get(std::uint64_t record) const {
   auto held = Find(record);
   if (!held) {
     const std::lock_guard guard(file_mutex_);
     while (!(held = Find(record))) {
-      if (TakeFile()) continue;
+      if (IsExpected(record) && TakeFile()) continue;
       throw Error(ErrorKind::kEnvironment, "its file has gone by in the stream");
     }
   }
@@ -167,18 +189,21 @@ bool StreamedFields::TakeFile() const {
     if (parts_.empty()) return false;
     part = &parts_.front();  // deque: others are added behind it
   }
-  while (part->next_place < part->order.size() && !part->wanted.contains(part->order[part->next_place])) {
-    ++part->next_place;
-  }
-  supply().Pass(part->epoch, part->next_place);
+  GoOn(*part);
   if (part->next_place == part->order.size()) {
     const std::lock_guard guard(mutex_);
     return parts_.size() > 1;
   }
   TakeRecords(*part, part->order[part->next_place]);
   ++part->next_place;
-  supply().Pass(part->epoch, part->next_place);
+  GoOn(*part);
   return true;
+}
+
+void StreamedFields::GoOn(Part& part) const {
+  const auto is_wanted = [&] { return part.wanted.contains(part.order[part.next_place]); };
+  while (part.next_place < part.order.size() && !is_wanted()) ++part.next_place;
+  supply().Pass(part.epoch, part.next_place);
 }
 
 void StreamedFields::TakeRecords(Part& part, std::size_t file) const {
@@ -188,7 +213,7 @@ void StreamedFields::TakeRecords(Part& part, std::size_t file) const {
   FetchMemory memory;
   for (const auto record : records) {
     if (Find(record)) continue;
-    auto stored = Store(*source, record - FirstRecord(file), memory);
+    auto stored = Store(*source, record - borders_.FirstOf(file), memory);
     const std::lock_guard guard(mutex_);
     if (uses_left_.contains(record)) held_[record] = std::move(stored);
   }
@@ -209,6 +234,7 @@ StreamedFields::Held StreamedFields::Store(const FieldSource& source, std::uint6
       stored->payload.assign(payload.begin(), payload.end());
     }
   } catch (const Error& error) {
+    if (!IsDamage(error)) throw;
     stored->error = error;
   }
   return stored;
@@ -231,7 +257,7 @@ std::span<const std::byte> StreamedFields::Payload(std::uint64_t record, std::ve
 
 std::unique_ptr<FieldSource> OpenFields(const std::filesystem::path& path, const BatchOptions& options,
                                         std::vector<WantedField> fields, AccessPattern pattern) {
-  if (std::filesystem::exists(path / kStreamStateName)) {
+  if (Exists(path / kStreamStateName)) {
     if (options.order != RecordOrder::kWindowed) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}' is a stream: it never holds all of its files", path.string()),
                   "set the reader's option \"order\" to \"windowed\"");
@@ -239,7 +265,7 @@ std::unique_ptr<FieldSource> OpenFields(const std::filesystem::path& path, const
     return std::make_unique<StreamedFields>(OpenSupply(path, options.seed), path, std::move(fields), options.payloads,
                                             options.position.epoch);
   }
-  if (!std::filesystem::exists(path) && IsBeingStaged(path)) {
+  if (!Exists(path) && IsBeingStaged(path)) {
     auto supply = OpenSupply(path, options.seed);
     if (CountsAreKnown(supply->listing())) {
       return std::make_unique<ArrivingFields>(std::move(supply), path, std::move(fields), pattern);

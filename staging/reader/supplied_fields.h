@@ -21,6 +21,7 @@ namespace slipway::staging {
 /// What both have in common: the borders of the files from the listing, the types from the first file that comes.
 class SuppliedFields : public FieldSource {
  public:
+  void RequireWholeRecords() const override;
   void SetStopped(bool stopped) override { stopped_ = stopped; }
 
  protected:
@@ -29,8 +30,6 @@ class SuppliedFields : public FieldSource {
                  std::vector<WantedField> fields, AccessPattern pattern, std::uint64_t first_epoch);
 
   FileSupply& supply() const { return *supply_; }
-  std::uint64_t FirstRecord(std::size_t file) const { return file == 0 ? 0 : file_ends_[file - 1]; }
-  std::uint64_t RecordsIn(std::size_t file) const { return file_ends_[file] - FirstRecord(file); }
   /// Waits for the file and opens it. Its records count from 0.
   std::unique_ptr<FieldSource> OpenFile(std::uint64_t epoch, std::size_t place) const;
 
@@ -65,7 +64,8 @@ class ArrivingFields final : public SuppliedFields {
 };
 
 /// The wanted records of each file of a stream are taken into memory while the file is there. Memory: what is in the
-/// shuffle window and on this rank, and this rank's records of one file.
+/// shuffle window and on this rank, this rank's records of one file, the batches that are made ahead, and one that was
+/// handed out before.
 class StreamedFields final : public SuppliedFields {
  public:
   StreamedFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
@@ -92,10 +92,14 @@ class StreamedFields final : public SuppliedFields {
   };
   using Held = std::shared_ptr<const Stored>;
 
+  void Forget(std::span<const std::uint64_t> places);
   Held Get(std::uint64_t record) const;
   Held Find(std::uint64_t record) const;
+  bool IsExpected(std::uint64_t record) const;
   /// Takes in the next file of which something is wanted. False when no file is left.
   bool TakeFile() const;
+  /// On to the next file of which something is wanted, or the part's end: the stream need not keep those before.
+  void GoOn(Part& part) const;
   void TakeRecords(Part& part, std::size_t file) const;
   Held Store(const FieldSource& source, std::uint64_t record, FetchMemory& memory) const;
 
@@ -105,6 +109,9 @@ class StreamedFields final : public SuppliedFields {
   mutable std::deque<Part> parts_;
   mutable std::map<std::uint64_t, std::uint64_t> uses_left_;
   mutable std::map<std::uint64_t, Held> held_;
+  /// Released, and kept for damaged records at the end of an epoch, which those before stand in for: the last batch
+  /// that has a good one, and those after it.
+  std::vector<std::uint64_t> passed_;
 };
 
 /// The dataset at `path`, whether it is there, arriving or streamed.

@@ -8,12 +8,6 @@
 
 namespace slipway::staging {
 
-RecordBorders::Place RecordBorders::Find(std::uint64_t record) const {
-  const auto end = std::ranges::upper_bound(ends_, record);
-  const auto file = static_cast<std::size_t>(end - ends_.begin());
-  return {file, record - (file == 0 ? 0 : ends_[file - 1])};
-}
-
 namespace {
 
 FieldInfo InfoOf(const FeatureView& feature) {
@@ -48,14 +42,6 @@ std::string Wanted(std::span<std::byte> out) { return fmt::format("one value of 
 std::string Wanted(std::span<float> out) { return fmt::format("{} float values", out.size()); }
 std::string Wanted(std::span<std::int64_t> out) { return fmt::format("{} int64 values", out.size()); }
 
-std::string Found(const std::optional<FeatureView>& feature) {
-  if (!feature) return "no such feature";
-  if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
-    return fmt::format("one value of {} bytes", feature->FirstBytes().size());
-  }
-  return fmt::format("{} {} values", feature->count(), FeatureKindName(feature->kind()));
-}
-
 class TfrecordSource final : public RecordSource {
  public:
   explicit TfrecordSource(const DatasetFiles& dataset) {
@@ -88,7 +74,7 @@ class TfrecordSource final : public RecordSource {
   void Add(const DatasetFile& file) {
     const auto& opened = opened_.emplace_back(file.path);
     CheckPromises(file, opened.byte_count(), opened.record_count());
-    borders_.AddFile(opened.record_count());
+    borders_.AddFile(file.path, opened.record_count());
     files_.push_back(file.path);
   }
 
@@ -103,7 +89,7 @@ class TfrecordSource final : public RecordSource {
     const auto feature = FindFeatureOf(record, field);
     if (feature && CopyValues(*feature, out)) return;
     throw Error(ErrorKind::kEnvironment, fmt::format("{}: field '{}': expected {}, found {}", Describe(record), field,
-                                                     Wanted(out), Found(feature)));
+                                                     Wanted(out), FoundValues(feature)));
   }
 
   std::optional<FeatureView> FindFeatureOf(std::uint64_t record, std::string_view field) {

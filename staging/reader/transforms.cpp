@@ -53,8 +53,10 @@ std::array<std::uint64_t, 2> SizeOfImage(const Shape& shape) { return {shape[0],
 /// 0 x 0 while the size of the image is not known.
 std::array<std::uint64_t, 2> ResizedSize(const Resize& resize, const std::array<std::uint64_t, 2>& size) {
   if (resize.shorter == 0) return resize.size;
-  const auto shorter = std::min(size[0], size[1]);
+  const auto [shorter, longer] = std::minmax(size[0], size[1]);
   if (shorter == 0) return {0, 0};
+  // Beyond there is no such image, and the product would not be a number.
+  if (longer > kMostPixels || resize.shorter > kMostPixels) return {resize.shorter, kMostPixels};
   const auto scaled = [&](std::uint64_t extent) { return (extent * resize.shorter + shorter / 2) / shorter; };
   return {scaled(size[0]), scaled(size[1])};
 }

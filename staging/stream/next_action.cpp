@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace slipway::staging {
 namespace {
@@ -9,27 +10,42 @@ namespace {
 class Decision {
  public:
   Decision(const StreamView& view, Uses& uses) : view_(view), uses_(uses) {
-    if (!view_.positions.empty()) slowest_ = std::ranges::min(view_.positions);
+    if (!view_.readers.empty()) slowest_ = std::ranges::min_element(view_.readers, {}, &StreamReader::at)->at;
     for (std::size_t file = 0; file < view_.sizes.size(); ++file) {
       if (view_.present[file]) taken_ += view_.sizes[file].count;
     }
   }
 
   StreamAction Make() {
+    if (view_.stalled) {
+      if (const auto use = FirstWaitedFor()) return Bring(*use, [&](std::size_t file) { return !IsWorkedWith(file); });
+    }
     const auto use = FirstMissing();
     if (!use) return WaitForReaders{};
-    const auto file = uses_.FileOf(*use);
-    const auto size = view_.sizes[file].count;
-    if (taken_ + size <= view_.capacity.count) return CopyFile{file};
-    if (*use > slowest_ + view_.ahead) return WaitForReaders{};
-    const auto out = Dispensable(*use);
-    std::uint64_t freed = 0;
-    for (const auto candidate : out) freed += view_.sizes[candidate].count;
-    if (taken_ - freed + size > view_.capacity.count) return WaitForReaders{};
-    return EvictFile{out.front()};
+    const bool is_near = *use <= slowest_ + view_.ahead;
+    return Bring(*use, [&](std::size_t file) {
+      return is_near && !IsWorkedWith(file) && !IsAtHand(file) && uses_.NextUse(file, slowest_) > *use;
+    });
   }
 
  private:
+  /// Copies the file of `use`, or takes away what is used last of the files that `may_go`.
+  template <class MayGo>
+  StreamAction Bring(std::uint64_t use, const MayGo& may_go) {
+    const auto file = uses_.FileOf(use);
+    const auto size = view_.sizes[file].count;
+    if (taken_ + size <= view_.capacity.count) return CopyFile{file};
+    std::uint64_t freed = 0;
+    std::optional<std::pair<std::uint64_t, std::size_t>> last;
+    for (std::size_t other = 0; other < view_.sizes.size(); ++other) {
+      if (!view_.present[other] || !may_go(other)) continue;
+      freed += view_.sizes[other].count;
+      last = std::max(last, std::optional(std::pair(uses_.NextUse(other, slowest_), other)));
+    }
+    if (taken_ - freed + size > view_.capacity.count) return WaitForReaders{};
+    return EvictFile{last->second};
+  }
+
   /// Two epochs from any place hold every file.
   std::optional<std::uint64_t> FirstMissing() {
     for (auto use = slowest_; use < slowest_ + 2 * view_.sizes.size(); ++use) {
@@ -38,22 +54,21 @@ class Decision {
     return {};
   }
 
-  bool IsAtHand(std::size_t file) {
-    return std::ranges::any_of(view_.positions, [&](std::uint64_t at) { return uses_.FileOf(at) == file; });
+  std::optional<std::uint64_t> FirstWaitedFor() {
+    std::optional<std::uint64_t> first;
+    for (const auto& reader : view_.readers) {
+      if (!reader.wants || view_.present[uses_.FileOf(*reader.wants)]) continue;
+      first = std::min(first.value_or(*reader.wants), *reader.wants);
+    }
+    return first;
   }
 
-  /// What may go in favour of `use`, the farthest next use first.
-  std::vector<std::size_t> Dispensable(std::uint64_t use) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> found;
-    for (std::size_t file = 0; file < view_.sizes.size(); ++file) {
-      if (!view_.present[file] || IsAtHand(file)) continue;
-      const auto next = uses_.NextUse(file, slowest_);
-      if (next > use) found.emplace_back(next, file);
-    }
-    std::ranges::sort(found, std::greater());
-    std::vector<std::size_t> files;
-    for (const auto& [next, file] : found) files.push_back(file);
-    return files;
+  bool IsAtHand(std::size_t file) {
+    return std::ranges::any_of(view_.readers, [&](const auto& reader) { return uses_.FileOf(reader.at) == file; });
+  }
+  bool IsWorkedWith(std::size_t file) {
+    return std::ranges::any_of(view_.readers,
+                               [&](const auto& reader) { return reader.wants && uses_.FileOf(*reader.wants) == file; });
   }
 
   const StreamView& view_;

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "staging/copy/bandwidth.h"
@@ -75,6 +77,25 @@ std::uint64_t AheadFor(const std::vector<Bytes>& sizes, Bytes capacity) {
   const auto largest = std::max<std::uint64_t>(1, std::ranges::max(sizes).count);
   return std::max<std::uint64_t>(1, capacity.count / (2 * largest));
 }
+
+/// For a cancel, for readers that are gone, and for those that wait for each other.
+constexpr auto kLook = std::chrono::milliseconds(50);
+
+/// Whether readers get on.
+class Movement {
+ public:
+  /// True when nothing has changed for so long that readers may wait for each other.
+  bool Look(const std::vector<StreamReader>& readers) {
+    if (readers != readers_) Begin();
+    readers_ = readers;
+    return SystemClock().Steady() - since_ >= kLook;
+  }
+  void Begin() { since_ = SystemClock().Steady(); }
+
+ private:
+  std::vector<StreamReader> readers_;
+  SteadyTime since_ = SystemClock().Steady();
+};
 
 /// The first block in which two copies differ.
 std::optional<std::size_t> Difference(const std::vector<std::uint32_t>& one, const std::vector<std::uint32_t>& other) {
@@ -163,24 +184,27 @@ void StreamStager::Run(const StageOptions& options) {
 }
 
 void StreamStager::Serve(const StageOptions& options) {
-  constexpr auto kLook = std::chrono::milliseconds(50);  // for a cancel, and for readers that are gone
   Copies copies(*this, options);
   const auto ahead = AheadFor(sizes_, plan_.window);
   std::uint32_t seen = 0;
-  std::optional<std::vector<std::uint64_t>> waited_at;
+  Movement movement;
+  std::optional<std::pair<std::vector<StreamReader>, bool>> waited_at;
   while (true) {
     CheckCancelled(plan_, options);
-    const auto positions = state_.Positions();
-    const auto action = waited_at == positions ? StreamAction(WaitForReaders{})
-                                               : NextAction({sizes_, positions, present_, plan_.window, ahead}, uses_);
+    const auto readers = state_.Readers();
+    const bool stalled = movement.Look(readers);
+    const auto action = waited_at == std::pair(readers, stalled)
+                            ? StreamAction(WaitForReaders{})
+                            : NextAction({sizes_, readers, present_, plan_.window, ahead, stalled}, uses_);
     waited_at.reset();
     if (const auto* copy = std::get_if<CopyFile>(&action)) {
       Copy(copy->file, copies);
+      movement.Begin();
     } else if (const auto* evict = std::get_if<EvictFile>(&action)) {
       Evict(evict->file);
     } else {
-      waited_at = positions;
-      seen = state_.AwaitPositions(seen, kLook);
+      waited_at = {readers, stalled};
+      seen = state_.AwaitReaders(seen, kLook);
     }
   }
 }
@@ -212,8 +236,12 @@ void StreamStager::Copy(std::size_t file, Copies& copies) {
   state_.SetPresent(file, true);
 }
 
+/// A reader says what it wants and then looks whether it is there; so one of the two sees the other, and what a reader
+/// has open is not removed: its room would not be free.
 void StreamStager::Evict(std::size_t file) {
   state_.SetPresent(file, false);
+  const auto wants_it = [&](const StreamReader& reader) { return reader.wants && uses_.FileOf(*reader.wants) == file; };
+  if (std::ranges::any_of(state_.Readers(), wants_it)) return state_.SetPresent(file, true);
   const auto path = directory_ / plan_.files[file].name;
   if (::unlink(path.c_str()) != 0) ThrowErrno(fmt::format("cannot remove '{}'", path.string()));
   present_[file] = false;

@@ -69,7 +69,8 @@ PROTOTYPES = {
     "slipway_reader_error_message": (_TEXT, []),
     "slipway_reader_version": (_TEXT, []),
     "slipway_reader_open": (ctypes.c_int, [_TEXT, _TEXT, ctypes.POINTER(_READER)]),
-    "slipway_reader_open_into": (ctypes.c_int, [_TEXT, _TEXT, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t,
+    "slipway_reader_open_into": (ctypes.c_int, [_TEXT, _TEXT, ctypes.POINTER(ctypes.c_void_p),
+                                                ctypes.POINTER(ctypes.c_size_t), ctypes.c_size_t,
                                                 ctypes.POINTER(_READER)]),
     "slipway_reader_close": (None, [_READER]),
     "slipway_reader_fields": (ctypes.c_int, [_READER, ctypes.POINTER(ctypes.POINTER(_Field)),
@@ -173,23 +174,47 @@ class Batch(dict):
         return {name: from_numpy(values) for name, values in self.items()}
 
 
+def _arrays_of(memory):
+    """The arrays of all slots. What the threads of the reader write to must be what the caller sees."""
+    for slot in memory:
+        for array in slot:
+            if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.writeable):
+                raise ArgumentError("memory must be lists of NumPy arrays that are contiguous and may be written")
+    if len({len(slot) for slot in memory}) != 1:
+        raise ArgumentError("memory must have one array for each field in every slot")
+    return [array for slot in memory for array in slot]
+
+
 class Reader:
     """Iterating gives the batches of one epoch; iterating again goes on with the next one."""
 
     def __init__(self, dataset, options, memory=None):
         self._reader = _READER()
+        self._process = os.getpid()
         self._memory = memory
         arguments = [os.fsencode(dataset), json.dumps(options).encode()]
         if memory is None:
             _call("slipway_reader_open", *arguments, ctypes.byref(self._reader))
         else:
-            flat = [array for slot in memory for array in slot]
+            flat = _arrays_of(memory)
             slots = (ctypes.c_void_p * len(flat))(*[array.ctypes.data for array in flat])
-            _call("slipway_reader_open_into", *arguments, slots, len(flat), ctypes.byref(self._reader))
+            sizes = (ctypes.c_size_t * len(flat))(*[array.nbytes for array in flat])
+            _call("slipway_reader_open_into", *arguments, slots, sizes, len(flat), ctypes.byref(self._reader))
+            self._require_types(memory)
+
+    def _require_types(self, memory):
+        for slot in memory:
+            for array, (name, (dtype, _)) in zip(slot, self.fields.items()):
+                if array.dtype != dtype:
+                    self.close()
+                    raise ArgumentError(f"the memory for '{name}' has the type {array.dtype}, the field {dtype}")
 
     def _require_open(self):
         if not self._reader:
             raise ArgumentError("the reader is closed")
+        if self._process != os.getpid():
+            raise ArgumentError("the reader belongs to the parent of this process, and so do its threads; "
+                                "open one after the fork")
         return self._reader
 
     def next(self):
@@ -248,7 +273,7 @@ class Reader:
     def close(self):
         """Ends the threads; arrays of batches are void then."""
         reader, self._reader = self._reader, _READER()
-        if reader:
+        if reader and self._process == os.getpid():  # a forked child has no threads that could be joined
             _calls().slipway_reader_close(reader)
 
     def __enter__(self):

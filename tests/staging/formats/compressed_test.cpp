@@ -30,6 +30,16 @@ std::string ThreeRecords() { return TfrecordText({"one", "", "a longer third rec
 /// Message and context in one text.
 std::string AllWords(const Error& error) { return error.what(); }
 
+/// It was a map, and a signal ended the process.
+TEST(FeedFile, AFileThatBecomesShorterMeanwhileIsTorn) {
+  const test::TempDirectory directory;
+  const auto path = directory / "a.tfrecord";
+  WriteFile(path, TfrecordText({std::string(5 << 20, 'x')}));
+  const auto check = MakeStreamCheck(DataFormat::kTfrecord, path);
+  FeedFile(path, *check, [&](std::uint64_t) { std::filesystem::resize_file(path, 2 << 20); });
+  EXPECT_THAT(ErrorOf([&] { check->Finish(); }).message(), AllOf(HasSubstr("a.tfrecord"), HasSubstr("ends")));
+}
+
 class Compressed : public ::testing::TestWithParam<Compression> {};
 
 TEST_P(Compressed, RecordsAreFoundWhereverThePiecesEnd) {

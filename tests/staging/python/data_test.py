@@ -4,9 +4,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -127,6 +129,43 @@ def test_whole_records_and_memory_of_the_caller(dataset):
     with slipway.data.open(dataset, memory=memory, fields=["label"], batch=5, prefetch=1, order="in_order") as reader:
         batch = reader.next()
         assert memory[batch.slot][0].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("array, words", [
+    (np.zeros(4, "int64"), "has 32 bytes, a batch takes 40"), (np.zeros(10, "int64")[::2], "contiguous"),
+    (np.zeros(5, "float64"), "has the type float64"), ([0] * 5, "NumPy arrays"),
+    (np.frombuffer(bytes(40), "int64"), "may be written")])
+def test_memory_that_batches_do_not_fit_into_is_refused(dataset, array, words):
+    options = {"fields": ["label"], "batch": 5, "prefetch": 1, "order": "in_order"}
+    with pytest.raises(slipway.ArgumentError, match=words):
+        slipway.data.open(dataset, memory=[[np.zeros(5, "int64")], [array]], **options)
+    with pytest.raises(slipway.ArgumentError, match="every slot"):
+        slipway.data.open(dataset, memory=[[np.zeros(5, "int64")], []], **options)
+
+
+def test_a_forked_child_does_not_wait_for_threads_it_does_not_have(dataset):
+    reader = slipway.data.open(dataset, fields=["label"], batch=5)
+    assert reader.next() is not None
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            reader.next()
+        except slipway.ArgumentError as error:
+            status = 0 if "after the fork" in str(error) else 2
+        del reader
+        os._exit(status)
+    for _ in range(500):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert reader.next() is not None
 
 
 def test_an_array_keeps_its_reader(dataset):

@@ -19,8 +19,8 @@
 #include "staging/reader/arriving_files.h"
 #include "staging/reader/reader.h"
 #include "staging/reader/sharding.h"
-#include "staging/reader/supply_wait.h"
 #include "staging/stream/count_records.h"
+#include "staging/stream/stream_stager.h"
 #include "tests/staging/reader/supply_support.h"
 #include "tests/staging/staging_support.h"
 
@@ -164,6 +164,55 @@ TEST_F(ArrivalsTest, AFileThatMovesBetweenTakingAndOpeningIsTakenAgain) {
   EXPECT_EQ(bytes, supply->listing().files[supply->Order(0)[0]].bytes.count);
 }
 
+TEST_F(ArrivalsTest, AFileThatGoesAndComesBackWhileItIsOpenedIsTakenAgain) {
+  const auto plan = Plan();
+  Stage(plan);
+  const auto supply = OpenSupply(plan.directory, 7);
+  int attempts = 0;
+  const auto open = [&](bool comes_back) {
+    return [&, comes_back](const DatasetFile& file) {
+      if (++attempts > 1) return true;
+      const auto content = ReadFile(file.path);
+      if (comes_back) fs::remove(file.path);
+      if (comes_back) WriteFile(file.path, content);
+      throw Error(ErrorKind::kEnvironment, "not there");
+    };
+  };
+  EXPECT_TRUE(OpenSupplied(*supply, 0, 0, {}, open(true)));
+  EXPECT_EQ(attempts, 2);
+  attempts = 0;
+  EXPECT_THROW(OpenSupplied(*supply, 0, 0, {}, open(false)), Error);
+  EXPECT_EQ(attempts, 1) << "a file that stayed is opened once";
+}
+
+TEST_F(ArrivalsTest, AReaderGoesOnAfterASeekThatCannotBe) {
+  const auto plan = Plan();
+  std::atomic<bool> go_on = false;
+  std::thread stager([&] {
+    Stage(plan, InOrder(plan, [&](std::size_t n) {
+            while (n == 4 && !go_on) std::this_thread::sleep_for(1ms);
+          }));
+  });
+  AwaitStart(plan);
+  auto options = NumberedOptions(0, 1, 1);
+  options.shares = NodeShares{{{57, 1}}, 0};
+  std::vector<std::int64_t> ids;
+  {
+    auto reader = BatchReader::Open(plan.directory, options);
+    const auto take = [&](const Batch* batch) {
+      const auto* numbers = reinterpret_cast<const std::int64_t*>(batch->fields[0].values.data());
+      ids.insert(ids.end(), numbers, numbers + batch->valid_count);
+    };
+    take(reader.Next());
+    std::this_thread::sleep_for(50ms);  // its threads wait for the fifth file
+    EXPECT_THAT(MessageOf([&] { reader.Seek({0, 1}); }), HasSubstr("no whole number of steps"));
+    go_on = true;
+    while (const auto* batch = reader.Next()) take(batch);
+  }
+  stager.join();
+  EXPECT_EQ(ids, ReadIds(plan.directory, options));
+}
+
 TEST_F(ArrivalsTest, AProducerThatDiesIsAnErrorThatNamesTheFileWithinSeconds) {
   const auto plan = Plan();
   const auto stuck = InChild([&] {
@@ -284,71 +333,26 @@ TEST_F(ArrivalsTest, Hdf5ArrivesFileByFile) {
   EXPECT_EQ(early, ReadIds(plan.directory, NumberedOptions(0, 1, 1)));
 }
 
-TEST(CountRecordsTest, CountsWhatIsCheapAndLeavesWhatItCannotRead) {
-  TemporaryDirectory files;
-  Put(files / "source/a.tfrecord", TfrecordBytes(3, 70'000));
-  Put(files / "source/b.tfrecord", TfrecordBytes(5, 100));
-  Put(files / "source/c.tfrecord", std::string(100'000, 'x'));
-  auto plan = PlanFor(RequestFor(files / "source", files / "tier", DataFormat::kTfrecord));
+TEST_F(ArrivalsTest, RanksHearWhenTheyOpenThatArrivingHdf5HasNoWholeRecords) {
+  fs::create_directories(files_ / "h5");
+  const std::vector<std::int64_t> ids = {1, 2, 3, 4};
+  const auto file = CreateHdf5(files_ / "h5/a.h5");
+  file->WriteDataset({"id", NumberType::kInt64, {4}}, std::as_bytes(std::span(ids)));
+  file->Close();
+  auto plan = PlanFor(RequestFor(files_ / "h5", root_, DataFormat::kHdf5));
   CountRecords(plan, CountWhen::kCheap, {});
-  EXPECT_EQ(plan.files[0].records, 3U);
-  EXPECT_EQ(plan.files[1].records, std::nullopt) << "to count small records is to read them";
-  EXPECT_EQ(plan.files[2].records, std::nullopt);
-  CountRecords(plan, CountWhen::kAlways, {});
-  EXPECT_EQ(plan.files[1].records, 5U);
-  EXPECT_EQ(plan.files[2].records, std::nullopt) << "staging says what is wrong with it";
-  EXPECT_THROW(CountRecords(plan, CountWhen::kAlways, [] { return true; }), Error);
-}
-
-/// Time that passes only in sleep.
-class SleepClock final : public Clock {
- public:
-  WallTime Now() override { return {}; }
-  SteadyTime Steady() override { return time_; }
-  void Sleep(std::chrono::nanoseconds duration) override {
-    time_ += std::chrono::duration_cast<SteadyTime::duration>(duration);
-  }
-
- private:
-  SteadyTime time_{};
-};
-
-TEST(SupplyPatienceTest, WarnsOnceAMinuteWhileNothingComes) {
-  SleepClock clock;
-  std::vector<std::string> warnings;
-  int ticks = 0;
-  const SupplyWait wait{[&] { ++ticks; }, [&](std::string_view text) { warnings.emplace_back(text); }};
-  SupplyPatience patience(wait, "'part-003.h5'", clock);
-  const auto sleep_for = [&](std::chrono::seconds time) {
-    for (const auto end = clock.Steady() + time; clock.Steady() < end;) patience.Sleep();
-  };
-  sleep_for(59s);
-  EXPECT_TRUE(warnings.empty());
-  EXPECT_NEAR(ticks, 59 * 50, 5);
-  sleep_for(2s);
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_THAT(warnings[0], HasSubstr("waiting for 'part-003.h5' since 1"));
-  patience.Restart();
-  sleep_for(59s);
-  EXPECT_EQ(warnings.size(), 1U);
-  EXPECT_TRUE(patience.TimeToLook());
-  EXPECT_FALSE(patience.TimeToLook());
-}
-
-TEST(ListingTest, SurvivesItsFileAndRefusesOthers) {
-  TemporaryDirectory files;
-  const Listing listing{DataFormat::kHdf5, {{"a/b.h5", Bytes{12}, 3}, {"c\n.h5", Bytes{0}, {}}}};
-  EXPECT_EQ(ReadListing(files.path()), std::nullopt);
-  WriteListing(files.path(), listing);
-  EXPECT_EQ(ReadListing(files.path()), listing);
-  for (const auto* text :
-       {"", "{", "[]", R"({"schema":"x"})", R"({"schema":"slipway.listing/1","format":"tfrecord","files":[]})",
-        R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"../x","bytes":1,"records":null}]})",
-        R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"/x","bytes":1,"records":null}]})",
-        R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"x","bytes":-1}]})"}) {
-    WriteFile(files / kListingName, text);
-    EXPECT_THAT(MessageOf([&] { ReadListing(files.path()); }), HasSubstr("is damaged")) << text;
-  }
+  plan.layout = Layout::kStream;
+  plan.window = Bytes{1 << 20};
+  StreamStager stager(plan, 7, 1);
+  std::atomic<bool> cancelled = false;
+  StageOptions options;
+  options.cancelled = [&] { return cancelled.load(); };
+  std::thread running([&] { MessageOf([&] { stager.Run(options); }); });
+  auto wanted = NumberedOptions(0, 1, 1);
+  wanted.payloads = true;
+  EXPECT_THAT(MessageOf([&] { BatchReader::Open(stager.directory(), wanted); }), HasSubstr("read field by field"));
+  cancelled = true;
+  running.join();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/reader/batches.h"
+#include "staging/reader/record_file.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/reader/batches_support.h"
 #include "tests/support/flip_bit.h"
@@ -66,8 +67,8 @@ TEST_F(Faults, SkippingReadsTheNextRecordsInsteadAndSaysSo) {
   Damage(6);
   Damage(11);
   auto reader = Open(InOrder(OnCorrupt::kSkip));
-  // 5 and 6 are replaced by 7, and 11 by the first of the order.
-  EXPECT_THAT(LabelsOfEpoch(reader), ElementsAre(0, 1, 2, 3, 4, 7, 7, 7, 8, 9, 10, 0));
+  // 5 and 6 are replaced by 7, and 11, after which nothing comes, by the one before.
+  EXPECT_THAT(LabelsOfEpoch(reader), ElementsAre(0, 1, 2, 3, 4, 7, 7, 7, 8, 9, 10, 10));
   const auto& stats = reader.stats();
   EXPECT_EQ(stats.corrupt_records, 3u);
   EXPECT_EQ(stats.replaced, 3u);
@@ -205,6 +206,19 @@ TEST_F(Faults, AnIndexWithWrongPlacesIsSeenWhenReading) {
   EXPECT_THAT(LabelsOfEpoch(reader), ElementsAre(0, 1, 2, 3, 6, 6, 6, 7, 8, 9, 10, 11));
 }
 
+TEST_F(Faults, BordersThatLeaveNoRoomForRecordsAreRefused) {
+  DatasetFile file{directory_ / kPart, {}, {}, {}, true};
+  const auto bytes = fs::file_size(file.path);
+  InflatedFiles inflated(0);
+  for (const std::vector<std::uint64_t>& offsets : std::vector<std::vector<std::uint64_t>>{
+           {}, {1}, {0, 15}, {0, 32, 16}, {0, bytes - 15}, {0, bytes}, {0, ~0ULL}}) {
+    file.index = RecordIndex{offsets, bytes};
+    EXPECT_THAT(ErrorOf([&] { RecordFile(file, AccessPattern::kInOrder, inflated); }).message(),
+                AllOf(HasSubstr(kPart), HasSubstr("is damaged")))
+        << testing::PrintToString(offsets);
+  }
+}
+
 TEST_F(Faults, AFileOutsideOfAGenerationMayBecomeShorter) {
   const auto path = directory_ / kPart;
   for (const auto policy : {OnCorrupt::kFail, OnCorrupt::kSkip}) {
@@ -220,7 +234,7 @@ TEST_F(Faults, AFileOutsideOfAGenerationMayBecomeShorter) {
       const auto labels = LabelsOfEpoch(reader);
       EXPECT_EQ(labels.size(), 10u);
       EXPECT_THAT(std::vector(labels.begin(), labels.begin() + 4), ElementsAre(2, 3, 4, 5));
-      EXPECT_THAT(labels.back(), 0);
+      EXPECT_THAT(labels.back(), 5);
     }
     WriteFile(path, whole);
   }

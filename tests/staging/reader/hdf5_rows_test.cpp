@@ -1,6 +1,7 @@
 // HDF5 in batches: every layout gives the same rows, by the way that it allows.
 #include "staging/reader/hdf5_rows.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "core/files.h"
 #include "staging/reader/batches.h"
 #include "staging/reader/hdf5_filters.h"
+#include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
@@ -17,6 +19,7 @@
 namespace slipway::staging {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -76,6 +79,39 @@ TEST(Hdf5Rows, RowsThatWereNeverWrittenAreZero) {
   EXPECT_THAT(Row(*rows, 3, memory), ElementsAre(0, 0, 0, 0));
 }
 
+/// Two rows of as many as it says.
+void MakeSparseHdf5(const std::filesystem::path& path, std::uint64_t rows) {
+  ChunkedFile file{{rows, 1}, {2, 1}, false, true};
+  file.rows_written = 2;
+  MakeChunkedHdf5(path, file);
+}
+
+TEST(Hdf5Rows, AnyNumberOfPromisedRowsTakesNoMemory) {
+  const test::TempDirectory directory;
+  for (const int bits : {33, 62}) {
+    const auto rows = std::uint64_t{1} << bits;
+    MakeSparseHdf5(directory / "a.h5", rows);
+    const auto opened = RowsOf(directory / "a.h5");
+    ChunkMemory memory;
+    EXPECT_THAT(Row(*opened, 1, memory), ElementsAre(1));
+    EXPECT_THAT(Row(*opened, rows - 1, memory), ElementsAre(0));
+  }
+}
+
+TEST(Hdf5Batches, RefuseMoreRowsThanAnOrderCanHave) {
+  const test::TempDirectory directory;
+  BatchOptions options;
+  options.fields = {{"values", {}, {}, {}}};
+  const auto rows = std::uint64_t{1} << 62;
+  MakeSparseHdf5(directory / "0.h5", rows);
+  EXPECT_THAT(ErrorOf([&] { BatchReader::Open(directory.path(), options); }).message(),
+              HasSubstr(fmt::format("promise {} records", rows)));
+  for (const auto* name : {"1.h5", "2.h5", "3.h5"}) MakeSparseHdf5(directory / name, rows);
+  EXPECT_THAT(ErrorOf([&] { BatchReader::Open(directory.path(), options); }).message(),
+              AllOf(HasSubstr("3.h5"), HasSubstr("more than can be counted")));
+  EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory.path()); }).message(), HasSubstr("more than can be counted"));
+}
+
 TEST(Hdf5Rows, AFlippedBitOfAFilteredChunkIsFound) {
   for (const bool deflate : {false, true}) {
     const test::TempDirectory directory;
@@ -105,6 +141,10 @@ TEST(Hdf5Rows, HostileChunksAreErrors) {
     stored.resize(3);
     EXPECT_THROW(UndoFilters(std::vector<Hdf5Filter>{{kFletcher32Filter, "", {}}}, 0, 64, stored, values), Error);
   }
+  std::vector<std::byte> tiny(100), nothing;
+  EXPECT_THAT(ErrorOf([&] { UndoFilters(deflate, 0, std::size_t{1} << 32, tiny, nothing); }).message(),
+              HasSubstr("too short for what it should inflate to"));
+  EXPECT_EQ(nothing.capacity(), 0u);
   std::vector<std::byte> stored(64), values;
   UndoFilters(deflate, 1, 64, stored, values);  // this chunk was stored without the filter
   EXPECT_EQ(values.size(), 64u);
@@ -149,8 +189,10 @@ TEST(Hdf5Batches, RefuseWhatTheFilesDoNotHave) {
   EXPECT_THAT(refusal(), HasSubstr("has int16 [4], not float32 [4]"));
   options.fields = {{"values", {}, Shape{3}, {}}};
   EXPECT_THAT(refusal(), HasSubstr("has int16 [4], not int16 [3]"));
-  options.fields.clear();
+  options.fields = {{"values", {}, {}, {}}};
   options.payloads = true;
+  EXPECT_THAT(refusal(), HasSubstr("read field by field"));
+  options.fields.clear();
   EXPECT_THAT(refusal(), HasSubstr("read field by field"));
 }
 

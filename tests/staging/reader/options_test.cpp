@@ -93,6 +93,22 @@ TEST(FindDataset, TakesWhatTheLauncherSays) {
   EXPECT_EQ(FindDataset("test").defaults.remainder, Remainder::kDrop);
 }
 
+TEST(FindDataset, ARankOfSharesCountsOnItsNode) {
+  Variables variables;
+  variables.Set("RANK", "5");
+  variables.Set("WORLD_SIZE", "8");
+  variables.Set("LOCAL_RANK", "1");
+  const auto place = FindDataset("x");
+  const auto rank_of = [&](const std::string& text) {
+    return ParseBatchOptions(text, place.defaults, place.local_rank).rank;
+  };
+  EXPECT_EQ(rank_of("{}"), 5);
+  const std::string shares =
+      R"("shares": {"nodes": [{"records": 9, "ranks": 4}, {"records": 8, "ranks": 4}], "node": 1})";
+  EXPECT_EQ(rank_of("{" + shares + "}"), 1);
+  EXPECT_EQ(rank_of("{" + shares + R"(, "rank": 3})"), 3);
+}
+
 TEST(FindDataset, RefusesABrokenEnvironment) {
   Variables variables;
   variables.Set("RANK", "one");

@@ -111,8 +111,12 @@ TEST_F(ReaderCalls, FillSlotsOfTheCaller) {
   void* memory[] = {slots[0].data(), slots[1].data()};
   slipway_reader* reader = nullptr;
   const char* options = R"({"fields": ["label"], "batch": 5, "prefetch": 1, "order": "in_order"})";
-  EXPECT_EQ(slipway_reader_open_into(Path(), options, memory, 1, &reader), SLIPWAY_READER_ERROR_ARGUMENT);
-  ASSERT_EQ(slipway_reader_open_into(Path(), options, memory, 2, &reader), SLIPWAY_READER_OK);
+  const std::size_t bytes[] = {sizeof slots[0], sizeof slots[1]};
+  EXPECT_EQ(slipway_reader_open_into(Path(), options, memory, bytes, 1, &reader), SLIPWAY_READER_ERROR_ARGUMENT);
+  const std::size_t small[] = {sizeof slots[0], sizeof slots[1] - 1};
+  EXPECT_EQ(slipway_reader_open_into(Path(), options, memory, small, 2, &reader), SLIPWAY_READER_ERROR_ARGUMENT);
+  EXPECT_THAT(slipway_reader_error_message(), HasSubstr("the memory for 'label' has 39 bytes, a batch takes 40"));
+  ASSERT_EQ(slipway_reader_open_into(Path(), options, memory, bytes, 2, &reader), SLIPWAY_READER_OK);
   const slipway_reader_batch* batch = nullptr;
   ASSERT_EQ(slipway_reader_next(reader, &batch), SLIPWAY_READER_OK);
   EXPECT_EQ(slots[static_cast<std::size_t>(batch->slot)][4], 4);
@@ -120,8 +124,9 @@ TEST_F(ReaderCalls, FillSlotsOfTheCaller) {
 }
 
 TEST_F(ReaderCalls, ErrorsAreCodesWithWords) {
-  slipway_reader* reader = nullptr;
+  auto* reader = reinterpret_cast<slipway_reader*>(1);  // whatever was there before
   EXPECT_EQ(slipway_reader_open("/nowhere/at/all", R"({"fields": ["x"]})", &reader), SLIPWAY_READER_ERROR_DATA);
+  EXPECT_EQ(reader, nullptr);
   EXPECT_THAT(slipway_reader_error_message(), HasSubstr("/nowhere/at/all"));
   EXPECT_EQ(slipway_reader_open(Path(), R"({"fields": ["x"]})", &reader), SLIPWAY_READER_ERROR_ARGUMENT);
   EXPECT_THAT(slipway_reader_error_message(), HasSubstr("no field 'x'"));

@@ -1,5 +1,6 @@
 #include "staging/reader/transforms.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <turbojpeg.h>
 
@@ -62,6 +63,10 @@ TEST(Transforms, RefuseWhatDoesNotFit) {
   EXPECT_THAT(refusal(R"([{"op": "center_crop", "size": [30, 3]}])", {28, 28}), HasSubstr("at least 30 x 3 pixels"));
   EXPECT_THAT(refusal(R"([{"op": "flip"}, {"op": "flip"}])", {784}), HasSubstr("in transform 0"));
   EXPECT_THAT(refusal(R"([{"op": "decode_jpeg"}])", {0}), HasSubstr("crop or resize to one size"));
+  for (const auto* shorter : {"67108865", "4294967296", "18446744073709551615"}) {
+    EXPECT_THAT(refusal(fmt::format(R"([{{"op": "resize", "shorter": {}}}])", shorter), {4, 4}),
+                HasSubstr("pixels is not possible"));
+  }
   EXPECT_THAT(refusal(R"([{"op": "normalise", "mean": [1, 2]}])", {4, 4, 3}), HasSubstr("2 values of mean"));
   EXPECT_THAT(refusal(R"([{"op": "normalise", "std": [0]}])", {4, 4, 3}), HasSubstr("not 0"));
   EXPECT_THAT(refusal(R"([{"op": "turn"}])", {4}), HasSubstr("one of decode_jpeg, random_crop"));

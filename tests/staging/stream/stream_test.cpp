@@ -9,17 +9,23 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
+#include <latch>
+#include <map>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/stream_state.h"
+#include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/generation/generation.h"
 #include "staging/generation/stage.h"
 #include "staging/plan/tiers.h"
 #include "staging/reader/file_supply.h"
 #include "staging/reader/reader.h"
+#include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
 #include "tests/staging/reader/supply_support.h"
@@ -47,15 +53,22 @@ class StreamTest : public testing::Test {
     return plan;
   }
 
-  /// What lies in the stream's directory, in whole files.
-  static std::uint64_t BytesIn(const fs::path& directory) {
-    std::uint64_t bytes = 0;
+  /// What lies in the stream's directory at one time. 0 when something came or went meanwhile: such a walk counts a
+  /// file that goes and the one that takes its room.
+  static std::uint64_t BytesIn(const StreamStager& stager) {
+    const auto before = stager.figures();
+    std::map<fs::path, std::uint64_t> sizes;  // one that moves to its place is met twice
     std::error_code gone;
-    for (fs::recursive_directory_iterator entry(directory, gone), end; !gone && entry != end; entry.increment(gone)) {
+    for (fs::recursive_directory_iterator entry(stager.directory(), gone), end; !gone && entry != end;
+         entry.increment(gone)) {
       if (entry->path().extension() != ".tfrecord") continue;
       const auto size = entry->file_size(gone);
-      if (!gone) bytes += size;
+      if (!gone) sizes[entry->path().filename()] = size;
     }
+    const auto after = stager.figures();
+    if (before.copies != after.copies || before.evictions != after.evictions) return 0;
+    std::uint64_t bytes = 0;
+    for (const auto& [name, size] : sizes) bytes += size;
     return bytes;
   }
 
@@ -96,29 +109,65 @@ TEST_F(StreamTest, RanksOfDifferentSpeedsReadWhatTheyWouldReadOfAllFiles) {
     std::atomic<bool> done = false;
     std::uint64_t most = 0;
     std::thread watch([&] {
-      while (!done) most = std::max(most, BytesIn(stager.directory()));
+      for (; !done; std::this_thread::sleep_for(100us)) most = std::max(most, BytesIn(stager));
     });
     std::vector<std::vector<std::int64_t>> ids(2);
     std::vector<std::thread> ranks;
+    std::latch both_have_begun(2);  // who begins later has all files brought again
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
-        ids[static_cast<std::size_t>(rank)] =
-            ReadIds(stager.directory(), NumberedOptions(rank, 2, 3), [&] { std::this_thread::sleep_for(rank * 2ms); });
+        const auto on_batch = [&, first = true]() mutable {
+          if (std::exchange(first, false)) both_have_begun.arrive_and_wait();
+          std::this_thread::sleep_for(rank * 2ms);
+        };
+        ids[static_cast<std::size_t>(rank)] = ReadIds(stager.directory(), NumberedOptions(rank, 2, 3), on_batch);
       });
     }
     for (auto& rank : ranks) rank.join();
+    const auto copies = stager.figures().copies;
     done = true;
     watch.join();
     for (int rank = 0; rank < 2; ++rank) {
       EXPECT_EQ(ids[static_cast<std::size_t>(rank)], ReadIds(whole, NumberedOptions(rank, 2, 3)));
     }
     EXPECT_LE(most, plan.window.count);
+    EXPECT_GT(most, 0U);
     EXPECT_GT(stager.figures().evictions, 0U);
-    EXPECT_LT(stager.figures().copies, 4 * kFiles.size());
+    EXPECT_LT(copies, 4 * kFiles.size());
     EXPECT_THAT(running.Stop(), HasSubstr("cancelled"));
   }
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
   EXPECT_THAT(GenerationsIn(root_), IsEmpty()) << "nothing is published";
+}
+
+/// As in training: nobody takes the next batch before all have this one.
+TEST_F(StreamTest, RanksThatWaitForEachOtherGetOnInASmallWindow) {
+  const auto plan = Plan();
+  Stage(PlanFor(RequestFor(source_, files_ / "whole", DataFormat::kTfrecord)));
+  const auto whole = files_ / "whole" / GenerationsIn(files_ / "whole").at(0);
+  constexpr int kRanks = 4;
+  const auto options_of = [](int rank) {
+    auto options = NumberedOptions(rank, kRanks, 2);
+    options.batch = 1;
+    options.window = 30;
+    options.prefetch = 1;
+    return options;
+  };
+  StreamStager stager(plan, 7, kRanks);
+  Running running(stager);
+  std::barrier step(kRanks);
+  std::vector<std::vector<std::int64_t>> ids(kRanks);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      ids[static_cast<std::size_t>(rank)] =
+          ReadIds(stager.directory(), options_of(rank), [&] { step.arrive_and_wait(); });
+    });
+  }
+  for (auto& rank : ranks) rank.join();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(ids[static_cast<std::size_t>(rank)], ReadIds(whole, options_of(rank)));
+  }
 }
 
 TEST_F(StreamTest, AReaderMayBeginAgainEarlierOrInALaterEpoch) {
@@ -138,6 +187,38 @@ TEST_F(StreamTest, AReaderMayBeginAgainEarlierOrInALaterEpoch) {
   EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(batch->fields[0].values.data()), all[0]);
 }
 
+/// The last two records of the last file are no Examples with an `id`, and what came before them has been handed out.
+TEST_F(StreamTest, DamageAtTheEndOfAnEpochIsReplacedByTheLastRecordThatIsGood) {
+  MakeNumberedFiles(source_, std::vector<int>(8, 4), 1000);
+  for (const auto epoch : {0, 1}) {
+    const auto last =
+        source_ / fmt::format("part-{:03}.tfrecord", FileOrder(8, 7, static_cast<std::uint64_t>(epoch))[7]);
+    const TfrecordFile whole(last);
+    TfrecordWriter writer(files_ / "damaged");
+    for (const std::uint64_t record : {0, 1}) writer.Write(whole.Record(record));
+    for (int i = 0; i < 2; ++i) writer.Write(ExampleBuilder().AddInt("other", 1).Finish());
+    writer.Close();
+    fs::rename(files_ / "damaged", last);
+  }
+  auto plan = Plan();
+  plan.window = Bytes{9'000};
+  Stage(PlanFor(RequestFor(source_, files_ / "whole", DataFormat::kTfrecord)));
+  const auto whole = files_ / "whole" / GenerationsIn(files_ / "whole").at(0);
+  auto options = NumberedOptions(0, 1, 3);
+  options.batch = 1;
+  options.window = 1;
+  options.prefetch = 1;
+  options.threads = 1;
+  options.on_corrupt = OnCorrupt::kSkip;
+  StreamStager stager(plan, 7, 1);
+  Running running(stager);
+  const auto ids = ReadIds(stager.directory(), options, [] { std::this_thread::sleep_for(1ms); });
+  EXPECT_EQ(ids.size(), 3U * 32);
+  EXPECT_EQ(ids[30], ids[29]);
+  EXPECT_EQ(ids[31], ids[29]);
+  EXPECT_EQ(ids, ReadIds(whole, options));
+}
+
 TEST_F(StreamTest, ARankThatDiesIsNotWaitedForForEver) {
   const auto plan = Plan();
   StreamStager stager(plan, 7, 4);
@@ -148,7 +229,7 @@ TEST_F(StreamTest, ARankThatDiesIsNotWaitedForForEver) {
     while (true) ::pause();
     return true;
   });
-  while (StreamState::Open(stager.directory()).Positions().empty()) std::this_thread::sleep_for(1ms);
+  while (StreamState::Open(stager.directory()).Readers().empty()) std::this_thread::sleep_for(1ms);
   std::thread killer([&] {
     std::this_thread::sleep_for(200ms);
     ::kill(child, SIGKILL);
@@ -239,13 +320,17 @@ TEST(StreamStateTest, TornAndHostileStatesAreBounded) {
     const auto slot = state.TakeSlot();
     ASSERT_TRUE(slot);
     auto reader = StreamState::Open(files.path());
-    reader.SetPosition(*slot, kMostUses);
-    EXPECT_THAT(reader.Positions(), IsEmpty()) << "no such position";
-    reader.SetPosition(*slot, 5);
-    EXPECT_THAT(reader.Positions(), testing::ElementsAre(5U));
+    reader.SetReader(*slot, {kMostUses});
+    EXPECT_THAT(reader.Readers(), IsEmpty()) << "no such use";
+    reader.SetReader(*slot, {5});
+    EXPECT_THAT(reader.Readers(), testing::ElementsAre(StreamReader{5}));
+    reader.SetWants(*slot, 7);
+    EXPECT_THAT(reader.Readers(), testing::ElementsAre(StreamReader{5, 7}));
+    reader.SetWants(*slot, kMostUses);
+    EXPECT_THAT(reader.Readers(), IsEmpty()) << "no such use";
     EXPECT_EQ(fs::status(files / kStreamStateName).permissions(), fs::perms(0600));
   }
-  EXPECT_THAT(StreamState::Open(files.path()).Positions(), IsEmpty()) << "the slot's owner is gone";
+  EXPECT_THAT(StreamState::Open(files.path()).Readers(), IsEmpty()) << "the slot's owner is gone";
   const auto good = ReadFile(files / kStreamStateName);
   for (std::size_t size = 0; size < good.size(); size += 7) {
     WriteFile(files / kStreamStateName, good.substr(0, size));
