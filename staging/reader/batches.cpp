@@ -241,7 +241,7 @@ class BatchReader::Engine {
 
   /// The error of the first place counts, whichever thread was first.
   void Finish(const Task& task, TaskResult result) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     auto& slot = *task.slot;
     try {
       std::ranges::move(result.skipped, std::back_inserter(slot.skipped));
@@ -255,7 +255,9 @@ class BatchReader::Engine {
     }
     --in_flight_;
     if (--slot.chunks_left == 0) slot.state = SlotState::kReady;
-    if (slot.chunks_left == 0 || (paused_ && in_flight_ == 0)) ready_.notify_all();
+    const bool tell = slot.chunks_left == 0 || (paused_ && in_flight_ == 0);
+    lock.unlock();  // else who is woken would wait for it
+    if (tell) ready_.notify_all();
   }
 
   /// False at the end of the reader.
