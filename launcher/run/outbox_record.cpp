@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -38,9 +37,9 @@ OutboxState StateOf(const std::string& word) {
 /// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
 bool IsInPlace(const OutboxRecord& record) { return record.directory.parent_path().filename() == ".out"; }
 
-/// The name holds the run's id and the path of its folder.
+/// OutboxDirectory begins the name with the run's id.
 bool BearsNameOf(const RunFolder& folder, const OutboxRecord& record) {
-  return record.directory == OutboxDirectory(record.directory.parent_path().parent_path(), folder.path());
+  return record.directory.filename().string().starts_with(folder.id() + "-");
 }
 
 /// What is being made or removed: nobody looks for a run's data there.

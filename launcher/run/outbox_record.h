@@ -41,7 +41,7 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record);
 /// Creates the directory with the run's name in it, so that nobody takes it for another's.
 void MakeOutbox(const RunFolder& folder, const OutboxRecord& record);
 /// True when the directory is there, ours, and this run's: it says so, or, where a cleaner of old files has removed
-/// what said so, it bears the name that only this run's has.
+/// what said so, its name does.
 bool HasOutbox(const RunFolder& folder, const OutboxRecord& record);
 /// True when the directory is gone, and something may have been in it.
 bool LostOutbox(const RunFolder& folder, const OutboxRecord& record);
