@@ -166,13 +166,12 @@ std::optional<std::size_t> StreamState::TakeSlot() {
 }
 
 void StreamState::SetReader(std::size_t number, const StreamReader& reader) {
-  std::atomic_ref(slot(number).wants).store(reader.wants ? *reader.wants + 1 : 0);
   std::atomic_ref(slot(number).at).store(reader.at);
-  Ring(header().readers_bell);
+  SetWants(number, reader.wants);
 }
 
-void StreamState::SetWants(std::size_t number, std::uint64_t use) {
-  std::atomic_ref(slot(number).wants).store(use + 1);
+void StreamState::SetWants(std::size_t number, std::optional<std::uint64_t> use) {
+  std::atomic_ref(slot(number).wants).store(use ? *use + 1 : 0);
   Ring(header().readers_bell);
 }
 

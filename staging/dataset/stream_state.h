@@ -71,7 +71,7 @@ class StreamState {
   /// Takes a free slot; it says use 0. Nothing when all are taken.
   std::optional<std::size_t> TakeSlot();
   void SetReader(std::size_t slot, const StreamReader& reader);
-  void SetWants(std::size_t slot, std::uint64_t use);
+  void SetWants(std::size_t slot, std::optional<std::uint64_t> use);
   /// The living readers; those with impossible numbers are left out.
   std::vector<StreamReader> Readers() const;
 

@@ -46,8 +46,18 @@ StreamedFiles::StreamedFiles(fs::path directory, std::uint64_t seed)
 
 DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) {
   const auto file = FileAt(epoch, place);
-  const auto what = fmt::format("'{}'", (directory_ / listing_.files[file].path).string());
   state_.SetWants(slot_, UseAt(epoch, place));
+  try {
+    Await(file, wait);
+  } catch (...) {
+    state_.SetWants(slot_, {});
+    throw;
+  }
+  return Place(file);
+}
+
+void StreamedFiles::Await(std::size_t file, const SupplyWait& wait) const {
+  const auto what = fmt::format("'{}'", (directory_ / listing_.files[file].path).string());
   SupplyPatience patience(wait, what);
   std::uint32_t seen = 0;
   while (!state_.IsPresent(file)) {
@@ -55,7 +65,6 @@ DatasetFile StreamedFiles::Take(std::uint64_t epoch, std::size_t place, const Su
     patience.Tick();
     seen = state_.AwaitFiles(seen, kMoment);
   }
-  return Place(file);
 }
 
 std::uint64_t StreamedFiles::UseAt(std::uint64_t epoch, std::size_t place) const {

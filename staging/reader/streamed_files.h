@@ -21,6 +21,7 @@ class StreamedFiles final : public FileSupply {
   void Pass(std::uint64_t epoch, std::size_t place) override;
 
  private:
+  void Await(std::size_t file, const SupplyWait& wait) const;
   void CheckStream(const std::string& what, bool look) const;
   DatasetFile Place(std::size_t file);
   std::uint64_t UseAt(std::uint64_t epoch, std::size_t place) const;

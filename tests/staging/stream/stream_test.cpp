@@ -300,6 +300,22 @@ TEST_F(StreamTest, TwoRunsHaveAStreamEach) {
   EXPECT_NE(one.directory(), other.directory());
 }
 
+TEST_F(StreamTest, AReaderThatIsToldToStopWaitingWantsNothingAnyMore) {
+  StreamStager stager(Plan(), 7, 1);  // brings nothing
+  const auto reader = OpenSupply(stager.directory(), 7);
+  const auto readers = [&] { return StreamState::Open(stager.directory()).Readers(); };
+  std::vector<StreamReader> meanwhile;
+  SupplyWait wait;
+  wait.tick = [&] {
+    meanwhile = readers();
+    throw Error(ErrorKind::kInterrupted, "closed");
+  };
+  reader->Pass(0, 2);
+  EXPECT_EQ(MessageOf([&] { reader->Take(0, 3, wait); }), "closed");
+  EXPECT_THAT(meanwhile, testing::ElementsAre(StreamReader{2, 3}));
+  EXPECT_THAT(readers(), testing::ElementsAre(StreamReader{2}));
+}
+
 TEST_F(StreamTest, RefusesWhatCannotBe) {
   const auto plan = Plan();
   StreamStager stager(plan, 7, 1);
@@ -326,6 +342,8 @@ TEST(StreamStateTest, TornAndHostileStatesAreBounded) {
     EXPECT_THAT(reader.Readers(), testing::ElementsAre(StreamReader{5}));
     reader.SetWants(*slot, 7);
     EXPECT_THAT(reader.Readers(), testing::ElementsAre(StreamReader{5, 7}));
+    reader.SetWants(*slot, {});
+    EXPECT_THAT(reader.Readers(), testing::ElementsAre(StreamReader{5}));
     reader.SetWants(*slot, kMostUses);
     EXPECT_THAT(reader.Readers(), IsEmpty()) << "no such use";
     EXPECT_EQ(fs::status(files / kStreamStateName).permissions(), fs::perms(0600));
