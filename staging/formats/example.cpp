@@ -165,15 +165,17 @@ void VisitEntries(std::span<const std::byte> record, Visit&& visit) {
   }
 }
 
-/// protozero's exceptions become ours here, at the border of this file.
-template <class Action>
-auto WithProtobufErrors(std::string_view what, Action&& action) -> decltype(action()) {
+/// protozero's exceptions become ours here, at the border of this file. `describe()` is asked only then.
+template <class Describe, class Action>
+auto WithProtobufErrors(const Describe& describe, Action&& action) -> decltype(action()) {
   try {
     return action();
   } catch (const protozero::exception& error) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is not a tf.train.Example: {}", what, error.what()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is not a tf.train.Example: {}", describe(), error.what()));
   }
 }
+
+constexpr auto kTheRecord = [] { return "the record"; };
 
 }  // namespace
 
@@ -188,7 +190,8 @@ std::string_view FeatureKindName(FeatureKind kind) {
 }
 
 FeatureView::FeatureView(std::string_view name, std::string_view encoded) : name_(name), encoded_(encoded) {
-  WithProtobufErrors(fmt::format("the feature '{}'", name.substr(0, 100)), [this] {
+  const auto describe = [name] { return fmt::format("the feature '{}'", name.substr(0, 100)); };
+  WithProtobufErrors(describe, [this] {
     kind_ = KindOf(encoded_);
     if (kind_ != FeatureKind::kNone) count_ = CountValues(encoded_, kind_);
   });
@@ -248,7 +251,7 @@ const FeatureView* ExampleView::Find(std::string_view name) const {
 
 ExampleView ParseExample(std::span<const std::byte> record) {
   std::vector<FeatureView> features;
-  WithProtobufErrors("the record", [&] {
+  WithProtobufErrors(kTheRecord, [&] {
     VisitEntries(record, [&](const FeatureEntry& entry) { features.emplace_back(entry.name, entry.encoded); });
   });
   return ExampleView(std::move(features));
@@ -256,7 +259,7 @@ ExampleView ParseExample(std::span<const std::byte> record) {
 
 std::optional<FeatureView> FindFeature(std::span<const std::byte> record, std::string_view name) {
   std::optional<FeatureEntry> found;
-  WithProtobufErrors("the record", [&] {
+  WithProtobufErrors(kTheRecord, [&] {
     VisitEntries(record, [&](const FeatureEntry& entry) {
       if (entry.name == name) found = entry;
     });

@@ -272,7 +272,7 @@ class BatchReader::Engine {
 
   /// The error of the first place counts, whichever thread was first.
   void Finish(const Task& task, TaskResult result) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     auto& slot = *task.slot;
     std::ranges::move(result.skipped, std::back_inserter(slot.skipped));
     if (result.error && (!slot.error || result.error_place < slot.error_place)) {
@@ -281,7 +281,9 @@ class BatchReader::Engine {
     }
     --in_flight_;
     if (--slot.chunks_left == 0) slot.state = SlotState::kReady;
-    if (slot.chunks_left == 0 || (paused_ && in_flight_ == 0)) ready_.notify_all();
+    const bool tell = slot.chunks_left == 0 || (paused_ && in_flight_ == 0);
+    lock.unlock();  // else who is woken would wait for it
+    if (tell) ready_.notify_all();
   }
 
   /// False at the end of the reader.

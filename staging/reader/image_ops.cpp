@@ -73,8 +73,8 @@ void Resize(const ImageView& image, std::span<const Mix> rows, std::span<const M
 }
 
 template <class Number>
-void Scale(const std::byte* values, std::size_t count, std::span<const float> factor, std::span<const float> offset,
-           float* out) {
+[[gnu::always_inline]] inline void ScaleAll(const std::byte* values, std::size_t count, std::span<const float> factor,
+                                            std::span<const float> offset, float* out) {
   const auto channels = factor.size();
   if (channels == 1) {
     const float by = factor[0], plus = offset[0];
@@ -86,6 +86,25 @@ void Scale(const std::byte* values, std::size_t count, std::span<const float> fa
       out[pixel + c] = Load<Number>(values + (pixel + c) * sizeof(Number)) * factor[c] + offset[c];
     }
   }
+}
+
+#if defined(__x86_64__)
+/// AVX2 has no fused multiply-add: the bits are the same on every processor.
+template <class Number>
+__attribute__((target("avx2"))) void ScaleAllAvx2(const std::byte* values, std::size_t count,
+                                                  std::span<const float> factor, std::span<const float> offset,
+                                                  float* out) {
+  ScaleAll<Number>(values, count, factor, offset, out);
+}
+#endif
+
+template <class Number>
+void Scale(const std::byte* values, std::size_t count, std::span<const float> factor, std::span<const float> offset,
+           float* out) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return ScaleAllAvx2<Number>(values, count, factor, offset, out);
+#endif
+  ScaleAll<Number>(values, count, factor, offset, out);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kScanBytes = 64 << 10;
 constexpr std::uint64_t kCacheLine = 64;
-constexpr std::uint64_t kAnnouncedBytes = 1 << 10;
+constexpr std::uint64_t kAnnouncedBytes = 8 << 10;
 
 struct OpenedFile {
   UniqueFd fd;
@@ -155,7 +155,7 @@ void RecordFile::Announce(std::uint64_t record) const {
   const auto begin = offsets_[record];
   const auto* bytes = map_->bytes().data() + begin;
   const auto count = std::min(EndOf(record) - begin, kAnnouncedBytes);
-  for (std::uint64_t line = 0; line < count; line += kCacheLine) __builtin_prefetch(bytes + line);
+  for (std::uint64_t line = 0; line < count; line += kCacheLine) __builtin_prefetch(bytes + line, 0, 2);
 }
 
 std::span<const std::byte> RecordFile::Frame(std::uint64_t record, std::vector<std::byte>& buffer) const {

@@ -54,9 +54,10 @@ class RecordLoader {
   void Load(const EpochPart& part, std::size_t index, BatchMemory& batch, std::size_t place, LoaderMemory& memory,
             std::vector<SkippedRecord>& skipped) const;
 
-  /// What stands at `index` of the part will be loaded soon.
+  /// What stands at `index` of the part will be loaded soon. In order the processor sees that by itself.
   void Announce(const EpochPart& part, std::size_t index) const {
-    if (index < part.places.size() && part.places[index] != kPaddingRecord) source_->Announce(part.places[index]);
+    if (options_.order == RecordOrder::kInOrder || index >= part.places.size()) return;
+    if (part.places[index] != kPaddingRecord) source_->Announce(part.places[index]);
   }
 
  private:
