@@ -146,9 +146,8 @@ Removal RemovePublished(const fs::path& root, const std::string& generation, Mar
   const auto unused = lock ? condemned.TryLockUsers() : std::nullopt;
   if (!unused) return Removal::kInUse;
   if (mark == Mark::kCounts && IsKept(root, generation)) return Removal::kKept;
-  if (!condemned.Evict()) return Removal::kNotThere;
-  ::unlink(condemned.KeepMark().c_str());
-  return Removal::kRemoved;
+  ::unlink(condemned.KeepMark().c_str());  // first: a later generation of this name must not find it
+  return condemned.Evict() ? Removal::kRemoved : Removal::kNotThere;
 }
 
 }  // namespace
@@ -202,6 +201,7 @@ bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
 /// False when somebody is at work there.
 bool RemoveUnused(const fs::path& root, const std::string& entry) {
   const Generation generation(root, GenerationOf(entry));
+  generation.Prepare();
   const auto lock = LockBetweenLooks(generation);
   const auto path = root / ".staging" / entry;
   if (!lock || WhoWorksIn(path)) return false;

@@ -192,6 +192,7 @@ TEST_F(StageProcessesTest, ALookLeavesNoLockFiles) {
   EXPECT_THAT(StagingsIn(root_), IsEmpty());
   LeftoversIn(root_);
   EXPECT_FALSE(fs::exists(root_ / ".locks"));
+  EXPECT_THAT(RemoveLeftovers(root_), SizeIs(1)) << "also where a cleaner has removed the locks";
 }
 
 }  // namespace
