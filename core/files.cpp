@@ -210,14 +210,31 @@ FileSystemSpace SpaceOf(const fs::path& path) {
 
 namespace {
 
-std::optional<UniqueFd> OpenLocked(const fs::path& path, LockMode mode, bool wait) {
-  auto fd = OpenFile(path, O_RDWR | O_CREAT);
+/// False when it would have to wait and may not.
+bool Lock(int fd, LockMode mode, bool wait, const fs::path& path) {
   const int operation = (mode == LockMode::kShared ? LOCK_SH : LOCK_EX) | (wait ? 0 : LOCK_NB);
-  while (::flock(fd.get(), operation) != 0) {
-    if (errno == EWOULDBLOCK) return {};
+  while (::flock(fd, operation) != 0) {
+    if (errno == EWOULDBLOCK) return false;
     if (errno != EINTR) ThrowErrno(fmt::format("cannot lock '{}'", path.string()));
   }
-  return fd;
+  return true;
+}
+
+/// False when the file was removed, or another one took its name, between opening and locking it.
+bool StillHasItsName(int fd, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  CheckErrno(::fstat(fd, &opened), "cannot stat a lock file");
+  return ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+std::optional<UniqueFd> OpenLocked(const fs::path& path, LockMode mode, bool wait) {
+  while (true) {
+    auto fd = OpenFile(path, O_RDWR | O_CREAT);
+    if (!Lock(fd.get(), mode, wait, path)) return {};
+    ::futimens(fd.get(), nullptr);  // cleaners of old files go by its age; where times cannot be set they find no more
+    if (StillHasItsName(fd.get(), path)) return fd;
+  }
 }
 
 }  // namespace
@@ -230,6 +247,14 @@ std::optional<FileLock> FileLock::TryAcquire(const fs::path& path, LockMode mode
 
 FileLock FileLock::Acquire(const fs::path& path, LockMode mode) {
   return FileLock(std::move(*OpenLocked(path, mode, true)));
+}
+
+std::optional<FileLock> FileLock::TryLook(const fs::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd && errno == ENOENT) return FileLock(UniqueFd());
+  if (!fd) ThrowErrno(fmt::format("cannot open '{}'", path.string()));
+  if (!Lock(fd.get(), LockMode::kShared, false, path)) return {};
+  return FileLock(std::move(fd));
 }
 
 void FileLock::Describe(std::string_view holder) {

@@ -82,13 +82,17 @@ FileSystemSpace SpaceOf(const std::filesystem::path& path);
 
 enum class LockMode { kShared, kExclusive };
 
-/// flock(2) on a lock file, held while this object lives; the kernel drops it on kill -9.
+/// flock(2) on a lock file, held while this object lives; the kernel drops it on kill -9. Its times say when it was
+/// last taken. Some file systems count locks on each node for itself (NFS with nolock, Lustre with localflock).
 class FileLock {
  public:
   /// Nothing when another process holds it. Creates the file.
   static std::optional<FileLock> TryAcquire(const std::filesystem::path& path, LockMode mode);
   /// Waits.
   static FileLock Acquire(const std::filesystem::path& path, LockMode mode);
+  /// Shared, on a lock file that is there, which stays as it is. Nothing while another holds it exclusively. Where
+  /// there is no lock file nobody is at work, and nothing is held.
+  static std::optional<FileLock> TryLook(const std::filesystem::path& path);
 
   /// Replaces the text in the lock file (who holds it); only with kExclusive.
   void Describe(std::string_view holder);

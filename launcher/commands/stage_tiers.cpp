@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
@@ -98,6 +99,18 @@ std::vector<Found> FindGenerations(const std::vector<std::string>& names, const 
     result.push_back(std::move(*elsewhere));
   }
   return result;
+}
+
+Json ListOf(const std::vector<staging::UnfinishedStaging>& leftovers) {
+  Json list = Json::array();
+  for (const auto& leftover : leftovers) {
+    list.push_back({{"name", leftover.name},
+                    {"bytes", leftover.bytes.count},
+                    {"abandoned", !leftover.worker},
+                    {"worker", leftover.worker ? Json(*leftover.worker) : Json()},
+                    {"staged_by", slipway::ToJson(leftover.staged_by)}});
+  }
+  return list;
 }
 
 }  // namespace slipway::launcher

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "launcher/spec/spec.h"
 #include "staging/generation/inventory.h"
 #include "staging/plan/plan.h"
@@ -34,5 +35,8 @@ std::vector<Found> AllGenerations(const std::vector<TierContent>& tiers);
 /// Those that `names` mean: names of generations, or paths of their directories (also in tiers that are not known).
 /// Errors: Error(kUsage) naming one that is nowhere.
 std::vector<Found> FindGenerations(const std::vector<std::string>& names, const std::vector<TierContent>& tiers);
+
+/// What was left behind, and what is being staged.
+Json ListOf(const std::vector<staging::UnfinishedStaging>& leftovers);
 
 }  // namespace slipway::launcher

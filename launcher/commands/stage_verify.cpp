@@ -19,34 +19,38 @@ namespace {
 
 struct Verdict {
   const Found& found;
-  std::string problem;  ///< of the generation as a whole
-  std::vector<staging::Damage> damage;
+  std::string problem = {};  ///< of the generation as a whole
+  std::vector<staging::Damage> damage = {};
+  bool gone = false;  ///< somebody has removed it meanwhile: that is no damage
 
   bool good() const { return problem.empty() && damage.empty(); }
 };
+
+bool IsThere(const Found& found) {
+  std::error_code error;
+  return std::filesystem::exists(found.generation.directory, error);
+}
 
 class Verifier {
  public:
   explicit Verifier(Output& output) : output_(output), interrupt_(loop_) {}
 
-  /// Nobody can remove the generation meanwhile.
-  Verdict Verify(const Found& found) {
+  /// Nobody can remove the generation meanwhile, unless it lies where nobody has ever taken a lease.
+  Verdict Verify(const Found& found) try {
+    if (!found.generation.damage.empty()) return {found, found.generation.damage};
     const staging::Generation generation(found.root, found.generation.name);
-    if (!found.generation.damage.empty()) return {found, found.generation.damage, {}};
-    generation.Prepare();
-    const auto lease = FileLock::TryAcquire(generation.LeaseLock(), LockMode::kShared);
-    if (!lease) return {found, "it is being removed", {}};
+    const auto lease = FileLock::TryLook(generation.LeaseLock());
+    if (!lease || !IsThere(found)) return {.found = found, .gone = true};
     Progress progress(output_, "verifying " + found.generation.name, found.generation.bytes);
-    try {
-      const auto show = [&](const staging::StageProgress& now) {
-        CheckInterrupt();
-        progress.Update(now.done, now.current);
-      };
-      return {found, {}, staging::VerifyGeneration(found.generation.directory, show).damage};
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kInterrupted) throw;
-      return {found, error.message(), {}};
-    }
+    const auto show = [&](const staging::StageProgress& now) {
+      CheckInterrupt();
+      progress.Update(now.done, now.current);
+    };
+    return {found, {}, staging::VerifyGeneration(found.generation.directory, show).damage};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    if (!IsThere(found)) return {.found = found, .gone = true};
+    return {found, error.message()};
   }
 
  private:
@@ -70,6 +74,7 @@ Json ToJson(const Verdict& verdict) {
           {"tier", verdict.found.tier},
           {"directory", verdict.found.generation.directory.string()},
           {"ok", verdict.good()},
+          {"gone", verdict.gone},
           {"problem", verdict.problem.empty() ? Json() : Json(verdict.problem)},
           {"bytes", verdict.found.generation.bytes.count},
           {"damage", std::move(damage)}};
@@ -84,6 +89,7 @@ std::string DescribeDamage(const staging::Damage& damage) {
 std::string Describe(const Verdict& verdict) {
   const auto& generation = verdict.found.generation;
   const auto head = fmt::format("{} in tier {}", generation.name, verdict.found.tier);
+  if (verdict.gone) return head + ": somebody has removed it meanwhile\n";
   if (verdict.good()) {
     return fmt::format("{}: good, {} in {} files\n", head, FormatBytes(generation.bytes), generation.files);
   }

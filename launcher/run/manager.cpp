@@ -82,7 +82,7 @@ class Manager {
     data_.End();
     return result;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) return Cancelled();
+    if (error.kind() == ErrorKind::kInterrupted) return Cancelled(error.what());
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
@@ -92,10 +92,12 @@ class Manager {
     throw;
   }
 
-  static RunResult Cancelled() {
+  /// `detail` says what is kept for the next run.
+  static RunResult Cancelled(std::string detail = {}) {
     RunResult result;
     result.phase = Phase::kCancelled;
     result.reason = "cancelled while staging";
+    result.detail = std::move(detail);
     return result;
   }
 

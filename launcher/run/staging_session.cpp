@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/progress.h"
-#include "staging/generation/inventory.h"
+#include "staging/generation/generation.h"
 
 namespace slipway::launcher {
 namespace {
@@ -14,6 +14,11 @@ namespace {
 /// A program may open a stream more than once, one after the other; what it forgot to close takes a place too.
 constexpr std::size_t kReadersOfRank = 4;
 constexpr auto kLook = std::chrono::milliseconds(50);
+
+/// A stream removes itself.
+bool EndsWithItsJob(const DatasetStaging& dataset) {
+  return dataset.spec().keep == Keep::kJob && !dataset.plan().root.empty() && !dataset.is_stream();
+}
 
 }  // namespace
 
@@ -95,6 +100,7 @@ void StagingSession::OnFailure(const DatasetStaging& dataset, const Error& error
   if (!failure_) failure_ = std::current_exception();
   if (stage_ == Stage::kBegin) return;
   output_.Warn(fmt::format("{}; the ranks are being ended", error.message()));
+  if (!interrupt_.asked()) asked_by_us_ = true;
   interrupt_.Ask();
 }
 
@@ -138,19 +144,42 @@ void StagingSession::EndOne(DatasetStaging& dataset) {
     if (!finish || interrupt_.asked()) dataset.Cancel();
     loop_.RunOnce(kLook);
   }
+  RemoveWhatArrived(dataset);
+}
+
+/// Of data that was to end with its job. What the user ended is kept for the next run, as after a kill.
+void StagingSession::RemoveWhatArrived(const DatasetStaging& dataset) {
+  const auto& plan = dataset.plan();
+  const bool by_user = interrupt_.asked() && !asked_by_us_;
+  if (by_user || !EndsWithItsJob(dataset)) return;
+  WithWarning(plan, [&] { staging::RemoveLeftover(plan.root, plan.generation); });
+}
+
+void StagingSession::RemoveStaged(const DatasetStaging& dataset) {
+  const auto& plan = dataset.plan();
+  WithWarning(plan, [&] {
+    if (staging::RemoveGeneration(plan.root, plan.generation) != staging::Removal::kInUse) return;
+    output_.Say(fmt::format("the staged copy of {} stays in tier {}: it is in use", plan.request.name, plan.tier));
+  });
+}
+
+/// Nothing that is left behind fails a run that has ended.
+void StagingSession::WithWarning(const staging::StagingPlan& plan, const std::function<void()>& remove) {
+  try {
+    remove();
+  } catch (const Error& error) {
+    output_.Warn(fmt::format("the staged copy of '{}' is left: {}", plan.request.name, error.what()));
+  }
 }
 
 void StagingSession::Release() {
-  for (auto& dataset : datasets_) dataset->Abandon();
+  for (auto& dataset : datasets_) {
+    const bool cut_short = dataset->under_way();
+    dataset->Abandon();
+    if (cut_short) RemoveWhatArrived(*dataset);
+  }
   for (const auto& dataset : datasets_) {
-    const auto& plan = dataset->plan();
-    if (dataset->spec().keep != Keep::kJob || plan.root.empty() || dataset->is_stream()) continue;
-    if (staging::IsKept(plan.root, plan.generation)) continue;
-    try {
-      staging::RemoveGeneration(plan.root, plan.generation);
-    } catch (const Error& error) {
-      output_.Warn(fmt::format("the staged copy of '{}' is left: {}", plan.request.name, error.what()));
-    }
+    if (EndsWithItsJob(*dataset)) RemoveStaged(*dataset);
   }
   datasets_.clear();
 }

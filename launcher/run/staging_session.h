@@ -47,6 +47,9 @@ class StagingSession {
   void OnFailure(const DatasetStaging& dataset, const Error& error);
   void Announce(const DatasetStaging& dataset);
   void EndOne(DatasetStaging& dataset);
+  void RemoveWhatArrived(const DatasetStaging& dataset);
+  void RemoveStaged(const DatasetStaging& dataset);
+  void WithWarning(const staging::StagingPlan& plan, const std::function<void()>& remove);
 
   const RunFolder& folder_;
   const Plan& plan_;
@@ -57,6 +60,7 @@ class StagingSession {
   std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan
   StagedDirectories directories_;
   std::exception_ptr failure_;
+  bool asked_by_us_ = false;  ///< not the user: a staging failed, and asked to end the run
 };
 
 }  // namespace slipway::launcher

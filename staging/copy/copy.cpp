@@ -279,7 +279,7 @@ CopiedFile FileCopier::Copy(const SourceFile& source, std::size_t index, const O
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     // O_NONBLOCK: a fifo that took the file's place must not hang the copy.
     const auto input = OpenFile(source.path, O_RDONLY | O_NONBLOCK);
-    const auto before = StatSource(input.get(), source.path);
+    const auto before = StatSettledSource(input.get(), source.path, [&] { on_block(0); });
     CheckUnchanged(source, before);
     Pass pass(*tools_, source, index, before, input.get(), on_block);
     auto copied = CheckedRun(pass, source);

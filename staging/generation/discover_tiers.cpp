@@ -25,7 +25,7 @@ TierState ReadInPlace() {
   return state;
 }
 
-void Examine(TierState& state, TierKind kind) {
+void Examine(TierState& state) {
   if (auto reason = WhyNotUsable(state.root)) {
     state.reason = std::move(*reason);
     return;
@@ -33,7 +33,7 @@ void Examine(TierState& state, TierKind kind) {
   const auto room = RoomIn(NearestExisting(state.root));
   const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
   state.available = Bytes{room.bytes.count + leftovers.bytes.count};
-  if (kind == TierKind::kRam) state.available = std::min(state.available, MemoryLeft());
+  if (state.counts_as_memory) state.available = std::min(state.available, MemoryLeft());
   if (state.capacity) {
     const auto left = LeftOf(*state.capacity, state.root).count + leftovers.bytes.count;
     state.available = std::min({state.available, Bytes{left}, *state.capacity});
@@ -56,10 +56,11 @@ TierState Discover(const std::string& name, const TierDefinition* site) {
   if (site != nullptr) {
     state.capacity = site->capacity;
     state.bandwidth = site->bandwidth;
+    state.counts_as_memory = site->kind == TierKind::kRam;
   }
   if (!state.reason.empty()) return state;
   try {
-    Examine(state, site == nullptr ? TierKind::kDisk : site->kind);
+    Examine(state);
   } catch (const Error& error) {
     state.reason = error.message();
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,16 +11,18 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/lock_holders.h"
 #include "staging/dataset/journal.h"
 #include "staging/dataset/manifest.h"
-#include "staging/generation/reservation.h"
+#include "staging/generation/await_lock.h"
+#include "staging/generation/owner.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kEvicted = ".evicted";
-constexpr auto kLockPause = std::chrono::milliseconds(20);
 
 void Rename(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
@@ -63,26 +66,29 @@ std::optional<FileLock> Generation::TryLockForStaging() const {
 }
 
 FileLock Generation::LockForStaging(const std::function<void()>& on_wait) const {
-  while (true) {
-    if (auto lock = TryLockForStaging()) return std::move(*lock);
-    on_wait();
-    SystemClock().Sleep(kLockPause);
-  }
+  return AwaitLock(StageLock(), on_wait);
 }
 
-FileLock Generation::Lease() const {
-  auto lock = FileLock::Acquire(LeaseLock(), LockMode::kShared);
-  ::futimens(lock.fd(), nullptr);  // "last used" for people; a file system that refuses it costs nothing else
-  return lock;
+std::optional<std::string> Generation::WhoStages() const {
+  if (FileLock::TryLook(StageLock())) return WhoWorksIn(Private());
+  const auto holders = HoldersOf(StageLock());
+  return holders.empty() ? WhoWorksIn(Private()).value_or(Describe(holders)) : Describe(holders);
+}
+
+FileLock Generation::Lease() const { return FileLock::Acquire(LeaseLock(), LockMode::kShared); }
+
+std::optional<FileLock> Generation::TryLockUsers() const {
+  return FileLock::TryAcquire(LeaseLock(), LockMode::kExclusive);
 }
 
 bool Generation::Evict() const {
-  const auto unused = FileLock::TryAcquire(LeaseLock(), LockMode::kExclusive);
-  if (!unused) return false;
   auto condemned = Private();
   condemned += kEvicted;
   RemoveTree(condemned);
-  Rename(Published(), condemned);
+  if (::rename(Published().c_str(), condemned.c_str()) != 0) {
+    if (errno == ENOENT) return false;
+    ThrowErrno(fmt::format("cannot rename '{}' to '{}'", Published().string(), condemned.string()));
+  }
   RemoveTree(condemned);
   return true;
 }
@@ -91,6 +97,8 @@ void Generation::Publish() const {
   RenameToNew(Private(), Published());
   SyncDirectory(root_);
 }
+
+void Generation::Withdraw() const noexcept { ::rename(Published().c_str(), Private().c_str()); }
 
 bool IsGenerationName(std::string_view name) {
   constexpr std::size_t kDigits = 16;
@@ -109,18 +117,56 @@ std::vector<std::string> GenerationsIn(const fs::path& root) {
 
 std::vector<std::string> StagingsIn(const fs::path& root) {
   auto names = NamesIn(root / ".staging");
-  std::erase_if(names, [&](const std::string& name) {
-    return !IsGenerationName(name) || Generation(root, name).TryLockForStaging();
-  });
+  std::erase_if(
+      names, [&](const std::string& name) { return !IsGenerationName(name) || !Generation(root, name).WhoStages(); });
   return names;
 }
 
-bool RemoveGeneration(const fs::path& root, const std::string& generation) {
-  if (!fs::exists(root / generation)) return false;
+namespace {
+
+/// Who only looks holds the stage lock for a moment.
+std::optional<FileLock> LockBetweenLooks(const Generation& generation) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    auto lock = generation.TryLockForStaging();
+    if (lock || attempt == kAttempts) return lock;
+    SystemClock().Sleep(std::chrono::milliseconds(10));
+  }
+}
+
+enum class Mark { kCounts, kGoes };
+
+/// The mark is looked at and removed while nobody can set it: who sets it holds a lease.
+Removal RemovePublished(const fs::path& root, const std::string& generation, Mark mark) {
+  std::error_code error;
+  if (fs::symlink_status(root / generation, error).type() == fs::file_type::not_found) return Removal::kNotThere;
   const Generation condemned(root, generation);
   condemned.Prepare();
-  const auto lock = condemned.TryLockForStaging();
-  return lock && condemned.Evict();
+  const auto lock = LockBetweenLooks(condemned);
+  const auto unused = lock ? condemned.TryLockUsers() : std::nullopt;
+  if (!unused) return Removal::kInUse;
+  if (mark == Mark::kCounts && IsKept(root, generation)) return Removal::kKept;
+  ::unlink(condemned.KeepMark().c_str());  // first: a later generation of this name must not find it
+  return condemned.Evict() ? Removal::kRemoved : Removal::kNotThere;
+}
+
+}  // namespace
+
+Removal RemoveGeneration(const fs::path& root, const std::string& generation) {
+  return RemovePublished(root, generation, Mark::kCounts);
+}
+
+Removal EvictGeneration(const fs::path& root, const std::string& generation) {
+  return RemovePublished(root, generation, Mark::kGoes);
+}
+
+void MarkKept(const fs::path& root, const std::string& generation) {
+  WriteFile(Generation(root, generation).KeepMark(), "");
+}
+
+bool IsKept(const fs::path& root, const std::string& generation) {
+  std::error_code error;
+  return fs::exists(Generation(root, generation).KeepMark(), error);
 }
 
 std::string GenerationOf(std::string entry) {
@@ -152,25 +198,36 @@ bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
   return age.count() == 0 || LastWrite(leftover) < fs::file_time_type::clock::now() - age;
 }
 
+/// False when somebody is at work there.
+bool RemoveUnused(const fs::path& root, const std::string& entry) {
+  const Generation generation(root, GenerationOf(entry));
+  generation.Prepare();
+  const auto lock = LockBetweenLooks(generation);
+  const auto path = root / ".staging" / entry;
+  if (!lock || WhoWorksIn(path)) return false;
+  RemoveTree(path);
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> RemoveLeftovers(const fs::path& root, std::chrono::seconds age, std::string_view except) {
   std::vector<std::string> removed;
   for (const auto& entry : NamesIn(root / ".staging")) {
-    const auto path = root / ".staging" / entry;
-    if (entry == except || !IsOlder(path, age)) continue;
-    const auto lock = Generation(root, GenerationOf(entry)).TryLockForStaging();
-    if (!lock) continue;
-    RemoveTree(path);
-    removed.push_back(entry);
+    if (entry == except || !IsOlder(root / ".staging" / entry, age)) continue;
+    if (RemoveUnused(root, entry)) removed.push_back(entry);
   }
   return removed;
+}
+
+void RemoveLeftover(const fs::path& root, const std::string& generation) {
+  if (fs::exists(root / ".staging" / generation)) RemoveUnused(root, generation);
 }
 
 SpaceNeed LeftoversIn(const fs::path& root) {
   SpaceNeed sum;
   for (const auto& entry : NamesIn(root / ".staging")) {
-    if (!Generation(root, GenerationOf(entry)).TryLockForStaging()) continue;
+    if (Generation(root, GenerationOf(entry)).WhoStages()) continue;
     const auto taken = TakenBy(root / ".staging" / entry);
     sum.bytes.count += taken.bytes.count;
     sum.inodes += taken.inodes;

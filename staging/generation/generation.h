@@ -1,7 +1,8 @@
 /// The life of a generation in its tier: locks, publishing, removal.
 ///
 ///   <root>/<generation>/             published: files and manifest.json, never changed again
-///   <root>/.staging/<generation>/    being staged, with .journal; `<generation>.evicted` is being removed
+///   <root>/.staging/<generation>/    being staged, with .journal and .owner (owner.h); `<generation>.evicted` is being
+///                                    removed
 ///   <root>/.locks/<generation>.need  what a staging at work has reserved (reservation.h)
 ///   <root>/.locks/<generation>.stage exclusive: whoever stages or removes this generation, one at a time
 ///   <root>/.locks/<generation>.lease shared: every job that uses it; exclusive: who removes it
@@ -9,7 +10,7 @@
 /// Two locks, because flock(2) cannot turn an exclusive lock into a shared one without a moment in which somebody else
 /// may take it. Here the stage lock is taken first by all: the stager takes its lease while it still holds the stage
 /// lock, so no remover can come between publishing and leasing. The kernel drops both on kill -9. Lock files stay:
-/// removing one would let two processes lock two files of the same name.
+/// they say when a generation was last used, and nobody has to find out that his was removed.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,14 @@
 
 namespace slipway::staging {
 
+/// What became of the wish to remove a generation.
+enum class Removal {
+  kRemoved,
+  kNotThere,  ///< somebody else has removed it
+  kInUse,     ///< by a job, or somebody stages or removes it
+  kKept       ///< somebody wants it to outlive the runs that use it
+};
+
 class Generation {
  public:
   Generation(std::filesystem::path root, std::string name);
@@ -39,15 +48,22 @@ class Generation {
 
   /// Creates .staging and .locks.
   void Prepare() const;
-  /// Waits for the stage lock; `on_wait` is called about fifty times a second meanwhile and may throw.
+  /// Waits for the stage lock; `on_wait` is called about twenty times a second meanwhile and may throw.
   FileLock LockForStaging(const std::function<void()>& on_wait) const;
   std::optional<FileLock> TryLockForStaging() const;
+  /// Who is at work on it, in words, as far as this machine can tell: by the stage lock, else by the owner of the
+  /// private directory. Changes nothing.
+  std::optional<std::string> WhoStages() const;
   /// Only while holding the stage lock.
   FileLock Lease() const;
-  /// Only while holding the stage lock. False when a job uses it.
+  /// Only while holding the stage lock. Nothing when a job uses it.
+  std::optional<FileLock> TryLockUsers() const;
+  /// Only while holding both locks. False when it is not there.
   bool Evict() const;
   /// The one rename that makes the private directory the published one. Errors: SystemError; EEXIST when there is one.
   void Publish() const;
+  /// Takes Publish() back, where it turns out that another machine is at work on it.
+  void Withdraw() const noexcept;
 
  private:
   std::filesystem::path LockPath(const char* kind) const;
@@ -72,8 +88,15 @@ std::vector<std::string> StagingsIn(const std::filesystem::path& root);
 /// make is none, whatever lies in it.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 
-/// Removes a published generation. False when it is not there, a job uses it, or somebody stages it.
-bool RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
+/// Removes a published generation that nobody wants to keep.
+Removal RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
+/// The same, and nobody keeps it any more.
+Removal EvictGeneration(const std::filesystem::path& root, const std::string& generation);
+
+/// Says that a published generation stays until it is evicted, whatever the runs that use it would do at their end.
+/// Only while holding a lease: nobody can remove it meanwhile.
+void MarkKept(const std::filesystem::path& root, const std::string& generation);
+bool IsKept(const std::filesystem::path& root, const std::string& generation);
 
 /// What interrupted processes left in .staging stays for a day, so that the next Stage of the same data goes on from
 /// it; it goes earlier when room lacks, or when somebody clears the tier.
@@ -83,6 +106,8 @@ inline constexpr auto kLeftoverAge = std::chrono::hours(24);
 /// generation. Returns the names.
 std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root, std::chrono::seconds age = {},
                                          std::string_view except = {});
+/// The same for what one staging left, whose run knows that nobody wants it any more.
+void RemoveLeftover(const std::filesystem::path& root, const std::string& generation);
 /// The room that RemoveLeftovers would make. Cost: one stat for each file left over.
 SpaceNeed LeftoversIn(const std::filesystem::path& root);
 

@@ -1,9 +1,9 @@
 #include "staging/generation/inventory.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -66,8 +66,10 @@ std::vector<UnfinishedStaging> LookAtLeftovers(const fs::path& staging, const fs
   std::error_code error;
   for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
     auto name = entry->path().filename().string();
-    auto users = HoldersOf(Generation(root, GenerationOf(name)).StageLock());
-    leftovers.push_back({std::move(name), TakenBy(entry->path()).bytes, std::move(users)});
+    const Generation generation(root, GenerationOf(name));
+    auto worker = generation.WhoStages();
+    auto holders = worker ? HoldersOf(generation.StageLock()) : std::vector<LockHolder>();
+    leftovers.push_back({std::move(name), TakenBy(entry->path()).bytes, std::move(worker), std::move(holders)});
   }
   std::sort(leftovers.begin(), leftovers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return leftovers;
@@ -84,29 +86,10 @@ Inventory TakeInventory(const fs::path& root) {
   return inventory;
 }
 
-void MarkKept(const fs::path& root, const std::string& generation) {
-  WriteFile(Generation(root, generation).KeepMark(), "");
-}
-
-bool IsKept(const fs::path& root, const std::string& generation) {
-  std::error_code error;
-  return fs::exists(Generation(root, generation).KeepMark(), error);
-}
-
-bool EvictGeneration(const fs::path& root, const std::string& generation) {
-  if (!RemoveGeneration(root, generation)) return false;
-  ::unlink(Generation(root, generation).KeepMark().c_str());
-  return true;
-}
-
-std::vector<StoredGeneration> OldestUnused(std::vector<StoredGeneration> generations, Bytes wanted) {
+std::vector<StoredGeneration> InOrderOfRemoval(std::vector<StoredGeneration> generations) {
   std::erase_if(generations, [](const StoredGeneration& generation) { return !generation.leased_by.empty(); });
   std::stable_sort(generations.begin(), generations.end(),
-                   [](const auto& a, const auto& b) { return a.used < b.used; });
-  Bytes sum;
-  std::size_t count = 0;
-  while (count < generations.size() && sum < wanted) sum.count += generations[count++].bytes.count;
-  generations.resize(count);
+                   [](const auto& a, const auto& b) { return std::tie(a.kept, a.used) < std::tie(b.kept, b.used); });
   return generations;
 }
 

@@ -35,7 +35,8 @@ struct StoredGeneration {
 struct UnfinishedStaging {
   std::string name;
   Bytes bytes;                        ///< on the disk
-  std::vector<LockHolder> staged_by;  ///< who is at work on it; nobody: it is left behind
+  std::optional<std::string> worker;  ///< who is at work on it, in words; nobody: it is left behind
+  std::vector<LockHolder> staged_by;  ///< the processes of this machine among them
 };
 
 struct Inventory {
@@ -47,15 +48,8 @@ struct Inventory {
 /// Cost: reads every manifest, walks through what is left over.
 Inventory TakeInventory(const std::filesystem::path& root);
 
-/// Says that a published generation stays until it is evicted, whatever the runs that use it would do at their end.
-void MarkKept(const std::filesystem::path& root, const std::string& generation);
-bool IsKept(const std::filesystem::path& root, const std::string& generation);
-
-/// RemoveGeneration, and nobody keeps it any more. False when it is in use.
-bool EvictGeneration(const std::filesystem::path& root, const std::string& generation);
-
-/// Pure: the generations that nobody uses, those last used longest ago first, until they have `wanted` bytes together
-/// or there are no more.
-std::vector<StoredGeneration> OldestUnused(std::vector<StoredGeneration> generations, Bytes wanted);
+/// Pure: the generations that nobody uses in the order in which they go when room is wanted: first those that nobody
+/// wants to keep, among them those last used longest ago.
+std::vector<StoredGeneration> InOrderOfRemoval(std::vector<StoredGeneration> generations);
 
 }  // namespace slipway::staging

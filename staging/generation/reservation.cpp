@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/files.h"
+#include "staging/generation/await_lock.h"
 #include "staging/generation/generation.h"
 
 namespace slipway::staging {
@@ -36,7 +37,7 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
     const auto generation = name.substr(0, name.size() - std::min(name.size(), kNeed.size()));
     if (!name.ends_with(kNeed) || generation == own) continue;
     const Generation other(root, generation);
-    if (other.TryLockForStaging()) {
+    if (!other.WhoStages()) {
       ::unlink(entry->path().c_str());
       continue;
     }
@@ -51,16 +52,16 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 
 }  // namespace
 
-std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, Room& room) {
-  const auto locks = plan.root / ".locks";
-  const auto ledger = FileLock::Acquire(locks / ".ledger", LockMode::kExclusive);
+std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, Room& room,
+                                             const std::function<void()>& on_wait) {
+  const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
   room = RoomIn(plan);
   room.bytes.count -= std::min(room.bytes.count, others.bytes.count);
   room.inodes -= std::min(room.inodes, others.inodes);
   const auto lacking = Rest(need, TakenBy(Generation(plan.root, plan.generation).Private()));
   if (lacking.bytes > room.bytes || lacking.inodes > room.inodes) return {};
-  Reservation taken(locks / (plan.generation + std::string(kNeed)));
+  Reservation taken(plan.root / ".locks" / (plan.generation + std::string(kNeed)));
   WriteFile(taken.path_, fmt::format("{} {}\n", need.bytes.count, need.inodes));
   return taken;
 }

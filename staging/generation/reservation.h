@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,13 +13,17 @@
 namespace slipway::staging {
 
 /// The ledger: <root>/.locks/<generation>.need says what a staging needs in all ("bytes inodes\n"); it counts while
-/// that generation's stage lock is held, less what its private directory has taken already. It is read and written
+/// somebody is at work on that generation, less what its private directory has taken already. It is read and written
 /// under the lock <root>/.locks/.ledger. A file that nobody stages any more is removed by whoever meets it.
 class Reservation {
  public:
+  static std::filesystem::path Ledger(const std::filesystem::path& root) { return root / ".locks" / ".ledger"; }
+
   /// Only while holding the stage lock of the plan's generation. Nothing when the free room, less what others have
-  /// reserved, is too small for what `need` still lacks; `room` is then that room.
-  static std::optional<Reservation> Take(const StagingPlan& plan, const SpaceNeed& need, Room& room);
+  /// reserved, is too small for what `need` still lacks; `room` is then that room. `on_wait` is called while another
+  /// has the ledger, about twenty times a second, and may throw.
+  static std::optional<Reservation> Take(
+      const StagingPlan& plan, const SpaceNeed& need, Room& room, const std::function<void()>& on_wait = [] {});
   Reservation(Reservation&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   Reservation& operator=(Reservation&& other) noexcept {
     std::swap(path_, other.path_);

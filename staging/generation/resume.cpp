@@ -64,18 +64,21 @@ Leftover ReadLeftover(const std::filesystem::path& directory, const StagingPlan&
 }
 
 JournalArrivals::JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan,
-                                 const Leftover& leftover)
-    : writer_(directory / kJournalName, HeadFor(plan), leftover.journal_bytes) {}
+                                 const Leftover& leftover, const Ownership& owner)
+    : writer_(directory / kJournalName, HeadFor(plan), leftover.journal_bytes), owner_(owner) {}
 
 void JournalArrivals::FileStarted(std::size_t file, std::int64_t source_ctime_ns) {
+  owner_.Check();
   writer_.Append(JournalStart{file, source_ctime_ns});
 }
 
 void JournalArrivals::BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) {
+  owner_.Check();
   writer_.Append(JournalBlock{file, block, crc32c});
 }
 
 void JournalArrivals::FileDone(std::size_t file, const CopiedFile& copied) {
+  owner_.Check();
   writer_.Append(JournalDone{file, copied.records, copied.crc32c, copied.record_offsets, copied.record_bytes});
   if (at_once_) writer_.Flush();
 }

@@ -11,6 +11,7 @@
 
 #include "staging/copy/copy.h"
 #include "staging/dataset/journal.h"
+#include "staging/generation/owner.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -24,9 +25,11 @@ struct Leftover {
 Leftover ReadLeftover(const std::filesystem::path& directory, const StagingPlan& plan);
 
 /// Writes the journal of `directory`, after what is kept.
+/// Errors, of all that is told: Error(kBusy) when another has taken the directory over; SystemError.
 class JournalArrivals : public Arrivals {
  public:
-  JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan, const Leftover& leftover);
+  JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan, const Leftover& leftover,
+                  const Ownership& owner);
 
   void FileStarted(std::size_t file, std::int64_t source_ctime_ns) override;
   void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) override;
@@ -37,6 +40,7 @@ class JournalArrivals : public Arrivals {
 
  private:
   JournalWriter writer_;
+  const Ownership& owner_;
   bool at_once_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <unordered_set>
@@ -14,12 +15,15 @@
 #include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/lock_holders.h"
 #include "core/log.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
+#include "staging/generation/owner.h"
+#include "staging/generation/private_directory.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/resume.h"
 #include "staging/plan/plan_listing.h"
@@ -32,51 +36,6 @@ namespace fs = std::filesystem;
 namespace {
 
 bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
-
-/// What an earlier run left there stays, if it is of use. All is removed again unless it is published.
-class PrivateDirectory {
- public:
-  PrivateDirectory(fs::path path, const StagingPlan& plan) : path_(std::move(path)) {
-    leftover_ = ReadLeftover(path_, plan);
-    if (leftover_.kept.empty()) {
-      RemoveTree(path_);
-    } else {
-      RemoveUnfinished(path_);
-    }
-    MakeDirectories(path_);
-    fd_ = OpenFile(path_, O_RDONLY | O_DIRECTORY);
-  }
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  ~PrivateDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-  const Leftover& leftover() const { return leftover_; }
-  void Release() { path_.clear(); }
-
-  /// One sync for all files instead of one for each. It comes before the manifest, which says that they are there. The
-  /// directory was opened before the first byte: the kernel tells only errors of writing since then (Linux 5.8).
-  void Sync() const {
-    if (LivesInMemory(path_)) return;
-    if (::syncfs(fd_.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path_.string()));
-  }
-
- private:
-  /// What a killed run was about to write last: all of it is made anew, and none of it may be published by this run.
-  static void RemoveUnfinished(const fs::path& directory) {
-    for (const auto& entry : fs::directory_iterator(directory)) {
-      const auto name = entry.path().filename().string();
-      const bool temporary = name.starts_with('.') && name.find(".tmp-") != name.npos;
-      if (temporary || name == kManifestName || name == kRecordIndexName) fs::remove(entry.path());
-    }
-  }
-
-  fs::path path_;
-  Leftover leftover_;
-  UniqueFd fd_;
-};
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
 std::string Shortage(const SpaceNeed& need, const Room& room) {
@@ -101,14 +60,46 @@ Error OverQuota(const StagingPlan& plan, const SystemError& error) {
                fmt::format("free space there, or name another tier in data.{}.tier", plan.request.name));
 }
 
+/// Says who is waited for and asks whether to go on. Finding out who costs a look at all locks: once a second.
+class Waiting {
+ public:
+  /// `total` is told as progress: 0 while nobody is at work on this data yet.
+  Waiting(const StagingPlan& plan, const StageOptions& options, Bytes total, std::string for_what,
+          std::function<std::optional<std::string>()> who)
+      : plan_(plan), options_(options), total_(total), for_what_(std::move(for_what)), who_(std::move(who)) {}
+
+  void operator()() {
+    CheckCancelled(plan_, options_);
+    if (!options_.progress) return;
+    const auto now = SystemClock().Steady();
+    if (text_.empty() || now > asked_ + std::chrono::seconds(1)) {
+      const auto who = who_();
+      text_ = fmt::format("waiting: {}{}", for_what_, who ? fmt::format(" ({})", *who) : "");
+      asked_ = now;
+    }
+    options_.progress({{}, total_, text_});
+  }
+
+ private:
+  const StagingPlan& plan_;
+  const StageOptions& options_;
+  const Bytes total_;
+  const std::string for_what_;
+  const std::function<std::optional<std::string>()> who_;
+  std::string text_;
+  SteadyTime asked_{};
+};
+
 /// When room lacks, what others left half done goes first, however young.
-std::optional<Reservation> Reserve(const StagingPlan& plan) {
+std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& options) {
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
+  Waiting waiting(plan, options, {}, "another run reckons up the room in this tier",
+                  [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
   Room room;
-  auto reservation = Reservation::Take(plan, need, room);
+  auto reservation = Reservation::Take(plan, need, room, std::ref(waiting));
   if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
-    reservation = Reservation::Take(plan, need, room);
+    reservation = Reservation::Take(plan, need, room, std::ref(waiting));
   }
   if (!reservation) throw NoRoom(plan, room);
   return reservation;
@@ -139,7 +130,7 @@ std::vector<CopiedFile> LinkAndCheck(const StagingPlan& plan, const fs::path& di
 std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory,
                                   const StageOptions& options) {
   WriteListing(directory.path(), ListingOf(plan));
-  JournalArrivals journal(directory.path(), plan, directory.leftover());
+  JournalArrivals journal(directory.path(), plan, directory.leftover(), directory.owner());
   if (!options.order.empty()) journal.TellAtOnce();  // the order of first use is for readers that follow
   const auto& copy = options.copier ? options.copier : Copier(CopyAll);
   auto copied = copy(plan, directory.path(),
@@ -176,7 +167,7 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   return ManifestIndex{std::string(kRecordIndexName), Bytes{bytes.size()}, Crc32c(bytes)};
 }
 
-std::vector<CopiedFile> Fill(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
+std::vector<CopiedFile> Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
   MakeTree(plan, directory.path());
   if (ReadsInPlace(plan)) return LinkAndCheck(plan, directory.path(), options);
   auto copied = CopyFiles(plan, directory, options);
@@ -191,22 +182,41 @@ Bytes KeptOf(const std::vector<CopiedFile>& files) {
 }
 
 /// Returns the bytes that an earlier run had copied.
-Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
-  PrivateDirectory directory(generation.Private(), plan);
+Bytes FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
   auto copied = Fill(plan, directory, options);
+  directory.owner().CheckIn(directory.path());  // from here on files are written by their names
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
   WriteFileDurably(directory.path() / kManifestName,
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
-  generation.Publish();
-  directory.Release();
+  directory.Publish();
   return kept;
+}
+
+void KeepForTheNextRun(const StagingPlan& plan, PrivateDirectory& directory, Error& failure) {
+  const auto kept = directory.Keep();
+  if (kept.count == 0) return;
+  failure.AddContext(
+      fmt::format("{} that have arrived are kept for the next run; 'slipway stage gc --tier {}' removes "
+                  "them",
+                  FormatBytes(kept), plan.tier));
+}
+
+/// Returns the bytes that an earlier run had copied.
+Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+  PrivateDirectory directory(generation, plan);
+  try {
+    return FillAndPublish(plan, directory, options);
+  } catch (Error& failure) {
+    if (!ReadsInPlace(plan) && IsWorthResuming(failure)) KeepForTheNextRun(plan, directory, failure);
+    throw;
+  }
 }
 
 /// A full tier is said in the tier's words; by then the private directory is gone, so the numbers are those that count.
 Bytes BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
-  const auto reservation = Reserve(plan);
+  const auto reservation = Reserve(plan, options);
   try {
     return Build(plan, generation, options);
   } catch (const SystemError& error) {
@@ -263,17 +273,26 @@ bool IsPublished(const StagingPlan& plan, const fs::path& directory) {
 void RemoveDamaged(const Generation& generation) {
   std::error_code error;
   if (fs::symlink_status(generation.Published(), error).type() == fs::file_type::not_found) return;
-  if (generation.Evict()) return;
+  if (const auto unused = generation.TryLockUsers()) {
+    generation.Evict();
+    return;
+  }
   throw Error(ErrorKind::kBusy,
               fmt::format("the staged copy '{}' is damaged, and another run uses it", generation.Published().string()),
               "end that run, then start again");
 }
 
+/// The lock first; then another machine, for which the lock may not count.
 FileLock WaitForTurn(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
-  return generation.LockForStaging([&] {
-    CheckCancelled(plan, options);
-    if (options.progress) options.progress({{}, plan.total, "waiting: another run stages the same data"});
-  });
+  constexpr auto kPause = std::chrono::milliseconds(100);
+  const auto waiting_for = [&](std::function<std::optional<std::string>()> who) {
+    return Waiting(plan, options, plan.total, "another run stages the same data", std::move(who));
+  };
+  auto local = waiting_for([&] { return generation.WhoStages(); });
+  auto turn = generation.LockForStaging(std::ref(local));
+  const auto elsewhere = [&] { return WhoWorksIn(generation.Private()); };
+  for (auto remote = waiting_for(elsewhere); elsewhere(); SystemClock().Sleep(kPause)) remote();
+  return turn;
 }
 
 /// Housekeeping: what cannot be removed is no reason not to stage.

@@ -300,6 +300,7 @@ class Planner {
     plan_.scope = tier.scope;
     plan_.origin = tier.origin;
     plan_.capacity = tier.capacity;
+    plan_.counts_as_memory = tier.counts_as_memory;
     plan_.bandwidth = Tighter(plan_.request.bandwidth, tier.bandwidth);
     plan_.reason = std::move(reason);
     plan_.stages_here =

@@ -85,6 +85,7 @@ struct TierState {
   std::string origin = {};             ///< what said so: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
   std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; `available` knows of it
   Bytes bandwidth = {};                ///< most bytes a second that are written to it; 0: no limit
+  bool counts_as_memory = false;       ///< the site says so, whatever the file system is
 };
 
 /// What one node of a job holds.
@@ -108,7 +109,8 @@ struct StagingPlan {
   TierScope scope = TierScope::kNode;
   std::string origin = {};  ///< of the tier, as in TierState
   std::optional<Bytes> capacity = {};
-  Bytes bandwidth = {};  ///< the tighter of the request's and the tier's limit; 0: none
+  bool counts_as_memory = false;  ///< of the tier, as in TierState
+  Bytes bandwidth = {};           ///< the tighter of the request's and the tier's limit; 0: none
   int nodes = 1;
   int node = 0;
   bool stages_here = true;             ///< false: another node stages into the same place, this one adopts

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "core/units.h"
 #include "staging/plan/plan.h"
@@ -25,6 +26,12 @@ SourceState StatSource(const std::filesystem::path& path);
 
 /// The same of an open file; `path` is for the message.
 SourceState StatSource(int fd, const std::filesystem::path& path);
+
+/// The same, when the next change is sure to give the file another ctime: one that changed just now may change once
+/// more within the same tick of its file system's clock, and nobody could tell. `on_wait` is called in a long wait, and may
+/// throw. Cost: waits for files younger than 20 ms; where times are whole seconds, or of another machine's clock, than
+/// 2 s.
+SourceState StatSettledSource(int fd, const std::filesystem::path& path, const std::function<void()>& on_wait);
 
 /// Errors: Error(kEnvironment) when the file is no longer the one that was planned.
 void CheckUnchanged(const SourceFile& planned, const SourceState& now);

@@ -46,19 +46,7 @@ TierPlace OwnPlaceIn(const fs::path& parent) {
   return {(error ? parent : resolved) / OwnName(), {}};
 }
 
-/// Every node of a job sees the files of these.
-bool IsOnNetwork(const fs::path& path) {
-  constexpr std::array<std::uint32_t, 9> kNetwork = {
-      0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,   0x6969 /* NFS */,
-      0x01161970 /* GFS2 */,   0x19830326 /* BeeGFS */, 0x00c36400 /* Ceph */,
-      0xff534d42 /* CIFS */,   0x5346414f /* AFS */,    0x7461636f /* OCFS2 */};
-  struct statfs info {};
-  if (::statfs(path.c_str(), &info) != 0) return false;
-  const auto magic = static_cast<std::uint32_t>(info.f_type);
-  return std::find(kNetwork.begin(), kNetwork.end(), magic) != kNetwork.end();
-}
-
-TierScope ScopeOf(const fs::path& path) { return IsOnNetwork(path) ? TierScope::kJob : TierScope::kNode; }
+TierScope ScopeOf(const fs::path& path) { return LivesOnNetwork(path) ? TierScope::kJob : TierScope::kNode; }
 
 /// The batch system makes the directory anew for each job or user, and gives it to the user.
 TierPlace PlaceInBuffer(const BurstBuffer& buffer) {
@@ -165,6 +153,17 @@ TierPlace PlaceAtSite(const TierDefinition& tier) {
 }
 
 }  // namespace
+
+bool LivesOnNetwork(const fs::path& path) {
+  constexpr std::array<std::uint32_t, 9> kNetwork = {
+      0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,   0x6969 /* NFS */,
+      0x01161970 /* GFS2 */,   0x19830326 /* BeeGFS */, 0x00c36400 /* Ceph */,
+      0xff534d42 /* CIFS */,   0x5346414f /* AFS */,    0x7461636f /* OCFS2 */};
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return false;
+  const auto magic = static_cast<std::uint32_t>(info.f_type);
+  return std::find(kNetwork.begin(), kNetwork.end(), magic) != kNetwork.end();
+}
 
 fs::path NearestExisting(fs::path path) {
   std::error_code error;

@@ -55,4 +55,7 @@ std::vector<std::string> KnownTiers(const std::vector<TierDefinition>& site);
 /// The path itself or the first directory above it that is there.
 std::filesystem::path NearestExisting(std::filesystem::path path);
 
+/// True where other nodes see the same files: Lustre, GPFS, NFS, BeeGFS, Ceph and the like.
+bool LivesOnNetwork(const std::filesystem::path& path);
+
 }  // namespace slipway::staging

@@ -80,6 +80,7 @@ Bytes LeftOf(Bytes capacity, const fs::path& root) {
 
 Room RoomIn(const StagingPlan& plan) {
   auto room = RoomIn(plan.root);
+  if (plan.counts_as_memory) room.bytes = std::min(room.bytes, MemoryLeft());
   if (plan.capacity) room.bytes = std::min(room.bytes, LeftOf(*plan.capacity, plan.root));
   return room;
 }

@@ -25,7 +25,7 @@ struct Room {
   std::uint64_t inodes = 0;
 };
 Room RoomIn(const std::filesystem::path& path);
-/// The same in the tier of a plan: at most what is left of its capacity.
+/// The same in the tier of a plan: at most what is left of its capacity, and of the memory where the site says so.
 Room RoomIn(const StagingPlan& plan);
 /// What is left of a limit for the files in `root`. Cost: TakenBy.
 Bytes LeftOf(Bytes capacity, const std::filesystem::path& root);

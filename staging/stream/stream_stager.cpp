@@ -37,7 +37,8 @@ StreamClaim ClaimName(const StagingPlan& plan) {
     auto name = fmt::format("{}{}{}", plan.generation, kStreamSuffix, number);
     const Generation generation(plan.root, name);
     generation.Prepare();
-    if (auto lock = generation.TryLockForStaging()) return {std::move(name), std::move(*lock)};
+    auto lock = generation.TryLockForStaging();
+    if (lock && !WhoWorksIn(generation.Private())) return {std::move(name), std::move(*lock)};
   }
   throw Error(ErrorKind::kBusy, fmt::format("{} runs stream dataset '{}' through '{}' already", kMostStreams,
                                             plan.request.name, plan.root.string()));
@@ -149,6 +150,7 @@ StreamStager::StreamStager(const StagingPlan& plan, std::uint64_t seed, std::siz
     : plan_(plan),
       claim_(ClaimName(plan)),
       directory_(MakeDirectory(plan, claim_.name)),
+      owner_(directory_),
       reservation_(Reserve(plan, claim_.name)),
       state_(StreamState::Create(directory_, {plan.files.size(), readers, seed})),
       uses_(plan.files.size(), [count = plan.files.size(), seed](auto epoch) { return FileOrder(count, seed, epoch); }),
@@ -160,7 +162,7 @@ StreamStager::StreamStager(const StagingPlan& plan, std::uint64_t seed, std::siz
 StreamStager::~StreamStager() {
   std::error_code ignored;
   if (state_.status() == StreamStatus::kRunning) state_.SetStatus(StreamStatus::kEnded);
-  fs::remove_all(directory_, ignored);
+  if (!owner_.lost()) fs::remove_all(directory_, ignored);
 }
 
 /// For readers; a full tier must not hide the failure itself.
@@ -191,6 +193,7 @@ void StreamStager::Serve(const StageOptions& options) {
   std::optional<std::pair<std::vector<StreamReader>, bool>> waited_at;
   while (true) {
     CheckCancelled(plan_, options);
+    owner_.Check();
     const auto readers = state_.Readers();
     const bool stalled = movement.Look(readers);
     const auto action = waited_at == std::pair(readers, stalled)

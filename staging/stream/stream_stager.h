@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "staging/copy/copier.h"
 #include "staging/dataset/stream_state.h"
+#include "staging/generation/owner.h"
 #include "staging/generation/reservation.h"
 #include "staging/plan/plan.h"
 #include "staging/stream/next_action.h"
@@ -67,6 +68,7 @@ class StreamStager {
   const StagingPlan plan_;
   const StreamClaim claim_;
   const std::filesystem::path directory_;
+  const Ownership owner_;
   const Reservation reservation_;
   StreamState state_;
   Uses uses_;

@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "core/error.h"
 #include "tests/support/forked_child.h"
@@ -210,6 +213,43 @@ TEST(FileLock, IsDroppedWhenItsHolderIsKilled) {
   EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kShared));
   holder.Kill();
   EXPECT_TRUE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
+}
+
+TEST(FileLock, HoldsTheFileThatHasTheNameAlsoWhenACleanerRemovedTheOneItWaitedFor) {
+  TempDirectory dir;
+  std::optional<FileLock> first = FileLock::Acquire(dir / "lock", LockMode::kExclusive);
+  std::thread waiter([&] {
+    const auto second = FileLock::Acquire(dir / "lock", LockMode::kExclusive);
+    EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it waits for the file that is gone in a moment
+  fs::remove(dir / "lock");
+  first.reset();
+  waiter.join();
+}
+
+TEST(FileLock, ItsTimesSayWhenItWasLastTaken) {
+  TempDirectory dir;
+  WriteFile(dir / "lock", "");
+  const auto old = fs::last_write_time(dir / "lock") - std::chrono::hours(24 * 30);
+  fs::last_write_time(dir / "lock", old);
+  EXPECT_TRUE(FileLock::TryLook(dir / "lock"));
+  EXPECT_EQ(fs::last_write_time(dir / "lock"), old);
+  EXPECT_TRUE(FileLock::TryAcquire(dir / "lock", LockMode::kShared));
+  EXPECT_GT(fs::last_write_time(dir / "lock"), old + std::chrono::hours(1));
+}
+
+TEST(FileLock, ALookDisturbsNobodyAndMakesNothing) {
+  TempDirectory dir;
+  EXPECT_TRUE(FileLock::TryLook(dir / "lock"));
+  EXPECT_FALSE(fs::exists(dir / "lock"));
+  {
+    const auto writer = FileLock::Acquire(dir / "lock", LockMode::kExclusive);
+    EXPECT_FALSE(FileLock::TryLook(dir / "lock"));
+  }
+  const auto one = FileLock::TryLook(dir / "lock");
+  EXPECT_TRUE(one && FileLock::TryLook(dir / "lock"));
+  EXPECT_FALSE(FileLock::TryAcquire(dir / "lock", LockMode::kExclusive));
 }
 
 TEST(UniqueFd, ClosesOnceAndMoves) {

@@ -192,6 +192,51 @@ TEST_F(StageCommand, EndsAtCtrlCWithoutPublishing) {
   EXPECT_THAT(Tier()["generations"], IsEmpty());
 }
 
+TEST_F(StageCommand, GoesOnAfterCtrlCInTheMiddle) {
+  constexpr std::size_t kSize = 20u << 20;
+  place_.Write("data/c.bin", std::string(kSize, 'c'));
+  auto child = place_.Start({"stage", "in", "data", "--format", "raw", "--tier", "ram", "--bandwidth", "20MB"});
+  const auto leftovers = [&] { return Tier()["leftovers"]; };
+  for (int i = 0; i < 100 && (leftovers().empty() || leftovers()[0]["bytes"] < 5'000'000); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  child.Signal(SIGINT);
+  EXPECT_EQ(child.Wait().code, 130);
+  EXPECT_THAT(ReadFile(place_ / "output.log"),
+              AllOf(HasSubstr("are kept for the next run"), HasSubstr("slipway stage gc --tier ram")));
+  ASSERT_EQ(leftovers().size(), 1u);
+  EXPECT_EQ(leftovers()[0]["abandoned"], true);
+  EXPECT_EQ(leftovers()[0]["worker"], nullptr);
+  const auto again = Document({"stage", "in", "data", "--format", "raw", "--tier", "ram"});
+  EXPECT_LT(again["datasets"][0]["copied_bytes"].get<std::size_t>(), kSize);
+  EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+TEST_F(StageCommand, GoesOnWithTheOthersWhenOneCannotBeRemoved) {
+  const auto stuck = Stage({"--name", "stuck"});
+  const auto other = Stage({"--name", "zebra"});
+  const auto lock = place_ / "ram/.locks" / (stuck + ".stage");
+  fs::remove(lock);
+  fs::create_directory(lock);  // whoever wants to lock it fails
+  const auto document = Document({"stage", "evict", "--all", "--tier", "ram"}, 3);
+  EXPECT_EQ(document["evicted"][0]["generation"], other);
+  EXPECT_EQ(document["refused"][0]["generation"], stuck);
+  EXPECT_THAT(document["refused"][0]["reason"], HasSubstr("Is a directory"));
+  const auto third = Stage({"--name", "zebra"});
+  EXPECT_EQ(Document({"stage", "gc", "--tier", "ram", "--to-free", "1000"})["evicted"][0]["generation"], third);
+}
+
+TEST_F(StageCommand, VerifiesWhereNobodyHasEverStaged) {
+  const auto generation = Stage();
+  fs::create_directory(place_ / "elsewhere");
+  fs::copy(place_ / "ram" / generation, place_ / "elsewhere" / generation, fs::copy_options::recursive);
+  Slipway({"stage", "verify", (place_ / "elsewhere" / generation).string()});
+  EXPECT_FALSE(fs::exists(place_ / "elsewhere/.locks")) << "a look leaves nothing";
+  const auto used = fs::last_write_time(place_ / "ram/.locks" / (generation + ".lease"));
+  Slipway({"stage", "verify", generation});
+  EXPECT_EQ(fs::last_write_time(place_ / "ram/.locks" / (generation + ".lease")), used) << "verifying is no use";
+}
+
 TEST_F(StageCommand, VerifiesWhatIsStaged) {
   const auto generation = Stage();
   EXPECT_THAT(Slipway({"stage", "verify", "--tier", "ram"}).output, HasSubstr("good, 3.00 kB in 2 files"));

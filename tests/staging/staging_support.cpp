@@ -1,7 +1,10 @@
 #include "tests/staging/staging_support.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -104,6 +107,24 @@ bool AsOrdinaryUser(const std::function<bool()>& body) {
     if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) return false;
     return body();
   }));
+}
+
+bool EnterOwnNamespaces() {
+  constexpr int kOwn = CLONE_NEWNS | CLONE_NEWUTS;
+  const auto user = ::geteuid();
+  const auto group = ::getegid();
+  if (::unshare(kOwn) != 0) {
+    if (::unshare(kOwn | CLONE_NEWUSER) != 0) return false;
+    WriteFile("/proc/self/setgroups", "deny");
+    WriteFile("/proc/self/uid_map", fmt::format("{} {} 1", user, user));
+    WriteFile("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
+  }
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+bool MountSmallTier(const fs::path& root, const char* options) {
+  fs::create_directory(root);
+  return EnterOwnNamespaces() && ::mount("slipway-test", root.c_str(), "tmpfs", 0, options) == 0;
 }
 
 std::string MessageOf(const std::function<void()>& action) {

@@ -51,6 +51,11 @@ bool Succeeded(pid_t child);
 /// `body` as a user that file permissions apply to: in a child that gives up root, if this is root.
 bool AsOrdinaryUser(const std::function<bool()>& body);
 
+/// Gives this process mounts and a host name of its own, also without being root; false where that is not allowed.
+bool EnterOwnNamespaces();
+/// A small tmpfs at the tier's root, seen by this process only; false where that is not allowed.
+bool MountSmallTier(const std::filesystem::path& root, const char* options);
+
 /// What the error says, or "" when `action` throws none.
 std::string MessageOf(const std::function<void()>& action);
 

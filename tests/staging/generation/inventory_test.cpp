@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "staging/generation/generation.h"
+#include "staging/generation/owner.h"
 #include "staging/generation/stage.h"
 #include "tests/staging/staging_support.h"
 
@@ -46,7 +47,7 @@ TEST_F(InventoryTest, NamesWhoUsesAGeneration) {
   const auto users = TakeInventory(root_).generations.at(0).leased_by;
   ASSERT_EQ(users.size(), 1u);
   EXPECT_EQ(users[0].pid, ::getpid());
-  EXPECT_FALSE(EvictGeneration(root_, Plan().generation));
+  EXPECT_EQ(EvictGeneration(root_, Plan().generation), Removal::kInUse);
 }
 
 TEST_F(InventoryTest, TellsADamagedGenerationAndGoesOn) {
@@ -81,6 +82,16 @@ TEST_F(InventoryTest, TellsWorkFromWhatWasLeftBehind) {
   EXPECT_GE(leftovers[0].bytes, Bytes{10'000});
   EXPECT_EQ(leftovers[1].name, "train-2.evicted");
   EXPECT_THAT(leftovers[1].staged_by, IsEmpty());
+  EXPECT_TRUE(leftovers[0].worker);
+  EXPECT_FALSE(leftovers[1].worker);
+}
+
+TEST_F(InventoryTest, WorkOfAnotherMachineIsNotLeftBehind) {
+  const Owner elsewhere{"0123456789abcdef", {77, 5, "another-boot"}, "node-b"};
+  Put(root_ / ".staging/train-1/.owner", RenderOwner(elsewhere));
+  const auto leftovers = TakeInventory(root_).leftovers;
+  ASSERT_EQ(leftovers.size(), 1u);
+  EXPECT_EQ(leftovers[0].worker, "process 77 on node-b");
 }
 
 TEST_F(InventoryTest, OfNothingIsEmpty) {
@@ -104,7 +115,7 @@ TEST_F(InventoryTest, AKeptGenerationIsKeptUntilItIsEvicted) {
   EXPECT_FALSE(IsKept(root_, plan.generation));
   MarkKept(root_, plan.generation);
   EXPECT_TRUE(TakeInventory(root_).generations.at(0).kept);
-  EXPECT_TRUE(EvictGeneration(root_, plan.generation));
+  EXPECT_EQ(EvictGeneration(root_, plan.generation), Removal::kRemoved);
   EXPECT_FALSE(IsKept(root_, plan.generation));
   EXPECT_FALSE(fs::exists(plan.directory));
 }
@@ -118,19 +129,17 @@ StoredGeneration StoredAt(const std::string& name, int used, std::uint64_t bytes
   return stored;
 }
 
-std::vector<std::string> OldestOf(std::uint64_t wanted) {
-  std::vector<std::string> names;
-  const std::vector all = {StoredAt("new", 30, 10), StoredAt("old", 10, 10), StoredAt("leased", 5, 10, true),
-                           StoredAt("middle", 20, 10)};
-  for (const auto& generation : OldestUnused(all, Bytes{wanted})) names.push_back(generation.name);
-  return names;
+StoredGeneration Kept(StoredGeneration stored) {
+  stored.kept = true;
+  return stored;
 }
 
-TEST(OldestUnused, TakesNoMoreThanItNeeds) {
-  EXPECT_THAT(OldestOf(0), IsEmpty());
-  EXPECT_THAT(OldestOf(1), ElementsAre("old"));
-  EXPECT_THAT(OldestOf(11), ElementsAre("old", "middle"));
-  EXPECT_THAT(OldestOf(1000), ElementsAre("old", "middle", "new"));
+TEST(InOrderOfRemoval, FirstWhatNobodyKeepsThenTheOldestAndNothingInUse) {
+  const std::vector all = {Kept(StoredAt("kept", 1, 10)), StoredAt("new", 30, 10), StoredAt("old", 10, 10),
+                           StoredAt("leased", 5, 10, true), StoredAt("middle", 20, 10)};
+  std::vector<std::string> names;
+  for (const auto& generation : InOrderOfRemoval(all)) names.push_back(generation.name);
+  EXPECT_THAT(names, ElementsAre("old", "middle", "new", "kept"));
 }
 
 }  // namespace

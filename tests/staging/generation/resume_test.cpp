@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -14,10 +13,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/copy/copy_pool.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/stage.h"
 #include "staging/generation/verify.h"
 #include "staging/plan/tiers.h"
+#include "tests/staging/kernel_faults.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -49,6 +50,13 @@ class ResumeTest : public ::testing::Test {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
+  }
+  /// Returns what a stager says that is cancelled as soon as `enough` bytes are done.
+  std::string CancelAfter(std::uint64_t enough) const {
+    Bytes done;
+    const StageOptions options{[&](const StageProgress& progress) { done = progress.done; },
+                               [&] { return done.count >= enough; }};
+    return MessageOf([&] { Stage(Plan(), options); });
   }
   void ExpectWhole(const StagedDataset& staged) const {
     const auto plan = Plan();
@@ -90,6 +98,98 @@ TEST_F(ResumeTest, PublishesNothingThatAKilledRunWasAboutToWriteLast) {
   EXPECT_THAT(NamesOf(staged.directory), ::testing::ElementsAre("a.tfrecord", "manifest.json", "records.index"));
 }
 
+TEST_F(ResumeTest, GoesOnAfterACancelAndSaysWhatIsKept) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  EXPECT_THAT(CancelAfter(13 << 20), AllOf(HasSubstr("was cancelled"), HasSubstr("12.6 MB that have arrived are kept"),
+                                           HasSubstr("slipway stage gc --tier dir:")));
+  EXPECT_THAT(GenerationsIn(root_), IsEmpty());
+  EXPECT_FALSE(Generation(root_, Plan().generation).WhoStages()) << "nobody is at work there any more";
+  const auto staged = Stage(Plan());
+  EXPECT_EQ(staged.kept, Bytes{12u << 20});
+  ExpectWhole(staged);
+}
+
+TEST_F(ResumeTest, GoesOnAgainAndAgain) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  CancelAfter(5 << 20);
+  EXPECT_THAT(CancelAfter(13 << 20), HasSubstr("12.6 MB that have arrived are kept"));
+  const auto staged = Stage(Plan());
+  EXPECT_EQ(staged.kept, Bytes{12u << 20});
+  ExpectWhole(staged);
+}
+
+/// What `failure` leaves of 16 MB, when it comes after all blocks.
+std::string FailWith(const StagingPlan& plan, const std::function<void()>& failure) {
+  StageOptions options;
+  options.copier = [&](const StagingPlan& all, const fs::path& directory, const CopyOptions& copy,
+                       const StageOptions& stage) {
+    auto copied = CopyAll(all, directory, copy, stage);
+    failure();
+    return copied;
+  };
+  return MessageOf([&] { Stage(plan, options); });
+}
+
+TEST_F(ResumeTest, KeepsWhatArrivedWhenANetworkFails) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  EXPECT_THAT(FailWith(Plan(), [] { throw SystemError(ESTALE, "cannot read 'a.tfrecord'"); }),
+              HasSubstr("16.0 MB that have arrived are kept"));
+  const auto staged = Stage(Plan());
+  EXPECT_EQ(staged.copied, Bytes{0});
+  ExpectWhole(staged);
+}
+
+TEST_F(ResumeTest, KeepsNothingWhenASourceOrTheTierIsToBlame) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  for (const int code : {ENOSPC, EDQUOT, EACCES, ENOENT}) {
+    const auto text = FailWith(Plan(), [&] { throw SystemError(code, "cannot write 'a.tfrecord'"); });
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("kept")));
+    EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+  }
+  FlipBit(files_ / "source/a.tfrecord", 15'900'000);
+  EXPECT_THAT(MessageOf([&] { Stage(Plan()); }), HasSubstr("record 1587"));
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(ResumeTest, KeepsNothingThatTheDiskMayNotHave) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  test::FailNextSyncfs(EIO);
+  EXPECT_THAT(MessageOf([&] { Stage(Plan()); }), HasSubstr("cannot sync"));
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(ResumeTest, LeftoversOfOthersGoWhenTheCapacityIsReached) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
+  Put(files_ / "other/b.tfrecord", TfrecordBytes(1600, 10'000));
+  KillAfter(13 << 20);
+  auto plan = Plan("other");
+  plan.capacity = Bytes{24u << 20};
+  EXPECT_FALSE(Stage(plan).adopted);
+  EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(ResumeTest, KilledBetweenAnyTwoStepsOfPublishingAndResumedTheCopyIsWhole) {
+  Put(files_ / "source/a.tfrecord", TfrecordBytes(500, 10'000));
+  Put(files_ / "source/b.tfrecord", TfrecordBytes(5, 10'000));
+  int steps = 0;
+  for (bool killed = true; killed; ++steps) {
+    RemoveTree(root_);
+    const pid_t child = InChild([&] {
+      test::KillBeforeStep(steps + 1);
+      return !Stage(Plan()).directory.empty();
+    });
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    killed = WIFSIGNALED(status);
+    for (const auto& generation : GenerationsIn(root_)) {
+      EXPECT_THAT(VerifyGeneration(root_ / generation).damage, IsEmpty()) << "published, and not whole";
+    }
+    ExpectWhole(Stage(Plan()));
+    ASSERT_FALSE(HasFailure()) << "killed before step " << steps + 1;
+  }
+  EXPECT_GT(steps, 10) << "two durable files, two notes removed, the tier synced, the rename";
+}
+
 TEST_F(ResumeTest, DoesNotBelieveABlockThatWasDamagedSince) {
   Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
   KillAfter(13 << 20);
@@ -118,7 +218,7 @@ TEST_F(ResumeTest, BeginsAnewWithoutAJournalOrWithOneOfAnotherPlan) {
     EXPECT_EQ(staged.kept, Bytes{0});
     ExpectWhole(staged);
     staged.lease.reset();
-    RemoveGeneration(root_, staged.directory.filename());
+    EXPECT_EQ(RemoveGeneration(root_, staged.directory.filename()), Removal::kRemoved);
   }
 }
 
@@ -153,12 +253,6 @@ TEST_F(ResumeTest, KilledAtAnyMomentAndResumedTheCopyIsWhole) {
     RemoveTree(root_);
   }
   EXPECT_GT(killed, 0);
-}
-
-bool MountSmallTier(const fs::path& root, const char* options) {
-  fs::create_directory(root);
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("slipway-test", root.c_str(), "tmpfs", 0, options) == 0;
 }
 
 TEST_F(ResumeTest, ALeftoverDoesNotKeepATierFull) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/journal.h"
+#include "staging/generation/reservation.h"
 #include "staging/generation/stage.h"
 #include "tests/staging/staging_support.h"
 
@@ -122,9 +124,75 @@ TEST_F(StageProcessesTest, ALeaseEndsWithItsProcess) {
   });
   ASSERT_EQ(Hear(), 's');
   const auto generation = GenerationsIn(root_).at(0);
-  EXPECT_FALSE(RemoveGeneration(root_, generation));
+  EXPECT_EQ(RemoveGeneration(root_, generation), Removal::kInUse);
   Kill(child);
-  EXPECT_TRUE(RemoveGeneration(root_, generation));
+  EXPECT_EQ(RemoveGeneration(root_, generation), Removal::kRemoved);
+  EXPECT_EQ(RemoveGeneration(root_, generation), Removal::kNotThere);
+}
+
+TEST_F(StageProcessesTest, WhoIsWaitedForIsNamed) {
+  const pid_t child = StuckStager();
+  ASSERT_EQ(Hear(), 'm');
+  std::string said;
+  Bytes total;
+  const StageOptions options{[&](const StageProgress& progress) {
+                               said = progress.current;
+                               total = progress.total;
+                             },
+                             [&] { return !said.empty(); }};
+  EXPECT_THROW(Stage(Plan(), options), Error);
+  EXPECT_THAT(said, ::testing::HasSubstr(fmt::format("(process {} (", child)));
+  EXPECT_GT(total, Bytes{0}) << "somebody is at work on this data";
+  Kill(child);
+}
+
+TEST_F(StageProcessesTest, WaitingForTheLedgerIsSaidAndCanBeCancelled) {
+  MakeDirectories(root_ / ".locks");
+  fs::permissions(root_, fs::perms::owner_all);
+  const auto ledger = FileLock::Acquire(Reservation::Ledger(root_), LockMode::kExclusive);
+  std::string said;
+  Bytes total{1};
+  const StageOptions options{[&](const StageProgress& progress) {
+                               said = progress.current;
+                               total = progress.total;
+                             },
+                             [&] { return !said.empty(); }};
+  EXPECT_THAT(MessageOf([&] { Stage(Plan(), options); }), ::testing::HasSubstr("was cancelled"));
+  EXPECT_THAT(said, ::testing::HasSubstr("reckons up the room"));
+  EXPECT_THAT(said, ::testing::HasSubstr(fmt::format("process {}", ::getpid())));
+  EXPECT_EQ(total, Bytes{0}) << "nobody is at work on this data yet";
+}
+
+TEST_F(StageProcessesTest, WhoOnlyLooksDoesNotKeepAGeneration) {
+  Stage(Plan()).lease.reset();
+  const auto generation = GenerationsIn(root_).at(0);
+  auto look = FileLock::TryLook(Generation(root_, generation).StageLock());
+  EXPECT_FALSE(Generation(root_, generation).WhoStages()) << "one look does not see another";
+  std::thread looker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    look.reset();
+  });
+  EXPECT_EQ(RemoveGeneration(root_, generation), Removal::kRemoved);
+  looker.join();
+}
+
+TEST_F(StageProcessesTest, WhatIsKeptStaysWhenARunEndsThatDidNotKnow) {
+  auto staged = Stage(Plan());
+  const auto generation = GenerationsIn(root_).at(0);
+  MarkKept(root_, generation);
+  staged.lease.reset();
+  EXPECT_EQ(RemoveGeneration(root_, generation), Removal::kKept);
+  EXPECT_TRUE(Stage(Plan()).adopted);
+  EXPECT_EQ(EvictGeneration(root_, generation), Removal::kRemoved);
+  EXPECT_FALSE(IsKept(root_, generation));
+}
+
+TEST_F(StageProcessesTest, ALookLeavesNoLockFiles) {
+  MakeDirectories(root_ / ".staging/train-0123456789abcdef");
+  EXPECT_THAT(StagingsIn(root_), IsEmpty());
+  LeftoversIn(root_);
+  EXPECT_FALSE(fs::exists(root_ / ".locks"));
+  EXPECT_THAT(RemoveLeftovers(root_), SizeIs(1)) << "also where a cleaner has removed the locks";
 }
 
 }  // namespace

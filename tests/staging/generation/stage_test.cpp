@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/kernel_faults.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -140,6 +140,14 @@ TEST_F(StageTest, StagesAgainWhatWasDamagedInTheTier) {
   EXPECT_EQ(ReadFile(directory / "a.tfrecord"), ReadFile(source_ / "a.tfrecord"));
 }
 
+TEST_F(StageTest, WhatWasDamagedIsKeptAsBefore) {
+  const auto directory = Stage(Plan()).directory;
+  MarkKept(root_, directory.filename());
+  fs::resize_file(directory / "a.tfrecord", 5);
+  EXPECT_FALSE(Stage(Plan()).adopted);
+  EXPECT_TRUE(IsKept(root_, directory.filename()));
+}
+
 TEST_F(StageTest, LeavesADamagedCopyAloneWhileItIsInUse) {
   const auto first = Stage(Plan());
   fs::resize_file(first.directory / "a.tfrecord", 5);
@@ -149,9 +157,9 @@ TEST_F(StageTest, LeavesADamagedCopyAloneWhileItIsInUse) {
 TEST_F(StageTest, ALeaseKeepsTheGeneration) {
   auto staged = Stage(Plan());
   const auto name = staged.directory.filename().string();
-  EXPECT_FALSE(RemoveGeneration(root_, name));
+  EXPECT_EQ(RemoveGeneration(root_, name), Removal::kInUse);
   staged.lease.reset();
-  EXPECT_TRUE(RemoveGeneration(root_, name));
+  EXPECT_EQ(RemoveGeneration(root_, name), Removal::kRemoved);
   ExpectNothingPublished();
 }
 
@@ -263,6 +271,32 @@ TEST_F(StageTest, ReadsAFileOnceMoreWhenItWasRewrittenWithItsTimesSetBack) {
   EXPECT_EQ(last, staged.copied) << "progress must not count the first attempt";
 }
 
+TEST_F(StageTest, NeverPublishesAFileThatChangedWithinOneTickOfTheClock) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    Put(source_ / "raw", std::string(2'000'000, 'x'));
+    bool flipped = false;
+    const auto flip = [&](const StageProgress& progress) {
+      if (flipped || progress.done.count == 0) return;
+      FlipBit(source_ / "raw", 0);  // in what has been read already, a moment after the file was made
+      flipped = true;
+    };
+    const auto staged = Stage(PlanFor(RequestFor(source_ / "raw", root_, DataFormat::kRaw)), {flip, {}});
+    ASSERT_TRUE(flipped);
+    ASSERT_TRUE(ReadFile(staged.directory / "raw") == ReadFile(source_ / "raw")) << "in attempt " << attempt;
+  }
+}
+
+TEST_F(StageTest, SyncsEachFileOnANetworkFileSystem) {
+  test::PretendNetwork(root_);
+  const int before = test::CountOfSyncedFiles();
+  Stage(Plan());
+  const int on_network = test::CountOfSyncedFiles() - before;
+  test::PretendNetwork({});
+  fs::remove_all(root_);
+  Stage(Plan());
+  EXPECT_EQ(on_network - (test::CountOfSyncedFiles() - before - on_network), 2);
+}
+
 TEST_F(StageTest, RefusesAPlanThatIsOutOfDate) {
   const auto plan = Plan();
   Put(source_ / "a.tfrecord", TfrecordBytes(1, kRecord));
@@ -323,13 +357,6 @@ TEST_F(StageTest, RefusesARootThatBecameUnsafeAfterThePlan) {
   fs::create_directory(root_);
   fs::permissions(root_, fs::perms::all);
   EXPECT_THAT(MessageOf([&] { Stage(plan); }), HasSubstr("can be written by others"));
-}
-
-/// A small tmpfs at the tier's root, seen by this process only; false where that is not allowed.
-bool MountSmallTier(const fs::path& root, const char* options) {
-  fs::create_directory(root);
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("slipway-test", root.c_str(), "tmpfs", 0, options) == 0;
 }
 
 TEST_F(StageTest, SaysWhatAFullTierLacks) {

@@ -146,6 +146,17 @@ TEST_F(TiersTest, ASiteNamesPlacesOfItsOwn) {
   EXPECT_EQ(tier.origin, "site.yaml:3");
 }
 
+TEST_F(TiersTest, WhatASiteCallsRamCountsAsMemoryAlsoWhenItIsFilled) {
+  auto definition = SiteTier("fast", (files_ / "fast").string());
+  Put(files_ / "data/a", "x");
+  auto request = RequestFor(files_ / "data", files_ / "fast", DataFormat::kRaw);
+  request.tiers = {"fast"};
+  const auto plan = [&] { return PlanStaging(request, ListSources(request), DiscoverTiers({"fast"}, {definition})); };
+  EXPECT_FALSE(plan().counts_as_memory);
+  definition.kind = TierKind::kRam;
+  EXPECT_TRUE(plan().counts_as_memory);
+}
+
 TEST_F(TiersTest, AVariableInASitesPathIsLookedUpNow) {
   const auto look = [](const std::string& path) { return DiscoverTiers({"node"}, {SiteTier("node", path)}).at(0); };
   EXPECT_THAT(look("${SCRATCH_OF_JOB}/x").reason, HasSubstr("SCRATCH_OF_JOB is not set here (site.yaml:3)"));
