@@ -35,7 +35,7 @@ class PlannedSources : public FileReader {
   // What is asked is the open file: another one may take its name at any time.
   std::int64_t Open(std::uint32_t file) override {
     FileReader::Open(file);
-    const auto state = StateOf(file);
+    const auto state = StatSettledSource(DescriptorOf(file)->get(), PathOf(file), [] {});
     CheckUnchanged(plan_.files[file], state);
     const std::lock_guard guard(mutex_);
     states_[file] = state;

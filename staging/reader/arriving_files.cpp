@@ -30,7 +30,7 @@ bool Exists(const fs::path& path) {
 bool IsBeingStaged(const fs::path& published) {
   auto lock = published.parent_path() / ".locks" / published.filename();
   lock += ".stage";
-  return Exists(lock) && !FileLock::TryAcquire(lock, LockMode::kShared);
+  return !FileLock::TryLook(lock);
 }
 
 bool StagerWatch::IsGone() {
