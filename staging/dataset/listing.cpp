@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -15,8 +16,16 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "slipway.listing/1";
 
-Json ToJson(const ListedFile& file) {
-  return {{"path", file.path}, {"bytes", file.bytes.count}, {"records", file.records ? Json(*file.records) : Json()}};
+/// By hand, like the manifest: nothing is copied before the listing is there.
+std::string Render(const Listing& listing) {
+  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kSchema, DataFormatName(listing.format));
+  for (const auto& file : listing.files) {
+    fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
+                   text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,
+                   file.records ? std::to_string(*file.records) : "null");
+  }
+  text += "]}\n";
+  return text;
 }
 
 [[noreturn]] void ThrowBroken(const fs::path& path, std::string_view why) {
@@ -46,10 +55,7 @@ Listing Parse(const Json& json, const fs::path& path) {
 }  // namespace
 
 void WriteListing(const fs::path& directory, const Listing& listing) {
-  Json files = Json::array();
-  for (const auto& file : listing.files) files.push_back(ToJson(file));
-  const Json document = {{"schema", kSchema}, {"format", DataFormatName(listing.format)}, {"files", std::move(files)}};
-  WriteFileAtomically(directory / kListingName, document.dump() + "\n");
+  WriteFileAtomically(directory / kListingName, Render(listing));
 }
 
 std::optional<Listing> ReadListing(const fs::path& directory) {

@@ -69,7 +69,12 @@ double LimitOf(bool cold, const fs::path& data, const fs::path& target) {
 
 Times Measure(const Case& each, const DataShape& shape, const fs::path& data, const CopyPart& part) {
   const TemporaryTree target(part.target);
-  const auto prepare = [&] { return each.cold ? MakeCold(data) : MakeWarm(data); };
+  const auto prepare = [&] {
+    // A hypervisor takes free memory back within seconds, and then it takes several times as long to fill: each side
+    // finds memory that was just in use.
+    SendAll(data, target.path() / "copy", UsableProcessors());
+    return each.cold ? MakeCold(data) : MakeWarm(data);
+  };
   Times times;
   for (int round = 0; round < part.rounds; ++round) {
     for (const auto& side : Sides()) {
