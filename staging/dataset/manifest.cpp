@@ -121,7 +121,8 @@ std::string RenderManifest(const Manifest& manifest) {
     if (text.back() != '[') text += ',';
     AddFile(std::back_inserter(text), file);
   }
-  return text + "]}\n";
+  text += "]}\n";
+  return text;
 }
 
 Manifest ParseManifest(std::string_view text) {

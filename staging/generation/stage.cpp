@@ -148,6 +148,7 @@ Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied, s
   Manifest manifest{
       plan.request.name, plan.request.format, plan.request.verify, FormatUtc(SystemClock().Now()), plan.generation, {},
       std::move(index)};
+  manifest.files.reserve(copied.size());
   for (std::size_t i = 0; i < copied.size(); ++i) {
     manifest.files.push_back(EntryFor(plan.files[i], std::move(copied[i])));
   }

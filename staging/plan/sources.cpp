@@ -131,8 +131,17 @@ void CheckLink(const fs::path& path, const fs::path& tree) {
 }
 
 /// Names that a generation has for files of its own.
-bool IsOurOwn(const fs::path& name) {
+bool IsOurOwn(std::string_view name) {
   return name == kManifestName || name == kRecordIndexName || name == kJournalName || name == kListingName;
+}
+
+/// The order of std::filesystem::path, directory by directory, at the cost of comparing strings: of relative names
+/// without double slashes.
+bool ComesBefore(std::string_view a, std::string_view b) {
+  const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (at_a == a.end() || at_b == b.end()) return at_b != b.end();
+  const auto rank = [](char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); };
+  return rank(*at_a) < rank(*at_b);
 }
 
 /// A file that was found and has not been looked at.
@@ -176,7 +185,8 @@ class SourceList {
 
   std::vector<SourceFile> Sorted() && {
     auto files = DescribeAll(found_);
-    std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(files.begin(), files.end(),
+              [](const auto& a, const auto& b) { return ComesBefore(a.name.native(), b.name.native()); });
     CheckUnique(files);
     return files;
   }
@@ -236,14 +246,14 @@ class SourceList {
   }
 
   static void CheckUnique(const std::vector<SourceFile>& files) {
-    const auto twice =
-        std::adjacent_find(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+    const auto twice = std::adjacent_find(
+        files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name.native() == b.name.native(); });
     if (twice != files.end()) {
       Refuse(twice->path, fmt::format("'{}' would have the same name in the dataset", std::next(twice)->path.string()),
              "make them two datasets, or rename one");
     }
     for (const auto& file : files) {
-      if (IsOurOwn(file.name)) Refuse(file.path, "the staged dataset keeps its own file of this name");
+      if (IsOurOwn(file.name.native())) Refuse(file.path, "the staged dataset keeps its own file of this name");
     }
   }
 

@@ -83,14 +83,22 @@ std::vector<Way> WaysOf(const Case& each, const DataShape& shape, const fs::path
   return ways;
 }
 
+/// A hypervisor takes free memory back within seconds, and then it takes several times as long to fill: the target is
+/// filled and emptied, so that each side finds memory that was just in use.
+void Prepare(const Case& each, const fs::path& data, const fs::path& target) {
+  SendAll(data, target, UsableProcessors());
+  each.cold ? MakeCold(data) : MakeWarm(data);
+}
+
 /// Another side begins in each round: what one leaves behind does not always hit the same.
 Times Measure(const Case& each, const DataShape& shape, const fs::path& data, const CopyPart& part) {
   const TemporaryTree target(part.target);
-  auto ways = WaysOf(each, shape, data, target.path() / "copy");
+  const auto copy = target.path() / "copy";
+  auto ways = WaysOf(each, shape, data, copy);
   Times times;
   for (int round = 0; round < part.rounds; ++round) {
     for (const auto& [name, seconds] : ways) {
-      each.cold ? MakeCold(data) : MakeWarm(data);
+      Prepare(each, data, copy);
       times[name].push_back(seconds());
     }
     std::ranges::rotate(ways, ways.begin() + 1);

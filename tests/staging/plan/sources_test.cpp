@@ -5,6 +5,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "staging/plan/plan.h"
 #include "tests/staging/staging_support.h"
@@ -49,6 +51,15 @@ TEST_F(ListSourcesTest, WalksADirectoryAndKeepsItsShape) {
   for (const auto* name : {"d/x/1", "d/x/y/2", "d/.hidden"}) Put(At(name), "");
   EXPECT_THAT(Names({At("d")}), ElementsAre(".hidden", "x/1", "x/y/2"));
   EXPECT_THAT(Names({At("d/")}), ElementsAre(".hidden", "x/1", "x/y/2"));
+}
+
+TEST_F(ListSourcesTest, SortsDirectoryByDirectoryAsPathsDo) {
+  std::vector<fs::path> names = {"a", "a-b/1", "a.c", "b/1", "b/1.x", "b/1-x/2", "b-1", "b/\xc3\xa4", "b/z/1", "b!/1"};
+  for (const auto& name : names) Put(At("d" / name), "");
+  std::sort(names.begin(), names.end());
+  std::vector<fs::path> found;
+  for (const auto& file : List({At("d")})) found.push_back(file.name);
+  EXPECT_EQ(found, names);
 }
 
 TEST_F(ListSourcesTest, TakesFromADirectoryOnlyWhatHasTheFormatsName) {
