@@ -16,18 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "slipway.listing/1";
 
-/// By hand, like the manifest: nothing is copied before the listing is there.
-std::string Render(const Listing& listing) {
-  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kSchema, DataFormatName(listing.format));
-  for (const auto& file : listing.files) {
-    fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
-                   text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,
-                   file.records ? std::to_string(*file.records) : "null");
-  }
-  text += "]}\n";
-  return text;
-}
-
 [[noreturn]] void ThrowBroken(const fs::path& path, std::string_view why) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged: {}", path.string(), why),
               "stage the dataset again");
@@ -54,12 +42,16 @@ Listing Parse(const Json& json, const fs::path& path) {
 
 }  // namespace
 
-<<<<<<< HEAD
+/// By hand, like the manifest: nothing is copied before the listing is there.
 std::string RenderListing(const Listing& listing) {
-  Json files = Json::array();
-  for (const auto& file : listing.files) files.push_back(ToJson(file));
-  const Json document = {{"schema", kSchema}, {"format", DataFormatName(listing.format)}, {"files", std::move(files)}};
-  return document.dump() + "\n";
+  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kSchema, DataFormatName(listing.format));
+  for (const auto& file : listing.files) {
+    fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
+                   text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,
+                   file.records ? std::to_string(*file.records) : "null");
+  }
+  text += "]}\n";
+  return text;
 }
 
 Listing ParseListing(std::string_view text, const fs::path& name) {
@@ -72,10 +64,6 @@ Listing ParseListing(std::string_view text, const fs::path& name) {
 
 void WriteListing(const fs::path& directory, const Listing& listing) {
   WriteFileAtomically(directory / kListingName, RenderListing(listing));
-=======
-void WriteListing(const fs::path& directory, const Listing& listing) {
-  WriteFileAtomically(directory / kListingName, Render(listing));
->>>>>>> speed5-unbuilt
 }
 
 std::optional<Listing> ReadListing(const fs::path& directory) {
