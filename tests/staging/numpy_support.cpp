@@ -11,7 +11,7 @@ namespace {
 
 std::string Little(std::uint64_t number, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text.push_back(static_cast<char>(number >> (8 * i)));
+  for (int i = 0; i < bytes; ++i) text.push_back(i < 8 ? static_cast<char>(number >> (8 * i)) : 0);
   return text;
 }
 

@@ -135,8 +135,8 @@ TEST(Hdf5Rows, AFlippedBitOfAFilteredChunkIsFound) {
 TEST(Hdf5Rows, HostileChunksAreErrors) {
   const std::vector<Hdf5Filter> deflate = {{kDeflateFilter, "deflate", {6}}};
   for (const std::string text : {"", "x", "not deflated at all"}) {
-    std::vector<std::byte> stored(text.size()), values;
-    std::memcpy(stored.data(), text.data(), text.size());
+    const auto bytes = BytesOf(text);
+    std::vector<std::byte> stored(bytes.begin(), bytes.end()), values;
     EXPECT_THROW(UndoFilters(deflate, 0, 64, stored, values), Error) << text;
     stored.resize(3);
     EXPECT_THROW(UndoFilters(std::vector<Hdf5Filter>{{kFletcher32Filter, "", {}}}, 0, 64, stored, values), Error);
