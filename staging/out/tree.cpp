@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -42,9 +43,12 @@ class Lister {
     for (const auto& name : names) TakeIfThere(name);
   }
 
+  /// What went away meanwhile is none of the tree's, also when it has come back since: the next look finds it.
   void TakeIfThere(const fs::path& name) {
     try {
       Take(name);
+    } catch (const SystemError& error) {
+      if (error.code() != ENOENT && IsThere(root_ / name)) throw;
     } catch (const std::exception&) {
       if (IsThere(root_ / name)) throw;
     }
@@ -55,6 +59,7 @@ class Lister {
       case fs::file_type::regular: return TakeFile(name);
       case fs::file_type::symlink: return TakeLink(name);
       case fs::file_type::directory: return Visit(name);
+      case fs::file_type::not_found: return;
       default: Refuse(root_ / name, "is neither a file, a directory nor a link", "remove it, or write it elsewhere");
     }
   }
