@@ -67,6 +67,29 @@ class ArrivalsTest : public testing::Test {
     }
   }
 
+  /// Stages on a thread of its own and stops before file `stop` of the order, until it may go on or its scope ends.
+  class PausedStager {
+   public:
+    PausedStager(const StagingPlan& plan, std::size_t stop)
+        : thread_([this, &plan, stop] {
+            Stage(plan, InOrder(plan, [this, stop](std::size_t n) {
+                    while (n == stop && !go_on_) std::this_thread::sleep_for(1ms);
+                  }));
+          }) {
+      AwaitStart(plan);
+    }
+    ~PausedStager() { Finish(); }
+    void GoOn() { go_on_ = true; }
+    void Finish() {
+      GoOn();
+      if (thread_.joinable()) thread_.join();
+    }
+
+   private:
+    std::atomic<bool> go_on_ = false;
+    std::thread thread_;
+  };
+
   TemporaryDirectory files_;
   fs::path source_ = files_ / "source";
   fs::path root_ = files_ / "tier";
@@ -115,13 +138,7 @@ TEST_F(ArrivalsTest, ReadingBeginsWithTheFirstFileAndNeedsOnlyWhatHasArrived) {
 
 TEST_F(ArrivalsTest, GivesFilesInTheOrderOfTheSeedWithTheirRecordsAndOverThePublishing) {
   const auto plan = Plan();
-  std::atomic<bool> go_on = false;
-  std::thread stager([&] {
-    Stage(plan, InOrder(plan, [&](std::size_t n) {
-            while (n == 3 && !go_on) std::this_thread::sleep_for(1ms);
-          }));
-  });
-  AwaitStart(plan);
+  PausedStager stager(plan, 3);
   const auto supply = OpenSupply(plan.directory, 7);
   EXPECT_EQ(supply->Order(0), FileOrder(kFiles.size(), 7, 0));
   EXPECT_EQ(supply->listing().files.size(), kFiles.size());
@@ -134,8 +151,7 @@ TEST_F(ArrivalsTest, GivesFilesInTheOrderOfTheSeedWithTheirRecordsAndOverThePubl
     EXPECT_THAT(file.path.string(), HasSubstr(".staging"));
     EXPECT_TRUE(fs::exists(file.path));
   }
-  go_on = true;
-  stager.join();
+  stager.Finish();
   for (std::size_t place = 0; place < kFiles.size(); ++place) {
     EXPECT_EQ(supply->Take(0, place, {}).path.parent_path(), plan.directory) << "looked up again";
   }
@@ -144,19 +160,12 @@ TEST_F(ArrivalsTest, GivesFilesInTheOrderOfTheSeedWithTheirRecordsAndOverThePubl
 
 TEST_F(ArrivalsTest, AFileThatMovesBetweenTakingAndOpeningIsTakenAgain) {
   const auto plan = Plan();
-  std::atomic<bool> go_on = false;
-  std::thread stager([&] {
-    Stage(plan, InOrder(plan, [&](std::size_t n) {
-            while (n == 1 && !go_on) std::this_thread::sleep_for(1ms);
-          }));
-  });
-  AwaitStart(plan);
+  PausedStager stager(plan, 1);
   const auto supply = OpenSupply(plan.directory, 7);
   int attempts = 0;
   const auto bytes = OpenSupplied(*supply, 0, 0, {}, [&](const DatasetFile& file) {
     if (++attempts == 1) {
-      go_on = true;
-      stager.join();
+      stager.Finish();
     }
     return ReadFile(file.path).size();
   });
@@ -187,13 +196,7 @@ TEST_F(ArrivalsTest, AFileThatGoesAndComesBackWhileItIsOpenedIsTakenAgain) {
 
 TEST_F(ArrivalsTest, AReaderGoesOnAfterASeekThatCannotBe) {
   const auto plan = Plan();
-  std::atomic<bool> go_on = false;
-  std::thread stager([&] {
-    Stage(plan, InOrder(plan, [&](std::size_t n) {
-            while (n == 4 && !go_on) std::this_thread::sleep_for(1ms);
-          }));
-  });
-  AwaitStart(plan);
+  PausedStager stager(plan, 4);
   auto options = NumberedOptions(0, 1, 1);
   options.shares = NodeShares{{{57, 1}}, 0};
   std::vector<std::int64_t> ids;
@@ -206,10 +209,10 @@ TEST_F(ArrivalsTest, AReaderGoesOnAfterASeekThatCannotBe) {
     take(reader.Next());
     std::this_thread::sleep_for(50ms);  // its threads wait for the fifth file
     EXPECT_THAT(MessageOf([&] { reader.Seek({0, 1}); }), HasSubstr("no whole number of steps"));
-    go_on = true;
+    stager.GoOn();
     while (const auto* batch = reader.Next()) take(batch);
   }
-  stager.join();
+  stager.Finish();
   EXPECT_EQ(ids, ReadIds(plan.directory, options));
 }
 
@@ -281,19 +284,12 @@ TEST_F(ArrivalsTest, AFailedStagingEndsTheReadersOfItsData) {
 
 TEST_F(ArrivalsTest, AWaitCanBeEndedByTheReaderThatIsClosed) {
   const auto plan = Plan();
-  std::atomic<bool> go_on = false;
-  std::thread stager([&] {
-    Stage(plan, InOrder(plan, [&](std::size_t n) {
-            while (n == 4 && !go_on) std::this_thread::sleep_for(1ms);
-          }));
-  });
-  AwaitStart(plan);
+  PausedStager stager(plan, 4);
   {
     auto reader = BatchReader::Open(plan.directory, NumberedOptions(0, 1, 1));
     EXPECT_NE(reader.Next(), nullptr);
   }  // its threads wait for the fifth file
-  go_on = true;
-  stager.join();
+  stager.Finish();
 }
 
 TEST_F(ArrivalsTest, AProgramThatWantsAllOfItWaitsForThePublishing) {
