@@ -35,7 +35,7 @@ StudyRecord DescribeStudy(const EnsembleOptions& options, double now) {
   CheckPositive("trials", options.trials);
   CheckPositive("parallel", options.parallel);
   if (options.objective.empty()) throw Error(ErrorKind::kUsage, "ensemble: the objective names no metric");
-  const SamplerSettings settings{options.sampler, options.seed, options.grid_points, options.trials};
+  const SamplerSettings settings{options.sampler, options.seed, options.grid_points, options.trials, options.goal};
   return {options.objective,
           options.goal,
           options.trials,

@@ -3,38 +3,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "ensemble/samplers/grid_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
+#include "ensemble/samplers/sobol_sampler.h"
+#include "ensemble/search/grid_walk.h"
 
 namespace slipway::ensemble {
 namespace {
 
-const std::array<std::string, 3> kSamplers = {"auto", "grid", "random"};
+struct Entry {
+  std::string_view name;
+  std::unique_ptr<Sampler> (*make)(const SamplerSettings& settings, SearchSpace space);
+};
 
-bool IsContinuous(const Parameter& parameter) {
-  return std::holds_alternative<UniformDomain>(parameter.domain) || std::holds_alternative<LogDomain>(parameter.domain);
-}
+/// Each is named once, here; `auto` stands for one of them.
+const Entry kEntries[] = {
+    {"grid",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
+     }},
+    {"random",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<RandomSampler>(std::move(space), settings.seed);
+     }},
+    {"sobol",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<SobolSampler>(std::move(space), settings.seed);
+     }},
+};
 
 // Nobody means a larger grid.
 constexpr std::int64_t kLargestGrid = 1'000'000;
 
 bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
-  const auto& parameters = space.parameters();
-  if (std::any_of(parameters.begin(), parameters.end(), IsContinuous)) return false;
+  if (!IsDiscrete(space)) return false;
   const std::int64_t most = std::min(trials, kLargestGrid);
   return CountGrid(space, /*points_per_range=*/2, /*limit=*/most + 1) <= most;
 }
 
 }  // namespace
 
+const std::vector<std::string>& SamplerNames() {
+  static const auto names = [] {
+    std::vector<std::string> all = {"auto"};
+    for (const auto& entry : kEntries) all.emplace_back(entry.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space) {
-  if (std::find(kSamplers.begin(), kSamplers.end(), settings.name) == kSamplers.end()) {
+  if (std::ranges::find(SamplerNames(), settings.name) == SamplerNames().end()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("unknown sampler '{}'{}", settings.name, SuggestWord(settings.name, kSamplers)));
+                fmt::format("unknown sampler '{}'{}", settings.name, SuggestWord(settings.name, SamplerNames())));
   }
   if (settings.name != "auto") return settings.name;
   return FitsGrid(space, settings.trials) ? "grid" : "random";
@@ -51,10 +75,8 @@ std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpac
   if (settings.grid_points < 2) {
     throw Error(ErrorKind::kUsage, fmt::format("grid_points must be at least 2, not {}", settings.grid_points));
   }
-  if (ResolveSampler(settings, space) == "grid") {
-    return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
-  }
-  return std::make_unique<RandomSampler>(std::move(space), settings.seed);
+  const std::string name = ResolveSampler(settings, space);
+  return std::ranges::find(kEntries, name, &Entry::name)->make(settings, std::move(space));
 }
 
 }  // namespace slipway::ensemble

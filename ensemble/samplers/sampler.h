@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ensemble/space.h"
 #include "ensemble/trial_table.h"
@@ -20,12 +21,16 @@ class Sampler {
 };
 
 struct SamplerSettings {
-  std::string name = "auto";  ///< auto, grid, random
+  std::string name = "auto";  ///< one of SamplerNames()
   std::uint64_t seed = 1;
   int grid_points =
       3;  ///< how many values `grid` takes of a uniform or log range (a fixed choice: 3 = ends and middle)
   std::int64_t trials = 1;
+  Goal goal = Goal::kMaximize;
 };
+
+/// "auto", then every sampler by its name.
+const std::vector<std::string>& SamplerNames();
 
 /// The sampler that `auto` stands for: `grid` when the space has no uniform or log range and not more points than
 /// trials, else `random`. Other names are returned as they are.

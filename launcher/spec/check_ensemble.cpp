@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ensemble/samplers/sampler.h"
 #include "ensemble/space.h"
 #include "launcher/spec/checks.h"
 
@@ -70,9 +73,11 @@ void CheckTrials(Report& report, const Draft& draft) {
 /// A sampler that is quietly replaced would give other results than the user asked for.
 void CheckSampler(Report& report, const Draft& draft) {
   const std::string sampler = SamplerOf(draft);
-  if (sampler.empty() || sampler == "auto" || sampler == "grid" || sampler == "random") return;
+  const auto& names = ensemble::SamplerNames();
+  if (sampler.empty() || std::ranges::find(names, sampler) != names.end()) return;
   report.Error(draft.PlaceOf("ensemble.sampler"),
-               "the sampler " + Quoted(sampler) + " is not part of this version; it has grid and random");
+               fmt::format("the sampler {} is not part of this version; it has {}", Quoted(sampler),
+                           fmt::join(names.begin() + 1, names.end(), ", ")));
 }
 
 void CheckScheduler(Report& report, const Draft& draft) {

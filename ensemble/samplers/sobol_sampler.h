@@ -1,0 +1,26 @@
+/// Points that fill the space evenly.
+#pragma once
+
+#include "ensemble/samplers/sampler.h"
+#include "ensemble/search/encoding.h"
+#include "ensemble/search/sobol.h"
+
+namespace slipway::ensemble {
+
+/// Trial n gets scrambled Sobol point n, with a dimension for each axis; those of inactive parameters are not used. A
+/// point that an earlier trial has is replaced by a random one that is free.
+class SobolSampler : public Sampler {
+ public:
+  SobolSampler(SearchSpace space, std::uint64_t seed);
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
+
+ private:
+  Encoding encoding_;
+  std::uint64_t seed_;
+  ScrambledSobol points_;
+};
+
+/// Point `index` of the sequence as coordinates of the encoding: categorical axes get each value equally often.
+Coordinates SobolCoordinates(const ScrambledSobol& points, std::uint64_t index, const Encoding& encoding);
+
+}  // namespace slipway::ensemble
