@@ -13,7 +13,7 @@
 namespace slipway::ensemble {
 namespace {
 
-const std::array<std::string, 6> kWords = {"uniform", "log", "int", "choice", "fixed", "when"};
+const std::array<std::string, 7> kWords = {"uniform", "log", "int", "int_log", "choice", "fixed", "when"};
 
 [[noreturn]] void Refuse(std::string_view name, std::string_view reason, std::string next_step = {}) {
   throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
@@ -53,20 +53,29 @@ LogDomain ParseLog(std::string_view name, const Json& borders) {
   return domain;
 }
 
-std::int64_t Integer(std::string_view name, const Json& json) {
+std::int64_t Integer(std::string_view name, std::string_view kind, const Json& json) {
   const auto scalar = ScalarFromJson(json);
   if (scalar && std::holds_alternative<std::int64_t>(*scalar)) return std::get<std::int64_t>(*scalar);
   // 1e3 is written as a floating-point number and is an integer all the same; beyond 2^53 that is not sure.
   const double number = json.get<double>();
   if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
-    Refuse(name, fmt::format("'int' needs integers within 64 bits, not {}", Shown(json)));
+    Refuse(name, fmt::format("'{}' needs integers within 64 bits, not {}", kind, Shown(json)));
   }
   return static_cast<std::int64_t>(number);
 }
 
 IntDomain ParseInt(std::string_view name, const Json& borders) {
   CheckBorders(name, "int", borders);
-  return {Integer(name, borders[0]), Integer(name, borders[1])};
+  return {Integer(name, "int", borders[0]), Integer(name, "int", borders[1])};
+}
+
+IntLogDomain ParseIntLog(std::string_view name, const Json& borders) {
+  CheckBorders(name, "int_log", borders);
+  const IntLogDomain domain{Integer(name, "int_log", borders[0]), Integer(name, "int_log", borders[1])};
+  if (domain.low < 1) {
+    Refuse(name, fmt::format("'int_log' needs low >= 1, not {}", Shown(borders)), "use 'int' for a range that holds 0");
+  }
+  return domain;
 }
 
 bool IsAmong(const std::vector<Scalar>& values, const Scalar& value) {
@@ -115,6 +124,7 @@ Domain ParseDomain(std::string_view name, std::string_view kind, const Json& val
   if (kind == "uniform") return ParseUniform(name, value);
   if (kind == "log") return ParseLog(name, value);
   if (kind == "int") return ParseInt(name, value);
+  if (kind == "int_log") return ParseIntLog(name, value);
   if (kind == "choice") return ParseChoice(name, value);
   return ParseFixed(name, value);
 }
@@ -130,7 +140,7 @@ std::string DomainWord(std::string_view name, const Json& definition) {
     if (!kind.empty()) Refuse(name, fmt::format("has both '{}' and '{}'; one is needed", kind, word));
     kind = word;
   }
-  if (kind.empty()) Refuse(name, "has no domain; one of 'uniform', 'log', 'int', 'choice', 'fixed' is needed");
+  if (kind.empty()) Refuse(name, "has no domain; one of 'uniform', 'log', 'int', 'int_log', 'choice', 'fixed' is needed");
   return kind;
 }
 
@@ -160,7 +170,7 @@ void CheckClause(const Parameter& parameter, const Condition::Clause& clause, co
   if (is_continuous) {
     Refuse(parameter.name,
            fmt::format("'when' cannot depend on '{}', which is '{}'", other->name, DomainName(other->domain)),
-           "conditions work on 'choice', 'int' and fixed parameters");
+           "conditions work on 'choice', 'int', 'int_log' and fixed parameters");
   }
   for (const auto& value : clause.values) {
     if (Contains(other->domain, value)) continue;
@@ -198,6 +208,11 @@ std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
   return ordered;
 }
 
+bool IsBetween(std::int64_t low, std::int64_t high, const Scalar& value, double number) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return low <= *integer && *integer <= high;
+  return number == std::floor(number) && number >= static_cast<double>(low) && number <= static_cast<double>(high);
+}
+
 Json DomainToJson(const Domain& domain) {
   if (const auto* choice = std::get_if<ChoiceDomain>(&domain)) {
     Json values = Json::array();
@@ -206,6 +221,7 @@ Json DomainToJson(const Domain& domain) {
   }
   if (const auto* fixed = std::get_if<FixedDomain>(&domain)) return ToJson(fixed->value);
   if (const auto* integers = std::get_if<IntDomain>(&domain)) return Json::array({integers->low, integers->high});
+  if (const auto* integers = std::get_if<IntLogDomain>(&domain)) return Json::array({integers->low, integers->high});
   if (const auto* log = std::get_if<LogDomain>(&domain)) return Json::array({log->low, log->high});
   const auto& uniform = std::get<UniformDomain>(domain);
   return Json::array({uniform.low, uniform.high});
@@ -246,11 +262,8 @@ bool Contains(const Domain& domain, const Scalar& value) {
   const auto* real = std::get_if<double>(&value);
   if (integer == nullptr && real == nullptr) return false;
   const double number = integer != nullptr ? static_cast<double>(*integer) : *real;
-  if (const auto* range = std::get_if<IntDomain>(&domain)) {
-    if (integer != nullptr) return range->low <= *integer && *integer <= range->high;
-    return number == std::floor(number) && number >= static_cast<double>(range->low) &&
-           number <= static_cast<double>(range->high);
-  }
+  if (const auto* range = std::get_if<IntDomain>(&domain)) return IsBetween(range->low, range->high, value, number);
+  if (const auto* range = std::get_if<IntLogDomain>(&domain)) return IsBetween(range->low, range->high, value, number);
   if (const auto* log = std::get_if<LogDomain>(&domain)) return log->low <= number && number <= log->high;
   const auto& uniform = std::get<UniformDomain>(domain);
   return uniform.low <= number && number <= uniform.high;

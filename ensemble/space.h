@@ -28,6 +28,11 @@ struct IntDomain {
   std::int64_t low = 0;
   std::int64_t high = 1;
 };
+/// Every integer from low to high, both included, low >= 1; the logarithm is even, small ones come more often.
+struct IntLogDomain {
+  std::int64_t low = 1;
+  std::int64_t high = 2;
+};
 /// One of these values, all different.
 struct ChoiceDomain {
   std::vector<Scalar> values;
@@ -36,7 +41,7 @@ struct ChoiceDomain {
 struct FixedDomain {
   Scalar value;
 };
-using Domain = std::variant<UniformDomain, LogDomain, IntDomain, ChoiceDomain, FixedDomain>;
+using Domain = std::variant<UniformDomain, LogDomain, IntDomain, IntLogDomain, ChoiceDomain, FixedDomain>;
 
 /// Active only when every named parameter is active and has one of the listed values.
 struct Condition {
@@ -54,7 +59,7 @@ struct Parameter {
 };
 
 /// Reads one parameter from the JSON form of the spec:
-/// `{"log":[1e-4,1e-1]}`, `{"uniform":[0,0.99],"when":{"optimizer":"sgd"}}`, `{"int":[1,4]}`, `{"choice":[32,64]}`,
+/// `{"log":[1e-4,1e-1]}`, `{"uniform":[0,0.99],"when":{"optimizer":"sgd"}}`, `{"int":[1,4]}`, `{"int_log":[8,1024]}`, `{"choice":[32,64]}`,
 /// `{"fixed":0.9,"when":{"optimizer":["sgd","adam"]}}`, and a scalar for a fixed value.
 /// Errors: Error(kUsage) that says what is wrong and, for a mistyped word, the nearest valid one.
 Parameter ParseParameter(std::string_view name, const Json& definition);
@@ -76,7 +81,7 @@ class SearchSpace {
   std::vector<Parameter> parameters_;
 };
 
-/// Checks the parameters against each other: names differ; conditions name existing choice, int or fixed parameters
+/// Checks the parameters against each other: names differ; conditions name existing choice, integer or fixed parameters
 /// and values that these can have; no condition leads back to its own parameter. Otherwise the given order is kept.
 /// Errors: Error(kUsage).
 SearchSpace MakeSearchSpace(std::vector<Parameter> parameters);

@@ -17,7 +17,8 @@ double Number(const Scalar& value) {
 }
 
 /// 0 stands for all 2^64 integers.
-std::uint64_t CountOf(const IntDomain& range) {
+template <class Range>
+std::uint64_t CountOf(const Range& range) {
   return static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low) + 1;
 }
 
@@ -26,11 +27,18 @@ double Places(const IntDomain& range) {
   return count == 0 ? 0x1p64 : static_cast<double>(count);
 }
 
+/// Each integer owns the numbers that round to it.
+double Below(const IntLogDomain& range) { return static_cast<double>(range.low) - 0.5; }
+double Width(const IntLogDomain& range) { return std::log((static_cast<double>(range.high) + 0.5) / Below(range)); }
+
 /// How one kind of domain is laid out on its axis. Nothing to lay out: the parameter never varies.
 struct Layout {
   std::optional<Axis> operator()(const UniformDomain&) const { return Axis{0, AxisKind::kContinuous, 0}; }
   std::optional<Axis> operator()(const LogDomain&) const { return Axis{0, AxisKind::kContinuous, 0}; }
   std::optional<Axis> operator()(const IntDomain& range) const { return Axis{0, AxisKind::kOrdered, CountOf(range)}; }
+  std::optional<Axis> operator()(const IntLogDomain& range) const {
+    return Axis{0, AxisKind::kOrdered, CountOf(range)};
+  }
   std::optional<Axis> operator()(const ChoiceDomain& choice) const {
     if (choice.values.size() == 1) return {};
     return Axis{0, AxisKind::kCategorical, choice.values.size()};
@@ -47,6 +55,7 @@ struct ToCoordinate {
   double operator()(const IntDomain& range) const {
     return (Number(value) - static_cast<double>(range.low) + 0.5) / Places(range);
   }
+  double operator()(const IntLogDomain& range) const { return std::log(Number(value) / Below(range)) / Width(range); }
   double operator()(const ChoiceDomain& choice) const {
     const auto found = std::ranges::find_if(choice.values, [&](const auto& other) { return SameValue(other, value); });
     return found == choice.values.end() ? kInactive : static_cast<double>(found - choice.values.begin());
@@ -67,6 +76,11 @@ struct ToValue {
     const auto offset = std::floor(Unit() * Places(range));
     if (offset >= Places(range) - 1) return range.high;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(range.low) + static_cast<std::uint64_t>(offset));
+  }
+  Scalar operator()(const IntLogDomain& range) const {
+    const double number = std::round(Below(range) * std::exp(Unit() * Width(range)));
+    if (number >= static_cast<double>(range.high)) return range.high;
+    return std::max(static_cast<std::int64_t>(number), range.low);
   }
   Scalar operator()(const ChoiceDomain& choice) const {
     const auto last = static_cast<double>(choice.values.size() - 1);

@@ -10,7 +10,7 @@ namespace slipway::ensemble {
 
 enum class AxisKind {
   kContinuous,  ///< any number in [0, 1]
-  kOrdered,     ///< one of `values` evenly spaced places: (i + 0.5) / values
+  kOrdered,     ///< one of `values` places in ascending order: (i + 0.5) / values, of `int_log` even in the logarithm
   kCategorical  ///< the index of the value; no order between values
 };
 

@@ -20,6 +20,13 @@ Scalar DrawInteger(const IntDomain& range, const CounterRandom& random, std::uin
   return static_cast<std::int64_t>(low + offset);
 }
 
+Scalar DrawIntLog(const IntLogDomain& range, double unit) {
+  const double below = static_cast<double>(range.low) - 0.5;
+  const double number = std::round(below * std::exp(unit * std::log((static_cast<double>(range.high) + 0.5) / below)));
+  if (number >= static_cast<double>(range.high)) return range.high;
+  return std::max(static_cast<std::int64_t>(number), range.low);
+}
+
 double DrawLog(const LogDomain& range, double unit) {
   const double low = std::log(range.low);
   return std::clamp(std::exp(low + unit * (std::log(range.high) - low)), range.low, range.high);
@@ -35,6 +42,7 @@ Scalar DrawValue(const Domain& domain, const CounterRandom& random, std::uint32_
   }
   if (const auto* fixed = std::get_if<FixedDomain>(&domain)) return fixed->value;
   if (const auto* range = std::get_if<IntDomain>(&domain)) return DrawInteger(*range, random, draw);
+  if (const auto* range = std::get_if<IntLogDomain>(&domain)) return DrawIntLog(*range, random.Unit(draw));
   if (const auto* log = std::get_if<LogDomain>(&domain)) return DrawLog(*log, random.Unit(draw));
   return DrawUniform(std::get<UniformDomain>(domain), random.Unit(draw));
 }

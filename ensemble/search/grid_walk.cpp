@@ -12,6 +12,9 @@ std::uint64_t GridCount(const Domain& domain, int points_per_range) {
   if (const auto* range = std::get_if<IntDomain>(&domain)) {
     return static_cast<std::uint64_t>(range->high) - static_cast<std::uint64_t>(range->low) + 1;
   }
+  if (const auto* range = std::get_if<IntLogDomain>(&domain)) {
+    return static_cast<std::uint64_t>(range->high - range->low) + 1;
+  }
   return static_cast<std::uint64_t>(points_per_range);
 }
 
@@ -21,6 +24,7 @@ Scalar GridValue(const Domain& domain, int points_per_range, std::uint64_t index
   if (const auto* range = std::get_if<IntDomain>(&domain)) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(range->low) + index);
   }
+  if (const auto* range = std::get_if<IntLogDomain>(&domain)) return range->low + static_cast<std::int64_t>(index);
   const bool last = index + 1 == static_cast<std::uint64_t>(points_per_range);
   const double part = static_cast<double>(index) / (points_per_range - 1);
   if (const auto* log = std::get_if<LogDomain>(&domain)) {

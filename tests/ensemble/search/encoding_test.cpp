@@ -45,6 +45,16 @@ TEST(Encoding, CarriesTheWidestIntegers) {
   EXPECT_EQ(Describe(encoding.Decode({1})), "n=9223372036854775807");
 }
 
+TEST(Encoding, LaysIntegersOutEvenlyInTheirLogarithm) {
+  const auto encoding = EncodingOf(R"({"n":{"int_log":[1,1000]}})");
+  EXPECT_EQ(Describe(encoding.Decode({0})), "n=1");
+  EXPECT_EQ(Describe(encoding.Decode({0.5})), "n=22");  // the root of 0.5 x 1000.5
+  EXPECT_EQ(Describe(encoding.Decode({1})), "n=1000");
+  for (const char* point : {R"({"n":1})", R"({"n":2})", R"({"n":31})", R"({"n":1000})"}) {
+    EXPECT_EQ(encoding.Decode(encoding.Encode(PointOf(point))), PointOf(point));
+  }
+}
+
 TEST(Encoding, GivesEveryPointBackThatASamplerDraws) {
   const auto encoding = EncodingOf(kMixed);
   const auto sampler = MakeSampler({"random", 7, 3, 1}, encoding.space());
