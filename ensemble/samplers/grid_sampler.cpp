@@ -2,20 +2,30 @@
 
 namespace slipway::ensemble {
 
-GridSampler::GridSampler(SearchSpace space, int points_per_range)
-    : space_(std::move(space)), points_per_range_(points_per_range) {
+GridSampler::GridSampler(SearchSpace space, int points_per_range, const std::vector<Point>& first_points)
+    : space_(std::move(space)),
+      points_per_range_(points_per_range),
+      first_(static_cast<TrialNumber>(first_points.size())) {
+  for (const auto& point : first_points) passed_over_.insert(ConfigurationHash(point));
   Rewind();
 }
 
 void GridSampler::Rewind() {
   walk_.emplace(space_, points_per_range_);
-  next_ = 0;
+  next_ = first_;
+}
+
+bool GridSampler::Step() {
+  while (walk_->Next()) {
+    if (passed_over_.empty() || !passed_over_.contains(ConfigurationHash(walk_->point()))) return true;
+  }
+  return false;
 }
 
 std::optional<Point> GridSampler::Ask(TrialNumber trial, const TrialTable&) {
   if (trial < next_) Rewind();
   for (; next_ <= trial; ++next_) {
-    if (!walk_->Next()) return std::nullopt;
+    if (!Step()) return std::nullopt;
   }
   return walk_->point();
 }

@@ -6,9 +6,11 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/grid_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
 #include "ensemble/samplers/sobol_sampler.h"
+#include "ensemble/search/free_points.h"
 #include "ensemble/search/grid_walk.h"
 
 namespace slipway::ensemble {
@@ -23,7 +25,7 @@ struct Entry {
 const Entry kEntries[] = {
     {"grid",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
-       return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
+       return std::make_unique<GridSampler>(std::move(space), settings.grid_points, settings.points);
      }},
     {"random",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
@@ -64,8 +66,11 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
   return FitsGrid(space, settings.trials) ? "grid" : "random";
 }
 
-std::int64_t GridSize(const SearchSpace& space, int grid_points) {
-  const std::int64_t size = CountGrid(space, grid_points, kLargestGrid + 1);
+std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space) {
+  const auto first = CompletedPoints(space, settings.points, settings.seed);
+  GridSampler sampler(space, settings.grid_points, first);
+  auto size = static_cast<std::int64_t>(first.size());
+  while (size <= kLargestGrid && sampler.Ask(size, {})) ++size;
   if (size <= kLargestGrid) return size;
   throw Error(ErrorKind::kUsage, fmt::format("the grid has more than {} points", kLargestGrid),
               "set 'trials', or make the space smaller");
@@ -75,8 +80,13 @@ std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpac
   if (settings.grid_points < 2) {
     throw Error(ErrorKind::kUsage, fmt::format("grid_points must be at least 2, not {}", settings.grid_points));
   }
+  CheckFeasible(space);
   const std::string name = ResolveSampler(settings, space);
-  return std::ranges::find(kEntries, name, &Entry::name)->make(settings, std::move(space));
+  SamplerSettings complete = settings;
+  complete.points = CompletedPoints(space, settings.points, settings.seed);
+  auto sampler = std::ranges::find(kEntries, name, &Entry::name)->make(complete, std::move(space));
+  if (complete.points.empty()) return sampler;
+  return std::make_unique<FirstPoints>(std::move(complete.points), std::move(sampler));
 }
 
 }  // namespace slipway::ensemble

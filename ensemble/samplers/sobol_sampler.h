@@ -20,7 +20,4 @@ class SobolSampler : public Sampler {
   ScrambledSobol points_;
 };
 
-/// Point `index` of the sequence as coordinates of the encoding: categorical axes get each value equally often.
-Coordinates SobolCoordinates(const ScrambledSobol& points, std::uint64_t index, const Encoding& encoding);
-
 }  // namespace slipway::ensemble

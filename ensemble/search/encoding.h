@@ -25,6 +25,9 @@ struct Axis {
 /// Logarithmic ranges are even in the logarithm, so a step of 0.1 is the same factor everywhere.
 using Coordinates = std::vector<double>;
 
+/// Numbers in [0, 1) for each axis as coordinates: a categorical axis gets each of its values from equal parts.
+Coordinates UnitToAxes(std::vector<double> units, const std::vector<Axis>& axes);
+
 class Encoding {
  public:
   explicit Encoding(SearchSpace space);

@@ -8,9 +8,9 @@
 
 namespace slipway::ensemble {
 
-/// Walks over the grid like an odometer, the last parameter turning fastest; inactive parameters have no wheel.
-/// `choice` and `int` give all their values; of `uniform` and `log` it takes `points_per_range` evenly spaced values,
-/// both ends among them.
+/// Walks over the grid like an odometer, the last parameter turning fastest; inactive parameters have no wheel, and
+/// points that break a constraint are passed over. Discrete domains give all their values; of ranges it takes
+/// `points_per_range` evenly spaced values, both ends among them.
 class GridWalk {
  public:
   /// `space` must outlive the walk.
@@ -24,7 +24,8 @@ class GridWalk {
     std::size_t parameter;
     std::uint64_t index;
   };
-  void AddWheels(std::size_t from);
+  /// False when a constraint is broken: what it does not know yet cannot mend that.
+  bool AddWheels(std::size_t from);
 
   const SearchSpace& space_;
   int points_per_range_;
@@ -36,7 +37,7 @@ class GridWalk {
 /// The number of points, counted up to `limit` only.
 std::int64_t CountGrid(const SearchSpace& space, int points_per_range, std::int64_t limit);
 
-/// No uniform and no log range: the grid holds every point of the space.
+/// No parameter is continuous: the grid holds every point of the space.
 bool IsDiscrete(const SearchSpace& space);
 
 }  // namespace slipway::ensemble

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "ensemble/samplers/sampler.h"
+#include "ensemble/samplers/first_points.h"
+#include "ensemble/search/free_points.h"
 #include "ensemble/space.h"
 #include "launcher/spec/checks.h"
 
@@ -28,6 +30,44 @@ std::string PathOfCulprit(const Error& error, const Json& space) {
   return "ensemble.space";
 }
 
+/// Nothing when one was reported.
+std::optional<ensemble::SearchSpace> CheckConstraints(Report& report, const Draft& draft,
+                                                      const std::vector<ensemble::Parameter>& parameters) {
+  std::vector<std::string> right;
+  const Json& constraints = draft.At("ensemble.constraints");
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    try {
+      ensemble::Constraint(constraints[i].get<std::string>(), parameters);
+      right.push_back(constraints[i].get<std::string>());
+    } catch (const Error& error) {
+      ReportSpace(report, draft.PlaceOf(fmt::format("ensemble.constraints[{}]", i)), error);
+    }
+  }
+  if (right.size() != constraints.size()) return std::nullopt;
+  try {
+    auto space = ensemble::MakeSearchSpace(parameters, right);
+    ensemble::CheckFeasible(space);
+    return space;
+  } catch (const Error& error) {
+    ReportSpace(report, draft.PlaceOf("ensemble.constraints"), error);
+    return std::nullopt;
+  }
+}
+
+void CheckPoints(Report& report, const Draft& draft, const ensemble::SearchSpace& space) {
+  const Json& points = draft.At("ensemble.points");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    try {
+      ensemble::CompletedPoint(space, ensemble::PointFromJson(points[i]), /*seed=*/1, /*trial=*/0);
+    } catch (const Error& error) {
+      ReportSpace(report, draft.PlaceOf(fmt::format("ensemble.points[{}]", i)), error);
+    }
+  }
+  const Json& trials = draft.At("ensemble.trials");
+  if (!trials.is_number() || points.size() <= trials.get<std::size_t>()) return;
+  report.Error(draft.PlaceOf("ensemble.points"), fmt::format("more points than trials, which is {}", trials.dump()));
+}
+
 void CheckSpace(Report& report, const Draft& draft) {
   const Json& space = draft.At("ensemble.space");
   if (space.is_null()) return;
@@ -43,10 +83,11 @@ void CheckSpace(Report& report, const Draft& draft) {
   }
   if (!all_given || parameters.size() != space.size()) return;
   try {
-    ensemble::MakeSearchSpace(std::move(parameters));
+    ensemble::MakeSearchSpace(parameters);
   } catch (const Error& error) {
-    ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
+    return ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
   }
+  if (const auto constrained = CheckConstraints(report, draft, parameters)) CheckPoints(report, draft, *constrained);
 }
 
 void CheckTrials(Report& report, const Draft& draft) {

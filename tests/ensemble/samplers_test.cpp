@@ -75,8 +75,8 @@ TEST(GridSampler, AnEmptySpaceHasOnePoint) {
 }
 
 TEST(GridSampler, CountsItsPointsWithinReason) {
-  EXPECT_EQ(GridSize(ParseSpace(Json::parse(kConditional)), 3), 36);
-  EXPECT_THROW(GridSize(ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})")), 3), Error);
+  EXPECT_EQ(GridSize({"grid"}, ParseSpace(Json::parse(kConditional))), 36);
+  EXPECT_THROW(GridSize({"grid"}, ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})"))), Error);
 }
 
 class PointSampler : public testing::TestWithParam<const char*> {};
@@ -151,6 +151,36 @@ TEST(RandomSampler, SpreadsEvenly) {
   EXPECT_NEAR(small, 1000, 90);
 }
 
+TEST(FirstPoints, BecomeTheFirstTrialsAndAreCompleted) {
+  SamplerSettings settings{"random", 5};
+  settings.points = {PointFromJson(Json::parse(R"({"lr":0.01})")), PointFromJson(Json::parse(R"({"momentum":0.5})"))};
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto points = AskAll(*MakeSampler(settings, space), 6);
+  EXPECT_EQ(*Find(points[0], "lr"), Scalar{0.01});
+  EXPECT_NE(Find(points[0], "optimizer"), nullptr);
+  EXPECT_EQ(*Find(points[1], "momentum"), Scalar{0.5});
+  EXPECT_EQ(*Find(points[1], "optimizer"), Scalar{"sgd"});
+  EXPECT_EQ(points[4], AskAll(*MakeSampler({"random", 5}, space), 6)[4]);
+  settings.points.push_back(PointFromJson(Json::parse(R"({"lr":7})")));
+  try {
+    MakeSampler(settings, space);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("point 3: parameter 'lr': 7 is not one of its values"));
+  }
+}
+
+TEST(FirstPoints, AreNotRepeatedByAGrid) {
+  SamplerSettings settings{"grid"};
+  settings.points = {PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.1,"layers":3})")),
+                     PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.05,"layers":3})"))};
+  const auto space = ParseSpace(Json::parse(kConditional));
+  EXPECT_EQ(GridSize(settings, space), 37);  // the second is none of the grid's
+  std::set<std::string> hashes;
+  for (const auto& point : AskAll(*MakeSampler(settings, space), 100)) hashes.insert(ConfigurationHash(point));
+  EXPECT_EQ(hashes.size(), 37u);
+}
+
 TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {
   const auto finite = ParseSpace(Json::parse(R"({"a":{"int":[1,3]},"b":{"choice":[1,2]}})"));
   EXPECT_EQ(ResolveSampler({"auto", 1, 3, 6}, finite), "grid");
@@ -165,7 +195,7 @@ TEST(Samplers, ListsWhatExistsForAnUnknownName) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("unknown sampler 'magic'; valid are 'auto', 'grid', 'random'"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("unknown sampler 'magic'; valid are 'auto', 'grid'"));
   }
 }
 
