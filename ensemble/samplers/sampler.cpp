@@ -8,10 +8,12 @@
 #include "core/nearest_word.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/grid_sampler.h"
+#include "ensemble/samplers/learning_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
 #include "ensemble/samplers/sobol_sampler.h"
 #include "ensemble/search/free_points.h"
 #include "ensemble/search/grid_walk.h"
+#include "ensemble/search/tpe.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -20,6 +22,14 @@ struct Entry {
   std::string_view name;
   std::unique_ptr<Sampler> (*make)(const SamplerSettings& settings, SearchSpace space);
 };
+
+/// `kStart` trials fill the space before the method is asked.
+template <class Method, TrialNumber kStart>
+std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace space) {
+  return std::make_unique<LearningSampler>(
+      settings, std::move(space), kStart,
+      [](const Encoding& encoding, std::uint64_t seed) { return std::make_unique<Method>(encoding, seed); });
+}
 
 /// Each is named once, here; `auto` stands for one of them.
 const Entry kEntries[] = {
@@ -35,6 +45,7 @@ const Entry kEntries[] = {
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
        return std::make_unique<SobolSampler>(std::move(space), settings.seed);
      }},
+    {"tpe", Learning<TpeProposer, 10>},
 };
 
 // Nobody means a larger grid.

@@ -9,7 +9,7 @@ void ObservationLog::Take(const TrialRecord& trial) {
   if (trial.state == TrialState::kComplete && trial.objective) {
     const double value = goal_ == Goal::kMinimize ? *trial.objective : -*trial.objective;
     const auto place = std::ranges::upper_bound(known_.complete, trial.number, {}, &Observation::trial);
-    known_.complete.insert(place, {trial.number, std::move(at), value});
+    known_.complete.insert(place, {trial.number, std::move(at), value, {}});
   } else if (IsFinal(trial.state)) {
     known_.failed.push_back(std::move(at));
   } else {

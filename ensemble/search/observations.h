@@ -11,7 +11,8 @@ namespace slipway::ensemble {
 struct Observation {
   TrialNumber trial = 0;
   Coordinates at;
-  double value = 0;  ///< lower is better, whatever the study's goal
+  double value = 0;          ///< lower is better, whatever the study's goal
+  std::vector<double> more;  ///< the further objectives of a study that has several, in its order; lower is better
 };
 
 /// The rows as they stand, in the order of the trials' numbers: who ended first does not count, so that the same set of
