@@ -12,6 +12,7 @@
 #include "ensemble/samplers/random_sampler.h"
 #include "ensemble/samplers/sobol_sampler.h"
 #include "ensemble/search/free_points.h"
+#include "ensemble/search/cmaes.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/tpe.h"
 
@@ -46,6 +47,7 @@ const Entry kEntries[] = {
        return std::make_unique<SobolSampler>(std::move(space), settings.seed);
      }},
     {"tpe", Learning<TpeProposer, 10>},
+    {"cmaes", Learning<CmaesProposer, 0>},
 };
 
 // Nobody means a larger grid.

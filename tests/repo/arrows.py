@@ -32,6 +32,7 @@ HOMES = {
     r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
     r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble"},
     r"boost/.*": {"ensemble/search"},
+    r"Eigen/.*": {"ensemble/search"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"zlib\.h": {"staging", "tests/staging"},
     r"sodium\.h": {"staging/network"},
