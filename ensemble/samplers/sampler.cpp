@@ -13,6 +13,7 @@
 #include "ensemble/samplers/sobol_sampler.h"
 #include "ensemble/search/free_points.h"
 #include "ensemble/search/cmaes.h"
+#include "ensemble/search/genetic.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/tpe.h"
 
@@ -48,6 +49,7 @@ const Entry kEntries[] = {
      }},
     {"tpe", Learning<TpeProposer, 10>},
     {"cmaes", Learning<CmaesProposer, 0>},
+    {"genetic", Learning<GeneticProposer, 10>},
 };
 
 // Nobody means a larger grid.
