@@ -15,6 +15,7 @@
 #include "ensemble/search/cmaes.h"
 #include "ensemble/search/genetic.h"
 #include "ensemble/search/grid_walk.h"
+#include "ensemble/search/nsga2.h"
 #include "ensemble/search/tpe.h"
 
 namespace slipway::ensemble {
@@ -50,6 +51,7 @@ const Entry kEntries[] = {
     {"tpe", Learning<TpeProposer, 10>},
     {"cmaes", Learning<CmaesProposer, 0>},
     {"genetic", Learning<GeneticProposer, 10>},
+    {"nsga2", Learning<Nsga2Proposer, 16>},
 };
 
 // Nobody means a larger grid.

@@ -170,7 +170,7 @@ TEST_P(LearningSamplers, GoOnWhenEverythingFails) {
   ExpectInside(space, Asked(*Make(space), table).parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic"),
+INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic", "nsga2"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

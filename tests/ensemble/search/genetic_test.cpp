@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ensemble/search/nsga2.h"
+#include "ensemble/search/pareto.h"
 #include "ensemble/search/variation.h"
 
 namespace slipway::ensemble {
@@ -71,6 +73,48 @@ TEST(Genetic, DemesKeepTheirOwnSolutions) {
     at_home += child[0] == home || child[1] == home ? 1 : 0;
   }
   EXPECT_GT(at_home, 60);  // three of four keep one of their axes; by chance it would be one of four
+}
+
+// Both objectives are best at one end of x; in between lies the front, and y is only in the way.
+Objectives TwoGoals(const Coordinates& at) {
+  const double x = at[0], y = at[1];
+  return {x * x + y, (x - 0.5) * (x - 0.5) * 4 + y};
+}
+
+TEST(Nsga2, SpreadsOverTheFrontOfTwoObjectives) {
+  const Encoding encoding(ParseSpace(Json::parse(R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]}})")));
+  Nsga2Proposer nsga2(encoding, 1);
+  Observations known;
+  for (TrialNumber trial = 0; trial < 300; ++trial) {
+    Draws draws(1, trial, "start");
+    auto at = trial < 24 ? Coordinates{draws.Unit(), draws.Unit()} : encoding.Snap(nsga2.Propose(known, trial, 0));
+    const auto values = TwoGoals(at);
+    known.complete.push_back({trial, std::move(at), values[0], {values[1]}});
+  }
+  double low = 1, high = 0;
+  for (const auto* member : nsga2.Population(known.complete)) {
+    EXPECT_LT(member->at[1], 0.05);
+    EXPECT_LT(member->at[0], 0.55);
+    low = std::min(low, member->at[0]);
+    high = std::max(high, member->at[0]);
+  }
+  EXPECT_LT(low, 0.05);
+  EXPECT_GT(high, 0.45);
+}
+
+TEST(Nsga2, KeepsTheBestOfAllBlocks) {
+  const Encoding encoding(ParseSpace(Json::parse(R"({"x":{"uniform":[0,1]}})")));
+  const Nsga2Proposer nsga2(encoding, 1, {.population = 4});
+  std::vector<Observation> complete;
+  for (TrialNumber trial = 0; trial < 50; ++trial) {
+    const double value = static_cast<double>((trial * 37) % 50);
+    complete.push_back({trial, {0.5}, value, {50 - value}});
+  }
+  complete.push_back({50, {0.5}, -1, {}});  // knows only one objective
+  std::set<double> values;
+  for (const auto* member : nsga2.Population(complete)) values.insert(member->value);
+  EXPECT_EQ(values.size(), 4u);
+  EXPECT_TRUE(values.contains(0) && values.contains(49));
 }
 
 }  // namespace
