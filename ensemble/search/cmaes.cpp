@@ -5,31 +5,24 @@
 #include <limits>
 
 #include "ensemble/search/normal.h"
+#include "ensemble/search/places.h"
 
 namespace slipway::ensemble {
 namespace {
 
 constexpr double kFirstDeviation = 1.0 / 6;  // of the unit cube: all of it lies within three
-// Beyond that many places the margin is narrower than what a step can resolve.
-constexpr std::uint64_t kMostPlaces = 4096;
 constexpr std::size_t kKeptStates = 8;
 constexpr int kRedraws = 100;
-
-bool HasPlaces(const Axis& axis) {
-  return axis.kind == AxisKind::kOrdered && axis.values != 0 && axis.values <= kMostPlaces;
-}
 
 std::size_t DefaultPopulation(std::size_t axes) {
   return 4 + static_cast<std::size_t>(3 * std::log(std::max<double>(1, static_cast<double>(axes))));
 }
 
-/// A number of the normal distribution (mean, deviation) that lies in the part of [0, 1] around `at`; the outer parts
-/// are open.
-double InPart(double mean, double deviation, double at, double places, double unit) {
-  const double part = std::clamp(std::floor(at * places), 0.0, places - 1);
+/// A number of the normal distribution (mean, deviation) that lies in `part`; the outer parts are open.
+double InPart(double mean, double deviation, const Part& part, double unit) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const double low = part == 0 ? -infinity : (part / places - mean) / deviation;
-  const double high = part == places - 1 ? infinity : ((part + 1) / places - mean) / deviation;
+  const double low = part.is_first ? -infinity : (part.low - mean) / deviation;
+  const double high = part.is_last ? infinity : (part.high - mean) / deviation;
   return mean + deviation * TruncatedNormalQuantile(low, high, unit);
 }
 
@@ -121,7 +114,7 @@ void CmaesProposer::LearnNumbers(State& state, const Generation& ranked) const {
   const double margin = 1 / static_cast<double>(numeric_.size() * state.population);
   for (std::size_t k = 0; k < numeric_.size(); ++k) {
     const auto& axis = encoding_.axis(numeric_[k]);
-    if (HasPlaces(axis)) state.numbers->KeepMargin(k, static_cast<double>(axis.values), margin);
+    if (HasParts(axis)) state.numbers->KeepMargin(k, PartAround(axis, state.numbers->mean()[k]), margin);
   }
 }
 
@@ -136,8 +129,8 @@ std::vector<double> CmaesProposer::Numbers(const State& state, const Observation
     const double deviation = state.numbers->Deviation(k);
     if (std::isnan(at)) {
       numbers.push_back(mean + deviation * draws.Normal());
-    } else if (HasPlaces(axis)) {
-      numbers.push_back(InPart(mean, deviation, at, static_cast<double>(axis.values), draws.Unit()));
+    } else if (HasParts(axis)) {
+      numbers.push_back(InPart(mean, deviation, PartAround(axis, at), draws.Unit()));
     } else {
       numbers.push_back(at);
     }

@@ -176,19 +176,16 @@ bool CovarianceAdaptation::is_spent() const {
 }
 
 // Equations 10 to 16 of "CMA-ES with margin".
-void CovarianceAdaptation::KeepMargin(std::size_t i, double places, double margin) {
+void CovarianceAdaptation::KeepMargin(std::size_t i, const Part& part, double margin) {
   const double deviation = Deviation(i);
-  const double part = std::clamp(std::floor(mean_[i] * places), 0.0, places - 1);
-  if (part == 0 || part == places - 1) {
-    const double border = (part == 0 ? 1 : part) / places;
+  if (part.is_first || part.is_last) {
+    const double border = part.is_first ? part.high : part.low;
     const double farthest = -NormalQuantile(margin) * deviation;
     mean_[i] = border + std::clamp(mean_[i] - border, -farthest, farthest);
     return;
   }
-  const double low = part / places;
-  const double high = (part + 1) / places;
-  const double below = NormalCdf((low - mean_[i]) / deviation);
-  const double above = NormalCdf((mean_[i] - high) / deviation);
+  const double below = NormalCdf((part.low - mean_[i]) / deviation);
+  const double above = NormalCdf((mean_[i] - part.high) / deviation);
   if (std::min(below, above) >= margin / 2) return;
   const double inside = 1 - below - above;
   const double lifted_below = std::max(below, margin / 2);
@@ -197,8 +194,8 @@ void CovarianceAdaptation::KeepMargin(std::size_t i, double places, double margi
   const double correction = (1 - all) / (all - 1.5 * margin);
   const double reach_low = -NormalQuantile(lifted_below + correction * (lifted_below - margin / 2));
   const double reach_high = -NormalQuantile(lifted_above + correction * (lifted_above - margin / 2));
-  mean_[i] = (low * reach_high + high * reach_low) / (reach_low + reach_high);
-  scale_[i] *= (high - low) / (reach_low + reach_high) / deviation;
+  mean_[i] = (part.low * reach_high + part.high * reach_low) / (reach_low + reach_high);
+  scale_[i] *= (part.high - part.low) / (reach_low + reach_high) / deviation;
 }
 
 }  // namespace slipway::ensemble

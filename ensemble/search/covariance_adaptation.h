@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ensemble/search/draws.h"
+#include "ensemble/search/places.h"
 
 namespace slipway::ensemble {
 
@@ -37,9 +38,9 @@ class CovarianceAdaptation {
   std::vector<double> Draw(Draws& draws) const;
   /// A generation: `population` points, best first.
   void Update(std::span<const std::vector<double>> ranked);
-  /// Axis `i` stands for `places` equal parts of [0, 1]: keeps a chance of at least `margin` to leave the part in which
-  /// the mean lies.
-  void KeepMargin(std::size_t i, double places, double margin);
+  /// Numbers along axis `i` are rounded to values: keeps a chance of at least `margin` to leave the part in which the
+  /// mean lies.
+  void KeepMargin(std::size_t i, const Part& part, double margin);
 
   std::size_t axes() const { return mean_.size(); }
   std::size_t population() const { return rates_.weights.size(); }

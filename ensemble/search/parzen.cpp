@@ -6,19 +6,14 @@
 #include <numbers>
 
 #include "ensemble/search/normal.h"
+#include "ensemble/search/places.h"
 
 namespace slipway::ensemble {
 namespace {
 
-// Beyond that many places an ordered axis is as good as continuous.
-constexpr std::uint64_t kMostPlaces = 4096;
 constexpr double kLogNothing = -700;
 
 double SafeLog(double x) { return x > 0 ? std::max(std::log(x), kLogNothing) : kLogNothing; }
-
-bool HasPlaces(const Axis& axis) {
-  return axis.kind == AxisKind::kOrdered && axis.values != 0 && axis.values <= kMostPlaces;
-}
 
 double Scott(std::size_t kernels, std::size_t axes) {
   return std::pow(static_cast<double>(kernels), -1.0 / (static_cast<double>(axes) + 4));
@@ -66,7 +61,7 @@ void ParzenDensity::Prepare(std::size_t i, std::span<const Coordinates* const> c
   const double width = std::max(settings.bandwidth * Scott(count, axes_.size()), settings.narrowest);
   if (shape.kind == AxisKind::kCategorical) {
     axis.bandwidth = values / (values + static_cast<double>(count));
-  } else if (HasPlaces(shape)) {
+  } else if (HasParts(shape)) {
     axis.places = shape.values;
     axis.bandwidth = std::max(width, 0.5 / values);
     PreparePlaces(axis);

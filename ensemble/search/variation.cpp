@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ensemble/search/places.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -28,12 +30,14 @@ double Reflected(double x) {
 double Stepped(const Axis& axis, double at, Draws& draws) {
   const double size = std::pow(10, -3 + 2.5 * draws.Unit());
   const double step = size * draws.Normal();
-  if (axis.kind == AxisKind::kContinuous || axis.values == 0) return Reflected(at + step);
-  const double places = static_cast<double>(axis.values);
-  const double far = std::copysign(std::max(std::abs(step), 1 / places), step);
-  const double there = Reflected(at + far);
-  // From the last place a step outwards is reflected to where it began.
-  return std::floor(there * places) == std::floor(at * places) ? Reflected(at - far) : there;
+  if (!HasParts(axis)) return Reflected(at + step);
+  const auto part = PartAround(axis, at);
+  const double there = std::clamp(at + step, 0.0, 1.0);
+  if (there < part.low || there > part.high) return there;
+  // At least into the next part: on the side of the step if there is one.
+  const bool up = part.is_first || (step > 0 && !part.is_last);
+  const double just = 1e-6 * (part.high - part.low);
+  return up ? part.high + just : part.low - just;
 }
 
 double OtherValue(const Axis& axis, double at, Draws& draws) {
