@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kFirstDeviation = 1.0 / 6;  // of the unit cube: all of it lies within three
 constexpr std::size_t kKeptStates = 8;
-constexpr int kRedraws = 100;
 
 std::size_t DefaultPopulation(std::size_t axes) {
   return 4 + static_cast<std::size_t>(3 * std::log(std::max<double>(1, static_cast<double>(axes))));
@@ -169,27 +168,13 @@ bool CmaesProposer::HasConverged(const State& state, const Generation& ranked) c
   return !(range > 1e-12 * std::max(1e-3, std::abs(low)));
 }
 
-bool CmaesProposer::IsInside(const std::vector<double>& numbers) const {
-  for (std::size_t k = 0; k < numeric_.size(); ++k) {
-    // Beyond the outer places of an ordered axis lies the outer place.
-    if (encoding_.axis(numeric_[k]).kind == AxisKind::kContinuous && !(numbers[k] >= 0 && numbers[k] <= 1))
-      return false;
-  }
-  return true;
-}
-
-std::vector<double> CmaesProposer::DrawNumbers(const State& state, Draws& draws) const {
-  auto numbers = state.numbers->Draw(draws);
-  for (int i = 0; i < kRedraws && !IsInside(numbers); ++i) numbers = state.numbers->Draw(draws);
-  return numbers;
-}
-
 Coordinates CmaesProposer::Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) {
   const State& state = Replayed(known.complete);
   Draws draws(seed_, trial, "cmaes", attempt);
   Coordinates at(encoding_.axes().size());
   if (state.numbers) {
-    const auto numbers = DrawNumbers(state, draws);
+    const auto numbers = state.numbers->Draw(draws);
+    // On the border rather than drawn anew: many an optimum lies there.
     for (std::size_t k = 0; k < numeric_.size(); ++k) at[numeric_[k]] = std::clamp(numbers[k], 0.0, 1.0);
   }
   for (std::size_t k = 0; k < categorical_.size(); ++k) {

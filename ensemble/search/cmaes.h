@@ -58,8 +58,6 @@ class CmaesProposer : public Proposer {
   void LearnChances(State& state, const Generation& ranked) const;
   std::vector<double> Numbers(const State& state, const Observation& observation) const;
   bool HasConverged(const State& state, const Generation& ranked) const;
-  std::vector<double> DrawNumbers(const State& state, Draws& draws) const;
-  bool IsInside(const std::vector<double>& numbers) const;
 
   const Encoding& encoding_;
   std::uint64_t seed_;

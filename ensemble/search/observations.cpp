@@ -11,7 +11,9 @@ void ObservationLog::Take(const TrialRecord& trial) {
     const auto place = std::ranges::upper_bound(known_.complete, trial.number, {}, &Observation::trial);
     known_.complete.insert(place, {trial.number, std::move(at), value, {}});
   } else if (IsFinal(trial.state)) {
-    known_.failed.push_back(std::move(at));
+    const auto place = std::ranges::upper_bound(failed_, trial.number);
+    known_.failed.insert(known_.failed.begin() + (place - failed_.begin()), std::move(at));
+    failed_.insert(place, trial.number);
   } else {
     known_.pending.push_back(std::move(at));
     open_.push_back(trial.number);

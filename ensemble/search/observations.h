@@ -39,7 +39,8 @@ class ObservationLog {
   const Encoding& encoding_;
   Goal goal_;
   Observations known_;
-  std::vector<TrialNumber> open_;  // the trials of known_.pending
+  std::vector<TrialNumber> open_;    // the trials of known_.pending
+  std::vector<TrialNumber> failed_;  // those of known_.failed
   TrialNumber next_ = 0;
 };
 

@@ -50,6 +50,15 @@ TEST_F(Log, KeepsTheOrderOfTheNumbersWhoeverEndsFirst) {
   EXPECT_THAT(known.pending, ElementsAre(ElementsAre(0.1)));
 }
 
+TEST_F(Log, KeepsTheOrderOfTheNumbersWhoeverFailsFirst) {
+  for (int x = 0; x < 3; ++x) Add(x, TrialState::kRunning);
+  log_.Update(3, table_);
+  table_.at(2).state = TrialState::kFailed;
+  log_.Update(3, table_);
+  table_.at(0).state = TrialState::kFailed;
+  EXPECT_THAT(log_.Update(3, table_).failed, ElementsAre(ElementsAre(0.0), ElementsAre(0.2)));
+}
+
 TEST_F(Log, KnowsNothingOfTheTrialThatIsAskedFor) {
   Add(1, TrialState::kFailed);
   Add(2, TrialState::kQueued);
