@@ -5,7 +5,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr std::uint32_t kAttempts = 16;
+constexpr std::uint32_t kAttempts = 32;
 
 }  // namespace
 

@@ -11,7 +11,8 @@
 namespace slipway::ensemble {
 
 /// The first `start` trials, and all while nothing is known, get scrambled Sobol points; then the method proposes.
-/// A place that an earlier trial has is proposed anew up to 16 times; then a random free point is taken.
+/// What an earlier trial has, or a constraint forbids, is proposed anew up to 32 times; then a random free point is
+/// taken.
 class LearningSampler : public Sampler {
  public:
   using MakeProposer = std::function<std::unique_ptr<Proposer>(const Encoding& encoding, std::uint64_t seed)>;

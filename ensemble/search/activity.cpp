@@ -56,7 +56,7 @@ void Activity::Add(const Encoding& encoding, const Condition::Clause& clause, Ru
   if (added.places.empty()) return;
   const auto& axis = encoding.axis(added.axis);
   const double count = axis.values == 0 ? 0x1p64 : static_cast<double>(axis.values);
-  added.tolerance = axis.kind == AxisKind::kCategorical ? 0.5 : 0.5 / count;
+  added.tolerance = axis.kind == AxisKind::kCategorical ? 0.5 : std::min(1e-9, 0.5 / count);
   rule.clauses.push_back(std::move(added));
 }
 

@@ -112,8 +112,9 @@ void CmaesProposer::LearnNumbers(State& state, const Generation& ranked) const {
   state.numbers->Update(points);
   const double margin = 1 / static_cast<double>(numeric_.size() * state.population);
   for (std::size_t k = 0; k < numeric_.size(); ++k) {
-    const auto& axis = encoding_.axis(numeric_[k]);
-    if (HasParts(axis)) state.numbers->KeepMargin(k, PartAround(axis, state.numbers->mean()[k]), margin);
+    const std::size_t axis = numeric_[k];
+    if (!HasParts(encoding_, axis)) continue;
+    state.numbers->KeepMargin(k, PartAround(encoding_, axis, state.numbers->mean()[k]), margin);
   }
 }
 
@@ -122,14 +123,14 @@ std::vector<double> CmaesProposer::Numbers(const State& state, const Observation
   Draws draws(seed_, observation.trial, "cmaes/unknown");
   std::vector<double> numbers;
   for (std::size_t k = 0; k < numeric_.size(); ++k) {
-    const auto& axis = encoding_.axis(numeric_[k]);
-    const double at = observation.at[numeric_[k]];
+    const std::size_t axis = numeric_[k];
+    const double at = observation.at[axis];
     const double mean = state.numbers->mean()[k];
     const double deviation = state.numbers->Deviation(k);
     if (std::isnan(at)) {
       numbers.push_back(mean + deviation * draws.Normal());
-    } else if (HasParts(axis)) {
-      numbers.push_back(InPart(mean, deviation, PartAround(axis, at), draws.Unit()));
+    } else if (HasParts(encoding_, axis)) {
+      numbers.push_back(InPart(mean, deviation, PartAround(encoding_, axis, at), draws.Unit()));
     } else {
       numbers.push_back(at);
     }

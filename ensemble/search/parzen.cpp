@@ -60,22 +60,29 @@ void ParzenDensity::Prepare(std::size_t i, std::span<const Coordinates* const> c
   const double values = static_cast<double>(shape.values);
   const double width = std::max(settings.bandwidth * Scott(count, axes_.size()), settings.narrowest);
   if (shape.kind == AxisKind::kCategorical) {
-    axis.bandwidth = values / (values + static_cast<double>(count));
-  } else if (HasParts(shape)) {
+    axis.any = values / (values + static_cast<double>(count));
+  } else if (HasEvenParts(encoding_, i)) {
     axis.places = shape.values;
     axis.bandwidth = std::max(width, 0.5 / values);
     PreparePlaces(axis);
   } else {
-    axis.bandwidth = width;
-    PrepareNormal(axis);
+    PrepareNormal(i, width);
   }
 }
 
-void ParzenDensity::PrepareNormal(AxisKernels& axis) const {
+void ParzenDensity::PrepareNormal(std::size_t i, double narrowest) {
+  auto& axis = axes_[i];
+  const bool has_parts = HasParts(encoding_, i);
+  axis.width.assign(kernels_, narrowest);
   axis.log_norm.resize(kernels_);
   for (std::size_t k = 0; k < kernels_; ++k) {
-    const double mass = NormalMass(-axis.centre[k] / axis.bandwidth, (1 - axis.centre[k]) / axis.bandwidth);
-    axis.log_norm[k] = std::log(mass * axis.bandwidth * std::sqrt(2 * std::numbers::pi));
+    double& width = axis.width[k];
+    if (has_parts) {
+      const auto part = PartAround(encoding_, i, axis.centre[k]);
+      width = std::max(width, 0.5 * (part.high - part.low));
+    }
+    const double mass = NormalMass(-axis.centre[k] / width, (1 - axis.centre[k]) / width);
+    axis.log_norm[k] = std::log(mass * width * std::sqrt(2 * std::numbers::pi));
   }
 }
 
@@ -95,22 +102,29 @@ void ParzenDensity::PreparePlaces(AxisKernels& axis) const {
   }
 }
 
+/// A number of a kernel's normal distribution, or of its even part.
+double ParzenDensity::Number(const AxisKernels& axis, std::size_t kernel, Draws& draws) const {
+  const double unit = draws.Unit();
+  if (kernel + 1 == kernels_ || draws.Unit() < even_part_) return unit;
+  const double places = static_cast<double>(axis.places);
+  const double middle = axis.places == 0 ? axis.centre[kernel] : (axis.centre[kernel] + 0.5) / places;
+  const double width = axis.places == 0 ? axis.width[kernel] : axis.bandwidth;
+  return middle + width * TruncatedNormalQuantile(-middle / width, (1 - middle) / width, unit);
+}
+
 double ParzenDensity::Place(std::size_t i, std::size_t kernel, Draws& draws) const {
   const auto& shape = encoding_.axis(i);
   const auto& axis = axes_[i];
-  const bool even = kernel + 1 == kernels_;
   if (shape.kind == AxisKind::kCategorical) {
     const double any = static_cast<double>(draws.Below(shape.values));
-    return even || draws.Unit() < axis.bandwidth ? any : axis.centre[kernel];
+    return kernel + 1 == kernels_ || draws.Unit() < axis.any ? any : axis.centre[kernel];
   }
-  const double places = static_cast<double>(axis.places);
-  double at = draws.Unit();
-  if (!even && draws.Unit() >= even_part_) {
-    const double middle = axis.places == 0 ? axis.centre[kernel] : (axis.centre[kernel] + 0.5) / places;
-    at = middle + axis.bandwidth * TruncatedNormalQuantile(-middle / axis.bandwidth, (1 - middle) / axis.bandwidth, at);
+  const double at = std::clamp(Number(axis, kernel, draws), 0.0, 1.0);
+  if (axis.places != 0) {
+    const double places = static_cast<double>(axis.places);
+    return (std::min(std::floor(at * places), places - 1) + 0.5) / places;
   }
-  at = std::clamp(at, 0.0, 1.0);
-  return axis.places == 0 ? at : (std::min(std::floor(at * places), places - 1) + 0.5) / places;
+  return HasParts(encoding_, i) ? PartAround(encoding_, i, at).place : at;
 }
 
 /// Multiplies the weight of each kernel that has the axis by its density at `x`; the even one's is 1.
@@ -123,8 +137,8 @@ void ParzenDensity::Multiply(std::size_t i, double x, std::vector<double>& log_w
 void ParzenDensity::MultiplyValues(std::size_t i, double x, std::vector<double>& log_weights) const {
   const auto& axis = axes_[i];
   const double values = static_cast<double>(encoding_.axis(i).values);
-  const double other = std::log(axis.bandwidth);
-  const double same = std::log(axis.bandwidth + (1 - axis.bandwidth) * values);
+  const double other = std::log(axis.any);
+  const double same = std::log(axis.any + (1 - axis.any) * values);
   for (std::size_t k = 0; k + 1 < kernels_; ++k) {
     if (axis.has[k]) log_weights[k] += axis.centre[k] == x ? same : other;
   }
@@ -142,9 +156,8 @@ void ParzenDensity::MultiplyPlaces(std::size_t i, double x, std::vector<double>&
 
 void ParzenDensity::MultiplyNormal(std::size_t i, double x, std::vector<double>& log_weights) const {
   const auto& axis = axes_[i];
-  const double scale = 1 / axis.bandwidth;
   for (std::size_t k = 0; k + 1 < kernels_; ++k) {
-    const double u = (x - axis.centre[k]) * scale;
+    const double u = (x - axis.centre[k]) / axis.width[k];
     const double log_density = -0.5 * u * u - axis.log_norm[k];
     log_weights[k] += axis.has[k] ? WithEvenPart(log_density) : 0;
   }

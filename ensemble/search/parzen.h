@@ -12,7 +12,7 @@ namespace slipway::ensemble {
 
 struct ParzenSettings {
   double bandwidth = 0.2;   ///< of one kernel, in the unit cube; of n kernels over d axes n^(-1/(d+4)) of it (Scott)
-  double narrowest = 0.01;  ///< no kernel is narrower; on ordered axes also not narrower than half a place
+  double narrowest = 0.01;  ///< no kernel is narrower; on ordered axes also not narrower than half its place
   double even_weight = 1;   ///< of the even kernel
   double even_part = 0;     ///< of each kernel along each numeric axis, besides its normal part
 };
@@ -41,8 +41,10 @@ class ParzenDensity {
 
  private:
   struct AxisKernels {
-    double bandwidth = 0;          // of a categorical axis the part that goes to any value
-    std::uint64_t places = 0;      // of an axis whose kernels are summed over places
+    double any = 0;                // of a categorical axis: how much of a kernel goes to any value
+    double bandwidth = 0;          // of an axis whose kernels are summed over places
+    std::uint64_t places = 0;      // of such an axis
+    std::vector<double> width;     // of each kernel on other numeric axes
     std::vector<double> centre;    // of each kernel; in places on such axes
     std::vector<double> log_norm;  // of each kernel
     std::vector<double> log_step;  // by distance in places
@@ -51,8 +53,9 @@ class ParzenDensity {
   };
   void Prepare(std::size_t i, std::span<const Coordinates* const> centres, const ParzenSettings& settings);
   std::size_t TakeCentres(std::size_t i, std::span<const Coordinates* const> centres);
-  void PrepareNormal(AxisKernels& axis) const;
+  void PrepareNormal(std::size_t i, double narrowest);
   void PreparePlaces(AxisKernels& axis) const;
+  double Number(const AxisKernels& axis, std::size_t kernel, Draws& draws) const;
   double Place(std::size_t i, std::size_t kernel, Draws& draws) const;
   void Multiply(std::size_t i, double x, std::vector<double>& log_weights) const;
   void MultiplyValues(std::size_t i, double x, std::vector<double>& log_weights) const;

@@ -8,7 +8,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr double kTaken = 1e6;
+constexpr double kNotOpen = 1e6;
 
 using Places = std::vector<const Coordinates*>;
 
@@ -88,6 +88,12 @@ ParzenDensity TpeProposer::DensityOf(const Side& side, std::size_t trials, doubl
   return {encoding_, activity_, side.places, side.weights, {bandwidth, settings_.narrowest, even_weight, even_part}};
 }
 
+/// No trial was there, and no constraint is broken.
+bool TpeProposer::IsOpen(const Observations& known, const Coordinates& at) const {
+  if (IsTaken(known, at)) return false;
+  return encoding_.space().constraints().empty() || encoding_.space().Allows(encoding_.Decode(at));
+}
+
 Coordinates TpeProposer::Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) {
   const auto split = SplitOf(known);
   const auto good = DensityOf(split.good, known.complete.size(), settings_.good_even);
@@ -97,8 +103,8 @@ Coordinates TpeProposer::Propose(const Observations& known, TrialNumber trial, s
   double best_score = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < settings_.candidates; ++i) {
     auto at = good.Draw(draws);
-    // A place where a trial was is only better than nothing.
-    const double score = good.LogDensity(at) - other.LogDensity(at) - (IsTaken(known, at) ? kTaken : 0);
+    // What no trial may have is only better than nothing.
+    const double score = good.LogDensity(at) - other.LogDensity(at) - (IsOpen(known, at) ? 0 : kNotOpen);
     if (!best.empty() && !(score > best_score)) continue;
     best = std::move(at);
     best_score = score;

@@ -48,6 +48,7 @@ class TpeProposer : public Proposer {
   };
   Split SplitOf(const Observations& known) const;
   Side Others(const Observations& known, std::vector<const Coordinates*> places) const;
+  bool IsOpen(const Observations& known, const Coordinates& at) const;
   ParzenDensity DensityOf(const Side& side, std::size_t trials, double even_weight) const;
 
   const Encoding& encoding_;

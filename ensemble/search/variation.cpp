@@ -27,11 +27,11 @@ double Reflected(double x) {
   return x > 1 ? 2 - x : x;
 }
 
-double Stepped(const Axis& axis, double at, Draws& draws) {
+double Stepped(const Encoding& encoding, std::size_t axis, double at, Draws& draws) {
   const double size = std::pow(10, -3 + 2.5 * draws.Unit());
   const double step = size * draws.Normal();
-  if (!HasParts(axis)) return Reflected(at + step);
-  const auto part = PartAround(axis, at);
+  if (!HasParts(encoding, axis)) return Reflected(at + step);
+  const auto part = PartAround(encoding, axis, at);
   const double there = std::clamp(at + step, 0.0, 1.0);
   if (there < part.low || there > part.high) return there;
   // At least into the next part: on the side of the step if there is one.
@@ -73,7 +73,7 @@ void Mutate(const Encoding& encoding, Coordinates& at, Draws& draws) {
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (i != always && draws.Unit() * static_cast<double>(at.size()) >= 0.5) continue;
     const auto& axis = encoding.axis(i);
-    at[i] = axis.kind == AxisKind::kCategorical ? OtherValue(axis, at[i], draws) : Stepped(axis, at[i], draws);
+    at[i] = axis.kind == AxisKind::kCategorical ? OtherValue(axis, at[i], draws) : Stepped(encoding, i, at[i], draws);
   }
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* kMixed = R"({"opt":{"choice":["sgd","adam","rmsprop"]},"lr":{"log":[1e-5,1]},
   "layers":{"int":[1,4]},"drop":{"uniform":[0,0.7]},"units":{"int":[8,1024],"when":{"layers":[2,3,4]}},
-  "mom":{"uniform":[0,0.99],"when":{"opt":"sgd"}},"shape":"fixed"})";
+  "mom":{"uniform":[0,0.99],"when":{"opt":"sgd"}},"shape":"fixed","size":{"ordinal":["s","m","l"]},
+  "batch":{"int_log":[1,100000]},"keep":{"uniform":[0,1],"step":0.25}})";
 
 using Objective = double (*)(const Point& point);
 
@@ -73,6 +74,13 @@ TEST_P(LearningSamplers, StayInsideOfAMixedConditionalSpace) {
   const auto space = ParseSpace(Json::parse(kMixed));
   const auto table = Run(space, 120, Bowl);
   for (const auto& trial : table.trials()) ExpectInside(space, trial.parameters);
+}
+
+TEST_P(LearningSamplers, KeepConstraints) {
+  const auto space = ParseSpace(Json::parse(R"({"a":{"uniform":[0,1]},"b":{"uniform":[0,1]},"c":{"int":[1,8]},
+    "":["a + b <= 0.8", "c * a < 2"]})"));
+  const auto table = Run(space, 100, Bowl);
+  for (const auto& trial : table.trials()) EXPECT_TRUE(space.Allows(trial.parameters)) << Describe(trial.parameters);
 }
 
 TEST_P(LearningSamplers, AreBetterThanChance) {

@@ -75,9 +75,10 @@ TEST(CovarianceAdaptation, WeightsAreThoseOfTheTutorial) {
 }
 
 TEST(CovarianceAdaptation, TheMarginKeepsNeighbouringPlacesWithinReach) {
+  const Encoding encoding(ParseSpace(Json::parse(R"({"a":{"int":[0,9]}})")));
   for (const double mean : {0.05, 0.31, 0.5, 0.66, 0.99}) {
     CovarianceAdaptation search({mean}, 1e-6, 6);
-    search.KeepMargin(0, PartAround({0, AxisKind::kOrdered, 10}, mean), 0.1);
+    search.KeepMargin(0, PartAround(encoding, 0, mean), 0.1);
     Draws draws(1, 1, "test");
     int outside = 0;
     for (int i = 0; i < 4000; ++i) {
