@@ -126,7 +126,8 @@ TEST_F(Cmaes, FindsAnOptimumOnTheBorder) {
 }
 
 TEST_F(Cmaes, FindsOrderedAndCategoricalOptima) {
-  Run(R"({"a":{"int":[0,19]},"b":{"int":[0,1]},"c":{"choice":["p","q","r","s"]},"d":{"int":[1,1000]},"x":{"uniform":[0,1]}})",
+  Run(R"({"a":{"int":[0,19]},"b":{"int":[0,1]},"c":{"choice":["p","q","r","s"]},
+          "d":{"int":[1,1000]},"x":{"uniform":[0,1]}})",
       400, [](const Coordinates& at) {
         return std::pow(at[0] - 0.725, 2) + (at[1] < 0.5 ? 0.2 : 0) + (at[2] == 3 ? 0 : 0.2) +
                std::pow(at[3] - 0.1995, 2) + std::pow(at[4] - 0.6, 2);

@@ -9,7 +9,8 @@ namespace {
 
 TEST(Places, APartIsWhatIsRoundedToTheSameValue) {
   const Encoding encoding(ParseSpace(Json::parse(
-      R"({"a":{"int":[3,9]},"b":{"int_log":[1,100000]},"c":{"ordinal":["s","m","l"]},"d":{"uniform":[0,1],"step":0.1}})")));
+      R"({"a":{"int":[3,9]},"b":{"int_log":[1,100000]},"c":{"ordinal":["s","m","l"]},
+          "d":{"uniform":[0,1],"step":0.1}})")));
   for (std::size_t axis = 0; axis < 4; ++axis) {
     ASSERT_TRUE(HasParts(encoding, axis));
     for (const double at : {0.0, 0.41, 0.5, 0.62, 1.0}) {

@@ -54,7 +54,8 @@ TEST(Tpe, KeepsAwayFromPendingAndFailedTrials) {
 // `kind: b` looks worse at first; without its own place among the good it would hardly be tried again.
 TEST(Tpe, KeepsEveryBranchAlive) {
   const Encoding encoding(ParseSpace(Json::parse(
-      R"({"kind":{"choice":["a","b"]},"x":{"uniform":[0,1],"when":{"kind":"a"}},"y":{"uniform":[0,1],"when":{"kind":"b"}}})")));
+      R"({"kind":{"choice":["a","b"]},"x":{"uniform":[0,1],"when":{"kind":"a"}},
+          "y":{"uniform":[0,1],"when":{"kind":"b"}}})")));
   const auto known =
       Known(encoding, 200, [](const Coordinates& at) { return at[0] + 0.01 * (at[0] == 0 ? at[1] : at[2]); });
   TpeProposer tpe(encoding, 1, {.candidates = 1});
