@@ -9,6 +9,7 @@
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/grid_sampler.h"
 #include "ensemble/samplers/learning_sampler.h"
+#include "ensemble/samplers/quadratic_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
 #include "ensemble/samplers/sobol_sampler.h"
 #include "ensemble/search/cmaes.h"
@@ -39,6 +40,10 @@ const Entry kEntries[] = {
     {"grid",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
        return std::make_unique<GridSampler>(std::move(space), settings.grid_points, settings.points);
+     }},
+    {"quadratic",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<QuadraticSampler>(std::move(space), settings.seed, settings.goal);
      }},
     {"random",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {

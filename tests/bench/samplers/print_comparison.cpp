@@ -15,7 +15,7 @@ std::string Cell(const Json& row) {
 
 void PrintHead(const Json& function) {
   const auto& first = function.at("samplers").front();
-  fmt::print("{:<25}", function.at("name").get<std::string>());
+  fmt::print("{:<27}", function.at("name").get<std::string>());
   for (const auto& row : first.at("marks")) {
     fmt::print("{:<30}", fmt::format("after {}", row.at("evaluations").get<int>()));
   }
@@ -26,7 +26,7 @@ void PrintGoals(const Json& function) {
   bool any = false;
   for (const auto& row : function.at("samplers").front().at("marks")) any = any || row.contains("goal");
   if (!any) return;
-  fmt::print("  {:<23}", "(goal)");
+  fmt::print("  {:<25}", "(goal)");
   for (const auto& row : function.at("samplers").front().at("marks")) {
     fmt::print("{:<30}", row.contains("goal") ? fmt::format("{:g}", Number(row, "goal")) : "");
   }
@@ -37,7 +37,7 @@ void PrintTests(const Json& sampler) {
   const auto& marks = sampler.at("marks");
   if (!marks.front().contains("better_than")) return;
   for (const auto& [peer, unused] : marks.front().at("better_than").items()) {
-    fmt::print("    {:<21}", "p to " + peer.substr(peer.find('-') + 1));
+    fmt::print("    {:<23}", "p to " + peer.substr(peer.find('-') + 1));
     for (const auto& row : marks) {
       fmt::print("{:<30}", fmt::format("{:.2g} (worse {:.2g})", row.at("better_than").at(peer).get<double>(),
                                        row.at("worse_than").at(peer).get<double>()));
@@ -52,7 +52,7 @@ void PrintComparison(const Json& comparison) {
   for (const auto& function : comparison) {
     PrintHead(function);
     for (const auto& sampler : function.at("samplers")) {
-      fmt::print("  {:<23}", sampler.at("name").get<std::string>());
+      fmt::print("  {:<25}", sampler.at("name").get<std::string>());
       for (const auto& row : sampler.at("marks")) fmt::print("{:<30}", Cell(row));
       fmt::print("{:>12.2f}\n", Number(sampler, "ask_cpu_ms"));
       PrintTests(sampler);
