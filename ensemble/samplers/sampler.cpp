@@ -9,7 +9,6 @@
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/grid_sampler.h"
 #include "ensemble/samplers/learning_sampler.h"
-#include "ensemble/samplers/quadratic_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
 #include "ensemble/samplers/sobol_sampler.h"
 #include "ensemble/search/cmaes.h"
@@ -17,6 +16,7 @@
 #include "ensemble/search/genetic.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/nsga2.h"
+#include "ensemble/search/quadratic_search.h"
 #include "ensemble/search/tpe.h"
 
 namespace slipway::ensemble {
@@ -41,10 +41,7 @@ const Entry kEntries[] = {
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
        return std::make_unique<GridSampler>(std::move(space), settings.grid_points, settings.points);
      }},
-    {"quadratic",
-     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
-       return std::make_unique<QuadraticSampler>(std::move(space), settings.seed, settings.goal);
-     }},
+    {"quadratic", Learning<QuadraticSearch, 1>},
     {"random",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
        return std::make_unique<RandomSampler>(std::move(space), settings.seed);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ensemble/search/observations.h"
+#include "ensemble/search/proposer.h"
 #include "ensemble/search/quadratic_model.h"
 #include "ensemble/search/sobol.h"
 
@@ -23,13 +23,12 @@ namespace slipway::ensemble {
 ///         model; the replay is kept between asks as far as the rows are the same.
 /// Source: the alternation and the model after King's global_function_search (dlib), whose own state could not be given
 ///         back by the rows; Malherbe, Vayatis: "Global optimization of Lipschitz functions", 2017; Powell 2004.
-class QuadraticSearch {
+class QuadraticSearch : public Proposer {
  public:
   /// `encoding` must outlive the search.
   QuadraticSearch(const Encoding& encoding, std::uint64_t seed);
 
-  /// `attempt`, from 0, asks for another place because the one before is taken.
-  Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt);
+  Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
 
  private:
   using Place = std::vector<double>;  // of the axes that are searched
