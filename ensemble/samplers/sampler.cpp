@@ -14,6 +14,7 @@
 #include "ensemble/search/cmaes.h"
 #include "ensemble/search/free_points.h"
 #include "ensemble/search/genetic.h"
+#include "ensemble/search/gp_proposer.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/nsga2.h"
 #include "ensemble/search/quadratic_search.h"
@@ -54,6 +55,7 @@ const Entry kEntries[] = {
     {"cmaes", Learning<CmaesProposer, 0>},
     {"genetic", Learning<GeneticProposer, 10>},
     {"nsga2", Learning<Nsga2Proposer, 16>},
+    {"gp", Learning<GpProposer, 0>},
 };
 
 // Nobody means a larger grid.

@@ -221,7 +221,7 @@ std::vector<Field> EnsembleFields() {
       {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
       {"ensemble.trials", Integer(1), "", "Number of trials; may be left out with sampler: grid.", "16"},
       {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
-      {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs", "gp"}), "auto",
+      {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto",
        "How the next values are chosen.", "random"},
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
       {"ensemble.max_failures", Integer(0), "",

@@ -178,7 +178,7 @@ TEST_P(LearningSamplers, GoOnWhenEverythingFails) {
   ExpectInside(space, Asked(*Make(space), table).parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic", "nsga2"),
+INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic", "nsga2", "gp"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
