@@ -57,7 +57,8 @@ class Manager {
     const StudyRecord study = stored ? *stored : DescribeStudy(options_, Now());
     if (!stored) book_.CreateStudy(study, options_.space);
     if (study.trials != options_.trials) book_.SetBudget(options_.trials);
-    sampler_ = MakeSampler({study.sampler, study.seed, study.grid_points, options_.trials}, options_.space);
+    sampler_ = MakeSampler({study.sampler, study.seed, study.grid_points, options_.trials, study.goal, options_.points},
+                           options_.space);
     table_ = TrialTable(book_.Trials());
     for (const auto& trial : table_.trials()) {
       if (trial.state == TrialState::kQueued) queued_.insert(trial.number);

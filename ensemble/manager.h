@@ -19,12 +19,13 @@ struct EnsembleOptions {
   Goal goal = Goal::kMaximize;
   std::int64_t trials = 1;       ///< the budget; a resumed ensemble may raise it
   int parallel = 1;              ///< attempts at a time
-  std::string sampler = "auto";  ///< auto, grid, random
+  std::string sampler = "auto";  ///< one of SamplerNames()
   std::uint64_t seed = 1;
   int grid_points = 3;              ///< of uniform and log ranges, for `grid`
   int retries = 0;                  ///< failures of one trial that are forgiven
   std::optional<int> max_failures;  ///< more failed trials end the ensemble; none: all may fail
   SearchSpace space;
+  std::vector<Point> points;  ///< of the first trials; they may leave parameters out
   std::string spec_hash;
 };
 

@@ -67,6 +67,10 @@ bool SameValue(const Scalar& left, const Scalar& right) {
   return a && b && left.index() != right.index() && *a == *b;
 }
 
+bool IsAmong(const std::vector<Scalar>& values, const Scalar& value) {
+  return std::ranges::any_of(values, [&](const Scalar& other) { return SameValue(other, value); });
+}
+
 const Scalar* Find(const Point& point, std::string_view name) {
   const auto found = std::find_if(point.begin(), point.end(), [&](const auto& member) { return member.first == name; });
   return found == point.end() ? nullptr : &found->second;

@@ -24,6 +24,8 @@ std::string Describe(const Scalar& value);
 /// Numbers are compared by value: 2 and 2.0 are the same.
 bool SameValue(const Scalar& left, const Scalar& right);
 
+bool IsAmong(const std::vector<Scalar>& values, const Scalar& value);
+
 /// One configuration: the active parameters and their values, in the order of the space.
 using Point = std::vector<std::pair<std::string, Scalar>>;
 

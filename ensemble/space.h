@@ -1,90 +1,46 @@
-/// The search space of an ensemble: parameters, their domains, and when they are active.
+/// The search space of an ensemble: its parameters, and the constraints between them.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/json.h"
-#include "ensemble/scalar.h"
+#include "ensemble/space/constraint.h"
+#include "ensemble/space/parameter.h"
 
 namespace slipway::ensemble {
-
-/// Any number in [low, high].
-struct UniformDomain {
-  double low = 0;
-  double high = 1;
-};
-/// Any positive number in [low, high]; its logarithm is uniform.
-struct LogDomain {
-  double low = 1e-3;
-  double high = 1;
-};
-/// Every integer from low to high, both included.
-struct IntDomain {
-  std::int64_t low = 0;
-  std::int64_t high = 1;
-};
-/// One of these values, all different.
-struct ChoiceDomain {
-  std::vector<Scalar> values;
-};
-/// Always this value.
-struct FixedDomain {
-  Scalar value;
-};
-using Domain = std::variant<UniformDomain, LogDomain, IntDomain, ChoiceDomain, FixedDomain>;
-
-/// Active only when every named parameter is active and has one of the listed values.
-struct Condition {
-  struct Clause {
-    std::string parameter;
-    std::vector<Scalar> values;
-  };
-  std::vector<Clause> clauses;  ///< all must hold
-};
-
-struct Parameter {
-  std::string name;
-  Domain domain;
-  std::optional<Condition> when;
-};
-
-/// Reads one parameter from the JSON form of the spec:
-/// `{"log":[1e-4,1e-1]}`, `{"uniform":[0,0.99],"when":{"optimizer":"sgd"}}`, `{"int":[1,4]}`, `{"choice":[32,64]}`,
-/// `{"fixed":0.9,"when":{"optimizer":["sgd","adam"]}}`, and a scalar for a fixed value.
-/// Errors: Error(kUsage) that says what is wrong and, for a mistyped word, the nearest valid one.
-Parameter ParseParameter(std::string_view name, const Json& definition);
-
-/// The inverse of ParseParameter.
-Json ToJson(const Parameter& parameter);
-
-/// True when `value` lies in the domain.
-bool Contains(const Domain& domain, const Scalar& value);
 
 /// Parameters ordered so that each follows those that its condition names.
 class SearchSpace {
  public:
   SearchSpace() = default;
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Constraint>& constraints() const { return constraints_; }
+  /// No constraint is broken.
+  bool Allows(const Point& point) const;
 
  private:
-  friend SearchSpace MakeSearchSpace(std::vector<Parameter> parameters);
+  friend SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints);
   std::vector<Parameter> parameters_;
+  std::vector<Constraint> constraints_;
 };
 
-/// Checks the parameters against each other: names differ; conditions name existing choice, int or fixed parameters
+/// Checks the parameters against each other: names differ; conditions name existing parameters that are not continuous
 /// and values that these can have; no condition leads back to its own parameter. Otherwise the given order is kept.
-/// Errors: Error(kUsage).
-SearchSpace MakeSearchSpace(std::vector<Parameter> parameters);
+/// Errors: Error(kUsage), also of a constraint. Whether any point meets the constraints is not asked: CheckFeasible.
+SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints = {});
 
-/// ParseParameter for each member of an object, then MakeSearchSpace.
+/// ParseParameter for each member of an object, then MakeSearchSpace. The member with the empty name is the list of
+/// constraints.
 SearchSpace ParseSpace(const Json& definitions);
 
-/// Whether `parameter` is active, given the values of the parameters before it.
-bool IsActive(const Parameter& parameter, const Point& point);
+/// The inverse of ParseSpace. Stored in the trial book.
+Json ToJson(const SearchSpace& space);
+
+/// A configuration that the user wrote, in the order of the space and with the values as samplers write them. It may
+/// leave parameters out.
+/// Errors: Error(kUsage) for unknown parameters, values outside of their domains, parameters that are not active beside
+/// the other values, and broken constraints.
+Point CheckedPoint(const SearchSpace& space, const Point& given);
 
 }  // namespace slipway::ensemble

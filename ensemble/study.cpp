@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
+#include "ensemble/search/free_points.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -23,19 +25,16 @@ void CheckSame(std::string_view what, const Value& stored, const Value& given) {
               "start a new run for a changed experiment, or undo the change");
 }
 
-std::string SpaceText(const SearchSpace& space) {
-  Json json = Json::object();
-  for (const auto& parameter : space.parameters()) json[parameter.name] = ToJson(parameter);
-  return json.dump();
-}
-
 }  // namespace
 
 StudyRecord DescribeStudy(const EnsembleOptions& options, double now) {
   CheckPositive("trials", options.trials);
   CheckPositive("parallel", options.parallel);
   if (options.objective.empty()) throw Error(ErrorKind::kUsage, "ensemble: the objective names no metric");
-  const SamplerSettings settings{options.sampler, options.seed, options.grid_points, options.trials};
+  const SamplerSettings settings{options.sampler, options.seed, options.grid_points,
+                                 options.trials,  options.goal, options.points};
+  CheckFeasible(options.space);
+  CompletedPoints(options.space, options.points, options.seed);
   return {options.objective,
           options.goal,
           options.trials,
@@ -43,7 +42,7 @@ StudyRecord DescribeStudy(const EnsembleOptions& options, double now) {
           options.seed,
           options.grid_points,
           options.spec_hash,
-          SpaceText(options.space),
+          ToJson(options.space).dump(),
           now};
 }
 
@@ -53,7 +52,7 @@ void CheckSameStudy(const StudyRecord& stored, const EnsembleOptions& options) {
   CheckSame("the goal", GoalName(stored.goal), GoalName(options.goal));
   CheckSame("seed", stored.seed, options.seed);
   CheckSame("grid_points", stored.grid_points, options.grid_points);
-  CheckSame("the space", stored.space, SpaceText(options.space));
+  CheckSame("the space", stored.space, ToJson(options.space).dump());
   if (options.sampler != "auto") CheckSame("sampler", stored.sampler, options.sampler);
 }
 

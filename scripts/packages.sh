@@ -7,6 +7,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin libhwloc-dev
   libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev
   libsqlitecpp-dev libsqlite3-dev
+  libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places
   libhdf5-dev zlib1g-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key
 )
@@ -19,7 +20,7 @@ packages_trainers=(
 
 packages_tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
-  python3 python3-jsonschema python3-yaml python3-numpy python3-torch python3-pytest sqlite3 procps
+  python3 python3-jsonschema python3-yaml python3-numpy python3-optuna python3-torch python3-pytest sqlite3 procps
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer

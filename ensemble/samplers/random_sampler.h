@@ -5,16 +5,13 @@
 
 namespace slipway::ensemble {
 
-/// Draws each active parameter from its domain. A point that an earlier trial has is drawn anew, up to 64 times;
-/// after that (a small or almost used-up space) the trial repeats it.
+/// Draws each active parameter evenly from its domain; a point that an earlier trial has only when there is no other.
 class RandomSampler : public Sampler {
  public:
   RandomSampler(SearchSpace space, std::uint64_t seed);
   std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
 
  private:
-  Point Draw(TrialNumber trial, std::uint32_t draw) const;
-
   SearchSpace space_;
   std::uint64_t seed_;
 };

@@ -3,45 +3,95 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/grid_sampler.h"
+#include "ensemble/samplers/learning_sampler.h"
 #include "ensemble/samplers/random_sampler.h"
+#include "ensemble/samplers/sobol_sampler.h"
+#include "ensemble/search/cmaes.h"
+#include "ensemble/search/free_points.h"
+#include "ensemble/search/genetic.h"
+#include "ensemble/search/gp_proposer.h"
+#include "ensemble/search/grid_walk.h"
+#include "ensemble/search/nsga2.h"
+#include "ensemble/search/quadratic_search.h"
+#include "ensemble/search/tpe.h"
 
 namespace slipway::ensemble {
 namespace {
 
-const std::array<std::string, 3> kSamplers = {"auto", "grid", "random"};
+struct Entry {
+  std::string_view name;
+  std::unique_ptr<Sampler> (*make)(const SamplerSettings& settings, SearchSpace space);
+};
 
-bool IsContinuous(const Parameter& parameter) {
-  return std::holds_alternative<UniformDomain>(parameter.domain) || std::holds_alternative<LogDomain>(parameter.domain);
+/// `kStart` trials fill the space before the method is asked.
+template <class Method, TrialNumber kStart>
+std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace space) {
+  return std::make_unique<LearningSampler>(
+      settings, std::move(space), kStart,
+      [](const Encoding& encoding, std::uint64_t seed) { return std::make_unique<Method>(encoding, seed); });
 }
+
+/// Each is named once, here; `auto` stands for one of them.
+const Entry kEntries[] = {
+    {"grid",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<GridSampler>(std::move(space), settings.grid_points, settings.points);
+     }},
+    {"quadratic", Learning<QuadraticSearch, 1>},
+    {"random",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<RandomSampler>(std::move(space), settings.seed);
+     }},
+    {"sobol",
+     [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
+       return std::make_unique<SobolSampler>(std::move(space), settings.seed);
+     }},
+    {"tpe", Learning<TpeProposer, 10>},
+    {"cmaes", Learning<CmaesProposer, 0>},
+    {"genetic", Learning<GeneticProposer, 10>},
+    {"nsga2", Learning<Nsga2Proposer, 16>},
+    {"gp", Learning<GpProposer, 0>},
+};
 
 // Nobody means a larger grid.
 constexpr std::int64_t kLargestGrid = 1'000'000;
 
 bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
-  const auto& parameters = space.parameters();
-  if (std::any_of(parameters.begin(), parameters.end(), IsContinuous)) return false;
+  if (!IsDiscrete(space)) return false;
   const std::int64_t most = std::min(trials, kLargestGrid);
   return CountGrid(space, /*points_per_range=*/2, /*limit=*/most + 1) <= most;
 }
 
 }  // namespace
 
+const std::vector<std::string>& SamplerNames() {
+  static const auto names = [] {
+    std::vector<std::string> all = {"auto"};
+    for (const auto& entry : kEntries) all.emplace_back(entry.name);
+    return all;
+  }();
+  return names;
+}
+
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space) {
-  if (std::find(kSamplers.begin(), kSamplers.end(), settings.name) == kSamplers.end()) {
+  if (std::ranges::find(SamplerNames(), settings.name) == SamplerNames().end()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("unknown sampler '{}'{}", settings.name, SuggestWord(settings.name, kSamplers)));
+                fmt::format("unknown sampler '{}'{}", settings.name, SuggestWord(settings.name, SamplerNames())));
   }
   if (settings.name != "auto") return settings.name;
   return FitsGrid(space, settings.trials) ? "grid" : "random";
 }
 
-std::int64_t GridSize(const SearchSpace& space, int grid_points) {
-  const std::int64_t size = CountGrid(space, grid_points, kLargestGrid + 1);
+std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space) {
+  const auto first = CompletedPoints(space, settings.points, settings.seed);
+  GridSampler sampler(space, settings.grid_points, first);
+  auto size = static_cast<std::int64_t>(first.size());
+  while (size <= kLargestGrid && sampler.Ask(size, {})) ++size;
   if (size <= kLargestGrid) return size;
   throw Error(ErrorKind::kUsage, fmt::format("the grid has more than {} points", kLargestGrid),
               "set 'trials', or make the space smaller");
@@ -51,10 +101,13 @@ std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpac
   if (settings.grid_points < 2) {
     throw Error(ErrorKind::kUsage, fmt::format("grid_points must be at least 2, not {}", settings.grid_points));
   }
-  if (ResolveSampler(settings, space) == "grid") {
-    return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
-  }
-  return std::make_unique<RandomSampler>(std::move(space), settings.seed);
+  CheckFeasible(space);
+  const std::string name = ResolveSampler(settings, space);
+  SamplerSettings complete = settings;
+  complete.points = CompletedPoints(space, settings.points, settings.seed);
+  auto sampler = std::ranges::find(kEntries, name, &Entry::name)->make(complete, std::move(space));
+  if (complete.points.empty()) return sampler;
+  return std::make_unique<FirstPoints>(std::move(complete.points), std::move(sampler));
 }
 
 }  // namespace slipway::ensemble

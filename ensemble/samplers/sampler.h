@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ensemble/space.h"
 #include "ensemble/trial_table.h"
@@ -20,23 +21,29 @@ class Sampler {
 };
 
 struct SamplerSettings {
-  std::string name = "auto";  ///< auto, grid, random
+  std::string name = "auto";  ///< one of SamplerNames()
   std::uint64_t seed = 1;
   int grid_points =
       3;  ///< how many values `grid` takes of a uniform or log range (a fixed choice: 3 = ends and middle)
   std::int64_t trials = 1;
+  Goal goal = Goal::kMaximize;
+  std::vector<Point> points = {};  ///< for the first trials, as the user wrote them: they may leave parameters out
 };
+
+/// "auto", then every sampler by its name.
+const std::vector<std::string>& SamplerNames();
 
 /// The sampler that `auto` stands for: `grid` when the space has no uniform or log range and not more points than
 /// trials, else `random`. Other names are returned as they are.
 /// Errors: Error(kUsage) for an unknown name, listing what exists.
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space);
 
-/// The number of points of the grid over `space`: the budget of an ensemble that names none.
-/// Errors: Error(kUsage) beyond a million.
-std::int64_t GridSize(const SearchSpace& space, int grid_points);
+/// The number of first points and of the grid's other points: the budget of an ensemble that names none.
+/// Errors: Error(kUsage) beyond a million; of a point that is not one of the space.
+std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space);
 
-/// Errors: as ResolveSampler; grid_points below 2.
+/// Errors: as ResolveSampler; grid_points below 2; a first point that is not one of the space, or a space without any
+/// point that meets its constraints.
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space);
 
 }  // namespace slipway::ensemble

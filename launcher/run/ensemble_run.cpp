@@ -20,16 +20,23 @@ int ParallelTrials(const Spec& spec) {
   return std::max(1, cores / (spec.launch.ranks() * spec.launch.cpus_per_rank));
 }
 
+std::int64_t GridTrials(const ensemble::EnsembleOptions& options) {
+  ensemble::SamplerSettings settings{"grid", options.seed, options.grid_points};
+  settings.points = options.points;
+  return ensemble::GridSize(settings, options.space);
+}
+
 ensemble::EnsembleOptions OptionsFor(const Plan& plan) {
   const auto& spec = *plan.spec().ensemble;
   ensemble::EnsembleOptions options;
   options.objective = spec.objective.metric;
   options.goal = spec.objective.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize;
-  options.space = ensemble::MakeSearchSpace(spec.space);
-  options.trials = spec.trials ? *spec.trials : ensemble::GridSize(options.space, options.grid_points);
+  options.space = ensemble::MakeSearchSpace(spec.space, spec.constraints);
+  options.points = spec.points;
   options.parallel = ParallelTrials(plan.spec());
   options.sampler = spec.sampler;
   options.seed = spec.seed;
+  options.trials = spec.trials ? *spec.trials : GridTrials(options);
   options.retries = plan.spec().resilience.max_restarts;
   options.max_failures = spec.max_failures;
   options.spec_hash = plan.document.spec_hash;

@@ -216,6 +216,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   for (const auto& [name, definition] : json.at("space").items()) {
     result.space.push_back(ensemble::ParseParameter(name, definition));
   }
+  for (const Json& point : json.at("points")) result.points.push_back(ensemble::PointFromJson(point));
   const Json& select = json.at("select");
   if (!select.is_null()) result.select = {select.at("top").get<int>(), select.at("method").get<std::string>()};
   return result;

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "ensemble/samplers/first_points.h"
+#include "ensemble/search/free_points.h"
 #include "ensemble/space.h"
 #include "launcher/spec/checks.h"
 
@@ -25,6 +30,44 @@ std::string PathOfCulprit(const Error& error, const Json& space) {
   return "ensemble.space";
 }
 
+/// Nothing when one was reported.
+std::optional<ensemble::SearchSpace> CheckConstraints(Report& report, const Draft& draft,
+                                                      const std::vector<ensemble::Parameter>& parameters) {
+  std::vector<std::string> right;
+  const Json& constraints = draft.At("ensemble.constraints");
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    try {
+      ensemble::Constraint(constraints[i].get<std::string>(), parameters);
+      right.push_back(constraints[i].get<std::string>());
+    } catch (const Error& error) {
+      ReportSpace(report, draft.PlaceOf(fmt::format("ensemble.constraints[{}]", i)), error);
+    }
+  }
+  if (right.size() != constraints.size()) return std::nullopt;
+  try {
+    auto space = ensemble::MakeSearchSpace(parameters, right);
+    ensemble::CheckFeasible(space);
+    return space;
+  } catch (const Error& error) {
+    ReportSpace(report, draft.PlaceOf("ensemble.constraints"), error);
+    return std::nullopt;
+  }
+}
+
+void CheckPoints(Report& report, const Draft& draft, const ensemble::SearchSpace& space) {
+  const Json& points = draft.At("ensemble.points");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    try {
+      ensemble::CompletedPoint(space, ensemble::PointFromJson(points[i]), /*seed=*/1, /*trial=*/0);
+    } catch (const Error& error) {
+      ReportSpace(report, draft.PlaceOf(fmt::format("ensemble.points[{}]", i)), error);
+    }
+  }
+  const Json& trials = draft.At("ensemble.trials");
+  if (!trials.is_number() || points.size() <= trials.get<std::size_t>()) return;
+  report.Error(draft.PlaceOf("ensemble.points"), fmt::format("more points than trials, which is {}", trials.dump()));
+}
+
 void CheckSpace(Report& report, const Draft& draft) {
   const Json& space = draft.At("ensemble.space");
   if (space.is_null()) return;
@@ -40,10 +83,11 @@ void CheckSpace(Report& report, const Draft& draft) {
   }
   if (!all_given || parameters.size() != space.size()) return;
   try {
-    ensemble::MakeSearchSpace(std::move(parameters));
+    ensemble::MakeSearchSpace(parameters);
   } catch (const Error& error) {
-    ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
+    return ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
   }
+  if (const auto constrained = CheckConstraints(report, draft, parameters)) CheckPoints(report, draft, *constrained);
 }
 
 void CheckTrials(Report& report, const Draft& draft) {
@@ -70,9 +114,11 @@ void CheckTrials(Report& report, const Draft& draft) {
 /// A sampler that is quietly replaced would give other results than the user asked for.
 void CheckSampler(Report& report, const Draft& draft) {
   const std::string sampler = SamplerOf(draft);
-  if (sampler.empty() || sampler == "auto" || sampler == "grid" || sampler == "random") return;
+  const auto& names = ensemble::SamplerNames();
+  if (sampler.empty() || std::ranges::find(names, sampler) != names.end()) return;
   report.Error(draft.PlaceOf("ensemble.sampler"),
-               "the sampler " + Quoted(sampler) + " is not part of this version; it has grid and random");
+               fmt::format("the sampler {} is not part of this version; it has {}", Quoted(sampler),
+                           fmt::join(names.begin() + 1, names.end(), ", ")));
 }
 
 void CheckScheduler(Report& report, const Draft& draft) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/nearest_word.h"
+#include "ensemble/samplers/sampler.h"
 
 namespace slipway::launcher {
 namespace {
@@ -220,15 +221,20 @@ std::vector<Field> EnsembleFields() {
       {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
       {"ensemble.trials", Integer(1), "", "Number of trials; may be left out with sampler: grid.", "16"},
       {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
-      {"ensemble.sampler", Words({"auto", "grid", "random"}, {"sobol", "lhs", "tpe", "gp", "cmaes", "genetic"}), "auto",
+      {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto",
        "How the next values are chosen.", "random"},
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
       {"ensemble.max_failures", Integer(0), "",
        "The ensemble fails when more trials than this fail; left out: when none succeeds.", "2"},
       {"ensemble.space", MapOf(Of(kFree)), "",
-       "The values to search: uniform, log, int, choice or fixed, each with an optional condition `when`.",
+       "The values to search: uniform, log, int, int_log, choice, ordinal or fixed, with an optional `step` and an "
+       "optional condition `when`.",
        "{lr: {log: [1.0e-4, 1.0e-1]}, momentum: {uniform: [0, 0.99], when: {optimizer: sgd}}}", Since::kNow,
        Need::kRequired},
+      {"ensemble.constraints", ListOf(Of(kText)), "[]", "Conditions between parameters that every trial meets.",
+       "[\"units_1 <= units_0\", \"optimizer == 'sgd' or lr < 0.01\"]"},
+      {"ensemble.points", ListOf(MapOf(Of(kFree))), "[]",
+       "Configurations of the first trials; what one leaves out is drawn at random.", "[{lr: 0.01}]"},
   };
 }
 
@@ -246,8 +252,6 @@ std::vector<Field> EnsembleControlFields() {
       {"ensemble.budget.time", Of(kDuration), "", "Time from start to end.", "8h"},
       {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours.", "100"},
       {"ensemble.repeats", Integer(1), "1", "Runs of each configuration with other seeds.", "3", planned},
-      {"ensemble.constraints", ListOf(Of(kText)), "[]", "Conditions on metrics that a trial must meet.",
-       "[\"throughput >= 1000\"]", planned},
       {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", "", planned},
       {"ensemble.select.top", Integer(1), "1", "Number of members.", "3"},
       {"ensemble.select.method", Words({"best", "greedy", "stacking"}), "best", "How the members are chosen.",

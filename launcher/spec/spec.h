@@ -189,8 +189,9 @@ struct EnsembleSpec {
   std::optional<int> max_failures;  ///< unset: it fails only when no trial succeeds
   int repeats = 1;
   std::optional<BudgetSpec> budget;
-  std::vector<std::string> constraints;
+  std::vector<std::string> constraints;    ///< expressions over the parameters of `space`
   std::vector<ensemble::Parameter> space;  ///< in the order of the file; never empty
+  std::vector<ensemble::Point> points;     ///< of the first trials; they may leave parameters out
   std::optional<SelectSpec> select;
 };
 

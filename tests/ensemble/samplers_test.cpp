@@ -75,14 +75,16 @@ TEST(GridSampler, AnEmptySpaceHasOnePoint) {
 }
 
 TEST(GridSampler, CountsItsPointsWithinReason) {
-  EXPECT_EQ(GridSize(ParseSpace(Json::parse(kConditional)), 3), 36);
-  EXPECT_THROW(GridSize(ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})")), 3), Error);
+  EXPECT_EQ(GridSize({"grid"}, ParseSpace(Json::parse(kConditional))), 36);
+  EXPECT_THROW(GridSize({"grid"}, ParseSpace(Json::parse(R"({"a":{"int":[1,2000000]}})"))), Error);
 }
 
-TEST(RandomSampler, StaysInsideTheDomainsAndRespectsConditions) {
+class PointSampler : public testing::TestWithParam<const char*> {};
+
+TEST_P(PointSampler, StaysInsideTheDomainsAndRespectsConditions) {
   const auto space = ParseSpace(Json::parse(kConditional));
   EXPECT_TRUE(rc::check("points lie in the space", [&](std::uint64_t seed) {
-    for (const auto& point : AskAll(*MakeSampler({"random", seed, 3, 20}, space), 20)) {
+    for (const auto& point : AskAll(*MakeSampler({GetParam(), seed, 3, 20}, space), 20)) {
       std::size_t active = 0;
       for (const auto& parameter : space.parameters()) {
         const Scalar* value = Find(point, parameter.name);
@@ -96,20 +98,46 @@ TEST(RandomSampler, StaysInsideTheDomainsAndRespectsConditions) {
   }));
 }
 
-TEST(RandomSampler, AsksTheSameForTheSameRows) {
+TEST_P(PointSampler, AsksTheSameForTheSameRows) {
   const auto space = ParseSpace(Json::parse(kConditional));
-  const auto once = AskAll(*MakeSampler({"random", 7, 3, 50}, space), 50);
-  const auto again = AskAll(*MakeSampler({"random", 7, 3, 50}, space), 50);
-  const auto other = AskAll(*MakeSampler({"random", 8, 3, 50}, space), 50);
+  const auto once = AskAll(*MakeSampler({GetParam(), 7, 3, 50}, space), 50);
+  const auto again = AskAll(*MakeSampler({GetParam(), 7, 3, 50}, space), 50);
+  const auto other = AskAll(*MakeSampler({GetParam(), 8, 3, 50}, space), 50);
   EXPECT_EQ(once, again);
   EXPECT_NE(once, other);
 }
 
-TEST(RandomSampler, DoesNotRepeatWhileTheSpaceHasOtherPoints) {
-  const auto space = ParseSpace(Json::parse(R"({"a":{"int":[0,9]}})"));
+TEST_P(PointSampler, UsesUpADiscreteSpaceBeforeItRepeats) {
+  const auto space = ParseSpace(Json::parse(R"({"a":{"int":[0,99]},"b":{"choice":["x","y","z"]},
+    "c":{"choice":[1,2],"when":{"b":"z"}}})"));
   std::set<std::string> hashes;
-  for (const auto& point : AskAll(*MakeSampler({"random", 1, 3, 8}, space), 8)) hashes.insert(ConfigurationHash(point));
-  EXPECT_EQ(hashes.size(), 8u);
+  const auto points = AskAll(*MakeSampler({GetParam(), 1, 3, 410}, space), 410);
+  EXPECT_EQ(points.size(), 410u);
+  for (const auto& point : points) {
+    hashes.insert(ConfigurationHash(point));
+  }
+  EXPECT_EQ(hashes.size(), 400u);
+}
+
+TEST_P(PointSampler, AnEmptySpaceHasOnePoint) {
+  EXPECT_EQ(AskAll(*MakeSampler({GetParam(), 1, 3, 9}, ParseSpace(Json::object())), 2)[1], Point{});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PointSampler, testing::Values("random", "sobol"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(SobolSampler, SpreadsFarMoreEvenlyThanChance) {
+  const auto space =
+      ParseSpace(Json::parse(R"({"l":{"log":[1e-4,1]},"c":{"choice":["a","b","c","d"]},"n":{"int":[1,8]}})"));
+  int small = 0, third = 0, seven = 0;
+  for (const auto& point : AskAll(*MakeSampler({"sobol", 3, 3, 64}, space), 64)) {
+    small += std::get<double>(*Find(point, "l")) < 1e-2 ? 1 : 0;
+    third += std::get<std::string>(*Find(point, "c")) == "c" ? 1 : 0;
+    seven += std::get<std::int64_t>(*Find(point, "n")) == 7 ? 1 : 0;
+  }
+  EXPECT_EQ(small, 32);
+  EXPECT_EQ(third, 16);
+  EXPECT_EQ(seven, 8);
 }
 
 TEST(RandomSampler, SpreadsEvenly) {
@@ -123,6 +151,36 @@ TEST(RandomSampler, SpreadsEvenly) {
   EXPECT_NEAR(small, 1000, 90);
 }
 
+TEST(FirstPoints, BecomeTheFirstTrialsAndAreCompleted) {
+  SamplerSettings settings{"random", 5};
+  settings.points = {PointFromJson(Json::parse(R"({"lr":0.01})")), PointFromJson(Json::parse(R"({"momentum":0.5})"))};
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto points = AskAll(*MakeSampler(settings, space), 6);
+  EXPECT_EQ(*Find(points[0], "lr"), Scalar{0.01});
+  EXPECT_NE(Find(points[0], "optimizer"), nullptr);
+  EXPECT_EQ(*Find(points[1], "momentum"), Scalar{0.5});
+  EXPECT_EQ(*Find(points[1], "optimizer"), Scalar{"sgd"});
+  EXPECT_EQ(points[4], AskAll(*MakeSampler({"random", 5}, space), 6)[4]);
+  settings.points.push_back(PointFromJson(Json::parse(R"({"lr":7})")));
+  try {
+    MakeSampler(settings, space);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("point 3: parameter 'lr': 7 is not one of its values"));
+  }
+}
+
+TEST(FirstPoints, AreNotRepeatedByAGrid) {
+  SamplerSettings settings{"grid"};
+  settings.points = {PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.1,"layers":3})")),
+                     PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.05,"layers":3})"))};
+  const auto space = ParseSpace(Json::parse(kConditional));
+  EXPECT_EQ(GridSize(settings, space), 37);  // the second is none of the grid's
+  std::set<std::string> hashes;
+  for (const auto& point : AskAll(*MakeSampler(settings, space), 100)) hashes.insert(ConfigurationHash(point));
+  EXPECT_EQ(hashes.size(), 37u);
+}
+
 TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {
   const auto finite = ParseSpace(Json::parse(R"({"a":{"int":[1,3]},"b":{"choice":[1,2]}})"));
   EXPECT_EQ(ResolveSampler({"auto", 1, 3, 6}, finite), "grid");
@@ -133,11 +191,11 @@ TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {
 
 TEST(Samplers, ListsWhatExistsForAnUnknownName) {
   try {
-    MakeSampler({"tpe", 1, 3, 5}, ParseSpace(Json::object()));
+    MakeSampler({"magic", 1, 3, 5}, ParseSpace(Json::object()));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("unknown sampler 'tpe'; valid are 'auto', 'grid', 'random'"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("unknown sampler 'magic'; valid are 'auto', 'grid'"));
   }
 }
 

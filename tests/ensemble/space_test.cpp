@@ -62,6 +62,13 @@ TEST(Space, SaysWhatIsWrongWithADefinition) {
   EXPECT_THAT(ErrorOf(R"({"quantised":[1]})"), HasSubstr("valid are 'uniform', 'log'"));
   EXPECT_THAT(ErrorOf(R"({"log":[1,2],"int":[1,2]})"), HasSubstr("has both 'log' and 'int'"));
   EXPECT_THAT(ErrorOf(R"({"when":{"a":1}})"), HasSubstr("has no domain"));
+  EXPECT_THAT(ErrorOf(R"({"int_log":[0,8]})"), HasSubstr("'int_log' needs low >= 1"));
+  EXPECT_THAT(ErrorOf(R"({"ordinal":["a","a"]})"), HasSubstr("'ordinal' holds \"a\" twice"));
+  EXPECT_THAT(ErrorOf(R"({"log":[1,2],"step":1})"), HasSubstr("'step' belongs to 'uniform' and 'int', not to 'log'"));
+  EXPECT_THAT(ErrorOf(R"({"int":[1,5],"step":0})"), HasSubstr("'step' must be a number above 0"));
+  EXPECT_THAT(ErrorOf(R"({"int":[1,5],"step":1.5})"), HasSubstr("'step' needs integers"));
+  EXPECT_THAT(ErrorOf(R"({"uniform":[0,1],"step":2})"), HasSubstr("'step' 2 is wider than the range"));
+  EXPECT_THAT(ErrorOf(R"({"uniform":[0,1],"step":1e-12})"), HasSubstr("more than a billion values"));
   EXPECT_THAT(ErrorOf(R"([1,2])"), HasSubstr("a fixed value must be"));
   EXPECT_THAT(ErrorOf(R"({"log":[1,2],"when":3})"), HasSubstr("'when' needs"));
 }
@@ -98,6 +105,39 @@ TEST(Space, PutsParametersAfterThoseTheyDependOn) {
   std::string order;
   for (const auto& parameter : space.parameters()) order += parameter.name;
   EXPECT_EQ(order, "abcz");
+}
+
+TEST(Space, LetsConditionsDependOnConditions) {
+  const auto space = ParseSpace(Json::parse(R"({"a":{"choice":["x","y"]},"b":{"int":[0,4],"step":2,"when":{"a":"x"}},
+                                                "c":{"uniform":[0,1],"when":{"b":4}}})"));
+  const auto& c = space.parameters()[2];
+  EXPECT_TRUE(IsActive(c, PointFromJson(Json::parse(R"({"a":"x","b":4})"))));
+  EXPECT_FALSE(IsActive(c, PointFromJson(Json::parse(R"({"a":"y"})"))));
+  EXPECT_THAT(SpaceErrorOf(R"({"b":{"int":[0,4],"step":2},"c":{"int":[0,1],"when":{"b":3}}})"),
+              HasSubstr("a value that 'b' never has"));
+}
+
+std::string PointErrorOf(const SearchSpace& space, const char* point) {
+  try {
+    CheckedPoint(space, PointFromJson(Json::parse(point)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Space, ChecksPointsThatTheUserWrote) {
+  const auto space = ParseSpace(Json::parse(R"({"o":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},
+    "m":{"uniform":[0,1],"step":0.1,"when":{"o":"sgd"}},"n":{"uniform":[0,1],"when":{"m":0.5}},"":["lr < m or o == 'adam'"]})"));
+  EXPECT_EQ(Describe(CheckedPoint(space, PointFromJson(Json::parse(R"({"m":0.30000000000000004,"lr":1e-3})")))),
+            "lr=0.001 m=0.3");
+  EXPECT_EQ(Describe(CheckedPoint(space, PointFromJson(Json::parse(R"({"lr":1,"o":"adam"})")))), "o=adam lr=1.0");
+  EXPECT_THAT(PointErrorOf(space, R"({"ir":1})"), HasSubstr("there is no parameter 'ir'; did you mean 'lr'?"));
+  EXPECT_THAT(PointErrorOf(space, R"({"lr":2})"), HasSubstr("parameter 'lr': 2 is not one of its values"));
+  EXPECT_THAT(PointErrorOf(space, R"({"o":"adam","m":0.5})"), HasSubstr("parameter 'm': it is not active"));
+  EXPECT_THAT(PointErrorOf(space, R"({"o":"adam","n":0.5})"), HasSubstr("parameter 'n': it is not active"));
+  EXPECT_THAT(PointErrorOf(space, R"({"lr":0.5,"o":"sgd","m":0.2})"), HasSubstr("breaks the constraint \"lr < m"));
 }
 
 TEST(Space, WritesWhatItReads) {

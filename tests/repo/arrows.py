@@ -31,6 +31,7 @@ HOMES = {
     r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/support"},
     r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
     r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble"},
+    r"boost/.*|Eigen/.*|LBFGSB?\.h": {"ensemble/search"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"zlib\.h": {"staging", "tests/staging"},
     r"sodium\.h": {"staging/network"},

@@ -1,0 +1,53 @@
+#include "ensemble/samplers/first_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "ensemble/search/free_points.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::uint32_t kDraws = 2000;
+
+bool HoldsAll(const Point& point, const Point& given) {
+  return std::ranges::all_of(given, [&](const auto& member) { return Find(point, member.first) != nullptr; });
+}
+
+}  // namespace
+
+Point CompletedPoint(const SearchSpace& space, const Point& written, std::uint64_t seed, TrialNumber trial) {
+  const Point given = CheckedPoint(space, written);
+  for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
+    Point point = RandomPoint(space, seed, trial, draw, given);
+    if (HoldsAll(point, given) && space.Allows(point)) return point;
+  }
+  throw Error(ErrorKind::kUsage,
+              "no values were found for what it leaves out: conditions or constraints are in the way",
+              "give more of its values");
+}
+
+std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed) {
+  std::vector<Point> complete;
+  for (const auto& point : points) {
+    const auto trial = static_cast<TrialNumber>(complete.size());
+    try {
+      complete.push_back(CompletedPoint(space, point, seed, trial));
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("point {}: {}", trial + 1, error.message()), error.next_step());
+    }
+  }
+  return complete;
+}
+
+FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next)
+    : points_(std::move(complete)), next_(std::move(next)) {}
+
+std::optional<Point> FirstPoints::Ask(TrialNumber trial, const TrialTable& earlier) {
+  const auto number = static_cast<std::size_t>(trial);
+  return number < points_.size() ? points_[number] : next_->Ask(trial, earlier);
+}
+
+}  // namespace slipway::ensemble

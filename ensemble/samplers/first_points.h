@@ -1,0 +1,28 @@
+/// Points that the user wants to have tried, before a sampler chooses.
+#pragma once
+
+#include "ensemble/samplers/sampler.h"
+
+namespace slipway::ensemble {
+
+/// A point with what it leaves out drawn at random (seed, trial), so that all it holds is active and no constraint is
+/// broken.
+/// Errors: Error(kUsage) as CheckedPoint, and when no such values are found.
+Point CompletedPoint(const SearchSpace& space, const Point& given, std::uint64_t seed, TrialNumber trial);
+
+/// CompletedPoint for the trials 0, 1, ...
+/// Errors: as there, counting the points from 1.
+std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
+
+/// Trial n gets point n, then `next` is asked.
+class FirstPoints : public Sampler {
+ public:
+  FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next);
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
+
+ private:
+  std::vector<Point> points_;
+  std::unique_ptr<Sampler> next_;
+};
+
+}  // namespace slipway::ensemble

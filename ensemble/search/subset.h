@@ -1,0 +1,17 @@
+/// Which results a model learns from when there are too many.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace slipway::ensemble {
+
+/// At most `most` indices of `values`, ascending: the better half of them are the lowest values, the others are spread
+/// evenly over the ranks of the rest. Cost: n log n.
+std::vector<std::size_t> SpreadSubset(std::span<const double> values, std::size_t most);
+
+/// The indices of the `count` lowest values, ascending; the earlier ones among equals.
+std::vector<std::size_t> LowestSubset(std::span<const double> values, std::size_t count);
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,38 @@
+/// Where a local search stands: a box around a good point that grows with success and shrinks with failure.
+#pragma once
+
+#include <span>
+
+#include "ensemble/search/observations.h"
+
+namespace slipway::ensemble {
+
+/// A pure function of the rows: nothing of it is kept between asks.
+///
+/// After 3 successes in a row the box doubles (up to 1.6 axes wide), after max(3, axes / 2) failures it halves. When it
+/// has become small without getting better, the search begins anew around the best point that lies away from all
+/// centres so far and has no better one near it; after that region has stalled too, it comes back to the best point of
+/// all. So a local minimum does not hold it for ever, and a good one is refined to the end.
+///
+/// Source: Eriksson, Pearce, Gardner, Turner, Poloczek: "Scalable global optimization via local Bayesian optimization",
+/// NeurIPS 2019 (TuRBO); the restarts are different.
+struct TrustRegion {
+  std::size_t centre = 0;  ///< index into Observations::complete
+  double side = 0.8;
+  int stalls = 0;          ///< how many regions were given up before this one
+  bool elsewhere = false;  ///< around another basin than the best point's
+};
+
+/// Whether trial number `trial` searches inside of the region; the others search everywhere.
+bool IsLocalStep(TrialNumber trial);
+
+/// Trials below `design` only fill the space. `complete` is not empty. Cost: O(n), and O(n^2) for each stalled region.
+TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes);
+
+/// 1 between two categories and between active and inactive.
+double DifferenceOnAxis(double left, double right, const Axis& axis);
+
+/// The largest difference on any axis; 1 between two categories and between active and inactive.
+double LargestDifference(const Coordinates& left, const Coordinates& right, const std::vector<Axis>& axes);
+
+}  // namespace slipway::ensemble

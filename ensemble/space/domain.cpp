@@ -1,0 +1,182 @@
+#include "ensemble/space/domain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kTwoTo63 = 0x1p63;
+
+double Number(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? *real : kNoNumber;
+}
+
+std::optional<std::int64_t> Integer(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  const auto* real = std::get_if<double>(&value);
+  if (real == nullptr || *real != std::floor(*real) || *real < -kTwoTo63 || *real >= kTwoTo63) return std::nullopt;
+  return static_cast<std::int64_t>(*real);
+}
+
+/// 0.1 * 3 is meant to be 0.3: fifteen digits are what a double surely holds.
+double WithoutNoise(double number) { return std::strtod(fmt::format("{:.15g}", number).c_str(), nullptr); }
+
+double CountAsNumber(std::uint64_t count) { return count == 0 ? 0x1p64 : static_cast<double>(count); }
+
+std::uint64_t IndexAtUnit(std::uint64_t count, double unit) {
+  const double index = std::floor(std::clamp(unit, 0.0, 1.0) * CountAsNumber(count));
+  return index >= CountAsNumber(count) - 1 ? count - 1 : static_cast<std::uint64_t>(index);
+}
+
+/// Of int_log each integer owns the numbers that round to it.
+double LowestOf(const IntLogDomain& range) { return static_cast<double>(range.low) - 0.5; }
+double WidthOf(const IntLogDomain& range) {
+  return std::log((static_cast<double>(range.high) + 0.5) / LowestOf(range));
+}
+
+std::optional<std::uint64_t> IndexAmong(const std::vector<Scalar>& values, const Scalar& value) {
+  const auto found = std::ranges::find_if(values, [&](const Scalar& other) { return SameValue(other, value); });
+  if (found == values.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - values.begin());
+}
+
+struct Count {
+  std::uint64_t operator()(const UniformDomain& range) const {
+    // A billionth of a step is noise of the division, not a missing value.
+    return static_cast<std::uint64_t>((range.high - range.low) / range.step + 1e-9) + 1;
+  }
+  std::uint64_t operator()(const LogDomain&) const { return 0; }
+  std::uint64_t operator()(const IntDomain& range) const {
+    const auto width = static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low);
+    return width / static_cast<std::uint64_t>(range.step) + 1;
+  }
+  std::uint64_t operator()(const IntLogDomain& range) const {
+    return static_cast<std::uint64_t>(range.high - range.low) + 1;
+  }
+  std::uint64_t operator()(const ChoiceDomain& choice) const { return choice.values.size(); }
+  std::uint64_t operator()(const OrdinalDomain& ordinal) const { return ordinal.values.size(); }
+  std::uint64_t operator()(const FixedDomain&) const { return 1; }
+};
+
+struct At {
+  std::uint64_t index;
+  Scalar operator()(const UniformDomain& range) const {
+    return std::min(WithoutNoise(range.low + static_cast<double>(index) * range.step), range.high);
+  }
+  Scalar operator()(const LogDomain& range) const { return range.low; }
+  Scalar operator()(const IntDomain& range) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(range.low) +
+                                     index * static_cast<std::uint64_t>(range.step));
+  }
+  Scalar operator()(const IntLogDomain& range) const { return range.low + static_cast<std::int64_t>(index); }
+  Scalar operator()(const ChoiceDomain& choice) const { return choice.values.at(index); }
+  Scalar operator()(const OrdinalDomain& ordinal) const { return ordinal.values.at(index); }
+  Scalar operator()(const FixedDomain& fixed) const { return fixed.value; }
+};
+
+struct Index {
+  using Result = std::optional<std::uint64_t>;
+  const Scalar& value;
+  Result operator()(const UniformDomain& range) const {
+    const double steps = (Number(value) - range.low) / range.step;
+    const double nearest = std::round(steps);
+    if (!(std::abs(steps - nearest) <= 1e-9) || nearest < 0) return std::nullopt;
+    return Below(nearest, Count{}(range));
+  }
+  Result operator()(const LogDomain&) const { return std::nullopt; }
+  Result operator()(const IntDomain& range) const {
+    const auto integer = Integer(value);
+    if (!integer || *integer < range.low || *integer > range.high) return std::nullopt;
+    const auto above = static_cast<std::uint64_t>(*integer) - static_cast<std::uint64_t>(range.low);
+    if (above % static_cast<std::uint64_t>(range.step) != 0) return std::nullopt;
+    return above / static_cast<std::uint64_t>(range.step);
+  }
+  Result operator()(const IntLogDomain& range) const { return (*this)(IntDomain{range.low, range.high}); }
+  Result operator()(const ChoiceDomain& choice) const { return IndexAmong(choice.values, value); }
+  Result operator()(const OrdinalDomain& ordinal) const { return IndexAmong(ordinal.values, value); }
+  Result operator()(const FixedDomain& fixed) const { return IndexAmong({fixed.value}, value); }
+
+ private:
+  static Result Below(double index, std::uint64_t count) {
+    if (index >= static_cast<double>(count)) return std::nullopt;
+    return static_cast<std::uint64_t>(index);
+  }
+};
+
+double WidthOf(const LogDomain& range) { return std::log(range.high) - std::log(range.low); }
+
+double UnitOfContinuous(const Domain& domain, double number) {
+  if (const auto* log = std::get_if<LogDomain>(&domain)) {
+    return (std::log(number) - std::log(log->low)) / WidthOf(*log);
+  }
+  const auto& uniform = std::get<UniformDomain>(domain);
+  return (number - uniform.low) / (uniform.high - uniform.low);
+}
+
+/// The ends are exactly the ends, whatever the logarithm thinks.
+double ContinuousAtUnit(const Domain& domain, double unit) {
+  if (const auto* log = std::get_if<LogDomain>(&domain)) {
+    const double number = std::exp(std::log(log->low) + unit * WidthOf(*log));
+    return unit == 1 ? log->high : unit == 0 ? log->low : std::clamp(number, log->low, log->high);
+  }
+  const auto& uniform = std::get<UniformDomain>(domain);
+  return unit == 1 ? uniform.high : std::min(uniform.low + unit * (uniform.high - uniform.low), uniform.high);
+}
+
+}  // namespace
+
+const std::string& DomainName(const Domain& domain) {
+  static const std::array<std::string, std::variant_size_v<Domain>> names = {"uniform", "log",     "int",  "int_log",
+                                                                             "choice",  "ordinal", "fixed"};
+  return names[domain.index()];
+}
+
+bool IsContinuous(const Domain& domain) {
+  const auto* uniform = std::get_if<UniformDomain>(&domain);
+  return std::holds_alternative<LogDomain>(domain) || (uniform != nullptr && uniform->step == 0);
+}
+
+bool Contains(const Domain& domain, const Scalar& value) {
+  if (!IsContinuous(domain)) return IndexOf(domain, value).has_value();
+  const double number = Number(value);
+  if (const auto* log = std::get_if<LogDomain>(&domain)) return log->low <= number && number <= log->high;
+  const auto& uniform = std::get<UniformDomain>(domain);
+  return uniform.low <= number && number <= uniform.high;
+}
+
+std::uint64_t CountValues(const Domain& domain) { return std::visit(Count{}, domain); }
+
+Scalar ValueAt(const Domain& domain, std::uint64_t index) { return std::visit(At{index}, domain); }
+
+std::optional<std::uint64_t> IndexOf(const Domain& domain, const Scalar& value) {
+  return std::visit(Index{value}, domain);
+}
+
+double UnitOf(const Domain& domain, const Scalar& value) {
+  if (IsContinuous(domain)) return UnitOfContinuous(domain, Number(value));
+  if (const auto* range = std::get_if<IntLogDomain>(&domain)) {
+    return std::log(Number(value) / LowestOf(*range)) / WidthOf(*range);
+  }
+  const auto index = IndexOf(domain, value);
+  return index ? (static_cast<double>(*index) + 0.5) / CountAsNumber(CountValues(domain)) : kNoNumber;
+}
+
+Scalar AtUnit(const Domain& domain, double unit) {
+  if (IsContinuous(domain)) return ContinuousAtUnit(domain, std::clamp(unit, 0.0, 1.0));
+  const auto* range = std::get_if<IntLogDomain>(&domain);
+  if (range == nullptr) return ValueAt(domain, IndexAtUnit(CountValues(domain), unit));
+  const double number = std::round(LowestOf(*range) * std::exp(std::clamp(unit, 0.0, 1.0) * WidthOf(*range)));
+  if (number >= static_cast<double>(range->high)) return range->high;
+  return std::max(static_cast<std::int64_t>(number), range->low);
+}
+
+}  // namespace slipway::ensemble

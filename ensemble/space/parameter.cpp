@@ -1,0 +1,252 @@
+#include "ensemble/space/parameter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+
+namespace slipway::ensemble {
+namespace {
+
+[[noreturn]] void Refuse(std::string_view name, std::string_view reason, std::string next_step = {}) {
+  throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
+}
+
+std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// One parameter's definition while it is read; every refusal names the parameter and the kind of domain.
+class Definition {
+ public:
+  Definition(std::string_view name, const Json& json) : name_(name), json_(json), kind_(DomainWord()) {}
+
+  Domain Read() const {
+    const auto reader = std::ranges::find(kReaders, kind_, &Reader::first);
+    if (json_.contains("step") && kind_ != "uniform" && kind_ != "int") {
+      Refuse(name_, fmt::format("'step' belongs to 'uniform' and 'int', not to '{}'", kind_));
+    }
+    return (this->*reader->second)();
+  }
+
+ private:
+  using Reader = std::pair<std::string_view, Domain (Definition::*)() const>;
+  static const std::array<Reader, 7> kReaders;
+
+  const Json& Value() const { return json_.at(kind_); }
+
+  /// The one member that says what kind of domain it is.
+  std::string DomainWord() const {
+    static const std::vector<std::string> kinds = {"uniform", "log", "int", "int_log", "choice", "ordinal", "fixed"};
+    std::vector<std::string> words = kinds;
+    words.insert(words.end(), {"step", "when"});
+    std::string kind;
+    for (const auto& [word, unused] : json_.items()) {
+      if (std::ranges::find(words, word) == words.end()) {
+        Refuse(name_, fmt::format("unknown kind '{}'{}", word, SuggestWord(word, words)));
+      }
+      if (word == "when" || word == "step") continue;
+      if (!kind.empty()) Refuse(name_, fmt::format("has both '{}' and '{}'; one is needed", kind, word));
+      kind = word;
+    }
+    if (kind.empty()) Refuse(name_, fmt::format("has no domain; one of '{}' is needed", fmt::join(kinds, "', '")));
+    return kind;
+  }
+
+  void CheckBorders() const {
+    const Json& borders = Value();
+    const bool is_pair = borders.is_array() && borders.size() == 2;
+    if (!is_pair || !borders[0].is_number() || !borders[1].is_number()) {
+      Refuse(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)));
+    }
+    const auto low = borders[0].get<double>();
+    const auto high = borders[1].get<double>();
+    if (!std::isfinite(low) || !std::isfinite(high)) {
+      Refuse(name_, fmt::format("the borders of '{}' must be finite numbers, not [{}, {}]", kind_, low, high));
+    }
+    if (low >= high) {
+      Refuse(name_, fmt::format("'{}' needs low < high, not {}", kind_, Shown(borders)),
+             low == high ? "write the value itself for a parameter that never changes" : "swap the two numbers");
+    }
+  }
+
+  std::int64_t Integer(std::string_view what, const Json& json) const {
+    const auto scalar = ScalarFromJson(json);
+    if (scalar && std::holds_alternative<std::int64_t>(*scalar)) return std::get<std::int64_t>(*scalar);
+    // 1e3 is written as a floating-point number and is an integer all the same; beyond 2^53 that is not sure.
+    const double number = json.get<double>();
+    if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
+      Refuse(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)));
+    }
+    return static_cast<std::int64_t>(number);
+  }
+
+  void CheckStep(double width) const {
+    const Json& step = json_.at("step");
+    if (!step.is_number() || !(step.get<double>() > 0)) {
+      Refuse(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)));
+    }
+    if (step.get<double>() > width) {
+      Refuse(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())));
+    }
+  }
+
+  Domain Uniform() const {
+    CheckBorders();
+    UniformDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
+    const double width = domain.high - domain.low;
+    if (!std::isfinite(width)) Refuse(name_, "the borders of 'uniform' lie too far apart");
+    if (!json_.contains("step")) return domain;
+    CheckStep(width);
+    domain.step = json_.at("step").get<double>();
+    if (width / domain.step > 1e9) Refuse(name_, "'step' makes more than a billion values", "leave it out");
+    return domain;
+  }
+
+  Domain Log() const {
+    CheckBorders();
+    const LogDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
+    if (domain.low <= 0) {
+      Refuse(name_, fmt::format("'log' needs low > 0, not {}", Shown(Value())),
+             "use 'uniform' for a range that holds 0");
+    }
+    return domain;
+  }
+
+  Domain Int() const {
+    CheckBorders();
+    IntDomain domain{Integer("int", Value()[0]), Integer("int", Value()[1])};
+    if (!json_.contains("step")) return domain;
+    CheckStep(static_cast<double>(domain.high) - static_cast<double>(domain.low));
+    domain.step = Integer("step", json_.at("step"));
+    return domain;
+  }
+
+  Domain IntLog() const {
+    CheckBorders();
+    const IntLogDomain domain{Integer("int_log", Value()[0]), Integer("int_log", Value()[1])};
+    if (domain.low < 1) {
+      Refuse(name_, fmt::format("'int_log' needs low >= 1, not {}", Shown(Value())),
+             "use 'int' for a range that holds 0");
+    }
+    return domain;
+  }
+
+  std::vector<Scalar> List() const {
+    if (!Value().is_array()) Refuse(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())));
+    if (Value().empty()) Refuse(name_, fmt::format("'{}' has no values", kind_));
+    std::vector<Scalar> values;
+    for (const auto& json : Value()) {
+      auto value = ScalarFromJson(json);
+      if (!value) {
+        Refuse(name_, fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)));
+      }
+      if (IsAmong(values, *value)) Refuse(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)));
+      values.push_back(std::move(*value));
+    }
+    return values;
+  }
+
+  Domain Choice() const { return ChoiceDomain{List()}; }
+  Domain Ordinal() const { return OrdinalDomain{List()}; }
+  Domain Fixed() const;
+
+  std::string_view name_;
+  const Json& json_;
+  std::string kind_;
+};
+
+const std::array<Definition::Reader, 7> Definition::kReaders = {{{"uniform", &Definition::Uniform},
+                                                                 {"log", &Definition::Log},
+                                                                 {"int", &Definition::Int},
+                                                                 {"int_log", &Definition::IntLog},
+                                                                 {"choice", &Definition::Choice},
+                                                                 {"ordinal", &Definition::Ordinal},
+                                                                 {"fixed", &Definition::Fixed}}};
+
+FixedDomain ParseFixed(std::string_view name, const Json& json) {
+  auto value = ScalarFromJson(json);
+  if (!value) {
+    Refuse(name,
+           fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)));
+  }
+  return {std::move(*value)};
+}
+
+Domain Definition::Fixed() const { return ParseFixed(name_, Value()); }
+
+Condition ParseCondition(std::string_view name, const Json& when) {
+  if (!when.is_object() || when.empty()) Refuse(name, "'when' needs {other parameter: value or list of values}");
+  Condition condition;
+  for (const auto& [other, wanted] : when.items()) {
+    Condition::Clause clause{other, {}};
+    const Json list = wanted.is_array() ? wanted : Json::array({wanted});
+    if (list.empty()) Refuse(name, fmt::format("'when' lists no values of '{}'", other));
+    for (const auto& json : list) {
+      auto value = ScalarFromJson(json);
+      if (!value) Refuse(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)));
+      clause.values.push_back(std::move(*value));
+    }
+    condition.clauses.push_back(std::move(clause));
+  }
+  return condition;
+}
+
+Json ListToJson(const std::vector<Scalar>& values) {
+  Json list = Json::array();
+  for (const auto& value : values) list.push_back(ToJson(value));
+  return list;
+}
+
+struct DomainToJson {
+  Json operator()(const ChoiceDomain& choice) const { return ListToJson(choice.values); }
+  Json operator()(const OrdinalDomain& ordinal) const { return ListToJson(ordinal.values); }
+  Json operator()(const FixedDomain& fixed) const { return ToJson(fixed.value); }
+  template <class Range>
+  Json operator()(const Range& range) const {
+    return Json::array({range.low, range.high});
+  }
+};
+
+}  // namespace
+
+Parameter ParseParameter(std::string_view name, const Json& definition) {
+  if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");
+  if (!definition.is_object()) return {std::string(name), ParseFixed(name, definition), std::nullopt};
+  Parameter parameter{std::string(name), Definition(name, definition).Read(), std::nullopt};
+  if (definition.contains("when")) parameter.when = ParseCondition(name, definition.at("when"));
+  return parameter;
+}
+
+Json ToJson(const Parameter& parameter) {
+  Json json = Json::object();
+  json[DomainName(parameter.domain)] = std::visit(DomainToJson{}, parameter.domain);
+  const auto* uniform = std::get_if<UniformDomain>(&parameter.domain);
+  if (uniform != nullptr && uniform->step != 0) json["step"] = uniform->step;
+  const auto* integers = std::get_if<IntDomain>(&parameter.domain);
+  if (integers != nullptr && integers->step != 1) json["step"] = integers->step;
+  if (!parameter.when) return json;
+  for (const auto& clause : parameter.when->clauses) json["when"][clause.parameter] = ListToJson(clause.values);
+  return json;
+}
+
+bool IsActive(const Parameter& parameter, const Point& point) {
+  if (!parameter.when) return true;
+  const auto& clauses = parameter.when->clauses;
+  return std::ranges::all_of(clauses, [&](const auto& clause) {
+    const Scalar* value = Find(point, clause.parameter);
+    return value != nullptr && IsAmong(clause.values, *value);
+  });
+}
+
+const Parameter* FindParameter(const std::vector<Parameter>& parameters, std::string_view name) {
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+}  // namespace slipway::ensemble

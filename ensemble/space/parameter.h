@@ -1,0 +1,46 @@
+/// A parameter of the search space: its domain, and when it is active.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "ensemble/space/domain.h"
+
+namespace slipway::ensemble {
+
+/// Active only when every named parameter is active and has one of the listed values.
+struct Condition {
+  struct Clause {
+    std::string parameter;
+    std::vector<Scalar> values;
+  };
+  std::vector<Clause> clauses;  ///< all must hold
+};
+
+struct Parameter {
+  std::string name;
+  Domain domain;
+  std::optional<Condition> when;
+};
+
+/// Reads one parameter from the JSON form of the spec:
+/// `{"log":[1e-4,1e-1]}`, `{"uniform":[0,0.99],"when":{"optimizer":"sgd"}}`, `{"uniform":[0,1],"step":0.1}`,
+/// `{"int":[1,4]}`, `{"int":[8,64],"step":8}`, `{"int_log":[8,1024]}`, `{"choice":[32,64]}`,
+/// `{"ordinal":["small","medium","large"]}`, `{"fixed":0.9,"when":{"optimizer":["sgd","adam"]}}`, and a scalar for a
+/// fixed value.
+/// Errors: Error(kUsage) that says what is wrong and, for a mistyped word, the nearest valid one.
+Parameter ParseParameter(std::string_view name, const Json& definition);
+
+/// The inverse of ParseParameter.
+Json ToJson(const Parameter& parameter);
+
+/// Whether `parameter` is active, given the values of the parameters before it.
+bool IsActive(const Parameter& parameter, const Point& point);
+
+/// Null when there is none of this name.
+const Parameter* FindParameter(const std::vector<Parameter>& parameters, std::string_view name);
+
+}  // namespace slipway::ensemble

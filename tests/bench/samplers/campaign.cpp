@@ -1,0 +1,129 @@
+#include "tests/bench/samplers/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "ensemble/samplers/sampler.h"
+#include "tests/bench/samplers/optuna_peer.h"
+
+namespace slipway::bench {
+namespace {
+
+constexpr Seconds kTellEvery{5};
+
+bool IsPeer(const std::string& sampler) { return std::ranges::find(PeerNames(), sampler) != PeerNames().end(); }
+
+struct Search {
+  const TestFunction* function;
+  Task task;
+  Outcome* outcome;
+};
+
+class Campaign {
+ public:
+  Campaign(const CampaignPlan& plan, PeerCache& cache) : plan_(plan), cache_(cache) {}
+
+  CampaignResults Run() {
+    CampaignResults results;
+    total_ = plan_.functions.size() * plan_.samplers.size() * static_cast<std::size_t>(plan_.seeds);
+    for (const auto& name : plan_.functions) {
+      auto searches = SearchesOn(FindFunction(name), results[name]);
+      RunAll(searches);
+      cache_.Save();
+    }
+    return results;
+  }
+
+ private:
+  std::vector<Search> SearchesOn(const TestFunction& function, std::map<std::string, std::vector<Outcome>>& outcomes) {
+    std::vector<Search> searches;
+    for (const auto& sampler : plan_.samplers) {
+      auto& all = outcomes[sampler];
+      all.resize(static_cast<std::size_t>(plan_.seeds));
+      for (int seed = 1; seed <= plan_.seeds; ++seed) {
+        Task task{sampler, function.Space(), static_cast<std::uint64_t>(seed), plan_.evaluations, plan_.parallel};
+        searches.push_back({&function, std::move(task), &all[static_cast<std::size_t>(seed - 1)]});
+      }
+    }
+    return searches;
+  }
+
+  void RunAll(std::vector<Search>& searches) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      std::optional<OptunaPeer> peer;
+      try {
+        for (auto i = next++; i < searches.size(); i = next++) RunOne(searches[i], peer);
+      } catch (...) {
+        next = searches.size();
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+      }
+    };
+    std::vector<std::jthread> helpers;
+    for (int job = 1; job < plan_.jobs; ++job) helpers.emplace_back(work);
+    work();
+    helpers.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void RunOne(Search& search, std::optional<OptunaPeer>& peer) {
+    *search.outcome = IsPeer(search.task.sampler) ? OfPeer(search, peer) : OfOurs(search);
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (SystemClock().Steady() - told_ < kTellEvery) return;
+    told_ = SystemClock().Steady();
+    fmt::print(stderr, "{} of {} searches, {:.0f} s: {} on {}\n", done_, total_, Seconds(told_ - started_).count(),
+               search.task.sampler, search.function->name);
+  }
+
+  static Outcome OfOurs(const Search& search) {
+    return RunSearch(*MakeOwnSearcher(search.task), *search.function, search.task);
+  }
+
+  Outcome OfPeer(const Search& search, std::optional<OptunaPeer>& peer) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (auto kept = cache_.Find(*search.function, search.task)) return *kept;
+    }
+    if (!peer) peer = OptunaPeer::Start();
+    if (!peer) throw Error(ErrorKind::kEnvironment, "Optuna cannot be started", "apt-get install python3-optuna");
+    const auto outcome = RunSearch(*peer->Search(search.task), *search.function, search.task);
+    const std::lock_guard lock(mutex_);
+    cache_.Keep(*search.function, search.task, outcome);
+    return outcome;
+  }
+
+  const CampaignPlan& plan_;
+  PeerCache& cache_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  std::size_t done_ = 0, total_ = 0;
+  SteadyTime started_ = SystemClock().Steady(), told_ = started_;
+};
+
+void CheckNames(const CampaignPlan& plan) {
+  for (const auto& name : plan.functions) FindFunction(name);
+  for (const auto& sampler : plan.samplers) {
+    ensemble::SamplerSettings settings;
+    settings.name = sampler;
+    if (!IsPeer(sampler)) ensemble::ResolveSampler(settings, {});
+  }
+}
+
+}  // namespace
+
+CampaignResults RunCampaign(const CampaignPlan& plan, PeerCache& cache) {
+  CheckNames(plan);
+  return Campaign(plan, cache).Run();
+}
+
+}  // namespace slipway::bench

@@ -1,0 +1,22 @@
+/// What the results say: medians, quartiles, who is better than whom, and which goals are reached.
+#pragma once
+
+#include "core/json.h"
+#include "tests/bench/samplers/campaign.h"
+
+namespace slipway::bench {
+
+/// A list with a member for each function: "name", "samplers": a list of {"name", "ask_wall_ms", "ask_cpu_ms",
+/// "total_cpu_s", "marks": a list of {"evaluations", "q25", "median", "q75", "goal" (where one is set),
+/// "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of our samplers.
+Json Compare(const CampaignPlan& plan, const CampaignResults& results);
+
+/// For each of our samplers at each mark: {"sampler", "evaluations", "functions", "better_than_default",
+/// "better_than_best", "worse_than_best", "goals_reached", "goals"}: numbers of functions; better and worse with
+/// p < 0.05, the best peer by its median.
+Json Summary(const Json& comparison);
+
+void PrintComparison(const Json& comparison);
+void PrintSummary(const Json& summary);
+
+}  // namespace slipway::bench

@@ -1,0 +1,29 @@
+/// One search on one function, and what is kept of it.
+#pragma once
+
+#include <map>
+
+#include "core/json.h"
+#include "tests/bench/samplers/functions.h"
+#include "tests/bench/samplers/searcher.h"
+
+namespace slipway::bench {
+
+struct Outcome {
+  std::map<int, double> regret;  ///< after so many evaluations: of the point that measured best
+  double ask_wall_ms = 0;        ///< median of the last tenth of the asks
+  double ask_cpu_ms = 0;
+  double total_cpu_s = 0;  ///< of all asks
+};
+
+Json ToJson(const Outcome& outcome);
+/// Errors: nlohmann's, when it is not one.
+Outcome OutcomeFromJson(const Json& json);
+
+/// Those of 50, 100, 200, 500 and 1000 that lie below `evaluations`, and `evaluations`.
+std::vector<int> Marks(int evaluations);
+
+/// Keeps `task.parallel` trials asked; the one asked first is told first.
+Outcome RunSearch(Searcher& searcher, const TestFunction& function, const Task& task);
+
+}  // namespace slipway::bench

@@ -1,0 +1,151 @@
+// The parts of `slipway bench samplers`.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/bench/samplers/comparison.h"
+#include "tests/bench/samplers/optuna_peer.h"
+#include "tests/bench/samplers/statistics.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::bench {
+namespace {
+
+TEST(Statistics, FindsQuantilesBetweenValues) {
+  EXPECT_DOUBLE_EQ(Quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(Quantile({1, 2, 3, 4, 5}, 0.25), 2);
+  EXPECT_DOUBLE_EQ(Quantile({7}, 0.75), 7);
+}
+
+TEST(Statistics, TestsRanksAsSciPyDoes) {
+  // scipy.stats.mannwhitneyu(x, y, alternative="less", method="asymptotic").pvalue
+  EXPECT_NEAR(ProbabilityOfSmaller({1, 2, 3, 4, 5, 6, 7, 8}, {3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5}), 0.0415615,
+              1e-6);
+  EXPECT_NEAR(ProbabilityOfSmaller({1, 1, 2, 2, 3}, {2, 2, 3, 3, 3}), 0.0730502, 1e-6);
+  EXPECT_GT(ProbabilityOfSmaller({5, 6, 7}, {1, 2, 3}), 0.95);
+  EXPECT_EQ(ProbabilityOfSmaller({1, 1}, {1, 1}), 1);
+  EXPECT_EQ(ProbabilityOfSmaller({}, {1}), 1);
+}
+
+TEST(Marks, EndWithTheLastEvaluation) {
+  EXPECT_EQ(Marks(200), (std::vector<int>{50, 100, 200}));
+  EXPECT_EQ(Marks(30), (std::vector<int>{30}));
+  EXPECT_EQ(Marks(120), (std::vector<int>{50, 100, 120}));
+}
+
+/// Answers with given points and writes down the order of asks and tells.
+class Script : public Searcher {
+ public:
+  Asked Ask() override {
+    said += "a" + std::to_string(asks);
+    return {{{"x0", 0.1 * ++asks}, {"x1", 0.0}}, 0.001, 0.002};
+  }
+  void Tell(ensemble::TrialNumber trial, double) override { said += "t" + std::to_string(trial); }
+  std::string said;
+  int asks = 0;
+};
+
+TEST(RunSearch, KeepsAsManyTrialsOpenAsItShould) {
+  Script script;
+  const auto& function = FindFunction("branin");
+  const auto outcome = RunSearch(script, function, {"script", function.Space(), 1, 4, 2});
+  EXPECT_EQ(script.said, "a0a1t0a2t1a3t2t3");
+  EXPECT_NEAR(outcome.ask_cpu_ms, 2, 1e-9);
+  const ensemble::Point last = {{"x0", 0.4}, {"x1", 0.0}};
+  EXPECT_LE(outcome.regret.at(4), function.Regret(last));
+}
+
+CampaignPlan SmallPlan() {
+  CampaignPlan plan;
+  plan.functions = {"branin", "tree"};
+  plan.samplers = {"sobol"};
+  plan.seeds = 3;
+  plan.evaluations = 20;
+  return plan;
+}
+
+TEST(Campaign, GivesTheSameWithAnyNumberOfJobs) {
+  PeerCache none({}, "");
+  auto plan = SmallPlan();
+  const auto alone = RunCampaign(plan, none);
+  plan.jobs = 3;
+  const auto together = RunCampaign(plan, none);
+  for (const auto& name : plan.functions) {
+    for (std::size_t seed = 0; seed < 3; ++seed) {
+      EXPECT_EQ(alone.at(name).at("sobol")[seed].regret, together.at(name).at("sobol")[seed].regret);
+    }
+  }
+  plan.samplers = {"magic"};
+  EXPECT_THROW(RunCampaign(plan, none), Error);
+}
+
+TEST(PeerCache, KeepsResultsOfOneVersionAndOnlyWhole) {
+  const test::TempDirectory directory;
+  const auto& function = FindFunction("branin");
+  const Task task{"optuna-tpe", function.Space(), 1, 100, 1};
+  Outcome outcome;
+  outcome.regret = {{50, 1.5}, {100, 0.5}};
+  PeerCache cache(directory / "peers.json", "3.1.0");
+  cache.Keep(function, task, outcome);
+  cache.Save();
+  const PeerCache again(directory / "peers.json", "");
+  EXPECT_EQ(again.version(), "3.1.0");
+  ASSERT_TRUE(again.Find(function, task));
+  EXPECT_EQ(again.Find(function, task)->regret, outcome.regret);
+  auto other = task;
+  other.seed = 2;
+  EXPECT_FALSE(again.Find(function, other));
+  other = task;
+  other.evaluations = 200;
+  EXPECT_FALSE(again.Find(function, other));
+  EXPECT_FALSE(PeerCache(directory / "peers.json", "4.0").Find(function, task));
+  WriteFile(directory / "wrong", "[]");
+  EXPECT_THROW(PeerCache(directory / "wrong", ""), Error);
+}
+
+TEST(Comparison, CountsWhereASamplerIsBetter) {
+  CampaignPlan plan;
+  plan.functions = {"branin"};
+  plan.samplers = {"sobol", "optuna-tpe", "optuna-cmaes"};
+  plan.seeds = 10;
+  plan.evaluations = 100;
+  CampaignResults results;
+  for (int seed = 0; seed < 10; ++seed) {
+    const auto add = [&](const char* name, double regret) {
+      Outcome outcome;
+      outcome.regret = {{50, regret}, {100, regret / 10}};
+      results["branin"][name].push_back(outcome);
+    };
+    add("sobol", 1e-6 * (seed + 1));
+    add("optuna-tpe", 1 + seed);
+    add("optuna-cmaes", 0.9e-6 * (seed + 1));
+  }
+  const auto summary = Summary(Compare(plan, results));
+  ASSERT_EQ(summary.size(), 2u);
+  EXPECT_EQ(summary[1]["better_than_default"], 1);
+  EXPECT_EQ(summary[1]["better_than_best"], 0);
+  EXPECT_EQ(summary[1]["worse_than_best"], 0);
+  EXPECT_EQ(summary[1]["goals"], 1);
+  EXPECT_EQ(summary[1]["goals_reached"], 1);  // 5.5e-7 against 1e-6
+}
+
+TEST(OptunaPeer, SearchesEveryKindOfSpace) {
+  auto peer = OptunaPeer::Start();
+  if (!peer) GTEST_SKIP() << "python3-optuna is not installed";
+  for (const char* name : {"branin", "tree", "integers6"}) {
+    const auto& function = FindFunction(name);
+    const auto space = function.Space();
+    for (const auto& sampler : PeerNames()) {
+      const Task task{sampler, space, 1, 15, 2};
+      const auto outcome = RunSearch(*peer->Search(task), function, task);
+      EXPECT_GE(outcome.regret.at(15), 0) << sampler << " on " << name;
+      EXPECT_EQ(RunSearch(*peer->Search(task), function, task).regret, outcome.regret) << sampler << " on " << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace slipway::bench
