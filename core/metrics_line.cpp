@@ -33,6 +33,7 @@ std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
   MetricsLine metrics;
   if (json.contains("step") && json["step"].is_number()) metrics.step = json["step"].get<std::int64_t>();
   if (json.contains("epoch") && json["epoch"].is_number()) metrics.epoch = json["epoch"].get<double>();
+  if (json.contains("time") && json["time"].is_number()) metrics.time = json["time"].get<double>();
   for (const auto& [name, value] : json["metrics"].items()) {
     if (const auto number = ValueOf(value)) metrics.values[name] = *number;
   }

@@ -14,6 +14,7 @@ struct MetricsLine {
   std::int64_t step = 0;
   std::optional<double> epoch;
   std::map<std::string, double> values;
+  std::optional<double> time = {};  ///< as the line says; seconds since 1970
 };
 
 /// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out.

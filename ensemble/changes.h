@@ -20,6 +20,7 @@ struct Changes {
   struct End {
     int attempt = 1;
     TrialState attempt_state = TrialState::kComplete;
+    Outcome outcome = Outcome::kComplete;
     std::optional<ExitStatus> status;
     std::string reason;
     TrialRecord trial;
@@ -28,12 +29,19 @@ struct Changes {
   struct Claim {
     TrialNumber trial = 0;
     int attempt = 1;
+    std::vector<NodeShare> place = {};
   };
   /// An attempt waits at its gate and will be released.
   struct Start {
     TrialNumber trial = 0;
     int attempt = 1;
     ProcessIdentity process;
+  };
+
+  /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.
+  struct Answer {
+    std::string name;  ///< of the request, unique in the study
+    std::string what;  ///< for people: "enqueued as trial 12"
   };
 
   double time = 0;   ///< seconds since 1970
@@ -44,11 +52,16 @@ struct Changes {
   std::vector<TrialRecord> trials;  ///< new ones
   std::vector<Claim> claims;
   std::vector<Start> starts;
+  std::vector<TrialRecord> finished;  ///< new ones that need no attempt: imported, or not worth running
+  std::vector<TrialRecord> settled;   ///< queued ones that are over without another attempt
+  std::vector<TrialNumber> requeued;  ///< final ones that shall run again
+  std::vector<RungRecord> rungs;
+  std::vector<Answer> answers;
   std::optional<std::string> remark;  ///< an event of the study itself: "resumed", "stop asked"
 
   bool Empty() const {
     return metrics.empty() && stops.empty() && ends.empty() && trials.empty() && claims.empty() && starts.empty() &&
-           !remark;
+           finished.empty() && settled.empty() && requeued.empty() && rungs.empty() && answers.empty() && !remark;
   }
 };
 

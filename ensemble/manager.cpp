@@ -1,26 +1,50 @@
 #include "ensemble/manager.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <utility>
 
 #include "core/error.h"
+#include "core/units.h"
+#include "ensemble/answer_requests.h"
 #include "ensemble/crash_point.h"
-#include "ensemble/samplers/sampler.h"
-#include "ensemble/study.h"
+#include "ensemble/judge_reports.h"
+#include "ensemble/live_attempt.h"
+#include "ensemble/open_study.h"
+#include "ensemble/repeats_worth.h"
+#include "ensemble/schedulers/explore.h"
 #include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
 namespace {
 
+// How long the manager sleeps at most while requests from outside may come.
+constexpr auto kLookForRequests = std::chrono::seconds(1);
+constexpr auto kLongest = std::chrono::hours(1);
+
+double SecondsSince(SteadyTime begin, SteadyTime now) { return std::chrono::duration<double>(now - begin).count(); }
+
 class Manager {
  public:
   Manager(TrialBook& book, const EnsembleOptions& options, TrialRunner& runner, EnsembleObserver& observer,
           Clock& clock)
-      : book_(book), options_(options), runner_(runner), observer_(observer), clock_(clock) {}
+      : book_(book),
+        options_(options),
+        runner_(runner),
+        observer_(observer),
+        clock_(clock),
+        begun_(clock.Steady()),
+        study_(book, options, Now()),
+        judge_(options),
+        meter_(options.budget, book.Used(), 0),
+        packer_(options.nodes, options.need) {}
 
   EnsembleSummary Run() {
-    OpenStudy();
+    book_.BeginSession(Now(), host_);
+    judge_.Restore(book_, study_.trials());
+    failed_ = study_.trials().Count(TrialState::kFailed);
     TakeOver();
     Round({});
     while (!running_.empty()) Round(NextEvents());
@@ -29,13 +53,6 @@ class Manager {
   }
 
  private:
-  /// An attempt between its claim and its end.
-  struct Attempt {
-    int number = 1;
-    std::optional<StopReason> stop;
-    std::optional<MetricRecord> objective;
-  };
-
   /// Its Prepare failed.
   struct Unstarted {
     TrialNumber trial;
@@ -43,6 +60,8 @@ class Manager {
   };
 
   double Now() { return UnixSeconds(clock_.Now()); }
+  /// Of this manager; the clock of the day has no part in it.
+  double SecondsUp() { return SecondsSince(begun_, clock_.Steady()); }
 
   Changes NewChanges() {
     Changes changes;
@@ -51,49 +70,67 @@ class Manager {
     return changes;
   }
 
-  void OpenStudy() {
-    const auto stored = book_.Study();
-    if (stored) CheckSameStudy(*stored, options_);
-    const StudyRecord study = stored ? *stored : DescribeStudy(options_, Now());
-    if (!stored) book_.CreateStudy(study, options_.space);
-    if (study.trials != options_.trials) book_.SetBudget(options_.trials);
-    sampler_ = MakeSampler({study.sampler, study.seed, study.grid_points, options_.trials, study.goal, options_.points},
-                           options_.space);
-    table_ = TrialTable(book_.Trials());
-    for (const auto& trial : table_.trials()) {
-      if (trial.state == TrialState::kQueued) queued_.insert(trial.number);
-    }
-    failed_ = table_.Count(TrialState::kFailed);
-    if (const TrialRecord* best = table_.Best(options_.goal)) best_ = best->number;
-  }
+  // --- what an earlier manager left ---
 
-  /// Ends what an earlier manager left running, and takes over what it did not live to write down.
+  /// Ends what still runs, and takes over what that manager did not live to write down.
   void TakeOver() {
     Changes changes = NewChanges();
-    changes.remark = table_.size() == 0 ? "started" : "resumed";
+    changes.remark = study_.trials().size() == 0 ? "started" : "resumed";
     for (const auto& left : book_.OpenAttempts()) {
-      if (!table_.Has(left.trial)) continue;
-      if (left.process) runner_.EndOrphan(*left.process);
-      running_[left.trial] = {left.number, left.stop, book_.LastMetric(left.trial, left.number, options_.objective)};
-      if (left.process) {
-        for (const auto& event : runner_.Recover(left.trial, left.number)) Take(event, changes);
-      }
-      if (running_.contains(left.trial)) End(left.trial, JudgeLost(), std::nullopt, changes);
+      if (study_.trials().Has(left.trial)) TakeOver(left, changes);
     }
     Commit(changes);
   }
 
-  std::vector<TrialEvent> NextEvents() {
-    return runner_.Wait(unstarted_.empty() ? std::chrono::nanoseconds(std::chrono::hours(1))
-                                           : std::chrono::nanoseconds(0));
+  void TakeOver(const AttemptRecord& left, Changes& changes) {
+    if (left.process) runner_.EndOrphan(*left.process);
+    running_.emplace(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
+    if (left.process) {
+      for (const auto& event : runner_.Recover(left.trial, left.number)) Take(event, changes);
+    }
+    const auto attempt = running_.find(left.trial);
+    if (attempt == running_.end()) return;
+    HeedWish(left.trial, attempt->second);
+    const bool was_to_end = attempt->second.stop.has_value();
+    End(left.trial, was_to_end ? Judge(attempt->second.Facts(std::nullopt)) : JudgeLost(), std::nullopt, changes);
+  }
+
+  // --- rounds ---
+
+  std::vector<TrialEvent> NextEvents() { return runner_.Wait(LongestWait()); }
+
+  std::chrono::nanoseconds LongestWait() {
+    if (!unstarted_.empty()) return std::chrono::nanoseconds(0);
+    std::chrono::nanoseconds wait =
+        options_.requests_in.empty() ? std::chrono::nanoseconds(kLongest) : std::chrono::nanoseconds(kLookForRequests);
+    if (!stopping_) wait = std::min(wait, Until(SecondsLeft()));
+    for (const auto& [trial, attempt] : running_) {
+      if (attempt.stop || !options_.trial_time_limit) continue;
+      wait = std::min(wait, Until(*options_.trial_time_limit - attempt.Elapsed(clock_.Steady())));
+    }
+    return wait;
+  }
+
+  static std::chrono::nanoseconds Until(double seconds) {
+    const double bounded = std::clamp(seconds, 0.0, std::chrono::duration<double>(kLongest).count());
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(bounded)) +
+           std::chrono::milliseconds(1);
+  }
+
+  /// Of the budget and of this run.
+  double SecondsLeft() {
+    double left = meter_.SecondsLeft(SecondsUp());
+    if (options_.manager_time_limit) left = std::min(left, *options_.manager_time_limit - SecondsUp());
+    return left;
   }
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
     for (const auto& event : events) Take(event, changes);
     for (const auto& failed : std::exchange(unstarted_, {})) EndUnstarted(failed, changes);
-    WatchFailures();
-    if (stopping_) AskToStop(changes);
+    if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, changes);
+    WatchLimits();
+    AskToStop(changes);
     Claim(changes);
     Commit(changes);
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
@@ -108,107 +145,180 @@ class Manager {
     } else if (const auto* ended = std::get_if<TrialEnded>(&event)) {
       TakeEnd(*ended, changes);
     } else {
-      interrupted_ = stopping_ = true;
+      interrupted_ = true;
+      StopAll(StopReason::kCancelled);
     }
   }
 
   /// The attempt if it is the present one of its trial; events of others come too late to count.
-  Attempt* Present(TrialNumber trial, int attempt) {
+  LiveAttempt* Present(TrialNumber trial, int attempt) {
     const auto found = running_.find(trial);
-    return found != running_.end() && found->second.number == attempt ? &found->second : nullptr;
+    return found != running_.end() && found->second.number() == attempt ? &found->second : nullptr;
   }
 
   void TakeMetric(const TrialMetric& metric, Changes& changes) {
-    Attempt* attempt = Present(metric.trial, metric.attempt);
+    LiveAttempt* attempt = Present(metric.trial, metric.attempt);
     if (attempt == nullptr) return;
-    changes.metrics.push_back({metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, metric.value});
-    const bool is_objective = metric.name == options_.objective;
-    const bool is_later = !attempt->objective || metric.step >= attempt->objective->step;
-    if (is_objective && is_later) attempt->objective = changes.metrics.back();
+    changes.metrics.push_back(
+        {metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, metric.value, metric.time});
+    attempt->Take(changes.metrics.back(), changes.time);
+    judge_.Take(changes.metrics.back(), *attempt, changes.rungs);
   }
 
-  AttemptFacts FactsOf(TrialNumber trial, const Attempt& attempt) const {
-    AttemptFacts facts;
-    facts.stop = attempt.stop;
-    facts.metric = options_.objective;
-    if (attempt.objective) facts.objective = attempt.objective->value;
-    facts.failures = table_.at(trial).failures;
+  AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) const {
+    AttemptFacts facts = running_.at(trial).Facts(status);
+    facts.failures = study_.at(trial).failures;
     facts.retries = options_.retries;
     return facts;
   }
 
   void TakeEnd(const TrialEnded& ended, Changes& changes) {
-    const Attempt* attempt = Present(ended.trial, ended.attempt);
-    if (attempt == nullptr) return;
-    AttemptFacts facts = FactsOf(ended.trial, *attempt);
-    facts.status = ended.status;
+    if (Present(ended.trial, ended.attempt) == nullptr) return;
+    AttemptFacts facts = FactsOf(ended.trial, ended.status);
+    facts.cause = ended.cause;
     facts.detail = ended.detail;
     End(ended.trial, Judge(facts), ended.status, changes);
   }
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
-    AttemptFacts facts = FactsOf(failed.trial, running_.at(failed.trial));
+    AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
     facts.detail = failed.detail;
     End(failed.trial, Judge(facts), std::nullopt, changes);
   }
 
   void End(TrialNumber number, const Verdict& verdict, std::optional<ExitStatus> status, Changes& changes) {
-    const Attempt attempt = running_.at(number);
-    running_.erase(number);
-    TrialRecord& trial = table_.at(number);
+    const LiveAttempt attempt = std::move(running_.extract(number).mapped());
+    TrialRecord& trial = study_.Edit(number);
     trial.state = verdict.trial;
     trial.reason = verdict.reason;
     trial.ended = changes.time;
+    trial.objective = ValueFor(verdict.trial, attempt);
+    if (verdict.trial == TrialState::kComplete) trial.further = attempt.Further();
     if (verdict.attempt == TrialState::kFailed) ++trial.failures;
-    if (verdict.trial == TrialState::kComplete) trial.objective = attempt.objective->value;
     if (verdict.trial == TrialState::kFailed) ++failed_;
-    if (verdict.trial == TrialState::kQueued) queued_.insert(number);
-    if (trial.objective && (!best_ || IsBetter(*trial.objective, *table_.at(*best_).objective, options_.goal))) {
-      best_ = number;
-    }
-    changes.ends.push_back({attempt.number, verdict.attempt, status, verdict.reason, trial});
+    study_.Changed(number);
+    judge_.End(number, verdict.trial);
+    packer_.GiveBack(attempt.place);
+    if (attempt.started()) meter_.AddNodes(-NodesOf(attempt), SecondsUp());
+    changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, status, verdict.reason, trial});
   }
+
+  /// What the trial's row keeps: of a trial that was ended early the last value, if it is one.
+  static std::optional<double> ValueFor(TrialState state, const LiveAttempt& attempt) {
+    const bool has_value =
+        state == TrialState::kComplete || state == TrialState::kPruned || state == TrialState::kPaused;
+    const auto value = attempt.history().Value();
+    return has_value && value && std::isfinite(*value) ? value : std::nullopt;
+  }
+
+  static int NodesOf(const LiveAttempt& attempt) { return std::max(1, static_cast<int>(attempt.place.size())); }
 
   // --- what to do ---
 
-  void WatchFailures() {
-    if (!options_.max_failures || failed_ <= *options_.max_failures) return;
-    too_many_failures_ = stopping_ = true;
+  void WatchLimits() {
+    if (options_.max_failures && failed_ > *options_.max_failures) {
+      too_many_failures_ = true;
+      StopAll(StopReason::kCancelled);
+    }
+    if (!stopping_ && SecondsLeft() <= 0) {
+      out_of_time_ = true;
+      StopAll(StopReason::kTimeLimit);
+    }
+  }
+
+  /// The first reason counts.
+  void StopAll(StopReason reason) {
+    if (!stopping_) stopping_ = reason;
   }
 
   void AskToStop(Changes& changes) {
     for (auto& [trial, attempt] : running_) {
       if (attempt.stop) continue;
-      attempt.stop = StopReason::kCancelled;
-      changes.stops.push_back({trial, attempt.number, *attempt.stop});
+      HeedWish(trial, attempt);
+      HeedTimeLimit(attempt);
+      if (!attempt.stop && stopping_) attempt.stop = stopping_;
+      if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
     }
+    judge_.ForgetWishes();
+  }
+
+  void HeedWish(TrialNumber trial, LiveAttempt& attempt) {
+    const auto wish = judge_.WishFor(trial);
+    if (!wish || attempt.stop) return;
+    attempt.stop = wish->stop;
+    attempt.stop_detail = wish->why;
+  }
+
+  void HeedTimeLimit(LiveAttempt& attempt) {
+    const auto limit = options_.trial_time_limit;
+    if (attempt.stop || !limit || attempt.Elapsed(clock_.Steady()) < *limit) return;
+    attempt.stop = StopReason::kTrialTimeLimit;
+    attempt.stop_detail = FormatDuration(Seconds(*limit));
   }
 
   void Claim(Changes& changes) {
     while (!stopping_ && static_cast<int>(running_.size()) < options_.parallel) {
-      if (queued_.empty() && !Ask(changes)) return;
-      const TrialNumber number = queued_.extract(queued_.begin()).value();
-      TrialRecord& trial = table_.at(number);
-      trial.state = TrialState::kClaimed;
-      ++trial.attempts;
-      running_[number] = {trial.attempts, std::nullopt, std::nullopt};
-      changes.claims.push_back({number, trial.attempts});
+      auto place = Place();
+      if (!place) return;
+      const auto trial = NextTrial(changes);
+      if (!trial) {
+        packer_.GiveBack(*place);
+        return;
+      }
+      Claim(*trial, std::move(*place), changes);
     }
   }
 
-  /// Queues the next new trial; false when the budget or the space is used up.
-  bool Ask(Changes& changes) {
-    if (table_.size() >= options_.trials || exhausted_) return false;
-    TrialRecord trial;
-    trial.number = table_.size();
-    auto point = sampler_->Ask(trial.number, table_);
-    exhausted_ = !point;
-    if (!point) return false;
-    trial.parameters = std::move(*point);
-    trial.configuration = ConfigurationHash(trial.parameters);
-    trial.created = changes.time;
-    queued_.insert(trial.number);
-    changes.trials.push_back(table_.Add(std::move(trial)));
+  /// Empty where trials are not placed; nothing when none fits now.
+  std::optional<std::vector<NodeShare>> Place() {
+    if (options_.nodes.empty()) return std::vector<NodeShare>{};
+    return packer_.Take();
+  }
+
+  void Claim(TrialNumber number, std::vector<NodeShare> place, Changes& changes) {
+    TrialRecord& trial = study_.Edit(number);
+    trial.state = TrialState::kClaimed;
+    const int attempt = ++trial.attempts;
+    study_.Changed(number);
+    changes.claims.push_back({number, attempt, place});
+    auto live =
+        attempt == 1 ? LiveAttempt(options_.objectives) : LiveAttempt(book_, number, attempt, options_.objectives);
+    live.place = std::move(place);
+    running_.emplace(number, std::move(live));
+  }
+
+  /// The trial that shall run next; a new one is added to `changes`.
+  std::optional<TrialNumber> NextTrial(Changes& changes) {
+    while (true) {
+      if (const auto queued = NextQueued(changes)) return queued;
+      if (const auto promoted = judge_.scheduler().Promote()) return promoted;
+      if (Begin(changes)) continue;
+      return running_.empty() ? judge_.scheduler().Rescue() : std::nullopt;
+    }
+  }
+
+  /// Repeats of a configuration that has already shown to be worse than the best are not worth running.
+  std::optional<TrialNumber> NextQueued(Changes& changes) {
+    while (const auto queued = study_.TakeQueued()) {
+      const auto why_not = WhyNotWorthRepeating(study_, options_, *queued);
+      if (!why_not) return queued;
+      TrialRecord& trial = study_.Edit(*queued);
+      trial.state = TrialState::kPruned;
+      trial.reason = *why_not;
+      study_.Changed(*queued);
+      changes.settled.push_back(trial);
+    }
+    return std::nullopt;
+  }
+
+  /// Lines up the next configuration; false when there is none for now.
+  bool Begin(Changes& changes) {
+    const TrialNumber next = study_.NextConfiguration();
+    if (!study_.HasRoom() || !judge_.scheduler().MayBegin(next)) return false;
+    const auto descent = judge_.scheduler().Descend(next);
+    if (!descent) return study_.Ask(changes);
+    const auto& parent = study_.at(descent->parent);
+    study_.Add(Explore(options_.space, parent.parameters, options_.seed, next), "pbt", parent.number, changes);
     return true;
   }
 
@@ -216,17 +326,23 @@ class Manager {
     if (changes.Empty()) return;
     if (!changes.ends.empty()) CrashPoint("before_tell_commit");
     if (!changes.claims.empty()) CrashPoint("before_claim_commit");
+    if (!changes.stops.empty()) CrashPoint("before_stop_commit");
     book_.Write(changes);
     if (!changes.ends.empty()) CrashPoint("after_tell_commit");
     if (!changes.claims.empty()) CrashPoint("after_claim_commit");
+    if (!changes.stops.empty()) CrashPoint("after_stop_commit");
+    for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
     Announce(changes);
   }
 
   void Announce(const Changes& changes) {
     for (const auto& metric : changes.metrics) observer_.MetricReported(metric);
-    const TrialRecord* best = best_ ? &table_.at(*best_) : nullptr;
-    for (const auto& end : changes.ends) observer_.AttemptEnded(end.trial, end.attempt_state, best);
+    if (changes.ends.empty()) return;
+    const auto best = study_.Best();
+    for (const auto& end : changes.ends) observer_.AttemptEnded(end.trial, end.attempt_state, best ? &*best : nullptr);
   }
+
+  // --- starting ---
 
   void Launch(const std::vector<Changes::Claim>& claims) {
     if (claims.empty()) return;
@@ -240,9 +356,12 @@ class Manager {
   }
 
   void Prepare(const Changes::Claim& claim, std::vector<Changes::Start>& starts) {
-    const Json parameters = ToJson(table_.at(claim.trial).parameters);
+    const TrialRecord& trial = study_.at(claim.trial);
+    const Json parameters = ToJson(trial.parameters);
     try {
-      starts.push_back({claim.trial, claim.attempt, runner_.Prepare({claim.trial, claim.attempt, parameters})});
+      starts.push_back(
+          {claim.trial, claim.attempt,
+           runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place})});
     } catch (const Error& error) {
       unstarted_.push_back({claim.trial, error.message()});
     }
@@ -251,24 +370,31 @@ class Manager {
 
   void Release(TrialNumber number, double now) {
     runner_.Release(number);
-    TrialRecord& trial = table_.at(number);
+    TrialRecord& trial = study_.Edit(number);
     trial.state = TrialState::kRunning;
     trial.started = now;
     trial.ended.reset();
+    study_.Changed(number);
+    LiveAttempt& attempt = running_.at(number);
+    attempt.Start(now, clock_.Steady());
+    meter_.AddNodes(NodesOf(attempt), SecondsUp());
     CrashPoint("after_release");
     observer_.AttemptStarted(trial);
   }
 
   EnsembleSummary Summarise() const {
+    const auto& trials = study_.trials();
     EnsembleSummary summary;
-    summary.complete = table_.Count(TrialState::kComplete);
-    summary.failed = table_.Count(TrialState::kFailed);
-    summary.pruned = table_.Count(TrialState::kPruned);
-    summary.waiting = table_.Count(TrialState::kQueued) + table_.Count(TrialState::kPaused);
-    if (const TrialRecord* best = table_.Best(options_.goal)) summary.best = *best;
+    summary.complete = trials.Count(TrialState::kComplete);
+    summary.failed = trials.Count(TrialState::kFailed);
+    summary.pruned = trials.Count(TrialState::kPruned);
+    summary.paused = trials.Count(TrialState::kPaused);
+    summary.waiting = trials.Count(TrialState::kQueued);
+    summary.best = study_.Best();
     summary.interrupted = interrupted_;
     summary.too_many_failures = too_many_failures_;
-    summary.exhausted = exhausted_;
+    summary.out_of_time = out_of_time_;
+    summary.exhausted = study_.exhausted();
     return summary;
   }
 
@@ -278,18 +404,19 @@ class Manager {
   EnsembleObserver& observer_;
   Clock& clock_;
   const std::string host_ = HostName();
+  const SteadyTime begun_;
 
-  std::unique_ptr<Sampler> sampler_;
-  TrialTable table_;
-  std::set<TrialNumber> queued_;
-  std::map<TrialNumber, Attempt> running_;
+  OpenStudy study_;
+  ReportJudge judge_;
+  Meter meter_;  // its times are seconds of this manager
+  Packer packer_;
+  std::map<TrialNumber, LiveAttempt> running_;
   std::vector<Unstarted> unstarted_;
-  std::optional<TrialNumber> best_;
   int failed_ = 0;
-  bool stopping_ = false;
+  std::optional<StopReason> stopping_;
   bool interrupted_ = false;
   bool too_many_failures_ = false;
-  bool exhausted_ = false;
+  bool out_of_time_ = false;
 };
 
 }  // namespace

@@ -1,42 +1,28 @@
 /// Runs an ensemble: asks the sampler, starts trials through the runner, tells the book, until the budget is used.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "core/clock.h"
+#include "ensemble/options.h"
 #include "ensemble/records.h"
-#include "ensemble/samplers/sampler.h"
-#include "ensemble/space.h"
 #include "ensemble/store/trial_book.h"
 #include "ensemble/trial_runner.h"
 
 namespace slipway::ensemble {
 
-struct EnsembleOptions {
-  std::string objective;  ///< name of the reported metric, of validation data
-  Goal goal = Goal::kMaximize;
-  std::int64_t trials = 1;       ///< the budget; a resumed ensemble may raise it
-  int parallel = 1;              ///< attempts at a time
-  std::string sampler = "auto";  ///< one of SamplerNames()
-  std::uint64_t seed = 1;
-  int grid_points = 3;              ///< of uniform and log ranges, for `grid`
-  int retries = 0;                  ///< failures of one trial that are forgiven
-  std::optional<int> max_failures;  ///< more failed trials end the ensemble; none: all may fail
-  SearchSpace space;
-  std::vector<Point> points;  ///< of the first trials; they may leave parameters out
-  std::string spec_hash;
-};
-
+/// Counts of trials.
 struct EnsembleSummary {
   int complete = 0;
   int failed = 0;
   int pruned = 0;
+  int paused = 0;   ///< by the scheduler, and not among those that went on
   int waiting = 0;  ///< begun or stopped, not over: a resume runs them
+  /// By the first objective; with repeats the mean, under the number of the configuration's first trial.
   std::optional<TrialRecord> best;
   bool interrupted = false;        ///< the user asked to stop
   bool too_many_failures = false;  ///< ended by max_failures
+  bool out_of_time = false;        ///< its budget or this run's time limit was used up
   bool exhausted = false;          ///< the grid had fewer points than the budget
 };
 

@@ -6,12 +6,21 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr std::array<std::pair<StopReason, std::string_view>, 4> kStopReasons = {{
+constexpr std::array<std::pair<StopReason, std::string_view>, 5> kStopReasons = {{
     {StopReason::kPruned, "pruned"},
     {StopReason::kPaused, "paused"},
     {StopReason::kTimeLimit, "time_limit"},
     {StopReason::kCancelled, "cancelled"},
+    {StopReason::kTrialTimeLimit, "trial_time_limit"},
 }};
+
+/// The place of `word` in `names`, as the enum that they are the words of.
+template <class Enum>
+std::optional<Enum> Parse(const std::vector<std::string>& names, std::string_view word) {
+  const auto found = std::ranges::find(names, word);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
 
 }  // namespace
 
@@ -23,11 +32,26 @@ const std::vector<std::string>& TrialStateNames() {
 
 std::string_view TrialStateName(TrialState state) { return TrialStateNames()[static_cast<std::size_t>(state)]; }
 
-std::optional<TrialState> ParseTrialState(std::string_view word) {
-  const auto& names = TrialStateNames();
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<TrialState>(found - names.begin());
+std::optional<TrialState> ParseTrialState(std::string_view word) { return Parse<TrialState>(TrialStateNames(), word); }
+
+const std::vector<std::string>& OutcomeNames() {
+  static const std::vector<std::string> names = {
+      "",          "complete",  "failed",       "killed",      "out_of_memory",
+      "timed_out", "node_lost", "manager_lost", "not_started", "no_objective",
+      "cancelled", "pruned",    "paused"};
+  return names;
+}
+
+std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cast<std::size_t>(outcome)]; }
+
+std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
+
+std::string_view CountsName(Counts counts) { return counts == Counts::kBest ? "best" : "last"; }
+
+std::optional<Counts> ParseCounts(std::string_view word) {
+  if (word == "last") return Counts::kLast;
+  if (word == "best") return Counts::kBest;
+  return std::nullopt;
 }
 
 bool IsFinal(TrialState state) {

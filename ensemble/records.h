@@ -39,16 +39,60 @@ std::string_view GoalName(Goal goal);
 /// Strictly better.
 bool IsBetter(double left, double right, Goal goal);
 
+/// Which of the values that a trial reports counts. Stored as words.
+enum class Counts { kLast, kBest };
+std::string_view CountsName(Counts counts);
+std::optional<Counts> ParseCounts(std::string_view word);
+
+/// What trials are ranked by.
+struct Objective {
+  std::string metric;
+  Goal goal = Goal::kMaximize;
+  Counts counts = Counts::kLast;
+  /// The trial's value is then the time in seconds, of all its attempts, until the metric is as good as this: less is
+  /// better (time to accuracy).
+  std::optional<double> reach = {};
+
+  /// Of the trial's value, which is not always the metric's.
+  Goal ValueGoal() const { return reach ? Goal::kMinimize : goal; }
+};
+
+/// How an attempt ended. Stored as words; the state says what that means for the trial.
+enum class Outcome {
+  kNone,  ///< it has not ended
+  kComplete,
+  kFailed,       ///< another exit status than 0
+  kKilled,       ///< by a signal that nobody here sent
+  kOutOfMemory,  ///< the kernel or the batch system ended it
+  kTimedOut,     ///< its own time limit
+  kNodeLost,
+  kManagerLost,
+  kNotStarted,
+  kNoObjective,  ///< it ended well but reported no usable value
+  kCancelled,    ///< by the user, or the time of the ensemble was over
+  kPruned,
+  kPaused,
+};
+std::string_view OutcomeName(Outcome outcome);
+std::optional<Outcome> ParseOutcome(std::string_view word);
+/// Every outcome's word, in the order of the enum; that of kNone is empty.
+const std::vector<std::string>& OutcomeNames();
+
 /// One trial; times are seconds since 1970, of its latest attempt.
 struct TrialRecord {
   TrialNumber number = 0;
   TrialState state = TrialState::kQueued;
   Point parameters;
-  std::string configuration;        ///< ConfigurationHash(parameters)
-  std::optional<double> objective;  ///< finite; only of complete trials
-  int attempts = 0;                 ///< begun so far
-  int failures = 0;                 ///< attempts that failed by themselves
-  std::string reason;               ///< why it is in this state; empty when complete
+  std::string configuration;  ///< ConfigurationHash(parameters)
+  /// Finite. Of complete trials the result; of pruned and paused ones the last value before they were ended, if any.
+  std::optional<double> objective;
+  std::vector<double> further = {};  ///< of the study's further objectives, in its order; finite; of complete trials
+  int repeat = 0;                    ///< which run of its configuration, from 0
+  std::optional<TrialNumber> parent = {};  ///< whose checkpoint it began with
+  std::string origin = {};                 ///< who chose the parameters: a sampler, "point", "enqueued", "import", ...
+  int attempts = 0;                        ///< begun so far
+  int failures = 0;                        ///< attempts that failed by themselves
+  std::string reason;                      ///< why it is in this state; empty when complete
   double created = 0;
   std::optional<double> started;
   std::optional<double> ended;
@@ -67,6 +111,9 @@ struct AttemptRecord {
   std::optional<ExitStatus> status;
   std::optional<StopReason> stop;  ///< asked by the manager, stored before the trial is told
   std::string reason;
+  Outcome outcome = Outcome::kNone;
+  std::string place = {};  ///< nodes and cores that it had for itself: "node1:0-3,8"
+  int nodes = 1;           ///< for the budget of node-seconds
 };
 
 /// One reported value.
@@ -76,15 +123,33 @@ struct MetricRecord {
   std::string name;
   std::int64_t step = 0;
   std::optional<double> epoch;
-  double value = 0;  ///< may be NaN or infinite
+  double value = 0;                 ///< may be NaN or infinite
+  std::optional<double> time = {};  ///< when it was reported; seconds since 1970
+};
+
+/// A trial's arrival at a rung of the scheduler.
+struct RungRecord {
+  TrialNumber trial = 0;
+  int bracket = 0;
+  int rung = 0;
+  double resource = 0;   ///< of the rung
+  double value = 0;      ///< of the objective there; may be NaN or infinite
+  std::string decision;  ///< "continue", "stop", "pause"
+};
+
+/// What the attempts of a study have used.
+struct Usage {
+  double wall_seconds = 0;  ///< of all managers together, the times between them left out
+  double node_seconds = 0;  ///< of ended attempts
 };
 
 /// What an ensemble is: stored when it starts, held against the spec when it is resumed.
 struct StudyRecord {
-  std::string objective;  ///< name of the metric
-  Goal goal = Goal::kMaximize;
-  std::int64_t trials = 1;  ///< the budget
-  std::string sampler;      ///< never "auto": the one it stands for
+  std::vector<Objective> objectives;  ///< at least one; trials are ranked by the first, or by all after Pareto
+  std::int64_t trials = 1;            ///< the budget: configurations
+  int repeats = 1;                    ///< runs of each configuration; trial = configuration * repeats + repeat
+  std::string scheduler = "none";
+  std::string sampler;  ///< never "auto": the one it stands for
   std::uint64_t seed = 1;
   int grid_points = 3;
   std::string spec_hash;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -25,31 +26,63 @@ void CheckSame(std::string_view what, const Value& stored, const Value& given) {
               "start a new run for a changed experiment, or undo the change");
 }
 
+void CheckObjectives(const std::vector<Objective>& objectives) {
+  const bool named = std::ranges::none_of(objectives, &std::string::empty, &Objective::metric);
+  if (!objectives.empty() && named) return;
+  throw Error(ErrorKind::kUsage, "ensemble: an objective names no metric");
+}
+
+/// "maximize accuracy, minimize the best loss"
+std::string Describe(const std::vector<Objective>& objectives) {
+  std::string text;
+  for (const auto& objective : objectives) {
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", GoalName(objective.goal),
+                        objective.counts == Counts::kBest ? "the best " : "", objective.metric);
+    if (objective.reach) text += fmt::format(" to {}", *objective.reach);
+  }
+  return text;
+}
+
 }  // namespace
+
+SamplerSettings SamplerSettingsOf(const EnsembleOptions& options) {
+  SamplerSettings settings;
+  settings.name = options.sampler;
+  settings.seed = options.seed;
+  settings.grid_points = options.grid_points;
+  settings.trials = options.trials;
+  settings.goal = options.objectives.front().ValueGoal();
+  settings.points = options.points;
+  return settings;
+}
 
 StudyRecord DescribeStudy(const EnsembleOptions& options, double now) {
   CheckPositive("trials", options.trials);
   CheckPositive("parallel", options.parallel);
-  if (options.objective.empty()) throw Error(ErrorKind::kUsage, "ensemble: the objective names no metric");
-  const SamplerSettings settings{options.sampler, options.seed, options.grid_points,
-                                 options.trials,  options.goal, options.points};
+  CheckPositive("repeats", options.repeats);
+  CheckObjectives(options.objectives);
   CheckFeasible(options.space);
   CompletedPoints(options.space, options.points, options.seed);
-  return {options.objective,
-          options.goal,
-          options.trials,
-          ResolveSampler(settings, options.space),
-          options.seed,
-          options.grid_points,
-          options.spec_hash,
-          ToJson(options.space).dump(),
-          now};
+  StudyRecord study;
+  study.objectives = options.objectives;
+  study.trials = options.trials;
+  study.repeats = options.repeats;
+  study.scheduler = options.scheduler.type;
+  study.sampler = ResolveSampler(SamplerSettingsOf(options), options.space);
+  study.seed = options.seed;
+  study.grid_points = options.grid_points;
+  study.spec_hash = options.spec_hash;
+  study.space = ToJson(options.space).dump();
+  study.created = now;
+  return study;
 }
 
 void CheckSameStudy(const StudyRecord& stored, const EnsembleOptions& options) {
   CheckPositive("parallel", options.parallel);
-  CheckSame("the objective", stored.objective, options.objective);
-  CheckSame("the goal", GoalName(stored.goal), GoalName(options.goal));
+  CheckObjectives(options.objectives);
+  CheckSame("the objectives", Describe(stored.objectives), Describe(options.objectives));
+  CheckSame("repeats", stored.repeats, options.repeats);
+  CheckSame("scheduler", stored.scheduler, options.scheduler.type);
   CheckSame("seed", stored.seed, options.seed);
   CheckSame("grid_points", stored.grid_points, options.grid_points);
   CheckSame("the space", stored.space, ToJson(options.space).dump());

@@ -1,9 +1,13 @@
 /// The study behind a book: created when the ensemble starts, held against the options when it is resumed.
 #pragma once
 
-#include "ensemble/manager.h"
+#include "ensemble/options.h"
+#include "ensemble/samplers/sampler.h"
 
 namespace slipway::ensemble {
+
+/// As the samplers need it; the name is that of the options.
+SamplerSettings SamplerSettingsOf(const EnsembleOptions& options);
 
 /// What a new study stores; `auto` is resolved to the sampler that it stands for.
 /// Errors: kUsage for options that cannot be: no trials, nothing in parallel, an unknown sampler, no objective.

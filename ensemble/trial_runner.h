@@ -17,22 +17,38 @@ namespace slipway::ensemble {
 /// Number of a trial in its study, from 0. Folder: trials/00007.
 using TrialNumber = std::int64_t;
 
+/// What one attempt has for itself on one node.
+struct NodeShare {
+  std::string node;        ///< host name
+  std::vector<int> cores;  ///< numbers of the operating system; empty: not bound to cores
+  std::vector<int> gpus;
+};
+
 struct TrialStart {
   TrialNumber trial = 0;
   int attempt = 1;
   const Json& parameters;  ///< object: parameter name -> value
+  /// Which of the runs of its configuration it is, from 0: programs take their random seed from it.
+  int repeat = 0;
+  std::optional<TrialNumber> parent = {};  ///< the first attempt goes on from the newest checkpoint of this trial
+  std::vector<NodeShare> place = {};       ///< empty: anywhere
 };
 
 /// Why the manager ended a trial. Stored in the book as words.
-enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled };
+/// kTimeLimit: the time of the ensemble is over, the trial goes on later; kTrialTimeLimit: its own time is over.
+enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled, kTrialTimeLimit };
 
 std::string_view StopReasonName(StopReason reason);
+
+/// What ended a trial from outside, as far as the runner can know it.
+enum class OutsideCause { kNone, kOutOfMemory, kNodeLost };
 
 struct TrialEnded {
   TrialNumber trial = 0;
   int attempt = 1;
   ExitStatus status;
   std::string detail;  ///< for a failure: which rank, why, the last lines of its log
+  OutsideCause cause = OutsideCause::kNone;
 };
 
 struct TrialMetric {
@@ -41,7 +57,8 @@ struct TrialMetric {
   std::int64_t step = 0;
   std::optional<double> epoch;
   std::string name;
-  double value = 0;  ///< may be NaN or infinite
+  double value = 0;                 ///< may be NaN or infinite
+  std::optional<double> time = {};  ///< when it was reported; seconds since 1970
 };
 
 /// The user asked to end everything (Ctrl-C, SIGTERM, `slipway cancel`).
@@ -63,12 +80,13 @@ class TrialRunner {
   /// TrialEnded follows. Unknown trials are ignored.
   virtual void Stop(TrialNumber trial, StopReason reason) = 0;
 
-  /// Ends what is left of an attempt of an earlier manager, if exactly that process still runs; returns when it is gone.
+  /// Ends what is left of an attempt of an earlier manager, if exactly that process still runs; returns when it is
+  /// gone.
   virtual void EndOrphan(const ProcessIdentity& identity) = 0;
 
-  /// What an attempt of an earlier manager left behind, asked after EndOrphan: its metrics and, only when it had ended by
-  /// itself before anyone ended it, its TrialEnded. Without TrialEnded the attempt is lost and the trial runs again; so
-  /// a runner that records exits durably overrides this, and a trial that was complete is never run a second time.
+  /// What an attempt of an earlier manager left behind, asked after EndOrphan: its metrics and, only when it had ended
+  /// by itself before anyone ended it, its TrialEnded. Without TrialEnded the attempt is lost and the trial runs again;
+  /// so a runner that records exits durably overrides this, and a trial that was complete is never run a second time.
   virtual std::vector<TrialEvent> Recover(TrialNumber /*trial*/, int /*attempt*/) { return {}; }
 
   /// Waits for events, at most `limit`; returns all that are there, metrics of a trial before its end.

@@ -7,41 +7,90 @@
 namespace slipway::ensemble {
 namespace {
 
-Verdict Stopped(StopReason stop) {
-  const std::string reason(StopReasonName(stop));
-  switch (stop) {
-    case StopReason::kPruned: return {TrialState::kPruned, TrialState::kPruned, reason};
-    case StopReason::kPaused: return {TrialState::kPaused, TrialState::kPaused, reason};
-    case StopReason::kTimeLimit:
-    case StopReason::kCancelled: break;
-  }
-  return {TrialState::kCancelled, TrialState::kQueued, reason};
-}
+// A trial that takes its node with it again and again is a failure after all.
+constexpr int kMostLosses = 4;
 
 std::string WithDetail(std::string text, const std::string& detail) {
   return detail.empty() ? text : text + ": " + detail;
 }
 
+Verdict Stopped(StopReason stop, const std::string& detail) {
+  switch (stop) {
+    case StopReason::kPruned:
+      return {TrialState::kPruned, TrialState::kPruned, Outcome::kPruned, WithDetail("pruned", detail)};
+    case StopReason::kPaused:
+      return {TrialState::kPaused, TrialState::kPaused, Outcome::kPaused, WithDetail("paused", detail)};
+    case StopReason::kTrialTimeLimit:
+      return {TrialState::kFailed, TrialState::kFailed, Outcome::kTimedOut, WithDetail("time limit", detail)};
+    case StopReason::kTimeLimit:
+    case StopReason::kCancelled: break;
+  }
+  return {TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, std::string(StopReasonName(stop))};
+}
+
+struct Failure {
+  Outcome outcome;
+  std::string reason;
+  bool may_be_cured = false;
+};
+
+Failure FailureByStatus(const AttemptFacts& facts) {
+  const auto reason = WithDetail(facts.status->Describe(), facts.detail);
+  if (facts.cause == OutsideCause::kOutOfMemory) return {Outcome::kOutOfMemory, "out of memory: " + reason};
+  if (facts.as_before) return {Outcome::kFailed, reason + " (as the attempt before: not tried again)"};
+  return {facts.status->signal != 0 ? Outcome::kKilled : Outcome::kFailed, reason, true};
+}
+
+/// Why the value that was reported is of no use.
+std::string NoValue(const AttemptFacts& facts) {
+  const auto& metric = facts.objective.metric;
+  if (!facts.value) return WithDetail(fmt::format("reported no '{}'", metric), facts.detail);
+  if (std::isnan(*facts.value)) return fmt::format("reported {} = NaN", metric);
+  return fmt::format("reported an infinite '{}'", metric);
+}
+
 /// Why the attempt is a failure; nothing when it is none.
-std::optional<std::string> Failure(const AttemptFacts& facts) {
-  if (!facts.status) return WithDetail("could not be started", facts.detail);
-  if (!facts.status->Success()) return WithDetail(facts.status->Describe(), facts.detail);
-  if (!facts.objective) return WithDetail(fmt::format("reported no '{}'", facts.metric), facts.detail);
-  if (std::isnan(*facts.objective)) return fmt::format("reported {} = NaN", facts.metric);
-  if (std::isinf(*facts.objective)) return fmt::format("reported an infinite '{}'", facts.metric);
+std::optional<Failure> FindFailure(const AttemptFacts& facts) {
+  if (!facts.status) return Failure{Outcome::kNotStarted, WithDetail("could not be started", facts.detail)};
+  if (!facts.status->Success()) return FailureByStatus(facts);
+  if (!facts.value || !std::isfinite(*facts.value)) return Failure{Outcome::kNoObjective, NoValue(facts)};
+  if (!facts.further_missing.empty()) {
+    return Failure{Outcome::kNoObjective, fmt::format("reported no finite '{}'", facts.further_missing)};
+  }
   return std::nullopt;
+}
+
+/// It ended well, but what it should reach it did not.
+bool MissedItsAim(const AttemptFacts& facts) {
+  return facts.status && facts.status->Success() && facts.objective.reach && !facts.value && facts.best_reported;
+}
+
+Verdict Missed(const AttemptFacts& facts) {
+  const auto reason = fmt::format("did not reach {} = {:.6g}, only {:.6g}", facts.objective.metric,
+                                  *facts.objective.reach, *facts.best_reported);
+  return {TrialState::kPruned, TrialState::kPruned, Outcome::kComplete, reason};
+}
+
+Verdict NodeLost(const AttemptFacts& facts) {
+  const auto reason = WithDetail("its node was lost", facts.detail);
+  const bool again = facts.losses < kMostLosses;
+  return {TrialState::kLost, again ? TrialState::kQueued : TrialState::kFailed, Outcome::kNodeLost, reason};
 }
 
 }  // namespace
 
 Verdict Judge(const AttemptFacts& facts) {
-  if (facts.stop) return Stopped(*facts.stop);
-  const auto failure = Failure(facts);
-  if (!failure) return {TrialState::kComplete, TrialState::kComplete, ""};
-  const bool retry = facts.failures < facts.retries;
-  return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, *failure};
+  if (facts.stop) return Stopped(*facts.stop, facts.stop_detail);
+  if (facts.cause == OutsideCause::kNodeLost) return NodeLost(facts);
+  if (MissedItsAim(facts)) return Missed(facts);
+  const auto failure = FindFailure(facts);
+  if (!failure) return {TrialState::kComplete, TrialState::kComplete, Outcome::kComplete, ""};
+  const bool retry = failure->may_be_cured && facts.failures < facts.retries;
+  return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, failure->outcome, failure->reason};
 }
 
-Verdict JudgeLost() { return {TrialState::kLost, TrialState::kQueued, "its manager ended before it did"}; }
+Verdict JudgeLost() {
+  return {TrialState::kLost, TrialState::kQueued, Outcome::kManagerLost, "its manager ended before it did"};
+}
 
 }  // namespace slipway::ensemble

@@ -10,23 +10,33 @@ namespace slipway::ensemble {
 
 struct AttemptFacts {
   std::optional<ExitStatus> status;  ///< none: it could not be started
-  std::string detail;                ///< what the runner says about a failure
-  std::optional<StopReason> stop;    ///< what the manager asked for; wins over the exit status
-  std::string metric;                ///< name of the objective
-  std::optional<double> objective;   ///< its last reported value
-  int failures = 0;                  ///< earlier attempts that failed
-  int retries = 0;                   ///< how many failures are forgiven
+  OutsideCause cause = OutsideCause::kNone;
+  std::string detail;                        ///< what the runner says about a failure
+  std::optional<StopReason> stop;            ///< what the manager asked for; wins over the exit status
+  std::string stop_detail = {};              ///< why it asked: the scheduler's words, the time limit
+  Objective objective;                       ///< the first of the study
+  std::optional<double> value;               ///< of the objective
+  std::optional<double> best_reported = {};  ///< where a value is to be reached: how near it came
+  std::string further_missing = {};          ///< a further objective without a finite value; empty: none
+  int failures = 0;                          ///< earlier attempts that failed
+  int retries = 0;                           ///< how many failures are forgiven
+  int losses = 0;                            ///< earlier attempts that ended with their node
+  bool as_before = false;                    ///< the attempt before ended with the same exit status after the same step
 };
 
 struct Verdict {
   TrialState attempt = TrialState::kComplete;
   TrialState trial = TrialState::kComplete;
+  Outcome outcome = Outcome::kComplete;
   std::string reason;
   bool operator==(const Verdict&) const = default;
 };
 
-/// Complete: status 0 and a finite objective. A signal, another status, or no usable objective is a failure; the trial
-/// is queued again while retries are left. Stopped for the time limit or by the user: queued, so that a resume runs it.
+/// Complete: status 0 and a finite value of every objective. What a retry may cure is tried again while retries are
+/// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
+/// it cannot cure is not: out of memory, no usable value, the trial's own time limit, a program that does not start. A
+/// lost node is nobody's failure, but the fifth is. Stopped by the user or the ensemble's time: queued, so that a
+/// resume runs it.
 Verdict Judge(const AttemptFacts& facts);
 
 /// Its manager died: not the trial's fault, so it is queued again and no failure is counted.

@@ -12,7 +12,7 @@ constexpr std::uint32_t kAttempts = 32;
 LearningSampler::LearningSampler(const SamplerSettings& settings, SearchSpace space, TrialNumber start,
                                  const MakeProposer& make)
     : encoding_(std::move(space)),
-      log_(encoding_, settings.goal),
+      log_(encoding_, settings.goal, settings.further),
       seed_(settings.seed),
       start_(start),
       first_(encoding_.space(), settings.seed),

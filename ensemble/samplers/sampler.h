@@ -18,6 +18,9 @@ class Sampler {
   virtual ~Sampler() = default;
   /// The configuration of trial number `trial`, given all earlier ones. Nothing: the space is exhausted.
   virtual std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) = 0;
+  /// Who chose the point of the last Ask: the sampler's name, that of the member of a portfolio, or "point" for one of
+  /// the user's. Kept with the trial.
+  virtual std::string_view Origin() const { return {}; }
 };
 
 struct SamplerSettings {
@@ -27,6 +30,7 @@ struct SamplerSettings {
       3;  ///< how many values `grid` takes of a uniform or log range (a fixed choice: 3 = ends and middle)
   std::int64_t trials = 1;
   Goal goal = Goal::kMaximize;
+  std::vector<Goal> further = {};  ///< of the further objectives
   std::vector<Point> points = {};  ///< for the first trials, as the user wrote them: they may leave parameters out
 };
 

@@ -1,5 +1,6 @@
 #include "ensemble/store/connection.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -95,6 +96,12 @@ Connection Connection::ForReading(const std::filesystem::path& path, ReadMode mo
   return {path, std::make_unique<SQLite::Database>(FileUri(path, mode), flags, kBusyTimeoutMs)};
 }
 
+Connection Connection::InMemory(Connection& source) {
+  auto copy = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup(*copy, *source.database_).executeStep(-1);
+  return {source.path_, std::move(copy)};
+}
+
 void Connection::Execute(const std::string& sql) { database_->exec(sql); }
 std::int64_t Connection::Integer(const std::string& sql) { return database_->execAndGet(sql).getInt64(); }
 std::string Connection::Text(const std::string& sql) { return database_->execAndGet(sql).getString(); }
@@ -104,6 +111,17 @@ SQLite::Statement& Connection::Prepared(std::string_view sql) {
   auto& statement = statements_[sql];
   if (statement == nullptr) statement = std::make_unique<SQLite::Statement>(*database_, std::string(sql));
   return *statement;
+}
+
+void Connection::CopyInto(const std::filesystem::path& target) {
+  const std::filesystem::path temporary = target.string() + ".tmp";
+  std::filesystem::remove(temporary);
+  OpenFile(temporary, O_RDWR | O_CREAT);  // for its mode; VACUUM INTO takes an empty file
+  SQLite::Statement copy(*database_, "VACUUM INTO ?");
+  copy.bind(1, temporary.string());
+  copy.exec();
+  std::filesystem::rename(temporary, target);
+  SyncDirectory(target.parent_path());
 }
 
 void Connection::Settle() {

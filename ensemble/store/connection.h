@@ -26,6 +26,8 @@ class Connection {
   /// Creates the file, with mode 0640, when there is none.
   static Connection ForWriting(const std::filesystem::path& path);
   static Connection ForReading(const std::filesystem::path& path, ReadMode mode);
+  /// A copy of all that `source` holds, in memory: what is done to it the file does not see.
+  static Connection InMemory(Connection& source);
 
   Connection(Connection&& other) noexcept;
   ~Connection();
@@ -44,6 +46,9 @@ class Connection {
 
   /// The prepared statement of `sql`, which must live as long as the connection (a literal); compiled once.
   SQLite::Statement& Prepared(std::string_view sql);
+
+  /// Writes a copy of the book to `target`, complete or not at all.
+  void CopyInto(const std::filesystem::path& target);
 
   /// Empties the write-ahead log into the book and leaves one plain file that opens from a copy or a read-only
   /// folder. A reader that looks at it for longer than half a second makes this a no-op.

@@ -9,7 +9,7 @@ class Connection;
 
 /// "SLWY": tells a trial book from other SQLite files.
 inline constexpr std::int64_t kBookApplicationId = 0x534c5759;
-inline constexpr std::int64_t kBookSchemaVersion = 1;
+inline constexpr std::int64_t kBookSchemaVersion = 2;
 
 /// A file without any table, as it is just after its creation.
 bool IsEmptyDatabase(Connection& connection);
@@ -19,5 +19,9 @@ void CheckSchema(Connection& connection);
 
 /// Brings a checked or empty book to kBookSchemaVersion, each version in one transaction.
 void Migrate(Connection& connection);
+
+/// Copies a book of an older version to `<book>.schema-<version>` beside it; what is there already is kept.
+/// For books of the present version and empty ones it does nothing.
+void BackUpBeforeMigration(Connection& connection);
 
 }  // namespace slipway::ensemble

@@ -51,17 +51,22 @@ Connection OpenBook(const fs::path& path, Storage storage) {
   auto connection = Connection::ForWriting(path);
   if (!IsEmptyDatabase(connection)) CheckSchema(connection);
   connection.SetJournal(storage);
+  BackUpBeforeMigration(connection);
   Migrate(connection);
   if (crashed) CheckAfterCrash(connection);
   return connection;
 }
 
-/// Begins the one read transaction of a reader: from here on it sees this moment.
+/// Begins the one read transaction of a reader: from here on it sees this moment. A book of an older version is looked
+/// at as a migrated copy, for it may lie where nobody can write.
 Connection BeginReading(const fs::path& path, ReadMode mode) {
   auto connection = Connection::ForReading(path, mode);
   connection.Execute("BEGIN");
   CheckSchema(connection);
-  return connection;
+  if (connection.Integer("PRAGMA user_version") == kBookSchemaVersion) return connection;
+  auto migrated = Connection::InMemory(connection);
+  Migrate(migrated);
+  return migrated;
 }
 
 bool NobodyWrites(const fs::path& folder) {

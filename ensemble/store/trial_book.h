@@ -5,8 +5,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ensemble/changes.h"
@@ -41,10 +43,20 @@ class TrialBook {
   std::vector<AttemptRecord> OpenAttempts();
   /// Ordered by attempt, step and name.
   std::vector<MetricRecord> Metrics(TrialNumber trial);
-  /// The one at the highest step, when the attempt has reported `name`.
-  std::optional<MetricRecord> LastMetric(TrialNumber trial, int attempt, const std::string& name);
+  /// Of one attempt and name, ordered by step.
+  std::vector<MetricRecord> Metrics(TrialNumber trial, int attempt, const std::string& name);
+  /// All values of the metric `name` in the order of trial, step and attempt. Cost: 1,000,000 values in < 1 s.
+  void ForEachMetric(const std::string& name, const std::function<void(const MetricRecord&)>& take);
+  /// In the order of trial and rung.
+  std::vector<RungRecord> Rungs();
+  /// Without the attempts that still run.
+  Usage Used();
+  /// Whether the request of this name has been answered.
+  bool HasAnswered(const std::string& request);
 
   void CreateStudy(const StudyRecord& study, const SearchSpace& space);
+  /// A manager begins: its time counts from now to the last thing that it writes.
+  void BeginSession(double now, const std::string& host);
   /// Changes the budget of a resumed study.
   void SetBudget(std::int64_t trials);
   /// All of it or nothing; durable when it returns. One commit.

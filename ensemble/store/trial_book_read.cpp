@@ -15,12 +15,16 @@ namespace {
               "it was changed by another program; restore it from a copy");
 }
 
-TrialState StateIn(const Query& query, int column) {
+/// What the word in `column` stands for.
+template <class Enum>
+Enum WordIn(const Query& query, int column, std::optional<Enum> (*parse)(std::string_view)) {
   const std::string word = query.Text(column);
-  const auto state = ParseTrialState(word);
-  if (!state) RefuseWord(word);
-  return *state;
+  const auto value = parse(word);
+  if (!value) RefuseWord(word);
+  return *value;
 }
+
+TrialState StateIn(const Query& query, int column) { return WordIn(query, column, ParseTrialState); }
 
 Goal GoalIn(const Query& query, int column) {
   const std::string word = query.Text(column);
@@ -39,12 +43,25 @@ Scalar ScalarIn(const Query& query, int kind_column, int value_column) {
   RefuseWord(kind);
 }
 
-double MetricIn(const Query& query, int value_column, int special_column) {
+double ValueIn(const Query& query, int value_column, int special_column) {
   if (query.IsNull(special_column)) return query.Real(value_column);
   const std::string word = query.Text(special_column);
   if (word == "Infinity") return std::numeric_limits<double>::infinity();
   if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+MetricRecord MetricIn(const Query& query) {
+  return {query.Integer(0),      static_cast<int>(query.Integer(1)),
+          query.Text(2),         query.Integer(3),
+          query.OptionalReal(4), ValueIn(query, 5, 6),
+          query.OptionalReal(7)};
+}
+
+std::vector<MetricRecord> MetricsIn(Query& query) {
+  std::vector<MetricRecord> metrics;
+  while (query.Next()) metrics.push_back(MetricIn(query));
+  return metrics;
 }
 
 TrialRecord TrialIn(const Query& query) {
@@ -59,6 +76,9 @@ TrialRecord TrialIn(const Query& query) {
   trial.created = query.Real(7);
   trial.started = query.OptionalReal(8);
   trial.ended = query.OptionalReal(9);
+  trial.repeat = static_cast<int>(query.Integer(10));
+  trial.parent = query.OptionalInteger(11);
+  trial.origin = query.Text(12);
   return trial;
 }
 
@@ -79,15 +99,18 @@ AttemptRecord AttemptIn(const Query& query) {
   }
   if (!query.IsNull(12)) attempt.stop = ParseStopReason(query.Text(12));
   attempt.reason = query.Text(13);
+  attempt.outcome = WordIn<Outcome>(query, 14, ParseOutcome);
+  attempt.place = query.Text(15);
+  attempt.nodes = static_cast<int>(query.Integer(16));
   return attempt;
 }
 
 constexpr std::string_view kAttemptsOfTrial =
-    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason "
-    "FROM attempt WHERE trial = ? ORDER BY n";
+    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
+    "outcome, place, nodes FROM attempt WHERE trial = ? ORDER BY n";
 constexpr std::string_view kOpenAttempts =
-    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason "
-    "FROM attempt WHERE ended IS NULL ORDER BY trial, n";
+    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
+    "outcome, place, nodes FROM attempt WHERE ended IS NULL ORDER BY trial, n";
 
 std::vector<AttemptRecord> AttemptsIn(Query& query) {
   std::vector<AttemptRecord> attempts;
@@ -102,6 +125,26 @@ Positions ParameterPositions(Connection& connection) {
   Positions positions;
   while (query.Next()) positions.emplace(query.Text(0), query.Integer(1));
   return positions;
+}
+
+/// The rows of the table of further values come in the order of trial and position.
+void ReadFurtherValues(Connection& connection, std::vector<TrialRecord>& trials) {
+  Query query(connection.Prepared("SELECT trial, v FROM trial_value ORDER BY trial, position"));
+  while (query.Next()) {
+    const auto number = static_cast<std::size_t>(query.Integer(0));
+    if (number < trials.size()) trials[number].further.push_back(query.Real(1));
+  }
+}
+
+std::vector<Objective> ReadObjectives(Connection& connection) {
+  Query query(connection.Prepared("SELECT metric, goal, counts, reach FROM objective ORDER BY position"));
+  std::vector<Objective> objectives;
+  while (query.Next()) {
+    objectives.push_back(
+        {query.Text(0), GoalIn(query, 1), WordIn<Counts>(query, 2, ParseCounts), query.OptionalReal(3)});
+  }
+  if (objectives.empty()) RefuseWord("no objective");
+  return objectives;
 }
 
 /// Both lists are ordered by trial, so one walk over each is enough.
@@ -128,28 +171,32 @@ void OrderAsInSpace(Point& point, const Positions& positions) {
 std::optional<StudyRecord> TrialBook::Study() {
   return Translating(state_->connection.path(), [&]() -> std::optional<StudyRecord> {
     auto query = state_->Prepare(
-        "SELECT objective, goal, trials, sampler, seed, grid_points, spec_hash, space, created FROM study");
+        "SELECT trials, repeats, scheduler, sampler, seed, grid_points, spec_hash, space, created FROM study");
     if (!query.Next()) return std::nullopt;
-    return StudyRecord{query.Text(0),
-                       GoalIn(query, 1),
-                       query.Integer(2),
-                       query.Text(3),
-                       static_cast<std::uint64_t>(query.Integer(4)),
-                       static_cast<int>(query.Integer(5)),
-                       query.Text(6),
-                       query.Text(7),
-                       query.Real(8)};
+    StudyRecord study;
+    study.objectives = ReadObjectives(state_->connection);
+    study.trials = query.Integer(0);
+    study.repeats = static_cast<int>(query.Integer(1));
+    study.scheduler = query.Text(2);
+    study.sampler = query.Text(3);
+    study.seed = static_cast<std::uint64_t>(query.Integer(4));
+    study.grid_points = static_cast<int>(query.Integer(5));
+    study.spec_hash = query.Text(6);
+    study.space = query.Text(7);
+    study.created = query.Real(8);
+    return study;
   });
 }
 
 std::vector<TrialRecord> TrialBook::Trials() {
   return Translating(state_->connection.path(), [&] {
     auto query = state_->Prepare(
-        "SELECT number, state, configuration, objective, attempts, failures, reason, created, started, ended "
-        "FROM trial ORDER BY number");
+        "SELECT number, state, configuration, objective, attempts, failures, reason, created, started, ended, "
+        "repeat, parent, origin FROM trial ORDER BY number");
     std::vector<TrialRecord> trials;
     while (query.Next()) trials.push_back(TrialIn(query));
     ReadParameters(state_->connection, trials);
+    ReadFurtherValues(state_->connection, trials);
     const auto positions = ParameterPositions(state_->connection);
     for (auto& trial : trials) OrderAsInSpace(trial.parameters, positions);
     return trials;
@@ -173,25 +220,56 @@ std::vector<AttemptRecord> TrialBook::OpenAttempts() {
 std::vector<MetricRecord> TrialBook::Metrics(TrialNumber trial) {
   return Translating(state_->connection.path(), [&] {
     auto query = state_->Prepare(
-        "SELECT attempt, name, step, epoch, v, special FROM metric WHERE trial = ? ORDER BY attempt, step, name");
-    query.Bind(trial);
-    std::vector<MetricRecord> metrics;
-    while (query.Next()) {
-      metrics.push_back({trial, static_cast<int>(query.Integer(0)), query.Text(1), query.Integer(2),
-                         query.OptionalReal(3), MetricIn(query, 4, 5)});
-    }
-    return metrics;
+        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE trial = ? "
+        "ORDER BY attempt, step, name");
+    return MetricsIn(query.Bind(trial));
   });
 }
 
-std::optional<MetricRecord> TrialBook::LastMetric(TrialNumber trial, int attempt, const std::string& name) {
-  return Translating(state_->connection.path(), [&]() -> std::optional<MetricRecord> {
+std::vector<MetricRecord> TrialBook::Metrics(TrialNumber trial, int attempt, const std::string& name) {
+  return Translating(state_->connection.path(), [&] {
     auto query = state_->Prepare(
-        "SELECT step, epoch, v, special FROM metric WHERE trial = ? AND attempt = ? AND name = ? ORDER BY step DESC "
-        "LIMIT 1");
-    query.Bind(trial, attempt, name);
-    if (!query.Next()) return std::nullopt;
-    return MetricRecord{trial, attempt, name, query.Integer(0), query.OptionalReal(1), MetricIn(query, 2, 3)};
+        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE trial = ? AND attempt = ? AND "
+        "name = ? ORDER BY step");
+    return MetricsIn(query.Bind(trial, attempt, name));
+  });
+}
+
+void TrialBook::ForEachMetric(const std::string& name, const std::function<void(const MetricRecord&)>& take) {
+  Translating(state_->connection.path(), [&] {
+    auto query = state_->Prepare(
+        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE name = ? "
+        "ORDER BY trial, step, attempt");
+    query.Bind(name);
+    while (query.Next()) take(MetricIn(query));
+  });
+}
+
+std::vector<RungRecord> TrialBook::Rungs() {
+  return Translating(state_->connection.path(), [&] {
+    auto query =
+        state_->Prepare("SELECT trial, bracket, rung, resource, v, special, decision FROM rung ORDER BY trial, rung");
+    std::vector<RungRecord> rungs;
+    while (query.Next()) {
+      rungs.push_back({query.Integer(0), static_cast<int>(query.Integer(1)), static_cast<int>(query.Integer(2)),
+                       query.Real(3), ValueIn(query, 4, 5), query.Text(6)});
+    }
+    return rungs;
+  });
+}
+
+Usage TrialBook::Used() {
+  return Translating(state_->connection.path(), [&] {
+    auto query = state_->Prepare("SELECT wall_seconds, node_seconds FROM usage");
+    query.Next();
+    return Usage{query.Real(0), query.Real(1)};
+  });
+}
+
+bool TrialBook::HasAnswered(const std::string& request) {
+  return Translating(state_->connection.path(), [&] {
+    auto query = state_->Prepare("SELECT 1 FROM request WHERE name = ?");
+    return query.Bind(request).Next();
   });
 }
 

@@ -1,4 +1,9 @@
 // The writing half of the trial book.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +35,29 @@ class Transaction {
   bool committed_ = false;
 };
 
+/// A number as the book holds it. SQLite turns NaN into NULL, and JSON knows neither NaN nor the infinities: these
+/// stand as words.
+struct Stored {
+  explicit Stored(double number) {
+    if (std::isnan(number)) special = "NaN";
+    if (std::isinf(number)) special = number > 0 ? "Infinity" : "-Infinity";
+    if (!special) value = number;
+  }
+  std::optional<double> value;
+  std::optional<std::string_view> special;
+};
+
+/// "node1:0,1,8": what an attempt has for itself.
+std::string Describe(const std::vector<NodeShare>& place) {
+  std::string text;
+  for (const auto& share : place) {
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", share.node, share.cores.empty() ? "" : ":",
+                        fmt::join(share.cores, ","));
+    if (!share.gpus.empty()) text += fmt::format("/gpu:{}", fmt::join(share.gpus, ","));
+  }
+  return text;
+}
+
 class Writer {
  public:
   Writer(Connection& connection, const Changes& changes) : connection_(connection), changes_(changes) {}
@@ -41,6 +69,12 @@ class Writer {
     for (const auto& trial : changes_.trials) WriteNew(trial);
     for (const auto& claim : changes_.claims) Write(claim);
     for (const auto& start : changes_.starts) Write(start);
+    for (const auto& trial : changes_.finished) WriteFinished(trial);
+    for (const auto& trial : changes_.settled) Settle(trial);
+    for (const auto trial : changes_.requeued) Requeue(trial);
+    for (const auto& rung : changes_.rungs) Write(rung);
+    for (const auto& answer : changes_.answers) Write(answer);
+    Prepare("UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)").Bind(changes_.time).Run();
     if (changes_.remark) Note(*changes_.remark, std::nullopt, std::nullopt, "");
   }
 
@@ -55,17 +89,46 @@ class Writer {
   }
 
   void Write(const MetricRecord& metric) {
-    // SQLite turns NaN into NULL, and JSON knows neither NaN nor the infinities: these stand as words.
-    std::optional<std::string_view> special;
-    if (std::isnan(metric.value)) special = "NaN";
-    if (std::isinf(metric.value)) special = metric.value > 0 ? "Infinity" : "-Infinity";
-    std::optional<double> value;
-    if (!special) value = metric.value;
+    const Stored stored(metric.value);
     Prepare(
-        "INSERT INTO metric(trial, attempt, name, step, epoch, v, special) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-        "ON CONFLICT DO UPDATE SET epoch = ?5, v = ?6, special = ?7")
-        .Bind(metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, value, special)
+        "INSERT INTO metric(trial, attempt, name, step, epoch, v, special, time) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+        "ON CONFLICT DO UPDATE SET epoch = ?5, v = ?6, special = ?7, time = ?8")
+        .Bind(metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, stored.value, stored.special,
+              metric.time)
         .Run();
+  }
+
+  void Write(const RungRecord& rung) {
+    const Stored stored(rung.value);
+    Prepare(
+        "INSERT INTO rung(trial, rung, bracket, resource, v, special, decision, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING")
+        .Bind(rung.trial, rung.rung, rung.bracket, rung.resource, stored.value, stored.special, rung.decision,
+              changes_.time)
+        .Run();
+    Note("rung", rung.trial, std::nullopt, rung.decision);
+  }
+
+  void Write(const Changes::Answer& answer) {
+    Prepare("INSERT INTO request(name, what, time) VALUES (?, ?, ?)")
+        .Bind(answer.name, answer.what, changes_.time)
+        .Run();
+    Note("request", std::nullopt, std::nullopt, answer.what);
+  }
+
+  void Settle(const TrialRecord& trial) {
+    const auto state = TrialStateName(trial.state);
+    Prepare("UPDATE trial SET state = ?, reason = ? WHERE number = ?").Bind(state, trial.reason, trial.number).Run();
+    Note(state, trial.number, std::nullopt, trial.reason);
+  }
+
+  void Requeue(TrialNumber trial) {
+    Prepare("UPDATE trial SET state = 'queued', objective = NULL, failures = 0, reason = '' WHERE number = ?")
+        .Bind(trial)
+        .Run();
+    Prepare("DELETE FROM trial_value WHERE trial = ?").Bind(trial).Run();
+    Note("requeued", trial, std::nullopt, "");
   }
 
   void Write(const Changes::Stop& stop) {
@@ -81,21 +144,44 @@ class Writer {
       signal = end.status->signal;
     }
     const auto& trial = end.trial;
-    Prepare("UPDATE attempt SET state = ?, ended = ?, exit_code = ?, signal = ?, reason = ? WHERE trial = ? AND n = ?")
-        .Bind(TrialStateName(end.attempt_state), changes_.time, code, signal, end.reason, trial.number, end.attempt)
+    Prepare(
+        "UPDATE attempt SET state = ?, outcome = ?, ended = ?, exit_code = ?, signal = ?, reason = ? "
+        "WHERE trial = ? AND n = ?")
+        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), changes_.time, code, signal, end.reason,
+              trial.number, end.attempt)
         .Run();
     Prepare("UPDATE trial SET state = ?, objective = ?, failures = ?, reason = ?, ended = ? WHERE number = ?")
         .Bind(TrialStateName(trial.state), trial.objective, trial.failures, trial.reason, trial.ended, trial.number)
         .Run();
+    WriteFurther(trial);
     Note(TrialStateName(end.attempt_state), trial.number, end.attempt, end.reason);
   }
 
   void WriteNew(const TrialRecord& trial) {
-    Prepare("INSERT INTO trial(number, state, configuration, created) VALUES (?, 'queued', ?, ?)")
-        .Bind(trial.number, trial.configuration, changes_.time)
+    Prepare(
+        "INSERT INTO trial(number, state, configuration, created, repeat, parent, origin) "
+        "VALUES (?, 'queued', ?, ?, ?, ?, ?)")
+        .Bind(trial.number, trial.configuration, changes_.time, trial.repeat, trial.parent, trial.origin)
         .Run();
     for (const auto& [name, value] : trial.parameters) WriteParameter(trial.number, name, value);
     Note("asked", trial.number, std::nullopt, trial.configuration);
+  }
+
+  void WriteFinished(const TrialRecord& trial) {
+    WriteNew(trial);
+    Prepare("UPDATE trial SET state = ?, objective = ?, reason = ?, started = ?, ended = ? WHERE number = ?")
+        .Bind(TrialStateName(trial.state), trial.objective, trial.reason, trial.started, trial.ended, trial.number)
+        .Run();
+    WriteFurther(trial);
+  }
+
+  void WriteFurther(const TrialRecord& trial) {
+    std::int64_t position = 0;
+    for (const double value : trial.further) {
+      Prepare("INSERT OR REPLACE INTO trial_value(trial, position, v) VALUES (?, ?, ?)")
+          .Bind(trial.number, ++position, value)
+          .Run();
+    }
   }
 
   void WriteParameter(TrialNumber trial, const std::string& name, const Scalar& value) {
@@ -116,8 +202,9 @@ class Writer {
   }
 
   void Write(const Changes::Claim& claim) {
-    Prepare("INSERT INTO attempt(trial, n, state, host, claimed) VALUES (?, ?, 'claimed', ?, ?)")
-        .Bind(claim.trial, claim.attempt, changes_.host, changes_.time)
+    const auto nodes = std::max<std::int64_t>(1, static_cast<std::int64_t>(claim.place.size()));
+    Prepare("INSERT INTO attempt(trial, n, state, host, claimed, place, nodes) VALUES (?, ?, 'claimed', ?, ?, ?, ?)")
+        .Bind(claim.trial, claim.attempt, changes_.host, changes_.time, Describe(claim.place), nodes)
         .Run();
     Prepare(
         "UPDATE trial SET state = 'claimed', attempts = ?, reason = '', started = NULL, ended = NULL "
@@ -142,6 +229,15 @@ class Writer {
   const Changes& changes_;
 };
 
+void WriteObjectives(Connection& connection, const std::vector<Objective>& objectives) {
+  std::int64_t position = 0;
+  for (const auto& objective : objectives) {
+    Query(connection.Prepared("INSERT INTO objective(position, metric, goal, counts, reach) VALUES (?, ?, ?, ?, ?)"))
+        .Bind(position++, objective.metric, GoalName(objective.goal), CountsName(objective.counts), objective.reach)
+        .Run();
+  }
+}
+
 }  // namespace
 
 void TrialBook::CreateStudy(const StudyRecord& study, const SearchSpace& space) {
@@ -149,17 +245,28 @@ void TrialBook::CreateStudy(const StudyRecord& study, const SearchSpace& space) 
     Transaction transaction(state_->connection);
     state_
         ->Prepare(
-            "INSERT INTO study(id, objective, goal, trials, sampler, seed, grid_points, spec_hash, space, created) "
+            "INSERT INTO study(id, trials, repeats, scheduler, sampler, seed, grid_points, spec_hash, space, created) "
             "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        .Bind(study.objective, GoalName(study.goal), study.trials, study.sampler, static_cast<std::int64_t>(study.seed),
+        .Bind(study.trials, study.repeats, study.scheduler, study.sampler, static_cast<std::int64_t>(study.seed),
               study.grid_points, study.spec_hash, study.space, study.created)
         .Run();
+    WriteObjectives(state_->connection, study.objectives);
     std::int64_t position = 0;
     for (const auto& parameter : space.parameters()) {
       state_->Prepare("INSERT INTO parameter(position, name, definition) VALUES (?, ?, ?)")
           .Bind(position++, parameter.name, ToJson(parameter).dump())
           .Run();
     }
+    transaction.Commit();
+  });
+}
+
+void TrialBook::BeginSession(double now, const std::string& host) {
+  Translating(state_->connection.path(), [&] {
+    Transaction transaction(state_->connection);
+    state_->Prepare("INSERT INTO session(host, pid, started, last_seen) VALUES (?1, ?2, ?3, ?3)")
+        .Bind(host, static_cast<std::int64_t>(::getpid()), now)
+        .Run();
     transaction.Commit();
   });
 }

@@ -37,7 +37,7 @@ View Open(const std::filesystem::path& run_folder) {
     throw Error(ErrorKind::kTryAgain, fmt::format("the ensemble in '{}' has not begun", run_folder.string()),
                 "look again in a moment, or resume the run");
   }
-  auto trials = Rank(book.Trials(), study->goal);
+  auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal());
   return {std::move(book), std::move(*study), std::move(trials), UnixSeconds(SystemClock().Now())};
 }
 
@@ -63,7 +63,8 @@ std::string ParametersCell(const ensemble::Point& point) {
 }
 
 std::string Table(const View& view, const std::vector<RankedTrial>& trials) {
-  TextTable table({"rank", "trial", "state", view.study.objective, "parameters", "duration", "attempts"});
+  TextTable table(
+      {"rank", "trial", "state", view.study.objectives.front().metric, "parameters", "duration", "attempts"});
   for (const auto& [trial, rank] : trials) {
     table.AddRow({rank ? std::to_string(*rank) : "-", std::to_string(trial.number),
                   std::string(ensemble::TrialStateName(trial.state)), Cell(trial.objective),
@@ -80,8 +81,8 @@ std::string Headline(const View& view) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count.get<int>(), state);
   }
   return fmt::format("{} of {} trials begun{}{}; {} {}, sampler {}\n", view.trials.size(), view.study.trials,
-                     counts.empty() ? "" : ": ", counts, GoalName(view.study.goal), view.study.objective,
-                     view.study.sampler);
+                     counts.empty() ? "" : ": ", counts, GoalName(view.study.objectives.front().goal),
+                     view.study.objectives.front().metric, view.study.sampler);
 }
 
 Json ListDocument(const char* schema, const View& view, const std::vector<RankedTrial>& trials) {
@@ -155,7 +156,7 @@ std::string ShowText(const View& view, const RankedTrial& ranked, const std::fil
   const TrialRecord& trial = ranked.trial;
   std::string text = fmt::format("trial {}: {}", trial.number, ensemble::TrialStateName(trial.state));
   if (ranked.rank) text += fmt::format(", rank {}", *ranked.rank);
-  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objective, *trial.objective);
+  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().metric, *trial.objective);
   if (!trial.reason.empty()) text += " (" + trial.reason + ")";
   text += fmt::format("\nfolder: {}\n", folder.string());
   for (const auto& [name, value] : trial.parameters)

@@ -56,9 +56,22 @@ std::optional<double> DurationOf(const TrialRecord& trial, double now) {
 }
 
 Json StudyDocument(const ensemble::StudyRecord& study) {
-  return Json{{"objective", study.objective}, {"goal", ensemble::GoalName(study.goal)},
-              {"trials", study.trials},       {"sampler", study.sampler},
-              {"seed", study.seed},           {"space", Json::parse(study.space, nullptr, false)}};
+  Json objectives = Json::array();
+  for (const auto& objective : study.objectives) {
+    objectives.push_back(Json{{"metric", objective.metric},
+                              {"goal", ensemble::GoalName(objective.goal)},
+                              {"value", ensemble::CountsName(objective.counts)},
+                              {"reach", OrNull(objective.reach)}});
+  }
+  return Json{{"objective", study.objectives.front().metric},
+              {"goal", ensemble::GoalName(study.objectives.front().goal)},
+              {"objectives", objectives},
+              {"trials", study.trials},
+              {"repeats", study.repeats},
+              {"scheduler", study.scheduler},
+              {"sampler", study.sampler},
+              {"seed", study.seed},
+              {"space", Json::parse(study.space, nullptr, false)}};
 }
 
 Json CountsDocument(const std::vector<RankedTrial>& trials) {
@@ -75,6 +88,10 @@ Json TrialDocument(const RankedTrial& ranked, double now) {
               {"trial", trial.number},
               {"state", ensemble::TrialStateName(trial.state)},
               {"objective", OrNull(trial.objective)},
+              {"further", trial.further},
+              {"repeat", trial.repeat},
+              {"parent", OrNull(trial.parent)},
+              {"origin", trial.origin},
               {"parameters", ensemble::ToJson(trial.parameters)},
               {"duration_s", OrNull(DurationOf(trial, now))},
               {"attempts", trial.attempts},
@@ -93,6 +110,8 @@ Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
                 {"ended", TimeOrNull(attempt.ended)},
                 {"exit_code", attempt.status ? Json(attempt.status->code) : Json(nullptr)},
                 {"signal", attempt.status ? Json(attempt.status->signal) : Json(nullptr)},
+                {"outcome", ensemble::OutcomeName(attempt.outcome)},
+                {"place", attempt.place},
                 {"reason", attempt.reason}};
   return document;
 }

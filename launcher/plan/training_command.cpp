@@ -100,6 +100,16 @@ Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
   return effective;
 }
 
+Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat) {
+  Json raised = parameters;
+  const Json effective = EffectiveParameters(train, parameters);
+  const auto seed = effective.find("seed");
+  if (repeat > 0 && seed != effective.end() && seed->is_number_integer()) {
+    raised["seed"] = seed->get<std::int64_t>() + repeat;
+  }
+  return raised;
+}
+
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters) {
   const auto program =
       train.program.empty() ? train.command : std::vector<std::string>{HelperProgram("trainers") / train.program};

@@ -21,6 +21,9 @@ std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& par
 /// `train.args` overridden by `parameters`, as a JSON object: SLIPWAY_PARAMS.
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters);
 
+/// The parameters of a trial's run number `repeat`: where the program takes an integer `seed`, it is raised by that.
+Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat);
+
 /// Where one attempt reads and writes.
 struct AttemptPlace {
   std::filesystem::path run;  ///< run folder (of a trial: the trial's)

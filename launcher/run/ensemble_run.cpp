@@ -4,20 +4,40 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "core/error.h"
 #include "ensemble/manager.h"
+#include "launcher/engines/local/bound_to_cores.h"
 #include "launcher/run/local_trial_runner.h"
 
 namespace slipway::launcher {
 namespace {
 
-/// As many trials at a time as the machine has cores for.
-int ParallelTrials(const Spec& spec) {
-  if (spec.ensemble->parallel) return *spec.ensemble->parallel;
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::max(1, cores / (spec.launch.ranks() * spec.launch.cpus_per_rank));
+/// One trial's ranks stay together on this machine.
+ensemble::Need NeedOf(const Spec& spec) { return {1, spec.launch.ranks() * spec.launch.cpus_per_rank, 0}; }
+
+/// As many trials at a time as the machine has cores for, each with cores of its own; more only where the user wants
+/// it, and then they share all cores.
+void Place(const Spec& spec, ensemble::EnsembleOptions& options) {
+  const std::vector<ensemble::NodeShare> nodes = {{HostName(), UsableCores(), {}}};
+  const int slots = ensemble::Packer(nodes, NeedOf(spec)).Slots();
+  options.parallel = spec.ensemble->parallel.value_or(std::max(1, slots));
+  if (options.parallel > slots) return;
+  options.nodes = nodes;
+  options.need = NeedOf(spec);
+}
+
+ensemble::Objective ObjectiveFrom(const ObjectiveSpec& spec) {
+  return {spec.metric, spec.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize,
+          spec.value == ObjectiveValue::kBest ? ensemble::Counts::kBest : ensemble::Counts::kLast, spec.reach};
+}
+
+ensemble::Budget BudgetFrom(const BudgetSpec& spec) {
+  constexpr double kSecondsAnHour = 3600;
+  ensemble::Budget budget;
+  if (spec.time) budget.wall_seconds = spec.time->count();
+  if (spec.node_hours) budget.node_seconds = *spec.node_hours * kSecondsAnHour;
+  return budget;
 }
 
 std::int64_t GridTrials(const ensemble::EnsembleOptions& options) {
@@ -26,19 +46,32 @@ std::int64_t GridTrials(const ensemble::EnsembleOptions& options) {
   return ensemble::GridSize(settings, options.space);
 }
 
+/// When trials end, and when all of them do.
+void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
+  const auto& ensemble = *spec.ensemble;
+  options.retries = spec.resilience.max_restarts;
+  options.max_failures = ensemble.max_failures;
+  if (ensemble.time_limit) options.trial_time_limit = ensemble.time_limit->count();
+  if (spec.launch.time_limit) options.manager_time_limit = spec.launch.time_limit->count();
+  if (ensemble.budget) options.budget = BudgetFrom(*ensemble.budget);
+  if (!ensemble.scheduler) return;
+  options.scheduler = ensemble.scheduler->settings;
+  options.resource = ensemble.scheduler->resource;
+}
+
 ensemble::EnsembleOptions OptionsFor(const Plan& plan) {
   const auto& spec = *plan.spec().ensemble;
   ensemble::EnsembleOptions options;
-  options.objective = spec.objective.metric;
-  options.goal = spec.objective.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize;
+  options.objectives = {ObjectiveFrom(spec.objective)};
+  for (const auto& further : spec.more_objectives) options.objectives.push_back(ObjectiveFrom(further));
   options.space = ensemble::MakeSearchSpace(spec.space, spec.constraints);
   options.points = spec.points;
-  options.parallel = ParallelTrials(plan.spec());
+  Place(plan.spec(), options);
+  Limit(plan.spec(), options);
+  options.repeats = spec.repeats;
   options.sampler = spec.sampler;
   options.seed = spec.seed;
   options.trials = spec.trials ? *spec.trials : GridTrials(options);
-  options.retries = plan.spec().resilience.max_restarts;
-  options.max_failures = spec.max_failures;
   options.spec_hash = plan.document.spec_hash;
   return options;
 }
@@ -101,6 +134,7 @@ Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
                {{"complete", summary.complete},
                 {"failed", summary.failed},
                 {"pruned", summary.pruned},
+                {"paused", summary.paused},
                 {"waiting", summary.waiting}}},
               {"best", best}};
 }
@@ -129,13 +163,14 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
 }  // namespace
 
 RunResult CarryOutEnsemble(RunContext& context) {
-  const auto options = OptionsFor(context.plan);
+  auto options = OptionsFor(context.plan);
+  options.requests_in = context.folder.path();
   auto book = ensemble::TrialBook::OpenForWriting(context.folder.path());
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");
   LocalTrialRunner runner(context);
-  Reporter reporter(context.output, options.trials);
+  Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
   book.Settle();
   return ResultOf(summary, options);

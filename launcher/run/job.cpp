@@ -151,15 +151,18 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   const auto& spec = request.plan.spec();
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
-  launch.command = TrainingCommand(spec.train, request.parameters);
+  const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.repeat);
+  launch.command = TrainingCommand(spec.train, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
-  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, request.parameters)) {
+  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters)) {
     launch.environment.Set(name, value);
   }
+  launch.environment.Set("SLIPWAY_REPEAT", std::to_string(request.share.repeat));
   launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));
   launch.working_directory = request.plan.working_directory;
   launch.log_directory = place_.directory;
+  launch.cores = request.share.cores;
   return launch;
 }
 

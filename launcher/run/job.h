@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/event_loop.h"
 #include "core/json.h"
@@ -36,12 +37,19 @@ class JobObserver {
 /// Whether the lines of the ranks' logs are wanted while the job runs.
 enum class LogLines { kFollow, kLeave };
 
+/// What a trial of an ensemble has that a single run has not.
+struct TrialShare {
+  int repeat = 0;          ///< which run of its configuration, from 0
+  std::vector<int> cores;  ///< that it may run on; empty: all
+};
+
 struct JobRequest {
   const Plan& plan;
   AttemptPlace place;
   StagedDirectories data;
   const Json& parameters;  ///< used while the job is made, not kept
   LogLines lines = LogLines::kFollow;
+  TrialShare share = {};
 };
 
 class Job {

@@ -1,12 +1,14 @@
 #include "launcher/run/local_trial_runner.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "launcher/run/attempt_files.h"
 #include "launcher/run/orphan.h"
+#include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
 
 namespace slipway::launcher {
@@ -27,7 +29,13 @@ class LocalTrialRunner::Running final : public JobObserver {
         trial_(start.trial),
         attempt_(start.attempt),
         job_(context.loop, context.files,
-             {context.plan, std::move(place), context.data, start.parameters, LogLines::kLeave}, *this) {}
+             {context.plan,
+              std::move(place),
+              context.data,
+              start.parameters,
+              LogLines::kLeave,
+              {start.repeat, start.place.empty() ? std::vector<int>{} : start.place.front().cores}},
+             *this) {}
 
   Job& job() { return job_; }
   bool ended() const { return ended_; }
@@ -36,7 +44,7 @@ class LocalTrialRunner::Running final : public JobObserver {
 
   void OnMetrics(const MetricsLine& line) override {
     for (const auto& [name, value] : line.values) {
-      events_.push_back(TrialMetric{trial_, attempt_, line.step, line.epoch, name, value});
+      events_.push_back(TrialMetric{trial_, attempt_, line.step, line.epoch, name, value, line.time});
     }
   }
 
@@ -48,7 +56,9 @@ class LocalTrialRunner::Running final : public JobObserver {
 
   void OnEnd(const GroupOutcome& outcome) override {
     ended_ = true;
-    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail});
+    const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
+    const auto cause = out_of_memory ? ensemble::OutsideCause::kOutOfMemory : ensemble::OutsideCause::kNone;
+    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
   }
 
  private:
@@ -56,6 +66,7 @@ class LocalTrialRunner::Running final : public JobObserver {
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
+  std::uint64_t kills_before_ = OutOfMemoryKills();
   bool ended_ = false;
   Job job_;
 };
@@ -92,6 +103,8 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     PlaceCheckpoints(place, context_.outbox);
     if (start.attempt > 1) {
       if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
+    } else if (start.parent) {
+      place.resume_from = CheckpointOfParent(*start.parent);
     }
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
@@ -105,11 +118,19 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   });
 }
 
+std::filesystem::path LocalTrialRunner::CheckpointOfParent(TrialNumber parent) const {
+  auto place = PlaceOf(parent, 1);
+  PlaceCheckpoints(place, context_.outbox);
+  const auto newest = NewestCheckpointOf(place);
+  return newest ? newest->directory : std::filesystem::path();
+}
+
 void LocalTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }
 
 void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
-    found->second->job().Stop(ensemble::StopReasonName(reason));
+    const bool timed_out = reason == ensemble::StopReason::kTrialTimeLimit;
+    found->second->job().Stop(ensemble::StopReasonName(timed_out ? ensemble::StopReason::kTimeLimit : reason));
   }
 }
 
@@ -121,7 +142,7 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
   std::vector<TrialEvent> events;
   for (const auto& line : ReadMetrics(directory, spec.train.metrics)) {
     for (const auto& [name, value] : line.values) {
-      events.push_back(TrialMetric{trial, attempt, line.step, line.epoch, name, value});
+      events.push_back(TrialMetric{trial, attempt, line.step, line.epoch, name, value, line.time});
     }
   }
   if (const auto end = ReadEnd(directory, spec.launch.ranks())) {

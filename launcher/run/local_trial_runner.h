@@ -27,6 +27,8 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   class Running;
 
   AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
+  /// The newest one, or empty.
+  std::filesystem::path CheckpointOfParent(ensemble::TrialNumber parent) const;
 
   RunContext& context_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;

@@ -191,12 +191,28 @@ TraceSpec BuildTrace(const Json& json) { return {json.at("every").get<int>(), js
 
 ObjectiveSpec BuildObjective(const Json& json) {
   return {json.at("metric").get<std::string>(), FromWord(kGoals, json.at("goal")),
-          FromWord(kObjectiveValues, json.at("value"))};
+          FromWord(kObjectiveValues, json.at("value")),
+          json.contains("reach") ? Maybe<double>(json["reach"]) : std::nullopt};
 }
 
 SchedulerSpec BuildScheduler(const Json& json) {
-  return {json.at("type").get<std::string>(), json.at("resource").get<std::string>(), json.at("min").get<double>(),
-          Maybe<double>(json.at("max")), json.at("reduction").get<int>()};
+  SchedulerSpec result;
+  result.resource = json.at("resource").get<std::string>();
+  auto& settings = result.settings;
+  settings.type = json.at("type").get<std::string>();
+  settings.min = json.at("min").get<double>();
+  settings.max = Maybe<double>(json.at("max"));
+  settings.reduction = json.at("reduction").get<int>();
+  settings.percentile = json.at("percentile").get<double>();
+  settings.patience = json.at("patience").get<int>();
+  settings.lower = Maybe<double>(json.at("lower"));
+  settings.upper = Maybe<double>(json.at("upper"));
+  settings.startup = json.at("startup").get<int>();
+  settings.interval = json.at("interval").get<double>();
+  settings.quantile = json.at("quantile").get<double>();
+  settings.population = json.at("population").get<int>();
+  settings.p_value = json.at("p_value").get<double>();
+  return result;
 }
 
 EnsembleSpec BuildEnsemble(const Json& json) {
@@ -209,6 +225,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   if (!json.at("scheduler").is_null()) result.scheduler = BuildScheduler(json["scheduler"]);
   result.seed = json.at("seed").get<std::uint64_t>();
   result.max_failures = Maybe<int>(json.at("max_failures"));
+  result.time_limit = MaybeSeconds(json.at("time_limit"));
   result.repeats = json.at("repeats").get<int>();
   const Json& budget = json.at("budget");
   if (!budget.is_null()) result.budget = {MaybeSeconds(budget.at("time")), Maybe<double>(budget.at("node_hours"))};

@@ -137,12 +137,6 @@ void CheckScheduler(Report& report, const Draft& draft) {
   }
 }
 
-/// A limit ends a run; what it means for the trials still to come belongs to a later version.
-void WarnOfTimeLimit(Report& report, const Draft& draft) {
-  if (!draft.Has("launch.time_limit")) return;
-  report.Warn(draft.PlaceOf("launch.time_limit"), "launch.time_limit is not acted on in an ensemble by this version");
-}
-
 void WarnOfTestScores(Report& report, const Draft& draft) {
   const Json& metric = draft.At("ensemble.objective.metric");
   if (!metric.is_string() || !metric.get<std::string>().starts_with("test")) return;
@@ -158,7 +152,6 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   CheckTrials(report, draft);
   CheckSampler(report, draft);
   CheckScheduler(report, draft);
-  WarnOfTimeLimit(report, draft);
   WarnOfTestScores(report, draft);
 }
 

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/nearest_word.h"
 #include "ensemble/samplers/sampler.h"
+#include "ensemble/schedulers/scheduler.h"
 
 namespace slipway::launcher {
 namespace {
+
+constexpr double kWidest = std::numeric_limits<double>::infinity();
 
 using type::Between;
 using type::Integer;
@@ -206,7 +210,7 @@ std::vector<Field> SafetyFields() {
 
 std::vector<Field> EnsembleFields() {
   const Type goal = Words({"minimize", "maximize"});
-  const Type value = Words({"last", "best"}, {"best"});
+  const Type value = Words({"last", "best"});
   return {
       {"ensemble", Section(kOptional), "", "Many trials of the same training with other values, ranked.", ""},
       {"ensemble.objective", Section(), "", "What the trials are ranked by.", "", Since::kNow, Need::kRequired},
@@ -214,18 +218,23 @@ std::vector<Field> EnsembleFields() {
        Since::kNow, Need::kRequired},
       {"ensemble.objective.goal", goal, "minimize", "Whether small or large is good.", "maximize"},
       {"ensemble.objective.value", value, "last", "The last or the best value of a trial counts.", "last"},
-      {"ensemble.objectives", ListOf(Section()), "[]", "Further objectives, beside the first.", "", Since::kPlanned},
+      {"ensemble.objective.reach", Number(-kWidest), "",
+       "Time to accuracy: the trial's value is the seconds until the metric is as good as this; less is better.",
+       "0.75"},
+      {"ensemble.objectives", ListOf(Section()), "[]", "Further objectives, beside the first.", ""},
       {"ensemble.objectives[].metric", Of(kText), "", "Metric that the program reports.", "throughput", Since::kNow,
        Need::kRequired},
       {"ensemble.objectives[].goal", goal, "minimize", "Whether small or large is good.", "maximize"},
       {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
-      {"ensemble.trials", Integer(1), "", "Number of trials; may be left out with sampler: grid.", "16"},
+      {"ensemble.trials", Integer(1), "", "Number of configurations to try; may be left out with sampler: grid.", "16"},
       {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
-      {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto",
-       "How the next values are chosen.", "random"},
+      {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto", "How the next values are chosen.",
+       "random"},
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
       {"ensemble.max_failures", Integer(0), "",
        "The ensemble fails when more trials than this fail; left out: when none succeeds.", "2"},
+      {"ensemble.time_limit", Of(kDuration), "",
+       "Time that one trial may run, all its attempts together; then it is ended as timed out.", "30m"},
       {"ensemble.space", MapOf(Of(kFree)), "",
        "The values to search: uniform, log, int, int_log, choice, ordinal or fixed, with an optional `step` and an "
        "optional condition `when`.",
@@ -239,23 +248,35 @@ std::vector<Field> EnsembleFields() {
 }
 
 std::vector<Field> EnsembleControlFields() {
-  const auto planned = Since::kPlanned;
   return {
-      {"ensemble.scheduler", Section(kOptional), "", "Ends weak trials early.", "", planned},
-      {"ensemble.scheduler.type", Words({"asha", "hyperband", "median", "pbt"}), "", "The rule.", "asha", Since::kNow,
+      {"ensemble.scheduler", Section(kOptional), "", "Ends weak trials early.", ""},
+      {"ensemble.scheduler.type", Words(ensemble::SchedulerNames()), "", "The rule.", "asha", Since::kNow,
        Need::kRequired},
       {"ensemble.scheduler.resource", Of(kText), "epoch", "What a trial spends: step, epoch or a metric.", "epoch"},
-      {"ensemble.scheduler.min", Number(0), "1", "Resource before the first decision.", "1"},
+      {"ensemble.scheduler.min", Number(0), "1", "Resource before the first decision; the first rung.", "1"},
       {"ensemble.scheduler.max", Number(0), "", "Resource of a whole trial.", "9"},
-      {"ensemble.scheduler.reduction", Integer(2), "3", "One in this many goes on.", "3"},
-      {"ensemble.budget", Section(kOptional), "", "Limits of the whole ensemble.", "", planned},
-      {"ensemble.budget.time", Of(kDuration), "", "Time from start to end.", "8h"},
-      {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours.", "100"},
-      {"ensemble.repeats", Integer(1), "1", "Runs of each configuration with other seeds.", "3", planned},
-      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", "", planned},
+      {"ensemble.scheduler.reduction", Integer(2), "3", "One in this many goes on from a rung.", "3"},
+      {"ensemble.scheduler.percentile", Between(0, 100), "50", "percentile: the best so many percent go on.", "25"},
+      {"ensemble.scheduler.patience", Integer(0), "0",
+       "Reports without improvement after which a trial may be ended; 0: not asked.", "5"},
+      {"ensemble.scheduler.lower", Number(-kWidest), "", "threshold: a trial below this is ended.", "0.2"},
+      {"ensemble.scheduler.upper", Number(-kWidest), "", "threshold: a trial above this is ended.", "10"},
+      {"ensemble.scheduler.startup", Integer(0), "5", "median, percentile: complete trials to compare with first.",
+       "5"},
+      {"ensemble.scheduler.interval", Number(0), "0", "Resource between two decisions; 0: at each report.", "2"},
+      {"ensemble.scheduler.quantile", Between(0, 0.5), "0.25", "pbt: the part of the population that is replaced.",
+       "0.2"},
+      {"ensemble.scheduler.population", Integer(0), "0", "pbt: its size; 0: as many as run at a time.", "16"},
+      {"ensemble.scheduler.p_value", Between(0, 1), "0.1",
+       "wilcoxon: how sure it must be that a configuration is worse before its repeats are left out.", "0.05"},
+      {"ensemble.budget", Section(kOptional), "", "Limits of the whole ensemble, beside the number of trials.", ""},
+      {"ensemble.budget.time", Of(kDuration), "", "Time of all runs of it together.", "8h"},
+      {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours of all attempts.", "100"},
+      {"ensemble.repeats", Integer(1), "1",
+       "Runs of each configuration; SLIPWAY_REPEAT counts them, and an argument `seed` is raised by it.", "3"},
+      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", ""},
       {"ensemble.select.top", Integer(1), "1", "Number of members.", "3"},
-      {"ensemble.select.method", Words({"best", "greedy", "stacking"}), "best", "How the members are chosen.",
-       "greedy"},
+      {"ensemble.select.method", Words({"best", "greedy"}), "best", "How the members are chosen.", "greedy"},
   };
 }
 

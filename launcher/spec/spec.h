@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "ensemble/schedulers/scheduler.h"
 #include "ensemble/space.h"
 #include "launcher/engines/local/mpi_launcher.h"
 #include "staging/plan/tier_places.h"
@@ -158,14 +159,12 @@ struct ObjectiveSpec {
   std::string metric;
   Goal goal = Goal::kMinimize;
   ObjectiveValue value = ObjectiveValue::kLast;
+  std::optional<double> reach = {};
 };
 
 struct SchedulerSpec {
-  std::string type;  ///< one of the words of the table: "asha", "hyperband", ...
   std::string resource;
-  double min = 1;
-  std::optional<double> max;
-  int reduction = 3;
+  ensemble::SchedulerSettings settings;  ///< without what follows from the rest of the ensemble
 };
 
 struct BudgetSpec {
@@ -186,7 +185,8 @@ struct EnsembleSpec {
   std::string sampler;                         ///< one of the words of the table: "auto", "grid", "random", ...
   std::optional<SchedulerSpec> scheduler;
   std::uint64_t seed = 0;
-  std::optional<int> max_failures;  ///< unset: it fails only when no trial succeeds
+  std::optional<int> max_failures;    ///< unset: it fails only when no trial succeeds
+  std::optional<Seconds> time_limit;  ///< of one trial
   int repeats = 1;
   std::optional<BudgetSpec> budget;
   std::vector<std::string> constraints;    ///< expressions over the parameters of `space`

@@ -32,7 +32,7 @@ class Acknowledger : public EnsembleObserver {
 
 int Manage(const std::filesystem::path& folder, int trials, int parallel, const std::string& sampler) {
   EnsembleOptions options;
-  options.objective = "accuracy";
+  options.objectives = {{"accuracy"}};
   options.trials = trials;
   options.parallel = parallel;
   options.sampler = sampler;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 EnsembleOptions Options(const char* space, std::int64_t trials, int parallel = 2) {
   EnsembleOptions options;
-  options.objective = "accuracy";
+  options.objectives = {{"accuracy"}};
   options.trials = trials;
   options.parallel = parallel;
   options.space = ParseSpace(Json::parse(space));
@@ -59,7 +59,7 @@ TEST(Ensemble, TheGoalMayBeToMinimize) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
   auto options = Options(R"({"lr":{"choice":[0.5,0.25,1.0]}})", 3);
-  options.goal = Goal::kMinimize;
+  options.objectives[0].goal = Goal::kMinimize;
   EXPECT_EQ(RunStudy(folder, options, runner).best->objective, 0.25);
 }
 
@@ -234,7 +234,7 @@ TEST(Ensemble, RefusesImpossibleOptions) {
   EXPECT_THROW(RunStudy(folder, Options(kLr, 0), runner), Error);
   EXPECT_THROW(RunStudy(folder, Options(kLr, 1, 0), runner), Error);
   auto nameless = Options(kLr, 1);
-  nameless.objective.clear();
+  nameless.objectives[0].metric.clear();
   EXPECT_THROW(RunStudy(folder, nameless, runner), Error);
 }
 

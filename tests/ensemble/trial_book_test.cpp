@@ -27,7 +27,7 @@ const char* const kSpace = R"({"lr":{"log":[1e-4,1]},"a":{"choice":[true,null,"x
 
 StudyRecord Study(std::int64_t trials) {
   StudyRecord study;
-  study.objective = "accuracy";
+  study.objectives = {{"accuracy"}};
   study.trials = trials;
   study.sampler = "random";
   study.spec_hash = "h";
@@ -64,7 +64,7 @@ Changes Completed(std::int64_t count) {
     trial.state = TrialState::kComplete;
     trial.objective = static_cast<double>(n % 7) / 7;
     trial.ended = 1010;
-    changes.ends.push_back({1, TrialState::kComplete, ExitStatus{}, "", trial});
+    changes.ends.push_back({1, TrialState::kComplete, Outcome::kComplete, ExitStatus{}, "", trial});
   }
   return changes;
 }
@@ -102,7 +102,7 @@ TEST(TrialBook, GivesBackWhatWasWritten) {
   const Point point = {{"lr", 2.0}, {"a", true}};
   changes.trials.push_back(NewTrial(1, point));
   book.Write(changes);
-  EXPECT_EQ(book.Study()->objective, "accuracy");
+  EXPECT_EQ(book.Study()->objectives.at(0).metric, "accuracy");
   const auto trials = book.Trials();
   ASSERT_EQ(trials.size(), 2u);
   EXPECT_EQ(trials[0].state, TrialState::kRunning);
@@ -144,8 +144,8 @@ TEST(TrialBook, KeepsNotANumberAndInfinities) {
   EXPECT_TRUE(std::isnan(metrics[0].value));
   EXPECT_EQ(metrics[1].value, kInfinity);
   EXPECT_EQ(metrics[2].value, 0.25);  // the later report of the same step
-  EXPECT_EQ(book.LastMetric(0, 1, "loss")->value, -kInfinity);
-  EXPECT_FALSE(book.LastMetric(0, 1, "accuracy").has_value());
+  EXPECT_EQ(book.Metrics(0, 1, "loss").back().value, -kInfinity);
+  EXPECT_TRUE(book.Metrics(0, 1, "accuracy").empty());
 }
 
 TEST(TrialBook, NeverHoldsMoreTrialsThanItsBudget) {

@@ -27,7 +27,7 @@ class TrialsCommands : public testing::Test {
       return script;
     });
     ensemble::EnsembleOptions options;
-    options.objective = "accuracy";
+    options.objectives = {{"accuracy"}};
     options.trials = 9;
     options.space = ensemble::ParseSpace(Json::parse(R"({"lr":{"choice":[0.1,0.2,0.3]}})"));
     auto book = ensemble::TrialBook::OpenForWriting(folder_.path());

@@ -11,26 +11,27 @@ namespace {
 AttemptFacts Good() {
   AttemptFacts facts;
   facts.status = ExitStatus{};
-  facts.metric = "accuracy";
-  facts.objective = 0.5;
+  facts.objective.metric = "accuracy";
+  facts.value = 0.5;
   return facts;
 }
 
 TEST(Verdict, IsCompleteWithStatusZeroAndAnObjective) {
-  EXPECT_EQ(Judge(Good()), (Verdict{TrialState::kComplete, TrialState::kComplete, ""}));
+  EXPECT_EQ(Judge(Good()), (Verdict{TrialState::kComplete, TrialState::kComplete, Outcome::kComplete, ""}));
 }
 
 TEST(Verdict, NamesTheMetricThatWasNotReported) {
   auto facts = Good();
-  facts.objective.reset();
-  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kFailed, TrialState::kFailed, "reported no 'accuracy'"}));
+  facts.value.reset();
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kNoObjective, "reported no 'accuracy'"}));
 }
 
 TEST(Verdict, RefusesAnObjectiveThatIsNoNumber) {
   auto facts = Good();
-  facts.objective = std::numeric_limits<double>::quiet_NaN();
+  facts.value = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(Judge(facts).reason, "reported accuracy = NaN");
-  facts.objective = std::numeric_limits<double>::infinity();
+  facts.value = std::numeric_limits<double>::infinity();
   EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
@@ -56,7 +57,7 @@ TEST(Verdict, QueuesAgainWhileRetriesAreLeft) {
 TEST(Verdict, TheManagersReasonWinsOverTheExitStatus) {
   auto facts = Good();
   facts.stop = StopReason::kCancelled;
-  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kCancelled, TrialState::kQueued, "cancelled"}));
+  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, "cancelled"}));
   facts.stop = StopReason::kPruned;
   facts.status = ExitStatus{1, 0};
   EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);

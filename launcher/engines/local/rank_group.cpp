@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/log.h"
+#include "launcher/engines/local/bound_to_cores.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/shim/protocol.h"
 
@@ -37,11 +37,6 @@ constexpr const char* kMpiJobVariables[] = {"OMPI_COMM_WORLD_RANK",
                                             "PMI_FD",
                                             "MPI_LOCALRANKID",
                                             "SLURM_STEP_NUM_TASKS"};
-
-int UsableCores() {
-  cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 std::vector<std::string> Words(const std::string& line) {
   std::istringstream stream(line);
@@ -68,7 +63,8 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
 std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel) {
   std::vector<std::string> words;
   if (launch.ranks > 1) {
-    words = StartWords(launch.mpi, {.ranks = launch.ranks, .cores = UsableCores(), .root = ::geteuid() == 0});
+    const auto cores = launch.cores.empty() ? UsableCores().size() : launch.cores.size();
+    words = StartWords(launch.mpi, {.ranks = launch.ranks, .cores = static_cast<int>(cores), .root = ::geteuid() == 0});
   }
   const auto shim =
       ShimCommand(launch, launch.ranks == 1 && channel.front() != '<' ? std::to_string(kChannelInChild) : channel);
@@ -136,6 +132,7 @@ void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();
   options.inherited = std::move(inherited);
+  const BoundToCores bound(launch_.cores);  // children inherit it, and mpirun's own children in turn
   child_ = std::make_unique<ChildProcess>(ChildProcess::Spawn(options));
 }
 

@@ -22,6 +22,7 @@ struct RankLaunch {
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;
+  std::vector<int> cores = {};          ///< that they may run on; empty: all that this process may
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
   /// Hears at once which of several ranks failed first, while the others are being ended; may be empty.

@@ -1,0 +1,89 @@
+#include "ensemble/judge_reports.h"
+
+#include <tuple>
+
+namespace slipway::ensemble {
+namespace {
+
+std::string_view DecisionName(Decision decision) {
+  switch (decision) {
+    case Decision::kStop: return "stop";
+    case Decision::kPause: return "pause";
+    case Decision::kContinue: break;
+  }
+  return "continue";
+}
+
+SchedulerSettings SettingsOf(const EnsembleOptions& options) {
+  SchedulerSettings settings = options.scheduler;
+  settings.seed = options.seed;
+  settings.trials = options.trials;
+  settings.parallel = options.parallel;
+  settings.goal = options.objectives.front().goal;
+  return settings;
+}
+
+}  // namespace
+
+ReportJudge::ReportJudge(const EnsembleOptions& options)
+    : options_(options),
+      scheduler_(MakeScheduler(SettingsOf(options))),
+      counts_a_metric_(options.resource != "step" && options.resource != "epoch") {}
+
+double ReportJudge::LowerIsBetter(double value) const {
+  return options_.objectives.front().goal == Goal::kMinimize ? value : -value;
+}
+
+std::optional<double> ReportJudge::ResourceOf(const MetricRecord& metric, std::optional<double> other) const {
+  if (counts_a_metric_) return other;
+  if (options_.resource == "epoch") return metric.epoch;
+  return static_cast<double>(metric.step);
+}
+
+void ReportJudge::Restore(TrialBook& book, const TrialTable& trials) {
+  if (options_.scheduler.type == "none") return;
+  std::map<std::tuple<TrialNumber, std::int64_t, int>, double> other;
+  if (counts_a_metric_) {
+    book.ForEachMetric(options_.resource, [&](const MetricRecord& m) {
+      other[{m.trial, m.step, m.attempt}] = m.value;
+    });
+  }
+  std::map<std::pair<TrialNumber, double>, double> values;
+  book.ForEachMetric(options_.objectives.front().metric, [&](const MetricRecord& metric) {
+    const auto found = other.find({metric.trial, metric.step, metric.attempt});
+    const auto resource = ResourceOf(metric, found == other.end() ? std::nullopt : std::optional(found->second));
+    if (resource) values[{metric.trial, *resource}] = LowerIsBetter(metric.value);
+  });
+  std::vector<Report> reports;
+  for (const auto& [at, value] : values) reports.push_back({at.first, at.second, value});
+  scheduler_->Restore(reports, trials);
+}
+
+void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs) {
+  const bool tells = metric.name == (counts_a_metric_ ? options_.resource : options_.objectives.front().metric);
+  if (options_.scheduler.type == "none" || !tells) return;
+  const auto resource = ResourceOf(metric, attempt.LastOf(options_.resource));
+  const auto value = attempt.LastOf(options_.objectives.front().metric);
+  if (!resource || !value) return;
+  const auto judgement = scheduler_->Take({metric.trial, *resource, LowerIsBetter(*value)});
+  if (judgement.rung) {
+    rungs.push_back({metric.trial, judgement.rung->bracket, judgement.rung->rung, judgement.rung->resource, *value,
+                     std::string(DecisionName(judgement.decision))});
+  }
+  if (judgement.decision == Decision::kContinue || attempt.stop) return;
+  const auto stop = judgement.decision == Decision::kStop ? StopReason::kPruned : StopReason::kPaused;
+  wishes_.try_emplace(metric.trial, Wish{stop, judgement.reason});
+}
+
+std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {
+  const auto found = wishes_.find(trial);
+  if (found == wishes_.end()) return std::nullopt;
+  return found->second;
+}
+
+void ReportJudge::End(TrialNumber trial, TrialState state) {
+  wishes_.erase(trial);
+  scheduler_->End(trial, state);
+}
+
+}  // namespace slipway::ensemble

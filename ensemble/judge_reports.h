@@ -1,0 +1,52 @@
+/// Between what trials report and what the scheduler decides about them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ensemble/live_attempt.h"
+#include "ensemble/options.h"
+#include "ensemble/schedulers/scheduler.h"
+#include "ensemble/trial_table.h"
+
+namespace slipway::ensemble {
+
+/// What the scheduler wants of a running trial.
+struct Wish {
+  StopReason stop = StopReason::kPruned;
+  std::string why;
+};
+
+class ReportJudge {
+ public:
+  explicit ReportJudge(const EnsembleOptions& options);
+
+  /// Tells the scheduler all that the book knows. Cost: one scan of the objective's values; nothing without a
+  /// scheduler.
+  void Restore(TrialBook& book, const TrialTable& trials);
+
+  /// A running attempt has reported; its value is in `attempt` already. A rung that it has come to is added to
+  /// `rungs`.
+  void Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs);
+  /// What the scheduler wants of a running trial since the wishes were forgotten.
+  std::optional<Wish> WishFor(TrialNumber trial) const;
+  void ForgetWishes() { wishes_.clear(); }
+
+  /// The attempt is over.
+  void End(TrialNumber trial, TrialState state);
+
+  Scheduler& scheduler() { return *scheduler_; }
+
+ private:
+  std::optional<double> ResourceOf(const MetricRecord& metric, std::optional<double> other) const;
+  double LowerIsBetter(double value) const;
+
+  const EnsembleOptions& options_;
+  std::unique_ptr<Scheduler> scheduler_;
+  bool counts_a_metric_;  // the resource is neither the step nor the epoch
+  std::map<TrialNumber, Wish> wishes_;
+};
+
+}  // namespace slipway::ensemble

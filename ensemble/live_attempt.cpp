@@ -1,0 +1,106 @@
+#include "ensemble/live_attempt.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace slipway::ensemble {
+namespace {
+
+double SecondsBetween(double begin, double end) { return std::max(0.0, end - begin); }
+
+bool IsFinite(const std::optional<double>& value) { return value && std::isfinite(*value); }
+
+}  // namespace
+
+LiveAttempt::LiveAttempt(const std::vector<Objective>& objectives)
+    : objectives_(objectives), histories_(objectives.begin(), objectives.end()) {}
+
+LiveAttempt::LiveAttempt(TrialBook& book, TrialNumber trial, int number, const std::vector<Objective>& objectives)
+    : LiveAttempt(objectives) {
+  number_ = number;
+  for (const auto& attempt : book.Attempts(trial)) {
+    if (attempt.number < number) LearnEarlier(book, trial, attempt);
+    if (attempt.number == number) {
+      stop = attempt.stop;
+      started_ = attempt.started.value_or(attempt.claimed);
+      LearnReports(book, trial, attempt);
+    }
+  }
+}
+
+void LiveAttempt::LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt) {
+  started_ = attempt.started.value_or(attempt.claimed);
+  last_step_.reset();
+  LearnReports(book, trial, attempt);
+  if (attempt.started && attempt.ended) elapsed_before_ += SecondsBetween(*attempt.started, *attempt.ended);
+  if (attempt.outcome == Outcome::kNodeLost) ++losses_;
+  goes_on_ = attempt.state == TrialState::kPaused || attempt.state == TrialState::kCancelled;
+  status_before_ = attempt.state == TrialState::kFailed ? attempt.status : std::nullopt;
+  step_before_ = std::exchange(last_step_, std::nullopt);
+  last_.clear();
+  for (auto& history : histories_) history.BeginAttempt();
+}
+
+void LiveAttempt::LearnReports(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt) {
+  for (const auto& objective : objectives_) {
+    for (const auto& metric : book.Metrics(trial, attempt.number, objective.metric)) Take(metric, started_);
+  }
+}
+
+void LiveAttempt::Start(double now, SteadyTime steady) {
+  started_ = now;
+  running_ = steady;
+}
+
+void LiveAttempt::Take(const MetricRecord& metric, double now) {
+  last_[metric.name] = metric.value;
+  const double elapsed = elapsed_before_ + SecondsBetween(started_, metric.time.value_or(now));
+  for (std::size_t i = 0; i < objectives_.size(); ++i) {
+    if (objectives_[i].metric != metric.name) continue;
+    histories_[i].Take(metric.step, metric.value, elapsed);
+    last_step_ = std::max(last_step_.value_or(metric.step), metric.step);
+  }
+}
+
+double LiveAttempt::Elapsed(SteadyTime now) const {
+  return elapsed_before_ + (running_ ? std::chrono::duration<double>(now - *running_).count() : 0.0);
+}
+
+std::optional<double> LiveAttempt::LastOf(const std::string& metric) const {
+  const auto found = last_.find(metric);
+  if (found == last_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<double> LiveAttempt::Further() const {
+  std::vector<double> values;
+  if (!MissingFurther().empty()) return values;
+  for (std::size_t i = 1; i < histories_.size(); ++i) values.push_back(*histories_[i].Value());
+  return values;
+}
+
+std::string LiveAttempt::MissingFurther() const {
+  for (std::size_t i = 1; i < histories_.size(); ++i) {
+    if (!IsFinite(histories_[i].Value())) return objectives_[i].metric;
+  }
+  return {};
+}
+
+AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
+  AttemptFacts facts;
+  facts.status = status;
+  facts.stop = stop;
+  facts.stop_detail = stop_detail;
+  facts.objective = objectives_.front();
+  // What earlier attempts reported counts only where this one goes on from them.
+  if (history().AttemptHasReported() || goes_on_) {
+    facts.value = history().Value();
+    facts.best_reported = history().BestReported();
+  }
+  facts.further_missing = MissingFurther();
+  facts.losses = losses_;
+  facts.as_before = status && status->code != 0 && status == status_before_ && last_step_ == step_before_;
+  return facts;
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,65 @@
+/// An attempt between its claim and its end, as the manager follows it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "ensemble/history.h"
+#include "ensemble/store/trial_book.h"
+#include "ensemble/verdict.h"
+
+namespace slipway::ensemble {
+
+class LiveAttempt {
+ public:
+  /// The first attempt of a trial. `objectives` must outlive it.
+  explicit LiveAttempt(const std::vector<Objective>& objectives);
+  /// Attempt `number`, after those that are in the book; what the book has of this one already is learnt too.
+  /// Cost: one query for each earlier attempt and objective.
+  LiveAttempt(TrialBook& book, TrialNumber trial, int number, const std::vector<Objective>& objectives);
+
+  int number() const { return number_; }
+  /// The program begins to run.
+  void Start(double now, SteadyTime steady);
+  bool started() const { return running_.has_value(); }
+  void Take(const MetricRecord& metric, double now);
+
+  /// Seconds that the trial has run, earlier attempts included. What the clock of the day does has no part in it.
+  double Elapsed(SteadyTime now) const;
+  /// The last value of this attempt's metric; nothing when it was not reported.
+  std::optional<double> LastOf(const std::string& metric) const;
+  /// Of the first objective.
+  const History& history() const { return histories_.front(); }
+  /// The values of the further objectives; empty when one of them is missing or not finite.
+  std::vector<double> Further() const;
+  /// What the end of the attempt is judged by; `status` is nothing when it could not be started.
+  AttemptFacts Facts(std::optional<ExitStatus> status) const;
+
+  std::optional<StopReason> stop;  ///< asked for, in the book
+  std::string stop_detail;
+  std::vector<NodeShare> place;
+
+ private:
+  void LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
+  void LearnReports(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
+  std::string MissingFurther() const;
+
+  int number_ = 1;
+  const std::vector<Objective>& objectives_;
+  std::vector<History> histories_;      // of the objectives, in their order
+  std::map<std::string, double> last_;  // of this attempt
+  std::optional<std::int64_t> last_step_;
+  double elapsed_before_ = 0;          // seconds, of earlier attempts
+  double started_ = 0;                 // seconds since 1970
+  std::optional<SteadyTime> running_;  // since
+  int losses_ = 0;
+  // How the attempt before ended.
+  bool goes_on_ = false;  // it was paused or stopped, not failed
+  std::optional<ExitStatus> status_before_;
+  std::optional<std::int64_t> step_before_;
+};
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,76 @@
+#include "ensemble/packer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace slipway::ensemble {
+namespace {
+
+/// Moves the first `count` numbers out of `from`.
+std::vector<int> TakeFirst(std::vector<int>& from, int count) {
+  const auto end = from.begin() + count;
+  std::vector<int> taken(from.begin(), end);
+  from.erase(from.begin(), end);
+  return taken;
+}
+
+void PutBack(std::vector<int>& to, const std::vector<int>& numbers) {
+  to.insert(to.end(), numbers.begin(), numbers.end());
+  std::ranges::sort(to);
+}
+
+/// Attempts of one node each that fit on `node`.
+int Capacity(const NodeShare& node, const Need& need) {
+  int capacity = std::numeric_limits<int>::max();
+  if (need.cores > 0) capacity = std::min(capacity, static_cast<int>(node.cores.size()) / need.cores);
+  if (need.gpus > 0) capacity = std::min(capacity, static_cast<int>(node.gpus.size()) / need.gpus);
+  return capacity;
+}
+
+}  // namespace
+
+Packer::Packer(std::vector<NodeShare> nodes, Need need) : free_(std::move(nodes)), need_(need) {
+  // The largest number of attempts that each put one share on `need.nodes` different nodes.
+  const auto fits = [&](int attempts) {
+    long shares = 0;
+    for (const auto& node : free_) shares += std::min(attempts, Capacity(node, need_));
+    return shares >= static_cast<long>(attempts) * need_.nodes;
+  };
+  long most = 0;
+  for (const auto& node : free_) most += Capacity(node, need_);
+  while (slots_ < most && fits(slots_ + 1)) ++slots_;
+}
+
+bool Packer::Fits(const NodeShare& node) const { return Capacity(node, need_) >= 1; }
+
+std::optional<std::vector<NodeShare>> Packer::Take() {
+  std::vector<NodeShare*> fitting;
+  for (auto& node : free_) {
+    if (Fits(node)) fitting.push_back(&node);
+  }
+  if (static_cast<int>(fitting.size()) < need_.nodes) return std::nullopt;
+  const auto room = [this](const NodeShare* node) { return Capacity(*node, need_); };
+  // One node: the fullest. Several: the emptiest, or the last ones could be left on one node and be of no use.
+  if (need_.nodes == 1) {
+    std::ranges::stable_sort(fitting, {}, room);
+  } else {
+    std::ranges::stable_sort(fitting, std::greater<>{}, room);
+  }
+  std::vector<NodeShare> place;
+  for (int i = 0; i < need_.nodes; ++i) {
+    NodeShare& node = *fitting[static_cast<std::size_t>(i)];
+    place.push_back({node.node, TakeFirst(node.cores, need_.cores), TakeFirst(node.gpus, need_.gpus)});
+  }
+  return place;
+}
+
+void Packer::GiveBack(const std::vector<NodeShare>& place) {
+  for (const auto& share : place) {
+    const auto node = std::ranges::find(free_, share.node, &NodeShare::node);
+    if (node == free_.end()) continue;
+    PutBack(node->cores, share.cores);
+    PutBack(node->gpus, share.gpus);
+  }
+}
+
+}  // namespace slipway::ensemble

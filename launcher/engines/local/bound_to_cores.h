@@ -1,0 +1,27 @@
+/// Which cores the calling thread and the processes that it starts may run on.
+#pragma once
+
+#include <sched.h>
+
+#include <vector>
+
+namespace slipway::launcher {
+
+/// The cores that this thread may run on, in rising order.
+std::vector<int> UsableCores();
+
+/// While it lives the calling thread runs on `cores` only, and so does what it starts. With an empty list, and where
+/// the system refuses (cores that are not ours), nothing changes: a trial on other cores is slower, not wrong.
+class BoundToCores {
+ public:
+  explicit BoundToCores(const std::vector<int>& cores);
+  BoundToCores(const BoundToCores&) = delete;
+  BoundToCores& operator=(const BoundToCores&) = delete;
+  ~BoundToCores();
+
+ private:
+  cpu_set_t before_;
+  bool bound_ = false;
+};
+
+}  // namespace slipway::launcher
