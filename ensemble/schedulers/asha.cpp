@@ -1,0 +1,175 @@
+#include "ensemble/schedulers/asha.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ensemble/schedulers/describe.h"
+
+namespace slipway::ensemble {
+namespace {
+
+bool HasLeft(TrialState state) { return state == TrialState::kFailed || state == TrialState::kCancelled; }
+
+}  // namespace
+
+Asha::Asha(std::vector<Rungs> brackets, BracketOf bracket_of, Goal goal)
+    : brackets_(std::move(brackets)), bracket_of_(std::move(bracket_of)), goal_(goal) {
+  for (std::size_t bracket = 0; bracket < brackets_.size(); ++bracket) {
+    for (std::size_t rung = 0; rung + 1 < brackets_[bracket].size(); ++rung) highest_first_.push_back({bracket, rung});
+  }
+  std::ranges::stable_sort(highest_first_, std::ranges::greater{},
+                           [&](RungPlace at) { return brackets_[at.bracket].resource(at.rung); });
+}
+
+Asha::Member& Asha::At(TrialNumber trial) {
+  const auto index = static_cast<std::size_t>(trial);
+  if (index >= members_.size()) members_.resize(index + 1);
+  return members_[index];
+}
+
+// --- who stands where ---
+
+/// From every rung below its highest a trial has gone on; from that one unless it waits there or was ended there.
+bool Asha::GoesOn(const Member& member, std::size_t rung) {
+  if (rung + 1 < member.entries.size()) return true;
+  return member.state != TrialState::kPaused && member.state != TrialState::kPruned && !member.is_pausing;
+}
+
+void Asha::Place(TrialNumber trial, const Member& member) {
+  if (HasLeft(member.state)) return;
+  for (std::size_t i = 0; i < member.entries.size(); ++i) {
+    RungsOf(trial).Place(i, trial, member.entries[i].value, GoesOn(member, i));
+  }
+}
+
+void Asha::Remove(TrialNumber trial, const Member& member) {
+  if (HasLeft(member.state)) return;
+  for (std::size_t i = 0; i < member.entries.size(); ++i) {
+    RungsOf(trial).Remove(i, trial, member.entries[i].value, GoesOn(member, i));
+  }
+}
+
+void Asha::Move(TrialNumber trial, TrialState state, bool is_pausing) {
+  Member& member = At(trial);
+  Remove(trial, member);
+  member.state = state;
+  member.is_pausing = is_pausing;
+  Place(trial, member);
+}
+
+/// The entry into a rung is the first report there or beyond, whichever attempt it came from.
+void Asha::Enter(TrialNumber trial, Member& member, const Report& report) {
+  Rungs& rungs = RungsOf(trial);
+  const Curve::Mark mark{report.resource, WorstIfNotFinite(report.value)};
+  const std::size_t reached = rungs.CountUpTo(report.resource);
+  for (std::size_t i = 0; i < std::min(reached, member.entries.size()); ++i) {
+    if (report.resource <= member.entries[i].resource) member.entries[i] = mark;
+  }
+  while (member.entries.size() < reached) {
+    rungs.CountEntry(member.entries.size());
+    member.entries.push_back(mark);
+  }
+}
+
+void Asha::Learn(const Report& report) {
+  Member& member = At(report.trial);
+  const bool is_repeated = report.resource <= member.furthest;
+  member.furthest = std::max(member.furthest, report.resource);
+  if (!is_repeated && RungsOf(report.trial).CountUpTo(report.resource) == member.entries.size()) return;
+  Remove(report.trial, member);
+  Enter(report.trial, member, report);
+  Place(report.trial, member);
+}
+
+void Asha::End(TrialNumber trial, TrialState state) { Move(trial, state, false); }
+
+// --- decisions ---
+
+Judgement Asha::Take(const Report& report) {
+  Member& member = At(report.trial);
+  if (member.state != TrialState::kRunning && member.state != TrialState::kPruned) {
+    Move(report.trial, TrialState::kRunning, false);
+  }
+  const std::size_t before = member.entries.size();
+  Learn(report);
+  if (member.entries.size() == before) return {};
+  return Judge(report.trial, member.entries.size() - 1);
+}
+
+Judgement Asha::Judge(TrialNumber trial, std::size_t rung) {
+  const Rungs& rungs = RungsOf(trial);
+  const Member& member = At(trial);
+  const auto& entry = member.entries[rung];
+  const auto value = DescribeValue(entry.value, goal_);
+  const std::size_t rank = rungs.RankOf(rung, trial, entry.value);
+  const std::size_t others = rungs.gone_on(rung) - (GoesOn(member, rung) ? 1 : 0);
+  Judgement judgement;
+  judgement.rung = {static_cast<int>(bracket_of_(trial)), static_cast<int>(rung), rungs.resource(rung)};
+  judgement.reason = fmt::format("rung {} (at {:.6g}): ", rung, rungs.resource(rung));
+  if (rungs.IsLast(rung)) {
+    judgement.reason += "the last one";
+  } else if (!std::isfinite(entry.value)) {
+    judgement.decision = Decision::kStop;
+    judgement.reason += value;
+    Move(trial, TrialState::kPruned, false);
+  } else {
+    const bool goes_on = !member.is_pausing && rank < rungs.places(rung) && others < rungs.places(rung);
+    judgement.decision = goes_on ? Decision::kContinue : Decision::kPause;
+    judgement.reason += fmt::format("{} is number {} of {}, of which {} may go on and {} already did", value, rank + 1,
+                                    rungs.entries(rung), rungs.places(rung), others);
+    if (!goes_on) Move(trial, TrialState::kRunning, true);
+  }
+  return judgement;
+}
+
+std::optional<TrialNumber> Asha::FirstPaused(RungPlace place, std::size_t count) const {
+  const auto& standings = brackets_[place.bracket].standings(place.rung);
+  for (std::size_t i = 0; i < std::min(count, standings.size()); ++i) {
+    const auto& member = members_[static_cast<std::size_t>(standings[i].second)];
+    const bool waits_here = member.state == TrialState::kPaused && member.entries.size() == place.rung + 1;
+    if (waits_here) return standings[i].second;
+  }
+  return std::nullopt;
+}
+
+std::optional<TrialNumber> Asha::Promote() {
+  for (const auto at : highest_first_) {
+    const Rungs& rungs = brackets_[at.bracket];
+    if (rungs.gone_on(at.rung) >= rungs.places(at.rung)) continue;
+    const auto found = FirstPaused(at, rungs.places(at.rung));
+    if (!found) continue;
+    Move(*found, TrialState::kClaimed, false);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<TrialNumber> Asha::Rescue() {
+  if (std::ranges::find(members_, TrialState::kComplete, &Member::state) != members_.end()) return std::nullopt;
+  for (const auto at : highest_first_) {
+    const auto found = FirstPaused(at, members_.size());
+    if (!found) continue;
+    Move(*found, TrialState::kClaimed, false);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Asha::Limit(TrialNumber trial) const {
+  const Rungs& rungs = brackets_[bracket_of_(trial)];
+  const auto index = static_cast<std::size_t>(trial);
+  const std::size_t next = index < members_.size() ? members_[index].entries.size() : 0;
+  if (next + 1 >= rungs.size()) return std::nullopt;
+  return rungs.resource(next);
+}
+
+std::unique_ptr<Scheduler> MakeAsha(const SchedulerSettings& settings) {
+  std::vector<Rungs> brackets;
+  brackets.emplace_back(RungResources(settings.min, settings.max, settings.reduction), settings.reduction);
+  const auto bracket_of = [](TrialNumber) { return std::size_t{0}; };
+  return std::make_unique<Asha>(std::move(brackets), bracket_of, settings.goal);
+}
+
+}  // namespace slipway::ensemble

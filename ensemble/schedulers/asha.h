@@ -1,0 +1,72 @@
+/// The schedulers `asha` and `hyperband`: trials pause at rungs, the best of each rung go on from their checkpoints.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ensemble/schedulers/curve.h"
+#include "ensemble/schedulers/rungs.h"
+#include "ensemble/schedulers/scheduler.h"
+
+namespace slipway::ensemble {
+
+/// Asynchronous successive halving of the promotion type, in one bracket or several.
+///
+/// Of n trials that entered a rung, floor(n / reduction) may go on: those that stand best, whether they go on at once
+/// or are promoted later from their pause. Unlike in the paper, places are counted: when a better trial comes after
+/// they are given away, it waits for the next place, so that no rung sends on more than its part. Trials that failed
+/// or were cancelled are still counted among the n, and give their place back.
+/// A value that is not finite ends a trial at a rung. A trial that runs on while it is being paused enters further
+/// rungs: what was computed is evidence. At `max` nobody is paused or ended: the program ends by itself.
+///
+/// Cost:   a report O(1), at a rung a sorted insert among its trials; Promote, the places of all rungs.
+/// Source: Li, Jamieson, Rostamizadeh, Gonina, Hardt, Recht, Talwalkar: "A system for massively parallel hyperparameter
+///         tuning", MLSys 2020, algorithm 2.
+class Asha : public Scheduler {
+ public:
+  using BracketOf = std::function<std::size_t(TrialNumber)>;
+  /// The bracket of a trial is a pure function of its number.
+  Asha(std::vector<Rungs> brackets, BracketOf bracket_of, Goal goal);
+
+  void Learn(const Report& report) override;
+  Judgement Take(const Report& report) override;
+  void End(TrialNumber trial, TrialState state) override;
+  std::optional<TrialNumber> Promote() override;
+  std::optional<TrialNumber> Rescue() override;
+  std::optional<double> Limit(TrialNumber trial) const override;
+
+ private:
+  struct Member {
+    TrialState state = TrialState::kQueued;
+    bool is_pausing = false;           // told to pause, and not at its End yet
+    double furthest = 0;               // of its reports
+    std::vector<Curve::Mark> entries;  // one for each rung it entered
+  };
+  struct RungPlace {
+    std::size_t bracket = 0;
+    std::size_t rung = 0;
+  };
+
+  Member& At(TrialNumber trial);
+  Rungs& RungsOf(TrialNumber trial) { return brackets_[bracket_of_(trial)]; }
+  void Enter(TrialNumber trial, Member& member, const Report& report);
+  void Move(TrialNumber trial, TrialState state, bool is_pausing);
+  void Place(TrialNumber trial, const Member& member);
+  void Remove(TrialNumber trial, const Member& member);
+  static bool GoesOn(const Member& member, std::size_t rung);
+
+  Judgement Judge(TrialNumber trial, std::size_t rung);
+  /// The best paused trial among the first `count` of a rung that has not gone on from there.
+  std::optional<TrialNumber> FirstPaused(RungPlace place, std::size_t count) const;
+
+  std::vector<Rungs> brackets_;
+  BracketOf bracket_of_;
+  Goal goal_;
+  std::vector<RungPlace> highest_first_;  // every rung at which trials pause
+  std::vector<Member> members_;           // by trial number
+};
+
+/// One bracket with all rungs.
+std::unique_ptr<Scheduler> MakeAsha(const SchedulerSettings& settings);
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,51 @@
+/// What one trial reported, in the order of its resource.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "ensemble/trial_runner.h"
+
+namespace slipway::ensemble {
+
+/// Infinity for what is not finite: nothing is worse.
+double WorstIfNotFinite(double value);
+
+class Curve {
+ public:
+  struct Mark {
+    double resource = 0;
+    double value = 0;  ///< lower is better; never NaN
+  };
+
+  /// A repeated resource gets the new value. True when the trial came further than ever.
+  /// Cost: O(1); linear in the curve when it did not come further.
+  bool Add(double resource, double value);
+
+  /// Ascending resources.
+  std::span<const Mark> marks() const { return marks_; }
+  bool empty() const { return marks_.empty(); }
+  /// The lowest value; infinity without a finite one.
+  double best() const { return empty() ? std::numeric_limits<double>::infinity() : marks_[best_].value; }
+  /// How many reports follow the first one with the lowest value.
+  std::size_t CountSinceBest() const { return empty() ? 0 : marks_.size() - 1 - best_; }
+
+ private:
+  std::vector<Mark> marks_;
+  std::size_t best_ = 0;
+};
+
+/// The curves of a study by trial number.
+class Curves {
+ public:
+  Curve& operator[](TrialNumber trial);
+  /// Forgets a curve and frees its memory.
+  void Release(TrialNumber trial) { (*this)[trial] = {}; }
+
+ private:
+  std::vector<Curve> curves_;
+};
+
+}  // namespace slipway::ensemble

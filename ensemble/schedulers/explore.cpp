@@ -1,0 +1,95 @@
+#include "ensemble/schedulers/explore.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ensemble/search/draws.h"
+#include "ensemble/search/free_points.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::uint32_t kMostDraws = 128;
+constexpr double kResample = 0.25;
+constexpr double kFactor = 0.2;
+constexpr double kLeastPart = 0.02;  // of the range: multiplying never leaves 0
+
+/// A fifth of the value away, up or down.
+double Multiplied(double value, bool up) { return up ? value * (1 + kFactor) : value * (1 - kFactor); }
+
+double Moved(double value, double width, bool up) {
+  const double distance = std::max(kFactor * std::abs(value), kLeastPart * width);
+  return up ? value + distance : value - distance;
+}
+
+/// Value `index` moved by a number of single values that is at least one, not beyond the ends.
+Scalar AtDistance(const Domain& domain, const Scalar& value, double distance, bool up) {
+  const auto index = IndexOf(domain, value);
+  if (!index) return value;
+  const auto steps = static_cast<std::uint64_t>(std::clamp(std::round(distance), 1.0, 0x1p62));
+  const std::uint64_t last = CountValues(domain) - 1;  // also of all 2^64 integers
+  if (up) return ValueAt(domain, steps > last - *index ? last : *index + steps);
+  return ValueAt(domain, steps > *index ? 0 : *index - steps);
+}
+
+double NumberOf(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  return std::get<double>(value);
+}
+
+/// The value next to `value` in one direction; the same at an end.
+struct Perturbed {
+  const Domain& domain;
+  const Scalar& value;
+  bool up;
+
+  Scalar operator()(const UniformDomain& range) const {
+    const double width = range.high - range.low;
+    const double moved = Moved(NumberOf(value), width, up);
+    if (range.step > 0) return AtDistance(domain, value, std::abs(moved - NumberOf(value)) / range.step, up);
+    return std::clamp(moved, range.low, range.high);
+  }
+  Scalar operator()(const LogDomain& range) const {
+    return std::clamp(Multiplied(NumberOf(value), up), range.low, range.high);
+  }
+  Scalar operator()(const IntDomain& range) const {
+    const double width = static_cast<double>(range.high) - static_cast<double>(range.low);
+    const double moved = Moved(NumberOf(value), width, up);
+    return AtDistance(domain, value, std::abs(moved - NumberOf(value)) / static_cast<double>(range.step), up);
+  }
+  Scalar operator()(const IntLogDomain&) const { return AtDistance(domain, value, kFactor * NumberOf(value), up); }
+  Scalar operator()(const OrdinalDomain&) const { return AtDistance(domain, value, 1, up); }
+  Scalar operator()(const ChoiceDomain&) const { return value; }
+  Scalar operator()(const FixedDomain&) const { return value; }
+};
+
+Scalar Perturb(const Domain& domain, const Scalar& value, bool up) {
+  auto moved = std::visit(Perturbed{domain, value, up}, domain);
+  return SameValue(moved, value) ? std::visit(Perturbed{domain, value, !up}, domain) : moved;
+}
+
+/// What is not in it is drawn anew.
+Point PerturbedPart(const SearchSpace& space, const Point& parent, Draws draws) {
+  Point kept;
+  for (const auto& parameter : space.parameters()) {
+    const Scalar* value = Find(parent, parameter.name);
+    const bool resamples = draws.Unit() < kResample;
+    const bool up = draws.Unit() < 0.5;
+    if (value != nullptr && !resamples) kept.emplace_back(parameter.name, Perturb(parameter.domain, *value, up));
+  }
+  return kept;
+}
+
+}  // namespace
+
+Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial) {
+  const auto own = ConfigurationHash(parent);
+  for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
+    const auto kept = PerturbedPart(space, parent, Draws(seed, trial, "explore", draw));
+    auto point = RandomPoint(space, seed, trial, draw, kept);
+    if (space.Allows(point) && ConfigurationHash(point) != own) return point;
+  }
+  return parent;
+}
+
+}  // namespace slipway::ensemble

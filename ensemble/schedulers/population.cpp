@@ -1,0 +1,104 @@
+#include "ensemble/schedulers/population.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ensemble/random.h"
+#include "ensemble/schedulers/checks.h"
+#include "ensemble/schedulers/describe.h"
+
+namespace slipway::ensemble {
+namespace {
+
+/// The last value up to `resource`; of a trial that began beyond, its first.
+double ValueAt(const Curve& curve, double resource) {
+  const auto marks = curve.marks();
+  const auto beyond = std::ranges::upper_bound(marks, resource, {}, &Curve::Mark::resource);
+  return beyond == marks.begin() ? beyond->value : std::prev(beyond)->value;
+}
+
+bool LeavesAPlace(TrialState state) {
+  return state == TrialState::kPruned || state == TrialState::kFailed || state == TrialState::kCancelled;
+}
+
+}  // namespace
+
+int PopulationSize(const SchedulerSettings& settings) {
+  return settings.population > 0 ? settings.population : settings.parallel;
+}
+
+Population::Population(const SchedulerSettings& settings) : settings_(settings), size_(PopulationSize(settings)) {}
+
+void Population::Learn(const Report& report) {
+  if (!replaceable_.contains(report.trial)) living_[report.trial].Add(report.resource, report.value);
+}
+
+Judgement Population::Take(const Report& report) {
+  if (replaceable_.contains(report.trial)) return {};
+  Curve& curve = living_[report.trial];
+  if (!curve.Add(report.resource, report.value)) return {};
+  if (report.resource < settings_.min || !IsAtCheck(report.trial, curve)) return {};
+  return Judge(report.trial, report.resource);
+}
+
+/// The own resource of a trial that descends counts from its first report: before, its parent had trained.
+bool Population::IsAtCheck(TrialNumber trial, const Curve& curve) const {
+  const double start = trial < size_ ? 0 : curve.marks().front().resource;
+  const Checks checks(start + settings_.interval, settings_.interval);
+  return checks.PassedAt(curve, curve.marks().size() - 1).has_value();
+}
+
+Judgement Population::Judge(TrialNumber trial, double resource) {
+  const auto standings = StandingsAt(resource);
+  const std::size_t living = standings.size();
+  if (2 * std::ssize(standings) <= size_ || living < 2 || !HasBudget()) return {};
+  const auto own = std::ranges::find(standings, trial, &Standing::second);
+  const auto rank = static_cast<std::size_t>(own - standings.begin());
+  const std::size_t count = CountOfQuantile(living);
+  if (rank < living - count || !(own->first > standings[count - 1].first)) return {};
+  const auto reason =
+      fmt::format("at {:.6g}: {} is number {} of {} that live; a varied copy of one of the best {} follows", resource,
+                  DescribeValue(own->first, settings_.goal), rank + 1, living, count);
+  End(trial, TrialState::kPruned);
+  return {Decision::kStop, reason, std::nullopt};
+}
+
+std::vector<Population::Standing> Population::StandingsAt(double resource) const {
+  std::vector<Standing> standings;
+  for (const auto& [trial, curve] : living_) standings.emplace_back(ValueAt(curve, resource), trial);
+  std::ranges::sort(standings);
+  return standings;
+}
+
+/// At least one, and never so many that a trial is among the best and the worst.
+std::size_t Population::CountOfQuantile(std::size_t living) const {
+  const double part = settings_.quantile * static_cast<double>(living);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(part - 1e-9)), 1,
+                                 std::max<std::size_t>(living / 2, 1));
+}
+
+void Population::End(TrialNumber trial, TrialState state) {
+  replaceable_.erase(trial);
+  if (LeavesAPlace(state)) replaceable_.insert(trial);
+  if (state == TrialState::kComplete) has_complete_ = true;
+  if (IsFinal(state)) living_.erase(trial);
+}
+
+bool Population::MayBegin(TrialNumber trial) const {
+  if (trial < size_) return true;
+  const bool has_parents = !living_.empty();
+  return trial < size_ + std::ssize(replaceable_) && (has_parents || !has_complete_);
+}
+
+std::optional<Descent> Population::Descend(TrialNumber trial) const {
+  if (trial < size_) return std::nullopt;
+  auto standings = StandingsAt(std::numeric_limits<double>::infinity());
+  std::erase_if(standings, [](const Standing& standing) { return std::isinf(standing.first); });
+  if (standings.empty()) return std::nullopt;
+  const CounterRandom random(settings_.seed, trial, "pbt parent");
+  return Descent{standings[random.Below(CountOfQuantile(standings.size()), 0)].second};
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,154 @@
+#include "ensemble/schedulers/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+#include "ensemble/schedulers/asha.h"
+#include "ensemble/schedulers/hyperband.h"
+#include "ensemble/schedulers/never_stop.h"
+#include "ensemble/schedulers/patient_rule.h"
+#include "ensemble/schedulers/percentile_rule.h"
+#include "ensemble/schedulers/population.h"
+#include "ensemble/schedulers/threshold_rule.h"
+
+namespace slipway::ensemble {
+namespace {
+
+[[noreturn]] void Refuse(std::string message, std::string next_step = {}) {
+  throw Error(ErrorKind::kUsage, "scheduler: " + std::move(message), std::move(next_step));
+}
+
+void CheckRungs(const SchedulerSettings& settings) {
+  if (!(settings.min > 0)) Refuse(fmt::format("'min' must be above 0, not {:.6g}", settings.min));
+  if (settings.reduction < 2) Refuse(fmt::format("'reduction' must be at least 2, not {}", settings.reduction));
+  if (!settings.max) return;
+  if (!std::isfinite(*settings.max) || RungResources(settings.min, settings.max, settings.reduction).size() < 2) {
+    Refuse(fmt::format("no rung lies between 'min' {:.6g} and 'max' {:.6g} with 'reduction' {}", settings.min,
+                       *settings.max, settings.reduction),
+           "make 'min' smaller or 'max' larger, so that trials can be compared before their end");
+  }
+}
+
+void CheckNothing(const SchedulerSettings& /*settings*/) {}
+
+void CheckHyperband(const SchedulerSettings& settings) {
+  if (!settings.max) Refuse("hyperband needs 'max', the resource of a whole trial");
+  CheckRungs(settings);
+}
+
+void CheckPercentile(const SchedulerSettings& settings) {
+  if (!(settings.percentile > 0 && settings.percentile < 100)) {
+    Refuse(fmt::format("'percentile' must lie between 0 and 100, not be {:.6g}", settings.percentile));
+  }
+  if (settings.startup < 1) Refuse(fmt::format("'startup' must be at least 1, not {}", settings.startup));
+}
+
+void CheckPatient(const SchedulerSettings& settings) {
+  if (settings.patience < 1) Refuse("patient needs 'patience', a number of reports without improvement");
+}
+
+void CheckThreshold(const SchedulerSettings& settings) {
+  if (!settings.lower && !settings.upper) Refuse("threshold needs 'lower' or 'upper'");
+  if (settings.lower && settings.upper && !(*settings.lower <= *settings.upper)) {
+    Refuse(fmt::format("'lower' {:.6g} is above 'upper' {:.6g}", *settings.lower, *settings.upper));
+  }
+}
+
+void CheckPopulation(const SchedulerSettings& settings) {
+  const int members = PopulationSize(settings);
+  if (!(settings.interval > 0)) Refuse("pbt needs 'interval', the resource between two checks");
+  if (!(settings.quantile > 0 && settings.quantile <= 0.5)) {
+    Refuse(fmt::format("'quantile' must be above 0 and at most 0.5, not {:.6g}", settings.quantile));
+  }
+  if (members < 2) Refuse("pbt needs a population of at least 2 trials", "set 'parallel' to 2 or more");
+  if (members > settings.parallel) {
+    Refuse(fmt::format("the population of {} cannot run at once: 'parallel' is {}", members, settings.parallel),
+           "set 'population' to at most 'parallel'");
+  }
+}
+
+void CheckRepeats(const SchedulerSettings& settings) {
+  if (!(settings.p_value > 0 && settings.p_value < 1)) {
+    Refuse(fmt::format("'p_value' must lie between 0 and 1, not be {:.6g}", settings.p_value));
+  }
+}
+
+template <class Rule>
+std::unique_ptr<Scheduler> Make(const SchedulerSettings& settings) {
+  return std::make_unique<Rule>(settings);
+}
+
+std::unique_ptr<Scheduler> MakeNeverStop(const SchedulerSettings& /*settings*/) {
+  return std::make_unique<NeverStop>();
+}
+
+struct Entry {
+  std::string_view name;
+  bool takes_patience;
+  void (*check)(const SchedulerSettings& settings);
+  std::unique_ptr<Scheduler> (*make)(const SchedulerSettings& settings);
+};
+
+const Entry kEntries[] = {
+    {"none", false, CheckNothing, MakeNeverStop},
+    {"median", true, CheckPercentile,
+     [](const SchedulerSettings& settings) -> std::unique_ptr<Scheduler> {
+       return std::make_unique<PercentileRule>(settings, 50);
+     }},
+    {"percentile", true, CheckPercentile,
+     [](const SchedulerSettings& settings) -> std::unique_ptr<Scheduler> {
+       return std::make_unique<PercentileRule>(settings, settings.percentile);
+     }},
+    {"patient", true, CheckPatient, [](const SchedulerSettings&) { return std::unique_ptr<Scheduler>(); }},
+    {"threshold", true, CheckThreshold, Make<ThresholdRule>},
+    {"asha", false, CheckRungs, MakeAsha},
+    {"hyperband", false, CheckHyperband, MakeHyperband},
+    {"pbt", false, CheckPopulation, Make<Population>},
+    {"wilcoxon", false, CheckRepeats, MakeNeverStop},
+};
+
+void CheckCommon(const SchedulerSettings& settings, const Entry& entry) {
+  if (!(settings.interval >= 0)) Refuse(fmt::format("'interval' must not be negative, not {:.6g}", settings.interval));
+  if (settings.patience < 0) Refuse(fmt::format("'patience' must not be negative, not {}", settings.patience));
+  if (settings.patience > 0 && !entry.takes_patience) {
+    Refuse(fmt::format("'patience' does not go with '{}'", entry.name),
+           "it belongs to 'patient', 'median', 'percentile' and 'threshold'");
+  }
+}
+
+}  // namespace
+
+void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& trials) {
+  auto next = reports.begin();
+  for (const auto& trial : trials.trials()) {
+    for (; next != reports.end() && next->trial == trial.number; ++next) Learn(*next);
+    End(trial.number, trial.state);
+  }
+}
+
+const std::vector<std::string>& SchedulerNames() {
+  static const auto names = [] {
+    std::vector<std::string> all;
+    for (const auto& entry : kEntries) all.emplace_back(entry.name);
+    return all;
+  }();
+  return names;
+}
+
+std::unique_ptr<Scheduler> MakeScheduler(const SchedulerSettings& settings) {
+  const auto* entry = std::ranges::find(kEntries, settings.type, &Entry::name);
+  if (entry == std::end(kEntries)) {
+    Refuse(fmt::format("unknown type '{}'{}", settings.type, SuggestWord(settings.type, SchedulerNames())));
+  }
+  CheckCommon(settings, *entry);
+  entry->check(settings);
+  auto scheduler = entry->make(settings);
+  if (settings.patience == 0) return scheduler;
+  return std::make_unique<PatientRule>(settings, std::move(scheduler));
+}
+
+}  // namespace slipway::ensemble
