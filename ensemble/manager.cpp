@@ -14,6 +14,7 @@
 #include "ensemble/live_attempt.h"
 #include "ensemble/open_study.h"
 #include "ensemble/repeats_worth.h"
+#include "ensemble/requests.h"
 #include "ensemble/schedulers/explore.h"
 #include "ensemble/verdict.h"
 

@@ -193,7 +193,7 @@ TEST(TrialBook, IsReadWhileItIsWritten) {
   Changes changes;
   auto trial = NewTrial(1, {});
   trial.state = TrialState::kFailed;
-  changes.ends.push_back({1, TrialState::kFailed, ExitStatus{1, 0}, "exit status 1", trial});
+  changes.ends.push_back({1, TrialState::kFailed, Outcome::kFailed, ExitStatus{1, 0}, "exit status 1", trial});
   book.Write(changes);
   EXPECT_EQ(reader.Trials()[1].state, TrialState::kRunning);  // still its own moment
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials()[1].reason, "");
