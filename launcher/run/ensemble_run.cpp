@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "ensemble/manager.h"
+#include "ensemble/samplers/sampler.h"
 #include "launcher/engines/local/bound_to_cores.h"
 #include "launcher/run/local_trial_runner.h"
 
@@ -139,13 +140,32 @@ Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
               {"best", best}};
 }
 
+/// "14 complete, 1 failed, 3 pruned": only what there is, but always the complete ones.
+std::string CountsText(const ensemble::EnsembleSummary& summary) {
+  std::string text = fmt::format("{} complete", summary.complete);
+  for (const auto& [count, word] : {std::pair{summary.failed, "failed"},
+                                    {summary.pruned, "pruned"},
+                                    {summary.paused, "paused"},
+                                    {summary.waiting, "waiting"}}) {
+    if (count > 0) text += fmt::format(", {} {}", count, word);
+  }
+  return text;
+}
+
+/// "best accuracy 0.91", "best time to accuracy 0.9: 31.5 s".
+std::string BestText(const ensemble::Objective& objective, double value) {
+  if (!objective.reach) return fmt::format("best {} {:.6g}", objective.metric, value);
+  return fmt::format("best time to {} {:.6g}: {}", objective.metric, *objective.reach, FormatDuration(Seconds(value)));
+}
+
 RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
   RunResult result;
   result.summary = SummaryDocument(summary);
-  result.summary_text = fmt::format("  {} trials complete, {} failed", summary.complete, summary.failed);
+  result.summary_text = "  trials  " + CountsText(summary);
   if (summary.best) {
-    result.summary_text += fmt::format("\n  best {} {:.6g}  trial {}  {}", options.objective, *summary.best->objective,
-                                       summary.best->number, ensemble::Describe(summary.best->parameters));
+    result.summary_text +=
+        fmt::format("\n  {}  trial {}  {}", BestText(options.objectives.front(), *summary.best->objective),
+                    summary.best->number, ensemble::Describe(summary.best->parameters));
   }
   if (summary.interrupted) {
     result.phase = Phase::kCancelled;
@@ -156,6 +176,7 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
     result.reason = fmt::format("none of {} trials succeeded", summary.failed);
   } else {
     result.phase = Phase::kSucceeded;
+    if (summary.out_of_time) result.reason = "its time is used up; with more of it 'slipway resume' goes on";
   }
   return result;
 }
