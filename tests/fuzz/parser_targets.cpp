@@ -1,9 +1,9 @@
 #include "core/crc32c.h"
+#include "core/numpy_header.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/example.h"
 #include "staging/formats/image_header.h"
 #include "staging/formats/little_endian.h"
-#include "staging/formats/npy.h"
 #include "staging/formats/superblock.h"
 #include "staging/formats/zip.h"
 #include "tests/fuzz/targets.h"
@@ -62,7 +62,7 @@ void FuzzExample(Input input) {
 
 void FuzzHeaders(Input input) {
   Try([input] {
-    const auto header = staging::ParseNpyHeader(input, "input");
+    const auto header = ParseNumpyHeader(input, "input");
     FuzzRequire(header.values_at + header.value_bytes == input.size(), "the values fill the file");
   });
   Try([input] {

@@ -28,14 +28,6 @@ std::string RawDeflate(std::string_view content) {
 
 }  // namespace
 
-std::string NpyText(std::string_view descr, std::string_view shape, std::string_view values,
-                    std::string_view fortran_order) {
-  auto dict = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr, fortran_order, shape);
-  dict.resize(117, ' ');
-  dict += '\n';
-  return "\x93NUMPY" + std::string("\x01\0", 2) + Little(dict.size(), 2) + dict + std::string(values);
-}
-
 std::string ZipText(const std::vector<std::pair<std::string, std::string>>& members, bool deflated) {
   std::string file;
   std::string directory;

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/numpy_text.h"
+
 namespace slipway::staging {
 
-/// A .npy file, e.g. NpyText("<i2", "(2, 3)", twelve bytes).
-std::string NpyText(std::string_view descr, std::string_view shape, std::string_view values,
-                    std::string_view fortran_order = "False");
+using test::NpyText;
 /// A zip file with these members.
 std::string ZipText(const std::vector<std::pair<std::string, std::string>>& members, bool deflated);
 /// As much of an image as its size needs.

@@ -13,22 +13,7 @@
 namespace slipway::staging {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-std::string MessageOf(const std::string& bytes) {
-  return ErrorOf([&] { ParseNpyHeader(BytesOf(bytes), "a.npy"); }).message();
-}
-
-TEST(Npy, ReadsTheHeadersThatNumpyWrites) {
-  const auto header = ParseNpyHeader(BytesOf(NpyText("<i2", "(2, 3)", std::string(12, 'x'))), "a.npy");
-  EXPECT_EQ(header.type, NumberType::kInt16);
-  EXPECT_THAT(header.shape, ElementsAre(2, 3));
-  EXPECT_EQ(header.value_bytes, 12u);
-  EXPECT_THAT(ParseNpyHeader(BytesOf(NpyText("|u1", "(3,)", "abc")), "a").shape, ElementsAre(3));
-  EXPECT_THAT(ParseNpyHeader(BytesOf(NpyText("<f8", "()", std::string(8, 'x'))), "a").shape, IsEmpty());
-}
 
 TEST(Npy, ReadsTheOtherByteOrder) {
   const test::TempDirectory directory;
@@ -38,25 +23,6 @@ TEST(Npy, ReadsTheOtherByteOrder) {
   std::memcpy(&value, file.arrays().at(0).values.data(), sizeof value);
   EXPECT_EQ(value, 0x01020304u);
   EXPECT_EQ(file.arrays()[0].name, "a");
-}
-
-TEST(Npy, RefusesWhatItCannotRead) {
-  EXPECT_THAT(MessageOf("no array"), HasSubstr("is no NumPy array"));
-  EXPECT_THAT(MessageOf(NpyText("<c8", "(1,)", "12345678")), HasSubstr("type '<c8'"));
-  EXPECT_THAT(MessageOf(NpyText("|O", "(1,)", "12345678")), HasSubstr("type '|O'"));
-  EXPECT_THAT(MessageOf(NpyText("<i4", "(2,)", "1234")),
-              HasSubstr("has 4 bytes of values, its NumPy header announces 8"));
-  EXPECT_THAT(MessageOf(NpyText("|u1", "(4294967296, 4294967296)", "")), HasSubstr("too large"));
-  EXPECT_THAT(MessageOf(NpyText("|u1", "(99999999999999999999,)", "")), HasSubstr("no numbers"));
-  EXPECT_THAT(MessageOf(NpyText("|u1", "(-1,)", "")), HasSubstr("no numbers"));
-  EXPECT_THAT(MessageOf(NpyText("|u1", "(2, 2)", "abcd", "True")), HasSubstr("Fortran order"));
-}
-
-TEST(Npy, RefusesEveryTornHeader) {
-  const auto whole = NpyText("|u1", "(4,)", "abcd");
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THROW(ParseNpyHeader(BytesOf(whole.substr(0, size)), "a"), Error) << size;
-  }
 }
 
 TEST(Npz, ReadsStoredAndDeflatedMembers) {

@@ -1,0 +1,30 @@
+/// The header of an array that NumPy saved (.npy), checked against the bytes that follow it.
+///
+/// Form: "\x93NUMPY", version, length of the header, the header (a Python dict of descr, fortran_order and shape), the
+/// values. Source: numpy.lib.format, versions 1 to 3. Nothing is unpickled: arrays of objects are refused as any type
+/// is that is no number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace slipway {
+
+struct NumpyHeader {
+  char kind = 'u';                   ///< 'b' truth values, 'i' signed, 'u' unsigned, 'f' floating point
+  std::size_t size = 1;              ///< bytes of a value: 1 of 'b', 1 to 8 of 'i' and 'u', 4 or 8 of 'f'
+  bool swapped = false;              ///< values have the other byte order
+  std::vector<std::uint64_t> shape;  ///< C order; empty = one number
+  std::size_t values_at = 0;         ///< byte offset of the first value
+  std::uint64_t value_bytes = 0;     ///< product of the shape times `size`; they reach to the end of the bytes
+};
+
+/// Reads the header at the start of `bytes`, which are those of the whole file. `name` is for messages.
+/// Errors: Error(kEnvironment): not NumPy, torn, numbers that overflow, more or fewer values than the header announces,
+///         a type that is no number of 8 to 64 bits, Fortran order.
+NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view name);
+
+}  // namespace slipway
