@@ -27,8 +27,7 @@ class Answerer {
   std::string operator()(const Retry& retry) {
     if (!study_.trials().Has(retry.trial)) return fmt::format("refused: there is no trial {}", retry.trial);
     TrialRecord& trial = study_.Edit(retry.trial);
-    const bool over = IsFinal(trial.state) && trial.state != TrialState::kComplete;
-    if (!over) return fmt::format("refused: trial {} is {}", retry.trial, TrialStateName(trial.state));
+    if (!MayBeRetried(trial.state)) return fmt::format("refused: trial {} is {}", retry.trial, TrialStateName(trial.state));
     trial.state = TrialState::kQueued;
     trial.objective.reset();
     trial.failures = 0;
@@ -51,7 +50,7 @@ class Answerer {
 void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& study, Changes& changes) {
   Answerer answerer(options, study, changes);
   for (const auto& request : WaitingRequests(options.requests_in)) {
-    if (book.HasAnswered(request.name)) {
+    if (book.AnswerTo(request.name)) {
       RemoveRequest(options.requests_in, request.name);
       continue;
     }

@@ -59,6 +59,8 @@ bool IsFinal(TrialState state) {
          state == TrialState::kCancelled;
 }
 
+bool MayBeRetried(TrialState state) { return IsFinal(state) && state != TrialState::kComplete; }
+
 std::string_view StopReasonName(StopReason reason) {
   for (const auto& [known, word] : kStopReasons) {
     if (known == reason) return word;

@@ -31,6 +31,9 @@ const std::vector<std::string>& TrialStateNames();
 /// No attempt of such a trial will follow by itself.
 bool IsFinal(TrialState state);
 
+/// It is over without a result, so that it makes sense to run it again on request.
+bool MayBeRetried(TrialState state);
+
 std::optional<StopReason> ParseStopReason(std::string_view word);
 
 /// Stored as words.

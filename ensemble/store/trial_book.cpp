@@ -12,8 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLockName = "trials.lock";
-
 FileLock LockForWriting(const fs::path& folder) {
   auto lock = FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
   if (!lock) {

@@ -19,6 +19,8 @@
 namespace slipway::ensemble {
 
 inline constexpr const char* kBookName = "trials.db";
+/// Its text names the process that manages the ensemble (holder.h).
+inline constexpr const char* kLockName = "trials.lock";
 
 class TrialBook {
  public:
@@ -51,8 +53,8 @@ class TrialBook {
   std::vector<RungRecord> Rungs();
   /// Without the attempts that still run.
   Usage Used();
-  /// Whether the request of this name has been answered.
-  bool HasAnswered(const std::string& request);
+  /// What the manager has answered to the request of this name; nothing: not yet.
+  std::optional<std::string> AnswerTo(const std::string& request);
 
   void CreateStudy(const StudyRecord& study, const SearchSpace& space);
   /// A manager begins: its time counts from now to the last thing that it writes.

@@ -266,10 +266,11 @@ Usage TrialBook::Used() {
   });
 }
 
-bool TrialBook::HasAnswered(const std::string& request) {
-  return Translating(state_->connection.path(), [&] {
-    auto query = state_->Prepare("SELECT 1 FROM request WHERE name = ?");
-    return query.Bind(request).Next();
+std::optional<std::string> TrialBook::AnswerTo(const std::string& request) {
+  return Translating(state_->connection.path(), [&]() -> std::optional<std::string> {
+    auto query = state_->Prepare("SELECT what FROM request WHERE name = ?");
+    if (!query.Bind(request).Next()) return std::nullopt;
+    return query.Text(0);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "launcher/spec/load.h"
+#include "launcher/spec/scheduler_settings.h"
 
 namespace slipway::launcher {
 namespace {
@@ -196,23 +197,7 @@ ObjectiveSpec BuildObjective(const Json& json) {
 }
 
 SchedulerSpec BuildScheduler(const Json& json) {
-  SchedulerSpec result;
-  result.resource = json.at("resource").get<std::string>();
-  auto& settings = result.settings;
-  settings.type = json.at("type").get<std::string>();
-  settings.min = json.at("min").get<double>();
-  settings.max = Maybe<double>(json.at("max"));
-  settings.reduction = json.at("reduction").get<int>();
-  settings.percentile = json.at("percentile").get<double>();
-  settings.patience = json.at("patience").get<int>();
-  settings.lower = Maybe<double>(json.at("lower"));
-  settings.upper = Maybe<double>(json.at("upper"));
-  settings.startup = json.at("startup").get<int>();
-  settings.interval = json.at("interval").get<double>();
-  settings.quantile = json.at("quantile").get<double>();
-  settings.population = json.at("population").get<int>();
-  settings.p_value = json.at("p_value").get<double>();
-  return result;
+  return {json.at("resource").get<std::string>(), SchedulerSettingsFrom(json)};
 }
 
 EnsembleSpec BuildEnsemble(const Json& json) {

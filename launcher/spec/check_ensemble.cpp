@@ -9,6 +9,7 @@
 #include "ensemble/search/free_points.h"
 #include "ensemble/space.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/scheduler_settings.h"
 
 namespace slipway::launcher {
 namespace {
@@ -121,19 +122,43 @@ void CheckSampler(Report& report, const Draft& draft) {
                            fmt::join(names.begin() + 1, names.end(), ", ")));
 }
 
+/// Fields that were reported already would only be reported again.
+bool SchedulerIsWhole(const Draft& draft) {
+  if (!draft.Has("ensemble.scheduler.type")) return false;
+  return std::ranges::none_of(draft.failed, [](const std::string& path) { return path.starts_with("ensemble.scheduler"); });
+}
+
 void CheckScheduler(Report& report, const Draft& draft) {
-  if (!draft.Has("ensemble.scheduler.type")) return;
-  const auto type = draft.At("ensemble.scheduler.type").get<std::string>();
-  const std::string sampler = SamplerOf(draft);
-  const bool changes_trials = type == "hyperband" || type == "pbt";
-  if (sampler == "grid" && changes_trials) {
-    report.Error(draft.PlaceOf("ensemble.scheduler.type"),
-                 type + " chooses how many trials there are and with which values; it cannot work with sampler: grid");
+  if (!SchedulerIsWhole(draft)) return;
+  const auto place = draft.PlaceOf("ensemble.scheduler.type");
+  auto settings = SchedulerSettingsFrom(draft.At("ensemble.scheduler"));
+  if (draft.At("ensemble.trials").is_number()) settings.trials = draft.At("ensemble.trials").get<std::int64_t>();
+  try {
+    ensemble::MakeScheduler(settings);
+  } catch (const Error& error) {
+    report.Error(place, error.message());
   }
-  const Json& least = draft.At("ensemble.scheduler.min");
-  const Json& most = draft.At("ensemble.scheduler.max");
-  if (least.is_number() && most.is_number() && least > most) {
-    report.Error(draft.PlaceOf("ensemble.scheduler.min"), "'min' is larger than 'max'");
+  const auto& type = settings.type;
+  if (SamplerOf(draft) == "grid" && (type == "hyperband" || type == "pbt")) {
+    report.Error(place, type +
+                            " chooses how many trials there are and with which values; it cannot work with sampler: "
+                            "grid");
+  }
+  const bool repeated = draft.At("ensemble.repeats") > 1;
+  if (repeated && (type == "asha" || type == "hyperband" || type == "pbt")) {
+    report.Error(place, type + " compares single trials; it cannot work with 'repeats'");
+  }
+  if (!repeated && type == "wilcoxon") {
+    report.Error(place, "wilcoxon compares the repeats of configurations; give 'repeats', 5 or more");
+  }
+}
+
+/// A time to accuracy is known when it is reached: no value on the way tells how a trial stands.
+void CheckReach(Report& report, const Draft& draft) {
+  const Json& reach = draft.At("ensemble.objective.reach");
+  if (!reach.is_number() || !draft.Has("ensemble.objective.value")) return;
+  if (draft.At("ensemble.objective.value") == "best") {
+    report.Warn(draft.PlaceOf("ensemble.objective.reach"), "with 'reach' the first time counts; 'value' is not used");
   }
 }
 
@@ -152,6 +177,7 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   CheckTrials(report, draft);
   CheckSampler(report, draft);
   CheckScheduler(report, draft);
+  CheckReach(report, draft);
   WarnOfTestScores(report, draft);
 }
 

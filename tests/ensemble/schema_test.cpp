@@ -108,8 +108,8 @@ TEST(OlderBook, TakesNewRowsAfterItsMigration) {
   EXPECT_EQ(book.Trials()[3].parent, 0);
   EXPECT_EQ(book.Attempts(3)[0].place, "node:0,1/gpu:2");
   EXPECT_EQ(book.Rungs().at(0).decision, "pause");
-  EXPECT_TRUE(book.HasAnswered("r1"));
-  EXPECT_FALSE(book.HasAnswered("r2"));
+  EXPECT_EQ(book.AnswerTo("r1"), "enqueued as trial 3");
+  EXPECT_FALSE(book.AnswerTo("r2"));
 }
 
 }  // namespace

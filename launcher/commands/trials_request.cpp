@@ -1,0 +1,99 @@
+#include "launcher/commands/trials_request.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/output.h"
+#include "ensemble/requests.h"
+#include "ensemble/space.h"
+#include "ensemble/store/holder.h"
+#include "ensemble/store/trial_book.h"
+
+namespace slipway::launcher {
+namespace {
+
+using ensemble::TrialBook;
+namespace fs = std::filesystem;
+
+constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+/// 3, 0.5, true and null are what they look like; everything else is text.
+Json ValueFrom(const std::string& text) {
+  auto value = Json::parse(text, nullptr, false);
+  return value.is_discarded() || value.is_structured() ? Json(text) : value;
+}
+
+ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
+  Json point = Json::object();
+  for (const auto& parameter : parameters) {
+    const auto equals = parameter.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is not of the form name=value", parameter),
+                  "write for example: slipway trials enqueue -p lr=0.01 -p optimizer=adam");
+    }
+    point[parameter.substr(0, equals)] = ValueFrom(parameter.substr(equals + 1));
+  }
+  return ensemble::PointFromJson(point);
+}
+
+bool HasManager(const fs::path& run_folder) {
+  const auto holder = ensemble::ReadHolder(run_folder / ensemble::kLockName);
+  return holder && ensemble::MayBeAlive(*holder);
+}
+
+bool IsAnswered(const fs::path& run_folder, const std::string& name) {
+  return !fs::exists(run_folder / ensemble::kRequestsFolder / name);
+}
+
+/// What the manager has said, or that it will be asked.
+std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
+  if (!HasManager(run_folder)) return "waits for the next manager: 'slipway resume' carries it out";
+  auto& clock = SystemClock();
+  const auto end = clock.Steady() + kPatience;
+  while (!IsAnswered(run_folder, name) && clock.Steady() < end) clock.Sleep(kPause);
+  const auto answer = TrialBook::OpenForReading(run_folder).AnswerTo(name);
+  return answer.value_or("waits for the manager, which is busy");
+}
+
+int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output) {
+  const auto name = ensemble::PostRequest(run_folder, what);
+  const auto answer = AwaitAnswer(run_folder, name);
+  output.Print(
+      {Json{{"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer}}, answer + "\n", name});
+  return answer.starts_with("refused") ? 1 : 0;
+}
+
+ensemble::SearchSpace SpaceOf(TrialBook& book) {
+  const auto study = book.Study();
+  if (study) return ensemble::ParseSpace(Json::parse(study->space));
+  throw Error(ErrorKind::kTryAgain, "the ensemble has not begun", "look again in a moment, or resume the run");
+}
+
+}  // namespace
+
+int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
+  const auto point = PointFrom(options.parameters);
+  auto book = TrialBook::OpenForReading(options.run_folder);
+  ensemble::CheckedPoint(SpaceOf(book), point);
+  return Ask(options.run_folder, ensemble::Enqueue{point}, output);
+}
+
+int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
+  const auto trials = TrialBook::OpenForReading(options.run_folder).Trials();
+  if (options.trial < 0 || options.trial >= std::ssize(trials)) {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no trial {}", options.trial),
+                trials.empty() ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", trials.size() - 1));
+  }
+  const auto state = trials[static_cast<std::size_t>(options.trial)].state;
+  if (!ensemble::MayBeRetried(state)) {
+    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", options.trial, ensemble::TrialStateName(state)),
+                "only failed, pruned and cancelled trials can run again");
+  }
+  return Ask(options.run_folder, ensemble::Retry{options.trial}, output);
+}
+
+}  // namespace slipway::launcher
