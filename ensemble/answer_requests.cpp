@@ -27,7 +27,8 @@ class Answerer {
   std::string operator()(const Retry& retry) {
     if (!study_.trials().Has(retry.trial)) return fmt::format("refused: there is no trial {}", retry.trial);
     TrialRecord& trial = study_.Edit(retry.trial);
-    if (!MayBeRetried(trial.state)) return fmt::format("refused: trial {} is {}", retry.trial, TrialStateName(trial.state));
+    if (!MayBeRetried(trial.state))
+      return fmt::format("refused: trial {} is {}", retry.trial, TrialStateName(trial.state));
     trial.state = TrialState::kQueued;
     trial.objective.reset();
     trial.failures = 0;

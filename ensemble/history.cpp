@@ -13,7 +13,7 @@ void History::Take(std::int64_t step, double value, double elapsed) {
 
 std::optional<double> History::Value() const {
   if (objective_.reach) return TimeToReach();
-  if (objective_.counts == Counts::kBest) return BestReported();
+  if (objective_.counts == CountedValue::kBest) return BestReported();
   if (entries_.empty()) return std::nullopt;
   return entries_.rbegin()->second.value;
 }

@@ -12,12 +12,11 @@ bool IsFinite(const std::optional<double>& value) { return value && std::isfinit
 
 }  // namespace
 
-LiveAttempt::LiveAttempt(const std::vector<Objective>& objectives)
-    : objectives_(objectives), histories_(objectives.begin(), objectives.end()) {}
+LiveAttempt::LiveAttempt(const std::vector<Objective>& objectives, int number)
+    : number_(number), objectives_(objectives), histories_(objectives.begin(), objectives.end()) {}
 
 LiveAttempt::LiveAttempt(TrialBook& book, TrialNumber trial, int number, const std::vector<Objective>& objectives)
-    : LiveAttempt(objectives) {
-  number_ = number;
+    : LiveAttempt(objectives, number) {
   for (const auto& attempt : book.Attempts(trial)) {
     if (attempt.number < number) LearnEarlier(book, trial, attempt);
     if (attempt.number == number) {

@@ -15,8 +15,8 @@ namespace slipway::ensemble {
 
 class LiveAttempt {
  public:
-  /// The first attempt of a trial. `objectives` must outlive it.
-  explicit LiveAttempt(const std::vector<Objective>& objectives);
+  /// Attempt `number` of a trial, without what earlier ones tell. `objectives` must outlive it.
+  LiveAttempt(const std::vector<Objective>& objectives, int number);
   /// Attempt `number`, after those that are in the book; what the book has of this one already is learnt too.
   /// Cost: one query for each earlier attempt and objective.
   LiveAttempt(TrialBook& book, TrialNumber trial, int number, const std::vector<Objective>& objectives);

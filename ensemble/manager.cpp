@@ -136,6 +136,7 @@ class Manager {
     Commit(changes);
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     Launch(changes.claims);
+    book_.ShareSnapshot(clock_.Steady());
   }
 
   // --- what happened ---
@@ -282,8 +283,7 @@ class Manager {
     const int attempt = ++trial.attempts;
     study_.Changed(number);
     changes.claims.push_back({number, attempt, place});
-    auto live =
-        attempt == 1 ? LiveAttempt(options_.objectives) : LiveAttempt(book_, number, attempt, options_.objectives);
+    LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.emplace(number, std::move(live));
   }
@@ -347,6 +347,9 @@ class Manager {
 
   void Launch(const std::vector<Changes::Claim>& claims) {
     if (claims.empty()) return;
+    for (const auto& claim : claims) {
+      if (claim.attempt > 1) RecallEarlier(claim);
+    }
     std::vector<Changes::Start> starts;
     for (const auto& claim : claims) Prepare(claim, starts);
     Changes changes = NewChanges();
@@ -354,6 +357,14 @@ class Manager {
     if (!starts.empty()) book_.Write(changes);
     CrashPoint("after_running_commit");
     for (const auto& start : starts) Release(start.trial, changes.time);
+  }
+
+  /// Not before the end of the attempt before is in the book, which may be in the same round.
+  void RecallEarlier(const Changes::Claim& claim) {
+    LiveAttempt recalled(book_, claim.trial, claim.attempt, options_.objectives);
+    recalled.place = claim.place;
+    running_.erase(claim.trial);
+    running_.emplace(claim.trial, std::move(recalled));
   }
 
   void Prepare(const Changes::Claim& claim, std::vector<Changes::Start>& starts) {

@@ -46,11 +46,11 @@ std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cas
 
 std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
 
-std::string_view CountsName(Counts counts) { return counts == Counts::kBest ? "best" : "last"; }
+std::string_view CountedValueName(CountedValue counts) { return counts == CountedValue::kBest ? "best" : "last"; }
 
-std::optional<Counts> ParseCounts(std::string_view word) {
-  if (word == "last") return Counts::kLast;
-  if (word == "best") return Counts::kBest;
+std::optional<CountedValue> ParseCountedValue(std::string_view word) {
+  if (word == "last") return CountedValue::kLast;
+  if (word == "best") return CountedValue::kBest;
   return std::nullopt;
 }
 

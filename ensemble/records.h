@@ -43,15 +43,15 @@ std::string_view GoalName(Goal goal);
 bool IsBetter(double left, double right, Goal goal);
 
 /// Which of the values that a trial reports counts. Stored as words.
-enum class Counts { kLast, kBest };
-std::string_view CountsName(Counts counts);
-std::optional<Counts> ParseCounts(std::string_view word);
+enum class CountedValue { kLast, kBest };
+std::string_view CountedValueName(CountedValue counts);
+std::optional<CountedValue> ParseCountedValue(std::string_view word);
 
 /// What trials are ranked by.
 struct Objective {
   std::string metric;
   Goal goal = Goal::kMaximize;
-  Counts counts = Counts::kLast;
+  CountedValue counts = CountedValue::kLast;
   /// The trial's value is then the time in seconds, of all its attempts, until the metric is as good as this: less is
   /// better (time to accuracy).
   std::optional<double> reach = {};

@@ -37,7 +37,7 @@ std::string Describe(const std::vector<Objective>& objectives) {
   std::string text;
   for (const auto& objective : objectives) {
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", GoalName(objective.goal),
-                        objective.counts == Counts::kBest ? "the best " : "", objective.metric);
+                        objective.counts == CountedValue::kBest ? "the best " : "", objective.metric);
     if (objective.reach) text += fmt::format(" to {}", *objective.reach);
   }
   return text;

@@ -16,7 +16,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;
+constexpr int kBusyTimeoutMs = static_cast<int>(kBusyPatience.count());
 constexpr int kSettleTimeoutMs = 250;
 
 bool IsPlain(unsigned char letter) {
@@ -91,9 +91,11 @@ void Connection::SetJournal(Storage storage) {
   Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
 }
 
-Connection Connection::ForReading(const std::filesystem::path& path, ReadMode mode) {
+Connection Connection::ForReading(const std::filesystem::path& path, ReadMode mode,
+                                  std::chrono::milliseconds patience) {
   const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_URI;
-  return {path, std::make_unique<SQLite::Database>(FileUri(path, mode), flags, kBusyTimeoutMs)};
+  const int timeout = static_cast<int>(patience.count());
+  return {path, std::make_unique<SQLite::Database>(FileUri(path, mode), flags, timeout)};
 }
 
 Connection Connection::InMemory(Connection& source) {

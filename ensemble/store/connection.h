@@ -1,6 +1,7 @@
 /// One connection to a trial book: how it is opened, its prepared statements, its errors in Slipway's words.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,9 @@ class Database;
 
 namespace slipway::ensemble {
 
+/// How long a locked book is waited for.
+inline constexpr std::chrono::milliseconds kBusyPatience{5000};
+
 /// How a reader may look at a book. kImmutable takes no locks and needs no write permission, and is right only
 /// while nobody writes and nothing waits in a journal.
 enum class ReadMode { kShared, kImmutable };
@@ -25,7 +29,9 @@ class Connection {
  public:
   /// Creates the file, with mode 0640, when there is none.
   static Connection ForWriting(const std::filesystem::path& path);
-  static Connection ForReading(const std::filesystem::path& path, ReadMode mode);
+  /// A locked book is waited for, `patience` long.
+  static Connection ForReading(const std::filesystem::path& path, ReadMode mode,
+                               std::chrono::milliseconds patience = kBusyPatience);
   /// A copy of all that `source` holds, in memory: what is done to it the file does not see.
   static Connection InMemory(Connection& source);
 

@@ -12,6 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr auto kPatienceBesideSnapshot = std::chrono::milliseconds(100);
+constexpr auto kSnapshotPeriod = std::chrono::seconds(5);
+
 FileLock LockForWriting(const fs::path& folder) {
   auto lock = FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
   if (!lock) {
@@ -57,8 +60,8 @@ Connection OpenBook(const fs::path& path, Storage storage) {
 
 /// Begins the one read transaction of a reader: from here on it sees this moment. A book of an older version is looked
 /// at as a migrated copy, for it may lie where nobody can write.
-Connection BeginReading(const fs::path& path, ReadMode mode) {
-  auto connection = Connection::ForReading(path, mode);
+Connection BeginReading(const fs::path& path, ReadMode mode, std::chrono::milliseconds patience = kBusyPatience) {
+  auto connection = Connection::ForReading(path, mode, patience);
   connection.Execute("BEGIN");
   CheckSchema(connection);
   if (connection.Integer("PRAGMA user_version") == kBookSchemaVersion) return connection;
@@ -72,10 +75,21 @@ bool NobodyWrites(const fs::path& folder) {
   return !(holder && MayBeAlive(*holder)) && !HasJournal(folder / kBookName);
 }
 
+/// The book, if it is not held, else its snapshot.
+Connection OpenBesideItsHolder(const fs::path& folder) {
+  const auto snapshot = folder / kSnapshotName;
+  if (!fs::exists(snapshot)) return BeginReading(folder / kBookName, ReadMode::kShared);
+  try {
+    return BeginReading(folder / kBookName, ReadMode::kShared, kPatienceBesideSnapshot);
+  } catch (const std::exception&) {
+    return BeginReading(snapshot, ReadMode::kImmutable);
+  }
+}
+
 Connection OpenToRead(const fs::path& folder) {
   const auto path = folder / kBookName;
   return Translating(path, [&] {
-    if (!NobodyWrites(folder)) return BeginReading(path, ReadMode::kShared);
+    if (!NobodyWrites(folder)) return OpenBesideItsHolder(folder);
     // A book in WAL mode cannot be shared in a folder that cannot be written; without writers it need not be.
     try {
       return BeginReading(path, ReadMode::kShared);
@@ -96,8 +110,8 @@ TrialBook::~TrialBook() = default;
 TrialBook TrialBook::OpenForWriting(const fs::path& folder, std::optional<Storage> storage) {
   const auto path = folder / kBookName;
   auto lock = LockForWriting(folder);
-  auto state =
-      Translating(path, [&] { return std::make_unique<State>(OpenBook(path, storage.value_or(StorageOf(folder)))); });
+  const Storage where = storage.value_or(StorageOf(folder));
+  auto state = Translating(path, [&] { return std::make_unique<State>(OpenBook(path, where), where); });
   state->lock = std::move(lock);
   return TrialBook(std::move(state));
 }
@@ -111,8 +125,21 @@ TrialBook TrialBook::OpenForReading(const fs::path& folder) {
   return TrialBook(std::make_unique<State>(OpenToRead(folder)));
 }
 
+void TrialBook::ShareSnapshot(SteadyTime now) {
+  auto& state = *state_;
+  const bool is_due = !state.snapshot_at || now - *state.snapshot_at >= kSnapshotPeriod;
+  if (state.storage == Storage::kLocal || !state.has_news || !is_due) return;
+  const auto& book = state.connection.path();
+  Translating(book, [&] { state.connection.CopyInto(book.parent_path() / kSnapshotName); });
+  state.snapshot_at = now;
+  state.has_news = false;
+}
+
 void TrialBook::Settle() {
-  Translating(state_->connection.path(), [&] { state_->connection.Settle(); });
+  const auto& book = state_->connection.path();
+  Translating(book, [&] { state_->connection.Settle(); });
+  std::error_code ignored;  // one that is left is looked at only while the book itself is held
+  fs::remove(book.parent_path() / kSnapshotName, ignored);
 }
 
 }  // namespace slipway::ensemble

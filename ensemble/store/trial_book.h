@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "ensemble/changes.h"
 #include "ensemble/records.h"
 #include "ensemble/space.h"
@@ -19,6 +20,7 @@
 namespace slipway::ensemble {
 
 inline constexpr const char* kBookName = "trials.db";
+inline constexpr const char* kSnapshotName = "trials.snapshot.db";
 /// Its text names the process that manages the ensemble (holder.h).
 inline constexpr const char* kLockName = "trials.lock";
 
@@ -29,8 +31,8 @@ class TrialBook {
   /// Errors: Error(kBusy) naming host and process of the manager that holds it.
   static TrialBook OpenForWriting(const std::filesystem::path& folder, std::optional<Storage> storage = std::nullopt);
 
-  /// Sees the one moment at which it was opened, also while a manager writes; works in read-only folders.
-  /// Errors: Error(kUsage) when the folder holds no book.
+  /// Sees the one moment at which it was opened, also while a manager writes; works in read-only folders. Of a book
+  /// that its manager holds for itself it sees the last snapshot. Errors: Error(kUsage) when the folder holds no book.
   static TrialBook OpenForReading(const std::filesystem::path& folder);
 
   TrialBook(TrialBook&& other) noexcept;
@@ -64,6 +66,10 @@ class TrialBook {
   /// All of it or nothing; durable when it returns. One commit.
   /// Errors: kInternal when a new trial would exceed the budget.
   void Write(const Changes& changes);
+  /// Where the manager must hold the book for itself (a network file system), publishes what it holds as
+  /// `trials.snapshot.db` for readers: at once, and then at most every five seconds, when something was written. To be
+  /// called now and then; elsewhere it does nothing. Settle removes it.
+  void ShareSnapshot(SteadyTime now);
   /// To be called when the study is over or pauses: leaves one plain file. Writing may go on after it.
   void Settle();
 

@@ -141,7 +141,7 @@ std::vector<Objective> ReadObjectives(Connection& connection) {
   std::vector<Objective> objectives;
   while (query.Next()) {
     objectives.push_back(
-        {query.Text(0), GoalIn(query, 1), WordIn<Counts>(query, 2, ParseCounts), query.OptionalReal(3)});
+        {query.Text(0), GoalIn(query, 1), WordIn<CountedValue>(query, 2, ParseCountedValue), query.OptionalReal(3)});
   }
   if (objectives.empty()) RefuseWord("no objective");
   return objectives;

@@ -233,7 +233,8 @@ void WriteObjectives(Connection& connection, const std::vector<Objective>& objec
   std::int64_t position = 0;
   for (const auto& objective : objectives) {
     Query(connection.Prepared("INSERT INTO objective(position, metric, goal, counts, reach) VALUES (?, ?, ?, ?, ?)"))
-        .Bind(position++, objective.metric, GoalName(objective.goal), CountsName(objective.counts), objective.reach)
+        .Bind(position++, objective.metric, GoalName(objective.goal), CountedValueName(objective.counts),
+              objective.reach)
         .Run();
   }
 }
@@ -284,6 +285,7 @@ void TrialBook::Write(const Changes& changes) {
     Transaction transaction(state_->connection);
     Writer(state_->connection, changes).WriteAll();
     transaction.Commit();
+    state_->has_news = true;
   });
 }
 

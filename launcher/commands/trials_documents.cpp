@@ -60,7 +60,7 @@ Json StudyDocument(const ensemble::StudyRecord& study) {
   for (const auto& objective : study.objectives) {
     objectives.push_back(Json{{"metric", objective.metric},
                               {"goal", ensemble::GoalName(objective.goal)},
-                              {"value", ensemble::CountsName(objective.counts)},
+                              {"value", ensemble::CountedValueName(objective.counts)},
                               {"reach", OrNull(objective.reach)}});
   }
   return Json{{"objective", study.objectives.front().metric},

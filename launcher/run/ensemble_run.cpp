@@ -30,7 +30,8 @@ void Place(const Spec& spec, ensemble::EnsembleOptions& options) {
 
 ensemble::Objective ObjectiveFrom(const ObjectiveSpec& spec) {
   return {spec.metric, spec.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize,
-          spec.value == ObjectiveValue::kBest ? ensemble::Counts::kBest : ensemble::Counts::kLast, spec.reach};
+          spec.value == ObjectiveValue::kBest ? ensemble::CountedValue::kBest : ensemble::CountedValue::kLast,
+          spec.reach};
 }
 
 ensemble::Budget BudgetFrom(const BudgetSpec& spec) {

@@ -16,8 +16,8 @@ TEST(History, TheValueOfTheHighestStepCounts) {
 }
 
 TEST(History, OrTheBestOne) {
-  History most({"accuracy", Goal::kMaximize, Counts::kBest});
-  History least({"loss", Goal::kMinimize, Counts::kBest});
+  History most({"accuracy", Goal::kMaximize, CountedValue::kBest});
+  History least({"loss", Goal::kMinimize, CountedValue::kBest});
   for (const auto& [step, value] : {std::pair{1, 0.5}, {2, std::nan("")}, {3, 0.25}}) {
     most.Take(step, value, 0);
     least.Take(step, value, 0);
@@ -27,7 +27,7 @@ TEST(History, OrTheBestOne) {
 }
 
 TEST(History, OrTheTimeToReachAValue) {
-  History history({"accuracy", Goal::kMaximize, Counts::kLast, 0.75});
+  History history({"accuracy", Goal::kMaximize, CountedValue::kLast, 0.75});
   history.Take(1, 0.5, 10);
   EXPECT_FALSE(history.Value());
   history.Take(2, 0.75, 22);
@@ -37,7 +37,7 @@ TEST(History, OrTheTimeToReachAValue) {
 }
 
 TEST(History, AnAttemptThatGoesOnReplacesOnlyWhatItRepeats) {
-  History history({"loss", Goal::kMinimize, Counts::kBest});
+  History history({"loss", Goal::kMinimize, CountedValue::kBest});
   history.Take(1, 0.2, 1);
   history.Take(2, 0.1, 2);
   history.BeginAttempt();

@@ -305,9 +305,9 @@ TEST(Asha, PausesTrialsAtRungsAndGoesOnWithTheBest) {
   EXPECT_EQ(std::get<double>(summary.best->parameters.at(0).second), best)
       << "the order never changes, so the best wins";
   EXPECT_FALSE(book.Rungs().empty());
-  for (const auto& rung : book.Rungs()) EXPECT_TRUE(rung.resource == 1 || rung.resource == 3) << rung.resource;
+  for (const auto& rung : book.Rungs()) EXPECT_THAT(rung.resource, testing::AnyOf(1, 3, 9));
   for (const auto& trial : trials) {
-    if (trial.state == TrialState::kPaused) EXPECT_TRUE(trial.objective) << "samplers learn from it";
+    EXPECT_TRUE(trial.state != TrialState::kPaused || trial.objective) << "samplers learn from paused ones";
   }
 }
 

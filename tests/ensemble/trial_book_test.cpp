@@ -331,6 +331,31 @@ TEST(TrialBook, WritesWithoutSharedMemoryOnANetworkFileSystem) {
   EXPECT_EQ(book.Trials().size(), 3u);
 }
 
+TEST(TrialBook, IsReadAsASnapshotWhileItIsHeldOnANetworkFileSystem) {
+  using std::chrono::seconds;
+  TempDirectory folder;
+  {
+    auto book = TrialBook::OpenForWriting(folder.path(), Storage::kNetwork);
+    Fill(book, 3);
+    book.ShareSnapshot(SteadyTime(seconds(100)));
+    EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().size(), 3u);
+    Changes changes = Completed(0);
+    changes.ends.push_back({1, TrialState::kFailed, Outcome::kFailed, ExitStatus{1, 0}, "exit status 1", [] {
+                              auto trial = NewTrial(1, {});
+                              trial.state = TrialState::kFailed;
+                              return trial;
+                            }()});
+    book.Write(changes);
+    book.ShareSnapshot(SteadyTime(seconds(104)));
+    EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials()[1].state, TrialState::kRunning);
+    book.ShareSnapshot(SteadyTime(seconds(105)));
+    EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials()[1].state, TrialState::kFailed);
+    book.Settle();
+  }
+  EXPECT_FALSE(fs::exists(folder / kSnapshotName));
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials()[1].state, TrialState::kFailed);
+}
+
 TEST(TrialBook, ViewsRankAndCount) {
   TempDirectory folder;
   auto book = TrialBook::OpenForWriting(folder.path());
