@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "ensemble/schedulers/asha.h"
 
@@ -28,10 +29,10 @@ std::size_t BracketOfTrial(TrialNumber trial, const std::vector<double>& shares)
 }
 
 std::unique_ptr<Scheduler> MakeHyperband(const SchedulerSettings& settings) {
-  const auto resources = RungResources(settings.min, settings.max, settings.reduction);
+  const std::vector<double> resources = RungResources(settings.min, settings.max, settings.reduction);
   std::vector<Rungs> brackets;
-  for (auto first = resources.begin(); first != resources.end(); ++first) {
-    brackets.emplace_back(std::vector<double>(first, resources.end()), settings.reduction);
+  for (std::size_t first = 0; first < resources.size(); ++first) {
+    brackets.emplace_back(std::span(resources).subspan(first), settings.reduction);
   }
   const auto bracket_of = [shares = BracketShares(brackets.size(), settings.reduction)](TrialNumber trial) {
     return BracketOfTrial(trial, shares);

@@ -4,8 +4,8 @@
 
 namespace slipway::ensemble {
 
-PatientRule::PatientRule(const SchedulerSettings& settings, std::unique_ptr<Scheduler> inner)
-    : settings_(settings), inner_(std::move(inner)) {}
+PatientRule::PatientRule(SchedulerSettings settings, std::unique_ptr<Scheduler> inner)
+    : settings_(std::move(settings)), inner_(std::move(inner)) {}
 
 void PatientRule::Learn(const Report& report) {
   curves_[report.trial].Add(report.resource, report.value);

@@ -16,7 +16,7 @@ namespace slipway::ensemble {
 class PatientRule : public Scheduler {
  public:
   /// `inner` may be null; it never pauses trials.
-  PatientRule(const SchedulerSettings& settings, std::unique_ptr<Scheduler> inner);
+  PatientRule(SchedulerSettings settings, std::unique_ptr<Scheduler> inner);
 
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;

@@ -67,6 +67,7 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
 
 std::vector<Population::Standing> Population::StandingsAt(double resource) const {
   std::vector<Standing> standings;
+  standings.reserve(living_.size());
   for (const auto& [trial, curve] : living_) standings.emplace_back(ValueAt(curve, resource), trial);
   std::ranges::sort(standings);
   return standings;

@@ -15,12 +15,13 @@ constexpr double kRounding = 1 - 1e-12;
 std::vector<double> RungResources(double min, std::optional<double> max, int reduction) {
   const double last = max ? *max / std::sqrt(reduction) : kEndless;
   std::vector<double> resources;
-  for (double resource = min; resource <= last; resource *= reduction) resources.push_back(resource);
+  double next = min;
+  while (next <= last) next = resources.emplace_back(next) * reduction;
   if (max) resources.push_back(*max);
   return resources;
 }
 
-Rungs::Rungs(std::vector<double> resources, int reduction) : reduction_(static_cast<std::size_t>(reduction)) {
+Rungs::Rungs(std::span<const double> resources, int reduction) : reduction_(static_cast<std::size_t>(reduction)) {
   for (const double resource : resources) rungs_.push_back({resource, 0, 0, {}});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ std::vector<double> RungResources(double min, std::optional<double> max, int red
 
 class Rungs {
  public:
-  Rungs(std::vector<double> resources, int reduction);
+  Rungs(std::span<const double> resources, int reduction);
 
   std::size_t size() const { return rungs_.size(); }
   double resource(std::size_t rung) const { return rungs_[rung].resource; }

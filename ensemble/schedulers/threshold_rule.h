@@ -1,6 +1,8 @@
 /// The scheduler `threshold`: ends trials whose values leave a range.
 #pragma once
 
+#include <utility>
+
 #include "ensemble/schedulers/scheduler.h"
 
 namespace slipway::ensemble {
@@ -9,7 +11,7 @@ namespace slipway::ensemble {
 /// nothing, so that a repeated report is judged like any other.
 class ThresholdRule : public Scheduler {
  public:
-  explicit ThresholdRule(const SchedulerSettings& settings) : settings_(settings) {}
+  explicit ThresholdRule(SchedulerSettings settings) : settings_(std::move(settings)) {}
 
   void Learn(const Report& /*report*/) override {}
   Judgement Take(const Report& report) override;

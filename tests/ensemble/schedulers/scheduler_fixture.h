@@ -39,6 +39,7 @@ class ReportRows {
   void Add(const Report& report) { rows_[{report.trial, report.resource}] = report.value; }
   std::vector<Report> Ordered() const {
     std::vector<Report> reports;
+    reports.reserve(rows_.size());
     for (const auto& [key, value] : rows_) reports.push_back({key.first, key.second, value});
     return reports;
   }
