@@ -45,6 +45,7 @@ struct TrialRecord {
   TrialState state = TrialState::kQueued;
   Point parameters;
   std::string configuration;        ///< ConfigurationHash(parameters)
+  std::string origin;               ///< Sampler::Origin of its ask; empty when the sampler has one method only
   std::optional<double> objective;  ///< finite; only of complete trials
   int attempts = 0;                 ///< begun so far
   int failures = 0;                 ///< attempts that failed by themselves

@@ -18,6 +18,9 @@ class Sampler {
   virtual ~Sampler() = default;
   /// The configuration of trial number `trial`, given all earlier ones. Nothing: the space is exhausted.
   virtual std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) = 0;
+  /// Which of its methods the last ask's configuration comes from, to be kept as TrialRecord::origin; empty when there
+  /// is only one.
+  virtual std::string_view Origin() const { return {}; }
 };
 
 struct SamplerSettings {

@@ -9,7 +9,7 @@ void ObservationLog::Take(const TrialRecord& trial) {
   if (trial.state == TrialState::kComplete && trial.objective) {
     const double value = goal_ == Goal::kMinimize ? *trial.objective : -*trial.objective;
     const auto place = std::ranges::upper_bound(known_.complete, trial.number, {}, &Observation::trial);
-    known_.complete.insert(place, {trial.number, std::move(at), value, {}});
+    known_.complete.insert(place, {trial.number, std::move(at), value, {}, trial.origin});
   } else if (IsFinal(trial.state)) {
     const auto place = std::ranges::upper_bound(failed_, trial.number);
     known_.failed.insert(known_.failed.begin() + (place - failed_.begin()), std::move(at));

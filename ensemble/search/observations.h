@@ -1,6 +1,7 @@
 /// What samplers learn from: the trials of a study as places in the unit cube.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "ensemble/search/encoding.h"
@@ -13,6 +14,7 @@ struct Observation {
   Coordinates at;
   double value = 0;          ///< lower is better, whatever the study's goal
   std::vector<double> more;  ///< the further objectives of a study that has several, in its order; lower is better
+  std::string origin = {};   ///< TrialRecord::origin
 };
 
 /// The rows as they stand, in the order of the trials' numbers: who ended first does not count, so that the same set of
