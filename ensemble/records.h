@@ -92,7 +92,7 @@ struct TrialRecord {
   std::vector<double> further = {};  ///< of the study's further objectives, in its order; finite; of complete trials
   int repeat = 0;                    ///< which run of its configuration, from 0
   std::optional<TrialNumber> parent = {};  ///< whose checkpoint it began with
-  std::string origin = {};                 ///< who chose the parameters: a sampler, "point", "enqueued", "import", ...
+  std::string origin = {};                 ///< who chose the parameters: Sampler::Origin, "enqueued", "pbt", "import"
   int attempts = 0;                        ///< begun so far
   int failures = 0;                        ///< attempts that failed by themselves
   std::string reason;                      ///< why it is in this state; empty when complete

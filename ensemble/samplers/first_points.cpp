@@ -47,7 +47,8 @@ FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> n
 
 std::optional<Point> FirstPoints::Ask(TrialNumber trial, const TrialTable& earlier) {
   const auto number = static_cast<std::size_t>(trial);
-  return number < points_.size() ? points_[number] : next_->Ask(trial, earlier);
+  next_asked_ = number >= points_.size();
+  return next_asked_ ? next_->Ask(trial, earlier) : points_[number];
 }
 
 }  // namespace slipway::ensemble

@@ -19,10 +19,12 @@ class FirstPoints : public Sampler {
  public:
   FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next);
   std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
+  std::string_view Origin() const override { return next_asked_ ? next_->Origin() : std::string_view(); }
 
  private:
   std::vector<Point> points_;
   std::unique_ptr<Sampler> next_;
+  bool next_asked_ = false;
 };
 
 }  // namespace slipway::ensemble

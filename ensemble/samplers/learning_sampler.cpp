@@ -20,10 +20,13 @@ LearningSampler::LearningSampler(const SamplerSettings& settings, SearchSpace sp
 
 std::optional<Point> LearningSampler::Ask(TrialNumber trial, const TrialTable& earlier) {
   const auto& known = log_.Update(trial, earlier);
+  proposed_ = false;
   if (trial < start_ || known.complete.empty() || encoding_.axes().empty()) return first_.Ask(trial, earlier);
   for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     auto point = encoding_.Decode(proposer_->Propose(known, trial, attempt));
-    if (IsFree(encoding_.space(), point, earlier)) return point;
+    if (!IsFree(encoding_.space(), point, earlier)) continue;
+    proposed_ = true;
+    return point;
   }
   return RandomFreePoint(encoding_.space(), seed_, trial, earlier);
 }

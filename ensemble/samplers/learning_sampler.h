@@ -20,6 +20,7 @@ class LearningSampler : public Sampler {
   /// Of `settings` it reads goal and seed.
   LearningSampler(const SamplerSettings& settings, SearchSpace space, TrialNumber start, const MakeProposer& make);
   std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
+  std::string_view Origin() const override { return proposed_ ? proposer_->Origin() : std::string_view(); }
 
  private:
   Encoding encoding_;
@@ -28,6 +29,7 @@ class LearningSampler : public Sampler {
   TrialNumber start_;
   SobolSampler first_;
   std::unique_ptr<Proposer> proposer_;
+  bool proposed_ = false;  // the last ask's point is the proposer's
 };
 
 }  // namespace slipway::ensemble

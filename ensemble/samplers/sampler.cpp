@@ -17,6 +17,7 @@
 #include "ensemble/search/gp_proposer.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/nsga2.h"
+#include "ensemble/search/portfolio.h"
 #include "ensemble/search/quadratic_search.h"
 #include "ensemble/search/tpe.h"
 
@@ -56,6 +57,7 @@ const Entry kEntries[] = {
     {"genetic", Learning<GeneticProposer, 10>},
     {"nsga2", Learning<Nsga2Proposer, 16>},
     {"gp", Learning<GpProposer, 0>},
+    {"portfolio", Learning<Portfolio, 0>},
 };
 
 // Nobody means a larger grid.
@@ -84,7 +86,7 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
                 fmt::format("unknown sampler '{}'{}", settings.name, SuggestWord(settings.name, SamplerNames())));
   }
   if (settings.name != "auto") return settings.name;
-  return FitsGrid(space, settings.trials) ? "grid" : "random";
+  return FitsGrid(space, settings.trials) ? "grid" : "portfolio";
 }
 
 std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space) {

@@ -18,8 +18,8 @@ class Sampler {
   virtual ~Sampler() = default;
   /// The configuration of trial number `trial`, given all earlier ones. Nothing: the space is exhausted.
   virtual std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) = 0;
-  /// Who chose the point of the last Ask: the sampler's name, that of the member of a portfolio, or "point" for one of
-  /// the user's. Kept with the trial.
+  /// Which of its methods the last ask's configuration comes from, to be kept as TrialRecord::origin; empty when there
+  /// is only one.
   virtual std::string_view Origin() const { return {}; }
 };
 

@@ -12,7 +12,7 @@ bool IsPending(TrialState state) { return !IsFinal(state) && state != TrialState
 }  // namespace
 
 void ObservationLog::TakeValue(const TrialRecord& trial, Coordinates at) {
-  Observation observation{trial.number, std::move(at), LowerIsBetter(*trial.objective, goal_), {}};
+  Observation observation{trial.number, std::move(at), LowerIsBetter(*trial.objective, goal_), {}, trial.origin};
   const auto count = std::min(further_.size(), trial.further.size());
   for (std::size_t i = 0; i < count; ++i) {
     observation.more.push_back(LowerIsBetter(trial.further[i], further_[i]));

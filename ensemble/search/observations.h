@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Observation {
   Coordinates at;
   double value = 0;          ///< lower is better, whatever the study's goal
   std::vector<double> more;  ///< the further objectives of a study that has several, in its order; lower is better
+  std::string origin = {};   ///< TrialRecord::origin
 };
 
 /// The rows as they stand, in the order of the trials' numbers: who ended first does not count, so that the same set of

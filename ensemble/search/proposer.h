@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "ensemble/search/observations.h"
 
@@ -15,6 +16,8 @@ class Proposer {
   /// Coordinates of inactive axes mean nothing. Where only some trials were proposed by this method (a portfolio,
   /// enqueued points), it learns from all of them.
   virtual Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) = 0;
+  /// As Sampler::Origin, of the last proposal.
+  virtual std::string_view Origin() const { return {}; }
 };
 
 }  // namespace slipway::ensemble

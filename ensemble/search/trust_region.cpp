@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ensemble/search/spread.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -126,7 +128,9 @@ class Replay {
 
 }  // namespace
 
-bool IsLocalStep(TrialNumber trial) { return trial % 2 != 0; }
+int TurnOf(TrialNumber trial) { return static_cast<int>(4 * SpreadUnit(trial, 1)); }
+
+bool IsLocalStep(TrialNumber trial) { return TurnOf(trial) % 2 != 0; }
 
 double DifferenceOnAxis(double left, double right, const Axis& axis) {
   if (std::isnan(left) || std::isnan(right)) return std::isnan(left) && std::isnan(right) ? 0 : 1;

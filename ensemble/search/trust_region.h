@@ -23,6 +23,10 @@ struct TrustRegion {
   bool elsewhere = false;  ///< around another basin than the best point's
 };
 
+/// The four kinds of step of the Gaussian process take turns: 0 ... 3, odd ones inside of the region, even ones
+/// everywhere. The turns are spread so that any share of the trials that a portfolio gives, too, has each kind about
+/// as often.
+int TurnOf(TrialNumber trial);
 /// Whether trial number `trial` searches inside of the region; the others search everywhere.
 bool IsLocalStep(TrialNumber trial);
 

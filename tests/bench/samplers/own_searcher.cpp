@@ -51,6 +51,7 @@ class OwnSearcher : public Searcher {
     trial.number = table_.size();
     trial.state = ensemble::TrialState::kRunning;
     trial.parameters = point;
+    trial.origin = sampler_->Origin();
     trial.configuration = ensemble::ConfigurationHash(point);
     table_.Add(std::move(trial));
   }
