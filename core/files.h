@@ -47,6 +47,8 @@ class DurableFile {
   ~DurableFile();
 
   int fd() const { return fd_.get(); }
+  /// Where the content goes until Commit: for libraries that write by name.
+  const std::filesystem::path& temporary() const { return temporary_; }
   void Write(std::string_view data);
   void Commit();
 

@@ -3,13 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ensemble/exchange/import_trials.h"
 #include "ensemble/study.h"
 
 namespace slipway::ensemble {
 namespace {
 
-/// Checks the options against the book, or begins the study in it; returns the sampler's name.
-std::string Open(TrialBook& book, const EnsembleOptions& options, double now) {
+/// Checks the options against the book, or begins the study in it; returns the sampler's name. `budget` is that of the
+/// options and what was imported.
+std::string Open(TrialBook& book, const EnsembleOptions& options, std::int64_t budget, double now) {
   const auto stored = book.Study();
   if (!stored) {
     const auto study = DescribeStudy(options, now);
@@ -17,19 +19,20 @@ std::string Open(TrialBook& book, const EnsembleOptions& options, double now) {
     return study.sampler;
   }
   CheckSameStudy(*stored, options);
-  if (stored->trials != options.trials) book.SetBudget(options.trials);
+  if (stored->trials != budget) book.SetBudget(budget);
   return stored->sampler;
 }
 
 }  // namespace
 
 OpenStudy::OpenStudy(TrialBook& book, const EnsembleOptions& options, double now)
-    : options_(options), configurations_({}, options.repeats) {
+    : options_(options),
+      trials_(book.Trials()),
+      budget_(options.trials + CountImported(trials_.trials())),
+      configurations_(trials_, options.repeats) {
   auto settings = SamplerSettingsOf(options);
-  settings.name = Open(book, options, now);
+  settings.name = Open(book, options, budget_, now);
   sampler_ = MakeSampler(settings, options.space);
-  trials_ = TrialTable(book.Trials());
-  configurations_ = Configurations(trials_, options.repeats);
   for (const auto& trial : trials_.trials()) {
     if (trial.state == TrialState::kQueued) queued_.insert(trial.number);
   }

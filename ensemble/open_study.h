@@ -32,7 +32,7 @@ class OpenStudy {
   const std::set<TrialNumber>& queued() const { return queued_; }
 
   /// Whether the budget has room for another configuration.
-  bool HasRoom() const { return configurations_.table().size() < options_.trials; }
+  bool HasRoom() const { return configurations_.table().size() < budget_; }
   /// The number that the next configuration will have.
   TrialNumber NextConfiguration() const { return configurations_.table().size(); }
   /// Lines up the trials of the next configuration that the sampler chooses; false when the budget or the space is
@@ -53,6 +53,7 @@ class OpenStudy {
 
   const EnsembleOptions& options_;
   TrialTable trials_;
+  std::int64_t budget_;  // of configurations, imported ones included
   Configurations configurations_;
   std::unique_ptr<Sampler> sampler_;
   std::set<TrialNumber> queued_;

@@ -53,6 +53,9 @@ SamplerSettings SamplerSettingsOf(const EnsembleOptions& options) {
   settings.trials = options.trials;
   settings.goal = options.objectives.front().ValueGoal();
   settings.points = options.points;
+  for (std::size_t i = 1; i < options.objectives.size(); ++i) {
+    settings.further.push_back(options.objectives[i].ValueGoal());
+  }
   return settings;
 }
 

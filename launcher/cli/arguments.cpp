@@ -9,11 +9,6 @@
 namespace slipway::launcher {
 namespace {
 
-void AddRunSelector(CLI::App* command, std::string& run) {
-  command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
-      ->capture_default_str();
-}
-
 void AddSpecOptions(CLI::App* command, Arguments& arguments) {
   command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
   command
@@ -151,6 +146,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   auto* show = AddCommand(*trials, "show", "Everything of one trial", "  slipway trials show 7 last");
   show->add_option("trial", arguments.trials_show.trial, "Number of the trial")->required();
   AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
+  DescribeTrialsExchange(*trials, arguments);
 }
 
 /// The commands that make new files.
@@ -293,6 +289,11 @@ CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::strin
   command->fallthrough();
   command->footer("Examples:\n" + examples);
   return command;
+}
+
+void AddRunSelector(CLI::App* command, std::string& run) {
+  command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
+      ->capture_default_str();
 }
 
 void DescribeCommands(CLI::App& app, Arguments& arguments) {

@@ -17,6 +17,7 @@
 #include "launcher/commands/stage.h"
 #include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
+#include "launcher/commands/trials_export.h"
 
 namespace CLI {
 class App;
@@ -53,6 +54,7 @@ struct Arguments {
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
+  TrialsExportOptions trials_export;
   StageInOptions stage_in;
   StageKeyOptions stage_key;
   StageLsOptions stage_ls;

@@ -14,8 +14,13 @@ struct Arguments;
 /// A command of `parent` with its one-line purpose and its examples.
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 
+/// The argument that names a run.
+void AddRunSelector(CLI::App* command, std::string& run);
+
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.
 void DescribeStageOut(CLI::App& stage, Arguments& arguments);
+/// `trials` is the group: what brings trials out.
+void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments);
 
 }  // namespace slipway::launcher

@@ -32,6 +32,26 @@ Json NumberOrWord(double value) {
   return value;
 }
 
+Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
+  return Json{{"attempt", attempt.number},
+              {"state", ensemble::TrialStateName(attempt.state)},
+              {"host", attempt.host},
+              {"pid", attempt.process ? Json(attempt.process->pid) : Json(nullptr)},
+              {"started", TimeOrNull(attempt.started)},
+              {"ended", TimeOrNull(attempt.ended)},
+              {"exit_code", attempt.status ? Json(attempt.status->code) : Json(nullptr)},
+              {"signal", attempt.status ? Json(attempt.status->signal) : Json(nullptr)},
+              {"reason", attempt.reason}};
+}
+
+Json MetricDocument(const ensemble::MetricRecord& metric) {
+  return Json{{"attempt", metric.attempt},
+              {"step", metric.step},
+              {"epoch", OrNull(metric.epoch)},
+              {"name", metric.name},
+              {"value", NumberOrWord(metric.value)}};
+}
+
 }  // namespace
 
 std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal goal) {
@@ -101,27 +121,16 @@ Json TrialDocument(const RankedTrial& ranked, double now) {
               {"ended", TimeOrNull(trial.ended)}};
 }
 
-Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
-  Json document{{"attempt", attempt.number},
-                {"state", ensemble::TrialStateName(attempt.state)},
-                {"host", attempt.host},
-                {"pid", attempt.process ? Json(attempt.process->pid) : Json(nullptr)},
-                {"started", TimeOrNull(attempt.started)},
-                {"ended", TimeOrNull(attempt.ended)},
-                {"exit_code", attempt.status ? Json(attempt.status->code) : Json(nullptr)},
-                {"signal", attempt.status ? Json(attempt.status->signal) : Json(nullptr)},
-                {"outcome", ensemble::OutcomeName(attempt.outcome)},
-                {"place", attempt.place},
-                {"reason", attempt.reason}};
-  return document;
+Json AttemptsDocument(const std::vector<ensemble::AttemptRecord>& attempts) {
+  Json list = Json::array();
+  for (const auto& attempt : attempts) list.push_back(AttemptDocument(attempt));
+  return list;
 }
 
-Json MetricDocument(const ensemble::MetricRecord& metric) {
-  return Json{{"attempt", metric.attempt},
-              {"step", metric.step},
-              {"epoch", OrNull(metric.epoch)},
-              {"name", metric.name},
-              {"value", NumberOrWord(metric.value)}};
+Json MetricsDocument(const std::vector<ensemble::MetricRecord>& metrics) {
+  Json list = Json::array();
+  for (const auto& metric : metrics) list.push_back(MetricDocument(metric));
+  return list;
 }
 
 }  // namespace slipway::launcher

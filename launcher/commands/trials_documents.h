@@ -26,8 +26,9 @@ Json StudyDocument(const ensemble::StudyRecord& study);
 /// How many trials are in each state that occurs.
 Json CountsDocument(const std::vector<RankedTrial>& trials);
 Json TrialDocument(const RankedTrial& ranked, double now);
-Json AttemptDocument(const ensemble::AttemptRecord& attempt);
-/// A value that JSON cannot hold stands as "NaN", "Infinity" or "-Infinity".
-Json MetricDocument(const ensemble::MetricRecord& metric);
+/// A list.
+Json AttemptsDocument(const std::vector<ensemble::AttemptRecord>& attempts);
+/// A list. A value that JSON cannot hold stands as "NaN", "Infinity" or "-Infinity".
+Json MetricsDocument(const std::vector<ensemble::MetricRecord>& metrics);
 
 }  // namespace slipway::launcher

@@ -1,0 +1,12 @@
+/// The search space of a study in a trial book.
+#pragma once
+
+#include "ensemble/records.h"
+#include "ensemble/space.h"
+
+namespace slipway::ensemble {
+
+/// Errors: Error(kEnvironment) when the book's text is no space.
+SearchSpace StoredSpace(const StudyRecord& study);
+
+}  // namespace slipway::ensemble
