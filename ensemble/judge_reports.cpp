@@ -60,10 +60,11 @@ void ReportJudge::Restore(TrialBook& book, const TrialTable& trials) {
 }
 
 void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs) {
-  const bool tells = metric.name == (counts_a_metric_ ? options_.resource : options_.objectives.front().metric);
+  const auto& objective = options_.objectives.front().metric;
+  const bool tells = metric.name == objective || (counts_a_metric_ && metric.name == options_.resource);
   if (options_.scheduler.type == "none" || !tells) return;
-  const auto resource = ResourceOf(metric, attempt.LastOf(options_.resource));
-  const auto value = attempt.LastOf(options_.objectives.front().metric);
+  const auto value = attempt.ValueAt(metric.step, objective);
+  const auto resource = ResourceOf(metric, attempt.ValueAt(metric.step, options_.resource));
   if (!resource || !value) return;
   const auto judgement = scheduler_->Take({metric.trial, *resource, LowerIsBetter(*value)});
   if (judgement.rung) {

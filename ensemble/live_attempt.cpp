@@ -52,7 +52,7 @@ void LiveAttempt::Start(double now, SteadyTime steady) {
 }
 
 void LiveAttempt::Take(const MetricRecord& metric, double now) {
-  last_[metric.name] = metric.value;
+  last_[metric.name] = {metric.step, metric.value};
   const double elapsed = elapsed_before_ + SecondsBetween(started_, metric.time.value_or(now));
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     if (objectives_[i].metric != metric.name) continue;
@@ -65,10 +65,10 @@ double LiveAttempt::Elapsed(SteadyTime now) const {
   return elapsed_before_ + (running_ ? std::chrono::duration<double>(now - *running_).count() : 0.0);
 }
 
-std::optional<double> LiveAttempt::LastOf(const std::string& metric) const {
+std::optional<double> LiveAttempt::ValueAt(std::int64_t step, const std::string& metric) const {
   const auto found = last_.find(metric);
-  if (found == last_.end()) return std::nullopt;
-  return found->second;
+  if (found == last_.end() || found->second.first != step) return std::nullopt;
+  return found->second.second;
 }
 
 std::vector<double> LiveAttempt::Further() const {

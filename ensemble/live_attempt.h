@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -29,8 +30,8 @@ class LiveAttempt {
 
   /// Seconds that the trial has run, earlier attempts included. What the clock of the day does has no part in it.
   double Elapsed(SteadyTime now) const;
-  /// The last value of this attempt's metric; nothing when it was not reported.
-  std::optional<double> LastOf(const std::string& metric) const;
+  /// This attempt's metric, if its last report was at `step`.
+  std::optional<double> ValueAt(std::int64_t step, const std::string& metric) const;
   /// Of the first objective.
   const History& history() const { return histories_.front(); }
   /// The values of the further objectives; empty when one of them is missing or not finite.
@@ -50,7 +51,7 @@ class LiveAttempt {
   int number_ = 1;
   const std::vector<Objective>& objectives_;
   std::vector<History> histories_;      // of the objectives, in their order
-  std::map<std::string, double> last_;  // of this attempt
+  std::map<std::string, std::pair<std::int64_t, double>> last_;  // step and value, of this attempt
   std::optional<std::int64_t> last_step_;
   double elapsed_before_ = 0;          // seconds, of earlier attempts
   double started_ = 0;                 // seconds since 1970

@@ -129,7 +129,7 @@ class Manager {
     Changes changes = NewChanges();
     for (const auto& event : events) Take(event, changes);
     for (const auto& failed : std::exchange(unstarted_, {})) EndUnstarted(failed, changes);
-    if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, changes);
+    if (!options_.requests_in.empty()) AnswerRequests(changes);
     WatchLimits();
     AskToStop(changes);
     Claim(changes);
@@ -137,6 +137,11 @@ class Manager {
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     Launch(changes.claims);
     book_.ShareSnapshot(clock_.Steady());
+  }
+
+  void AnswerRequests(Changes& changes) {
+    ensemble::AnswerRequests(options_, book_, study_, changes);
+    for (const auto trial : changes.requeued) judge_.End(trial, TrialState::kQueued);
   }
 
   // --- what happened ---

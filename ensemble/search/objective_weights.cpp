@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSumPart = 0.05;
 
-double Objective(const Observation& result, std::size_t i) { return i == 0 ? result.value : result.more[i - 1]; }
+double ValueAt(const Observation& result, std::size_t i) { return i == 0 ? result.value : result.more[i - 1]; }
 
 /// Even over all weights that add up to 1: exponential numbers, scaled.
 std::vector<double> DrawWeights(std::size_t count, std::uint64_t seed, TrialNumber trial) {
@@ -41,15 +41,15 @@ Observations WeightedObjectives(const Observations& known, std::uint64_t seed, T
   std::vector<Range> ranges(further + 1);
   for (const auto& result : weighted.complete) {
     for (std::size_t i = 0; i <= further; ++i) {
-      ranges[i].low = std::min(ranges[i].low, Objective(result, i));
-      ranges[i].high = std::max(ranges[i].high, Objective(result, i));
+      ranges[i].low = std::min(ranges[i].low, ValueAt(result, i));
+      ranges[i].high = std::max(ranges[i].high, ValueAt(result, i));
     }
   }
   const auto weights = DrawWeights(further + 1, seed, trial);
   for (auto& result : weighted.complete) {
     double largest = 0, sum = 0;
     for (std::size_t i = 0; i <= further; ++i) {
-      const double part = weights[i] * ranges[i].Scaled(Objective(result, i));
+      const double part = weights[i] * ranges[i].Scaled(ValueAt(result, i));
       largest = std::max(largest, part);
       sum += part;
     }
