@@ -17,6 +17,9 @@
 #include "launcher/commands/stage.h"
 #include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
+#include "launcher/commands/trials_importance.h"
+#include "launcher/commands/trials_pareto.h"
+#include "launcher/commands/trials_select.h"
 
 namespace CLI {
 class App;
@@ -53,6 +56,9 @@ struct Arguments {
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
+  TrialsImportanceOptions trials_importance;
+  TrialsParetoOptions trials_pareto;
+  TrialsSelectOptions trials_select;
   StageInOptions stage_in;
   StageKeyOptions stage_key;
   StageLsOptions stage_ls;

@@ -6,75 +6,35 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/output.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "ensemble/store/trial_book.h"
-#include "launcher/commands/trials_documents.h"
+#include "launcher/commands/trials_view.h"
 
 namespace slipway::launcher {
 namespace {
 
-using ensemble::StudyRecord;
-using ensemble::TrialBook;
 using ensemble::TrialRecord;
-
-/// What all three commands look at.
-struct View {
-  TrialBook book;
-  StudyRecord study;
-  std::vector<RankedTrial> trials;
-  double now = 0;
-};
-
-View Open(const std::filesystem::path& run_folder) {
-  auto book = TrialBook::OpenForReading(run_folder);
-  auto study = book.Study();
-  if (!study) {
-    throw Error(ErrorKind::kTryAgain, fmt::format("the ensemble in '{}' has not begun", run_folder.string()),
-                "look again in a moment, or resume the run");
-  }
-  auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal());
-  return {std::move(book), std::move(*study), std::move(trials), UnixSeconds(SystemClock().Now())};
-}
-
-std::string Cell(const std::optional<double>& number) { return number ? fmt::format("{:.6g}", *number) : "-"; }
 
 std::string DurationCell(const std::optional<double>& seconds) {
   return seconds ? FormatDuration(Seconds(*seconds)) : "-";
 }
 
-/// A value as a table shows it: numbers with at most six digits.
-std::string ValueCell(const ensemble::Scalar& value) {
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:.6g}", *number);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return ensemble::Describe(value);
-}
-
-std::string ParametersCell(const ensemble::Point& point) {
-  std::string text;
-  for (const auto& [name, value] : point) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ValueCell(value));
-  }
-  return text;
-}
-
-std::string Table(const View& view, const std::vector<RankedTrial>& trials) {
+std::string Table(const TrialsView& view, const std::vector<RankedTrial>& trials) {
   TextTable table(
       {"rank", "trial", "state", view.study.objectives.front().metric, "parameters", "duration", "attempts"});
   for (const auto& [trial, rank] : trials) {
     table.AddRow({rank ? std::to_string(*rank) : "-", std::to_string(trial.number),
-                  std::string(ensemble::TrialStateName(trial.state)), Cell(trial.objective),
+                  std::string(ensemble::TrialStateName(trial.state)), NumberCell(trial.objective),
                   ParametersCell(trial.parameters), DurationCell(DurationOf(trial, view.now)),
                   std::to_string(trial.attempts)});
   }
   return table.Render();
 }
 
-std::string Headline(const View& view) {
+std::string Headline(const TrialsView& view) {
   std::string counts;
   const Json document = CountsDocument(view.trials);
   for (const auto& [state, count] : document.items()) {
@@ -85,7 +45,7 @@ std::string Headline(const View& view) {
                      view.study.objectives.front().metric, view.study.sampler);
 }
 
-Json ListDocument(const char* schema, const View& view, const std::vector<RankedTrial>& trials) {
+Json ListDocument(const char* schema, const TrialsView& view, const std::vector<RankedTrial>& trials) {
   Json rows = Json::array();
   for (const auto& trial : trials) rows.push_back(TrialDocument(trial, view.now));
   return Json{{"schema", schema},
@@ -101,7 +61,7 @@ std::string Brief(const std::vector<RankedTrial>& trials) {
   return text;
 }
 
-void PrintList(Output& output, const char* schema, const View& view, const std::vector<RankedTrial>& trials) {
+void PrintList(Output& output, const char* schema, const TrialsView& view, const std::vector<RankedTrial>& trials) {
   const Json document = ListDocument(schema, view, trials);
   output.Print({document, Headline(view) + Table(view, trials), Brief(trials)});
 }
@@ -117,7 +77,7 @@ void KeepFirst(std::vector<RankedTrial>& trials, int limit) {
   if (limit > 0 && trials.size() > static_cast<std::size_t>(limit)) trials.resize(static_cast<std::size_t>(limit));
 }
 
-const RankedTrial& FindTrial(const View& view, std::int64_t number) {
+const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
   const auto found = std::find_if(view.trials.begin(), view.trials.end(),
                                   [&](const auto& ranked) { return ranked.trial.number == number; });
   if (found != view.trials.end()) return *found;
@@ -145,12 +105,12 @@ std::string MetricsTable(const std::vector<ensemble::MetricRecord>& metrics) {
   TextTable table({"attempt", "metric", "last value", "step", "epoch"});
   for (const auto& [key, metric] : last) {
     table.AddRow({std::to_string(metric->attempt), metric->name, fmt::format("{:.6g}", metric->value),
-                  std::to_string(metric->step), Cell(metric->epoch)});
+                  std::to_string(metric->step), NumberCell(metric->epoch)});
   }
   return table.Render();
 }
 
-std::string ShowText(const View& view, const RankedTrial& ranked, const std::filesystem::path& folder,
+std::string ShowText(const TrialsView& view, const RankedTrial& ranked, const std::filesystem::path& folder,
                      const std::vector<ensemble::AttemptRecord>& attempts,
                      const std::vector<ensemble::MetricRecord>& metrics) {
   const TrialRecord& trial = ranked.trial;
@@ -170,7 +130,7 @@ std::string ShowText(const View& view, const RankedTrial& ranked, const std::fil
 
 int TrialsLs(const TrialsLsOptions& options, Output& output) {
   const auto state = options.state ? std::optional(StateFrom(*options.state)) : std::nullopt;
-  const View view = Open(options.run_folder);
+  const TrialsView view = OpenTrials(options.run_folder);
   auto trials = view.trials;
   if (state) std::erase_if(trials, [&](const auto& ranked) { return ranked.trial.state != *state; });
   KeepFirst(trials, options.limit);
@@ -179,7 +139,7 @@ int TrialsLs(const TrialsLsOptions& options, Output& output) {
 }
 
 int TrialsBest(const TrialsBestOptions& options, Output& output) {
-  const View view = Open(options.run_folder);
+  const TrialsView view = OpenTrials(options.run_folder);
   auto trials = view.trials;
   std::erase_if(trials, [](const auto& ranked) { return !ranked.rank; });
   KeepFirst(trials, options.limit);
@@ -188,9 +148,9 @@ int TrialsBest(const TrialsBestOptions& options, Output& output) {
 }
 
 int TrialsShow(const TrialsShowOptions& options, Output& output) {
-  View view = Open(options.run_folder);
+  TrialsView view = OpenTrials(options.run_folder);
   const RankedTrial& ranked = FindTrial(view, options.trial);
-  const auto folder = options.run_folder / "trials" / fmt::format("{:05}", options.trial);
+  const auto folder = options.run_folder / TrialFolder(options.trial);
   const auto attempts = view.book.Attempts(options.trial);
   const auto metrics = view.book.Metrics(options.trial);
   Json document = TrialDocument(ranked, view.now);

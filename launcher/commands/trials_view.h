@@ -1,0 +1,32 @@
+/// What the commands that look into a trial book have in common.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ensemble/store/trial_book.h"
+#include "launcher/commands/trials_documents.h"
+
+namespace slipway::launcher {
+
+struct TrialsView {
+  ensemble::TrialBook book;
+  ensemble::StudyRecord study;
+  std::vector<RankedTrial> trials;  ///< ranked first, then the others by number
+  double now = 0;                   ///< seconds since 1970
+};
+
+/// Errors: those of TrialBook::OpenForReading; kTryAgain when the ensemble has not begun.
+TrialsView OpenTrials(const std::filesystem::path& run_folder);
+
+/// "trials/00007": where a trial lies in its run folder.
+std::filesystem::path TrialFolder(ensemble::TrialNumber trial);
+
+/// A number with at most six digits; "-" for none.
+std::string NumberCell(const std::optional<double>& number);
+/// "lr=0.01 optimizer=sgd", numbers with at most six digits.
+std::string ParametersCell(const ensemble::Point& point);
+
+}  // namespace slipway::launcher
