@@ -36,8 +36,8 @@ void RequireEnough(const Observations& known, const ImportanceOptions& options) 
   if (known.complete.size() >= kFewestTrialsForImportance) return;
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("importance needs at least {} complete trials, this ensemble has {} ({} without an objective, "
-                  "{} not ended)",
+      fmt::format("importance needs at least {} trials with a value, this ensemble has {} ({} ended without, {} "
+                  "not ended)",
                   kFewestTrialsForImportance, known.complete.size(), known.failed.size(), known.pending.size()));
 }
 

@@ -38,7 +38,7 @@ struct PairImportance {
 /// The most important first, equals in the order of the space. Parameters with one value only are left out.
 struct Importances {
   std::size_t trials = 0;    ///< that were looked at
-  std::size_t left_out = 0;  ///< that ended without an objective
+  std::size_t left_out = 0;  ///< that ended without a value
   /// PED-ANOVA: parts that sum to 1, or all 0 when nothing tells good trials from others.
   /// fANOVA: parts of the variance, which sum to less than 1; the rest are interactions.
   std::vector<ParameterImportance> parameters;
@@ -47,7 +47,7 @@ struct Importances {
 
 inline constexpr std::size_t kFewestTrialsForImportance = 10;
 
-/// Looks at complete trials only.
+/// Looks at trials with a value of the first objective: those that were ended early count with the last they had.
 /// Errors: Error(kUsage) for fewer than kFewestTrialsForImportance of them, and for pairs without fANOVA.
 Importances ImportancesOf(const Encoding& encoding, const Observations& known, const ImportanceOptions& options = {});
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kFewestBest = 5;
 
 /// How many trials lie in each cell of an axis.
-using Counts = std::vector<double>;
+using Tally = std::vector<double>;
 
 double CutOff(std::span<const Observation> trials, double quantile) {
   std::vector<double> values;
@@ -23,14 +23,14 @@ double CutOff(std::span<const Observation> trials, double quantile) {
   return *last;
 }
 
-double Sum(const Counts& counts) {
+double Sum(const Tally& counts) {
   double sum = 0;
   for (const double count : counts) sum += count;
   return sum;
 }
 
 /// Standard deviation of the active cells, in cells.
-double Spread(const Counts& counts, std::size_t active) {
+double Spread(const Tally& counts, std::size_t active) {
   double n = 0;
   double mean = 0;
   double squares = 0;
@@ -65,12 +65,12 @@ std::vector<double> KernelRow(const AxisCells& cells, std::size_t from, double b
 }
 
 /// Scott's rule; half a cell at least, which counting in cells blurs anyway.
-double Bandwidth(const Counts& best, const AxisCells& cells) {
+double Bandwidth(const Tally& best, const AxisCells& cells) {
   return std::max(0.5, 1.059 * Spread(best, cells.active()) * std::pow(Sum(best), -0.2));
 }
 
 /// The divergence of one axis, less its mean over all choices of as many trials as are in `best`.
-double Divergence(const AxisCells& cells, const Counts& best, const Counts& all) {
+double Divergence(const AxisCells& cells, const Tally& best, const Tally& all) {
   const double m = Sum(best);
   const double n = Sum(all);
   const double bandwidth = Bandwidth(best, cells);
@@ -104,8 +104,8 @@ std::vector<double> PedAnova(const Encoding& encoding, std::span<const Observati
   const double cut_off = CutOff(trials, quantile);
   const auto cells = CellsOf(encoding, trials);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    Counts best(cells[i].size(), 0.0);
-    Counts all(cells[i].size(), 0.0);
+    Tally best(cells[i].size(), 0.0);
+    Tally all(cells[i].size(), 0.0);
     for (const auto& trial : trials) {
       const auto cell = cells[i].CellOf(trial.at[i]);
       ++all[cell];

@@ -125,15 +125,15 @@ Path GreedyPath(const Candidates& sorted, const Scoring& scoring, const GreedyOp
   return path;
 }
 
-using Counts = std::map<std::size_t, int>;  // candidate -> how often it was chosen
+using Choices = std::map<std::size_t, int>;  // candidate -> how often it was chosen
 
-Counts CountsOf(const Path& path, std::size_t size) {
-  Counts counts;
+Choices ChoicesOf(const Path& path, std::size_t size) {
+  Choices counts;
   for (std::size_t k = 0; k < size; ++k) ++counts[path.chosen[k]];
   return counts;
 }
 
-Selection SelectionOf(const Counts& counts, std::span<const Candidate> candidates, const Scoring& scoring) {
+Selection SelectionOf(const Choices& counts, std::span<const Candidate> candidates, const Scoring& scoring) {
   Selection selection;
   Blend all_but_one(candidates.front().outputs.size());
   int total = 0;
@@ -151,7 +151,7 @@ Selection SelectionOf(const Counts& counts, std::span<const Candidate> candidate
 Selection SelectFromAll(const Candidates& sorted, const Scoring& scoring, const GreedyOptions& options) {
   auto path = GreedyPath(sorted, scoring, options);
   const auto best = BestIndex(path.scores, scoring.goal());
-  auto selection = SelectionOf(CountsOf(path, best + 1), sorted, scoring);
+  auto selection = SelectionOf(ChoicesOf(path, best + 1), sorted, scoring);
   selection.score = path.scores[best];
   selection.score_of_size = std::move(path.scores);
   return selection;
@@ -168,7 +168,7 @@ std::vector<std::size_t> DrawBag(std::size_t candidates, Draws& draws) {
 }
 
 /// Only the `most` that were chosen most often, the better by themselves among equals.
-Counts MostChosen(const Counts& counts, std::size_t most) {
+Choices MostChosen(const Choices& counts, std::size_t most) {
   std::vector<std::pair<std::size_t, int>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, std::greater<>(), &std::pair<std::size_t, int>::second);
   order.resize(std::min(most, order.size()));
@@ -176,7 +176,7 @@ Counts MostChosen(const Counts& counts, std::size_t most) {
 }
 
 Selection SelectFromBags(const Candidates& sorted, const Scoring& scoring, const GreedyOptions& options) {
-  Counts counts;
+  Choices counts;
   for (int bag = 0; bag < options.bags; ++bag) {
     Draws draws(options.seed, bag, "selection bag");
     const auto drawn = DrawBag(sorted.size(), draws);
@@ -184,7 +184,7 @@ Selection SelectFromBags(const Candidates& sorted, const Scoring& scoring, const
     for (const auto i : drawn) part.push_back(sorted[i]);
     const auto path = GreedyPath(part, scoring, options);
     const auto size = BestIndex(path.scores, scoring.goal()) + 1;
-    for (const auto& [i, count] : CountsOf(path, size)) counts[drawn[i]] += count;
+    for (const auto& [i, count] : ChoicesOf(path, size)) counts[drawn[i]] += count;
   }
   auto selection = SelectionOf(MostChosen(counts, options.members), sorted, scoring);
   auto single = SelectionOf({{0, 1}}, sorted, scoring);
@@ -213,7 +213,7 @@ Single BestSingle(std::span<const Candidate> candidates, const Scoring& scoring)
 
 Selection SelectFirst(std::span<const Candidate> candidates, const Scoring& scoring, std::size_t count) {
   auto path = FirstOnes(candidates, scoring, count);
-  auto selection = SelectionOf(CountsOf(path, path.chosen.size()), candidates, scoring);
+  auto selection = SelectionOf(ChoicesOf(path, path.chosen.size()), candidates, scoring);
   selection.score = path.scores.back();
   selection.score_of_size = std::move(path.scores);
   return selection;

@@ -34,29 +34,19 @@ bool Dominates(const Objectives& left, const Objectives& right) {
 }
 
 std::vector<std::size_t> Fronts(std::span<const Objectives> points) {
-  std::vector<Indices> dominated(points.size());
-  Indices above(points.size(), 0);  // how many of the fronts not yet taken off dominate it
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    for (std::size_t j = 0; j < points.size(); ++j) {
-      if (!Dominates(points[i], points[j])) continue;
-      dominated[i].push_back(j);
-      ++above[j];
-    }
-  }
+  Indices order(points.size());  // who dominates a point stands before it
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) { return points[i] < points[j]; });
+  std::vector<Indices> members;  // of each front
   Indices fronts(points.size(), 0);
-  Indices front;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (above[i] == 0) front.push_back(i);
-  }
-  for (std::size_t number = 0; !front.empty(); ++number) {
-    Indices next;
-    for (const auto i : front) {
-      fronts[i] = number;
-      for (const auto j : dominated[i]) {
-        if (--above[j] == 0) next.push_back(j);
-      }
-    }
-    front = std::move(next);
+  for (const auto i : order) {
+    const auto dominates = [&](std::size_t j) { return Dominates(points[j], points[i]); };
+    // Who is dominated by one of a front is dominated by some of every front before it.
+    const auto front = std::ranges::partition_point(
+        members, [&](const Indices& front_of) { return std::any_of(front_of.rbegin(), front_of.rend(), dominates); });
+    fronts[i] = static_cast<std::size_t>(front - members.begin());
+    if (front == members.end()) members.emplace_back();
+    members[fronts[i]].push_back(i);
   }
   return fronts;
 }

@@ -12,13 +12,15 @@ using Objectives = std::vector<double>;
 bool Dominates(const Objectives& left, const Objectives& right);
 
 /// The front of each point: 0 for those that nobody dominates, 1 for those that only front 0 dominates, and so on.
-/// Cost:   m n^2 for n points with m objectives.
-/// Source: Deb, Pratap, Agarwal, Meyarivan: "A fast and elitist multiobjective genetic algorithm: NSGA-II", IEEE
-///         Transactions on Evolutionary Computation 6, 2002; the two below as well.
+/// Cost:   at most m n^2 for n points with m objectives, when all are of one front; memory n.
+/// Source: Zhang, Tian, Cheng, Jin: "An efficient approach to nondominated sorting for evolutionary multiobjective
+///         optimization", IEEE Transactions on Evolutionary Computation 19, 2015.
 std::vector<std::size_t> Fronts(std::span<const Objectives> points);
 
 /// How much room each point has within its front: the sum over the objectives of the distance between its
 /// neighbours, in parts of the front's extent; infinite at either end. Of equal points one keeps the room.
+/// Source: Deb, Pratap, Agarwal, Meyarivan: "A fast and elitist multiobjective genetic algorithm: NSGA-II", IEEE
+///         Transactions on Evolutionary Computation 6, 2002; the one below as well.
 std::vector<double> CrowdingDistances(std::span<const Objectives> points, std::span<const std::size_t> fronts);
 
 /// Indices of the `count` best points (or all), best first: by front, within a front by room, among equals the first.

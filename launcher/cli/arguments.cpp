@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "launcher/cli/describe.h"
-#include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 namespace {
@@ -115,38 +115,6 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   manage->fallthrough();
   manage->add_option("folder", arguments.manage.folder)->required();
   manage->callback([&] { arguments.command = [&](Session& session) { return Manage(arguments.manage, session); }; });
-}
-
-/// The trial commands work on the folder of one run.
-template <class Options, class Function>
-void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
-  AddRunSelector(command, arguments.trials_run);
-  command->callback([&arguments, &options, function] {
-    arguments.command = [&arguments, &options, function](Session& session) {
-      options.run_folder = FindRun(session.runs_directory, arguments.trials_run).path();
-      return function(options, session.output);
-    };
-  });
-}
-
-void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
-  auto* trials = AddCommand(app, "trials", "Look at the trials of an ensemble",
-                            "  slipway trials best\n  slipway trials ls last --state failed\n  slipway trials show 7");
-  trials->require_subcommand(1);
-
-  auto* ls = AddCommand(*trials, "ls", "List the trials, ranked", "  slipway trials ls last");
-  ls->add_option("--state", arguments.trials_ls.state, "Only those in this state, e.g. complete, failed");
-  ls->add_option("-n,--limit", arguments.trials_ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
-  AddTrialsCommand(ls, arguments, arguments.trials_ls, TrialsLs);
-
-  auto* best = AddCommand(*trials, "best", "The leaderboard", "  slipway trials best last -n 3");
-  best->add_option("-n,--limit", arguments.trials_best.limit, "Show at most so many")->check(CLI::PositiveNumber);
-  AddTrialsCommand(best, arguments, arguments.trials_best, TrialsBest);
-
-  auto* show = AddCommand(*trials, "show", "Everything of one trial", "  slipway trials show 7 last");
-  show->add_option("trial", arguments.trials_show.trial, "Number of the trial")->required();
-  AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
-  DescribeTrialsExchange(*trials, arguments);
 }
 
 /// The commands that make new files.

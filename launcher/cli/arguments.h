@@ -18,6 +18,10 @@
 #include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
 #include "launcher/commands/trials_export.h"
+#include "launcher/commands/trials_importance.h"
+#include "launcher/commands/trials_pareto.h"
+#include "launcher/commands/trials_request.h"
+#include "launcher/commands/trials_select.h"
 
 namespace CLI {
 class App;
@@ -55,6 +59,11 @@ struct Arguments {
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;
   TrialsExportOptions trials_export;
+  TrialsImportanceOptions trials_importance;
+  TrialsParetoOptions trials_pareto;
+  TrialsEnqueueOptions trials_enqueue;
+  TrialsRetryOptions trials_retry;
+  TrialsSelectOptions trials_select;
   StageInOptions stage_in;
   StageKeyOptions stage_key;
   StageLsOptions stage_ls;

@@ -14,9 +14,10 @@ struct Arguments;
 /// A command of `parent` with its one-line purpose and its examples.
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 
-/// The argument that names a run.
+/// The run that a command is about.
 void AddRunSelector(CLI::App* command, std::string& run);
 
+void DescribeTrialsCommands(CLI::App& app, Arguments& arguments);
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.
 void DescribeStageOut(CLI::App& stage, Arguments& arguments);

@@ -1,7 +1,9 @@
-add_library(slipway_trials_commands STATIC "${CMAKE_CURRENT_LIST_DIR}/trials.cpp"
-                                           "${CMAKE_CURRENT_LIST_DIR}/trials_documents.cpp"
-                                           "${CMAKE_CURRENT_LIST_DIR}/trials_export.cpp"
-                                           "${CMAKE_CURRENT_LIST_DIR}/trials_view.cpp")
+set(trials_sources)
+foreach(source trials.cpp trials_documents.cpp trials_export.cpp trials_importance.cpp trials_library.cpp
+               trials_pareto.cpp trials_request.cpp trials_select.cpp trials_view.cpp)
+  list(APPEND trials_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
+endforeach()
+add_library(slipway_trials_commands STATIC ${trials_sources})
 target_link_libraries(slipway_trials_commands
   PUBLIC slipway_settings slipway_core
   PRIVATE slipway_warnings slipway_ensemble)

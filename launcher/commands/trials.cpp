@@ -18,25 +18,8 @@ namespace {
 
 using ensemble::TrialRecord;
 
-std::string Cell(const std::optional<double>& number) { return number ? fmt::format("{:.6g}", *number) : "-"; }
-
 std::string DurationCell(const std::optional<double>& seconds) {
   return seconds ? FormatDuration(Seconds(*seconds)) : "-";
-}
-
-/// A value as a table shows it: numbers with at most six digits.
-std::string ValueCell(const ensemble::Scalar& value) {
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:.6g}", *number);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return ensemble::Describe(value);
-}
-
-std::string ParametersCell(const ensemble::Point& point) {
-  std::string text;
-  for (const auto& [name, value] : point) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ValueCell(value));
-  }
-  return text;
 }
 
 std::string Table(const TrialsView& view, const std::vector<RankedTrial>& trials) {
@@ -44,7 +27,7 @@ std::string Table(const TrialsView& view, const std::vector<RankedTrial>& trials
       {"rank", "trial", "state", view.study.objectives.front().metric, "parameters", "duration", "attempts"});
   for (const auto& [trial, rank] : trials) {
     table.AddRow({rank ? std::to_string(*rank) : "-", std::to_string(trial.number),
-                  std::string(ensemble::TrialStateName(trial.state)), Cell(trial.objective),
+                  std::string(ensemble::TrialStateName(trial.state)), NumberCell(trial.objective),
                   ParametersCell(trial.parameters), DurationCell(DurationOf(trial, view.now)),
                   std::to_string(trial.attempts)});
   }
@@ -122,7 +105,7 @@ std::string MetricsTable(const std::vector<ensemble::MetricRecord>& metrics) {
   TextTable table({"attempt", "metric", "last value", "step", "epoch"});
   for (const auto& [key, metric] : last) {
     table.AddRow({std::to_string(metric->attempt), metric->name, fmt::format("{:.6g}", metric->value),
-                  std::to_string(metric->step), Cell(metric->epoch)});
+                  std::to_string(metric->step), NumberCell(metric->epoch)});
   }
   return table.Render();
 }
@@ -167,7 +150,7 @@ int TrialsBest(const TrialsBestOptions& options, Output& output) {
 int TrialsShow(const TrialsShowOptions& options, Output& output) {
   TrialsView view = OpenTrials(options.run_folder);
   const RankedTrial& ranked = FindTrial(view, options.trial);
-  const auto folder = options.run_folder / "trials" / fmt::format("{:05}", options.trial);
+  const auto folder = options.run_folder / TrialFolder(options.trial);
   const auto attempts = view.book.Attempts(options.trial);
   const auto metrics = view.book.Metrics(options.trial);
   Json document = TrialDocument(ranked, view.now);

@@ -1,7 +1,9 @@
-/// What the trial commands look at: the book of a run, with its trials ranked.
+/// What the commands that look into a trial book have in common.
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ensemble/store/trial_book.h"
@@ -12,11 +14,19 @@ namespace slipway::launcher {
 struct TrialsView {
   ensemble::TrialBook book;
   ensemble::StudyRecord study;
-  std::vector<RankedTrial> trials;  ///< as Rank orders them
+  std::vector<RankedTrial> trials;  ///< ranked first, then the others by number
   double now = 0;                   ///< seconds since 1970
 };
 
-/// Errors: kUsage for a folder without trials, kTryAgain before the ensemble has begun; the book's.
+/// Errors: those of TrialBook::OpenForReading; kTryAgain when the ensemble has not begun.
 TrialsView OpenTrials(const std::filesystem::path& run_folder);
+
+/// "trials/00007": where a trial lies in its run folder.
+std::filesystem::path TrialFolder(ensemble::TrialNumber trial);
+
+/// A number with at most six digits; "-" for none.
+std::string NumberCell(const std::optional<double>& number);
+/// "lr=0.01 optimizer=sgd", numbers with at most six digits.
+std::string ParametersCell(const ensemble::Point& point);
 
 }  // namespace slipway::launcher

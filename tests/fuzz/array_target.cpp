@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ensemble/analysis/predictions.h"
 #include "staging/formats/idx.h"
 #include "staging/formats/npy.h"
 #include "tests/fuzz/memory_file.h"
@@ -26,6 +27,15 @@ void FuzzArrays(Input input) {
       FuzzRequire(IsProduct(array.values.size(), staging::SizeOf(array.type), array.shape),
                   "values fill a NumPy shape");
     }
+  });
+  Try([&] {
+    const auto predictions = ensemble::ReadPredictions(file.path());
+    FuzzRequire(predictions.values.size() == predictions.records * predictions.outputs, "predictions fill their shape");
+    FuzzRequire(predictions.values.size() * sizeof(float) < input.size(), "no more predictions than the file holds");
+  });
+  Try([&] {
+    const auto targets = ensemble::ReadTargets(file.path());
+    FuzzRequire(targets.labels.size() + targets.values.size() == targets.records * targets.outputs, "targets as well");
   });
   Try([&] {
     const auto idx = staging::ReadIdx(file.path());

@@ -73,6 +73,8 @@ std::vector<std::string> ArraySeeds() {
   const auto idx = staging::IdxBytes({2, 2, 3}, "abcdefghijkl");
   return {array,
           staging::NpyText(">f4", "(0, 7)", ""),
+          staging::NpyText("<f4", "(2, 1)", std::string(8, '\0')),
+          staging::NpyText("<i8", "(2,)", std::string(16, '\1')),
           staging::ZipText({{"a.npy", array}, {"b/c.npy", array}}, true),
           staging::ZipText({{"a.npy", array}}, false),
           idx,

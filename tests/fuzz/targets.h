@@ -24,7 +24,7 @@ void FuzzRecordIndex(Input input);
 void FuzzExample(Input input);
 /// NumPy headers, zip directories, image headers, HDF5 superblocks.
 void FuzzHeaders(Input input);
-/// Whole NumPy, npz and idx files: as many values as the shape says.
+/// Whole NumPy, npz and idx files, predictions and targets of trials: as many values as the shape says.
 void FuzzArrays(Input input);
 /// Manifests, listings and lines of a journal: what can be read survives being written, and no file of a listing lies
 /// outside.

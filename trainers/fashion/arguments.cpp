@@ -56,6 +56,8 @@ const std::vector<Option>& Options() {
       NumberOption("channels", "of the first convolution; the second has twice as many (32)", &Arguments::channels, 1,
                    4096),
       NumberOption("threads", "for libtorch (1)", &Arguments::threads, 1, 1024),
+      NumberOption("predictions", "1: leave predictions.npy of the validation images in $SLIPWAY_RUN_DIR (1)",
+                   &Arguments::predictions, 0, 1),
   };
   return options;
 }

@@ -28,6 +28,7 @@ struct Arguments {
   std::int64_t train_images = 0;  ///< train on the first so many only; 0 = all
   int channels = 32;              ///< of the first convolution; the second has twice as many
   int threads = 1;                ///< for libtorch
+  int predictions = 1;            ///< 1: write the outputs for the validation images
   bool help = false;
 };
 

@@ -19,6 +19,7 @@ class Images {
   explicit Images(const std::filesystem::path& dataset);
 
   std::uint64_t size() const { return labels_.size(); }
+  std::int64_t label(std::uint64_t record) const { return labels_[record]; }
 
   /// Pixels scaled to [0, 1] and labels of `records`, one after the other; the spans have 784 and 1 values for each.
   void Fill(std::span<const std::uint64_t> records, std::span<float> pixels, std::span<std::int64_t> labels) const;

@@ -75,6 +75,7 @@ Settings ReadSettings() {
   }
   if (const auto test = Variable("SLIPWAY_DATA_TEST"); !test.empty()) settings.test_data = test;
   settings.checkpoints = !Variable("SLIPWAY_CHECKPOINT_DIR").empty();
+  settings.run_folder = Variable("SLIPWAY_RUN_DIR");
   settings.parameters = ReadParameters();
   const auto config = ReadObject("SLIPWAY_CONFIG");
   ReadValidation(config, settings);

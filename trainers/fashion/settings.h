@@ -17,6 +17,7 @@ struct Settings {
   std::uint64_t validation_seed = 1;
   std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
   bool checkpoints = false;                  ///< there is a place for them
+  std::filesystem::path run_folder;          ///< for predictions; empty: none are written
 };
 
 /// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.

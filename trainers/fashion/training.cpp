@@ -13,6 +13,7 @@
 #include "staging/reader/sharding.h"
 #include "trainers/fashion/images.h"
 #include "trainers/fashion/model.h"
+#include "trainers/fashion/predictions.h"
 #include "trainers/fashion/progress.h"
 
 namespace fashion {
@@ -210,7 +211,8 @@ class Trainer {
 
   void FinishEpoch() {
     const auto train = OverRanks(train_sums_, session_);
-    const auto validation = Evaluate(images_, validation_);
+    std::vector<double> outputs(WantsPredictions() ? validation_.size() * kClasses : 0);
+    const auto validation = Evaluate(images_, validation_, outputs);
     Report("train_loss", train.MeanLoss());
     Report("train_accuracy", train.Accuracy());
     if (!validation_.empty()) {
@@ -219,6 +221,18 @@ class Trainer {
     }
     if (std::isfinite(images_per_second_)) Report("images_per_second", images_per_second_);
     if (First()) PrintEpoch(train, validation);
+    if (!outputs.empty()) KeepPredictions(outputs);
+  }
+
+  /// After the last epoch: those of the network that the last reported values are of.
+  bool WantsPredictions() const {
+    return arguments_.predictions != 0 && !settings_.run_folder.empty() && progress_.epoch + 1 == arguments_.epochs;
+  }
+
+  /// `outputs`: a row for each validation image, filled by one rank, 0 on the others.
+  void KeepPredictions(std::span<double> outputs) {
+    session_.Sum(outputs);
+    if (First()) WritePredictions(settings_.run_folder, images_, validation_, outputs);
   }
 
   void PrintEpoch(const Sums& train, const Sums& validation) const {
@@ -236,8 +250,9 @@ class Trainer {
     Checkpoint();
   }
 
-  /// Each rank takes every P-th record; all records count once.
-  Sums Evaluate(const Images& images, const RecordNumbers& records) {
+  /// Each rank takes every P-th record; all records count once. `outputs`, unless it is empty, gets the probabilities
+  /// of this rank's records in their rows.
+  Sums Evaluate(const Images& images, const RecordNumbers& records, std::span<double> outputs = {}) {
     const torch::NoGradGuard no_gradients;
     model_->eval();
     RecordNumbers mine;
@@ -251,8 +266,20 @@ class Trainer {
       const auto [pixels, labels] = Batch(images, part);
       const auto scores = model_->forward(pixels);
       Add(sums, torch::nn::functional::cross_entropy(scores, labels).item<double>(), scores, labels);
+      if (!outputs.empty()) TakeOutputs(scores, at, outputs);
     }
     return OverRanks(sums, session_);
+  }
+
+  /// The first of `scores` is record `first` of this rank.
+  void TakeOutputs(const at::Tensor& scores, std::size_t first, std::span<double> outputs) const {
+    const auto probabilities = torch::softmax(scores.to(torch::kFloat64), 1).contiguous();
+    const auto* from = probabilities.data_ptr<double>();
+    for (std::int64_t i = 0; i < scores.size(0); ++i, from += kClasses) {
+      const auto row = (first + static_cast<std::size_t>(i)) * static_cast<std::size_t>(session_.size()) +
+                       static_cast<std::size_t>(session_.rank());
+      std::copy_n(from, kClasses, outputs.begin() + static_cast<std::ptrdiff_t>(row * kClasses));
+    }
   }
 
   void Test() {

@@ -166,7 +166,7 @@ TEST(Importance, RefusesFewTrials) {
   auto known = RandomTrials(encoding, 9, [](const auto& at) { return at[0]; });
   known.failed.assign(2, {0.5, 0.5, 0.5, 0.5});
   EXPECT_THAT(ErrorOf([&] { ImportancesOf(encoding, known); }),
-              HasSubstr("at least 10 complete trials, this ensemble has 9 (2 without an objective, 0 not ended)"));
+              HasSubstr("at least 10 trials with a value, this ensemble has 9 (2 ended without, 0 not ended)"));
   known = RandomTrials(encoding, 10, [](const auto& at) { return at[0]; });
   for (const auto method : {ImportanceMethod::kPedAnova, ImportanceMethod::kFanova}) {
     EXPECT_EQ(ImportancesOf(encoding, known, {method, false, 1}).parameters.size(), 4u);

@@ -1,0 +1,115 @@
+// `slipway trials ls|best|show|importance|pareto|select|enqueue|retry`.
+
+#include <CLI/CLI.hpp>
+
+#include "ensemble/analysis/importance.h"
+#include "ensemble/analysis/selection.h"
+#include "launcher/cli/arguments.h"
+#include "launcher/cli/describe.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// The trial commands work on the folder of one run.
+template <class Options, class Function>
+void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
+  AddRunSelector(command, arguments.trials_run);
+  command->callback([&arguments, &options, function] {
+    arguments.command = [&arguments, &options, function](Session& session) {
+      options.run_folder = FindRun(session.runs_directory, arguments.trials_run).path();
+      return function(options, session.output);
+    };
+  });
+}
+
+void DescribeLooks(CLI::App& trials, Arguments& arguments) {
+  auto* ls = AddCommand(trials, "ls", "List the trials, ranked", "  slipway trials ls last");
+  ls->add_option("--state", arguments.trials_ls.state, "Only those in this state, e.g. complete, failed");
+  ls->add_option("-n,--limit", arguments.trials_ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  AddTrialsCommand(ls, arguments, arguments.trials_ls, TrialsLs);
+
+  auto* best = AddCommand(trials, "best", "The leaderboard", "  slipway trials best last -n 3");
+  best->add_option("-n,--limit", arguments.trials_best.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  AddTrialsCommand(best, arguments, arguments.trials_best, TrialsBest);
+
+  auto* show = AddCommand(trials, "show", "Everything of one trial", "  slipway trials show 7 last");
+  show->add_option("trial", arguments.trials_show.trial, "Number of the trial")->required();
+  AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
+}
+
+void DescribeImportance(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_importance;
+  auto* importance = AddCommand(trials, "importance", "Which parameters matter for the objective",
+                                "  slipway trials importance\n"
+                                "  slipway trials importance last --method fanova --pairs --json");
+  importance->add_option("--method", options.method, "ped-anova: where good trials lie; fanova: parts of the variance")
+      ->check(CLI::IsMember(ensemble::ImportanceMethodNames()))
+      ->capture_default_str();
+  importance->add_flag("--pairs", options.pairs, "Of fanova: also what two parameters explain only together");
+  AddTrialsCommand(importance, arguments, options, TrialsImportance);
+}
+
+void DescribePareto(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_pareto;
+  auto* pareto = AddCommand(trials, "pareto", "The trials that no other beats in all objectives",
+                            "  slipway trials pareto\n  slipway trials pareto last --all -n 20");
+  pareto->add_flag("--all", options.all, "All complete trials, front by front");
+  pareto->add_option("-n,--limit", options.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  AddTrialsCommand(pareto, arguments, options, TrialsPareto);
+}
+
+void DescribeSelect(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_select;
+  auto* select = AddCommand(trials, "select", "Which trials together predict best: writes ensemble.json",
+                            "  slipway trials select                              # greedy, by accuracy or rmse\n"
+                            "  slipway trials select last --method best --top 5\n"
+                            "  slipway trials select last --metric log_loss --top 4 --out ensemble.json");
+  select->add_option("--method", options.method, "greedy: whoever helps most; best: the best by the objective")
+      ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
+      ->capture_default_str();
+  select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
+      ->check(CLI::PositiveNumber);
+  select->add_option("--metric", options.metric, "What to score by (default: accuracy of classes, rmse of numbers)")
+      ->check(CLI::IsMember(ensemble::SelectionMetricNames()));
+  select->add_option("--candidates", options.candidates, "Choose among the best so many trials")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  select->add_option("--bags", options.bags, "Of greedy: choose so many times from random halves, and add up")
+      ->check(CLI::NonNegativeNumber);
+  select->add_option("--out", options.out, "Write here (default: ensemble.json in the run folder)");
+  AddTrialsCommand(select, arguments, options, TrialsSelect);
+}
+
+void DescribeRequests(CLI::App& trials, Arguments& arguments) {
+  auto& point = arguments.trials_enqueue;
+  auto* enqueue = AddCommand(trials, "enqueue", "Let a configuration of yours be the next trial",
+                             "  slipway trials enqueue -p lr=0.01 -p optimizer=adam\n"
+                             "  slipway trials enqueue last -p batch_size=64     # the rest is drawn at random");
+  enqueue->add_option("-p,--parameter", point.parameters, "name=value; may be given several times")
+      ->required()
+      ->allow_extra_args(false);
+  AddTrialsCommand(enqueue, arguments, point, TrialsEnqueue);
+
+  auto* retry = AddCommand(trials, "retry", "Run a failed, pruned or cancelled trial again",
+                           "  slipway trials retry 7\n  slipway trials retry 7 last");
+  retry->add_option("trial", arguments.trials_retry.trial, "Number of the trial")->required();
+  AddTrialsCommand(retry, arguments, arguments.trials_retry, TrialsRetry);
+}
+
+}  // namespace
+
+void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
+  auto* trials = AddCommand(app, "trials", "Look at the trials of an ensemble",
+                            "  slipway trials best\n  slipway trials ls last --state failed\n  slipway trials show 7");
+  trials->require_subcommand(1);
+
+  DescribeLooks(*trials, arguments);
+  DescribeImportance(*trials, arguments);
+  DescribePareto(*trials, arguments);
+  DescribeSelect(*trials, arguments);
+  DescribeRequests(*trials, arguments);
+  DescribeTrialsExchange(*trials, arguments);
+}
+
+}  // namespace slipway::launcher
