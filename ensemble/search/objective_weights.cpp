@@ -27,7 +27,8 @@ struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
-  double Scaled(double value) const { return high > low ? value / (high - low) - low / (high - low) : 0; }
+  /// Halves: the difference of two numbers may be too large for one.
+  double Scaled(double value) const { return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0; }
 };
 
 }  // namespace

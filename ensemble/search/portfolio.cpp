@@ -21,9 +21,9 @@ struct Method {
   std::unique_ptr<Proposer> (*make)(const Encoding& encoding, std::uint64_t seed);
 };
 
-template <class Proposer>
-std::unique_ptr<slipway::ensemble::Proposer> Make(const Encoding& encoding, std::uint64_t seed) {
-  return std::make_unique<Proposer>(encoding, seed);
+template <class Search>
+std::unique_ptr<Proposer> Make(const Encoding& encoding, std::uint64_t seed) {
+  return std::make_unique<Search>(encoding, seed);
 }
 
 // gp models with categories and conditions, too; tpe finds the branch and stands noise; genetic puts together what is

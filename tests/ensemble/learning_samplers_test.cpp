@@ -41,6 +41,7 @@ class LearningSamplers : public testing::TestWithParam<const char*> {
     trial.number = table.size();
     trial.parameters = sampler.Ask(table.size(), table).value();
     trial.configuration = ConfigurationHash(trial.parameters);
+    trial.origin = sampler.Origin();
     return trial;
   }
   static void End(TrialRecord& trial, double value) {
@@ -117,7 +118,9 @@ TEST_P(LearningSamplers, GiveTheSameAskAfterARestart) {
   std::vector<TrialNumber> running;
   for (std::uint32_t i = 0; i < 100; ++i) {
     auto trial = Asked(*lived, table);
-    EXPECT_EQ(trial.parameters, Asked(*Make(space), table).parameters) << "trial " << i;
+    const auto anew = Asked(*Make(space), table);
+    EXPECT_EQ(trial.parameters, anew.parameters) << "trial " << i;
+    EXPECT_EQ(trial.origin, anew.origin) << "trial " << i;
     running.push_back(table.Add(std::move(trial)).number);
     if (running.size() < 8) continue;
     const auto chosen = static_cast<std::ptrdiff_t>(chance.Below(7, i));  // the last one waits for ever
@@ -178,7 +181,7 @@ TEST_P(LearningSamplers, GoOnWhenEverythingFails) {
   ExpectInside(space, Asked(*Make(space), table).parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic", "nsga2", "gp"),
+INSTANTIATE_TEST_SUITE_P(All, LearningSamplers, testing::Values("tpe", "cmaes", "genetic", "nsga2", "gp", "portfolio"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

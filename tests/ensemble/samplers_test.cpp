@@ -184,9 +184,9 @@ TEST(FirstPoints, AreNotRepeatedByAGrid) {
 TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {
   const auto finite = ParseSpace(Json::parse(R"({"a":{"int":[1,3]},"b":{"choice":[1,2]}})"));
   EXPECT_EQ(ResolveSampler({"auto", 1, 3, 6}, finite), "grid");
-  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 5}, finite), "random");
+  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 5}, finite), "portfolio");
   const auto continuous = ParseSpace(Json::parse(kConditional));
-  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 1000}, continuous), "random");
+  EXPECT_EQ(ResolveSampler({"auto", 1, 3, 1000}, continuous), "portfolio");
 }
 
 TEST(Samplers, ListsWhatExistsForAnUnknownName) {
