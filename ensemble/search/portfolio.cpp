@@ -29,11 +29,11 @@ std::unique_ptr<Proposer> Make(const Encoding& encoding, std::uint64_t seed) {
 // gp models with categories and conditions, too; tpe finds the branch and stands noise; genetic puts together what is
 // good in different places; quadratic and cmaes go down valleys. A kernel for each new weighted sum would be slow.
 constexpr Method kMethods[] = {
-    {"gp", {0.60, 0.50, 0.50, 0.00}, Make<GpProposer>},
-    {"quadratic", {0.20, 0.15, 0.00, 0.00}, Make<QuadraticSearch>},
-    {"tpe", {0.05, 0.20, 0.30, 0.30}, Make<TpeProposer>},
-    {"genetic", {0.10, 0.15, 0.20, 0.00}, Make<GeneticProposer>},
-    {"cmaes", {0.05, 0.00, 0.00, 0.00}, Make<CmaesProposer>},
+    {"gp", {0.76, 0.50, 0.50, 0.00}, Make<GpProposer>},
+    {"quadratic", {0.12, 0.15, 0.00, 0.00}, Make<QuadraticSearch>},
+    {"tpe", {0.03, 0.20, 0.30, 0.30}, Make<TpeProposer>},
+    {"genetic", {0.06, 0.15, 0.20, 0.00}, Make<GeneticProposer>},
+    {"cmaes", {0.03, 0.00, 0.00, 0.00}, Make<CmaesProposer>},
     {"nsga2", {0.00, 0.00, 0.00, 0.70}, Make<Nsga2Proposer>},
 };
 

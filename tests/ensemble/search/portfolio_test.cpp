@@ -89,7 +89,7 @@ TEST_F(PortfolioSearch, GivesTrialsToEveryMethodThatSuitsTheSpace) {
     Use(space);
     EXPECT_NEAR(SumOfShares(), 1, 1e-12);
     std::set<std::string> origins;
-    for (const auto& [origin, count] : Run(100, Bowl)) origins.insert(origin);
+    for (const auto& [origin, count] : Run(200, Bowl)) origins.insert(origin);
     EXPECT_EQ(origins, methods) << space;
   }
 }
@@ -102,13 +102,14 @@ TEST_F(PortfolioSearch, FillsTheSpaceFirst) {
 TEST_F(PortfolioSearch, GivesMoreToAMethodThatImproves) {
   AddDesign();
   const double before = ShareOf("genetic");
+  const double others = ShareOf("gp");
   for (int i = 0; i < 5; ++i) {
     Add(90 - i, "genetic");
     Add(100, "gp");
   }
   const double after = ShareOf("genetic");
-  EXPECT_GT(after, 1.3 * before);
-  EXPECT_LT(ShareOf("gp"), 0.6);
+  EXPECT_GT(after, 2 * before);
+  EXPECT_LT(ShareOf("gp"), 0.9 * others);
   for (int i = 0; i < 100; ++i) Add(100, "genetic");
   EXPECT_LT(ShareOf("genetic"), before);
 }
@@ -124,9 +125,10 @@ TEST_F(PortfolioSearch, LeavesEveryMethodHalfOfWhatItBeganWith) {
 
 TEST_F(PortfolioSearch, IsNotImpressedByTheLastDigits) {
   AddDesign();
+  const double before = ShareOf("quadratic");
   for (int i = 0; i < 10; ++i) Add(50 - i, "genetic");
   for (int i = 0; i < 10; ++i) Add(41 - 1e-9 * (i + 1), "quadratic");
-  EXPECT_LT(ShareOf("quadratic"), 0.2);
+  EXPECT_LT(ShareOf("quadratic"), 0.8 * before);
 }
 
 TEST_F(PortfolioSearch, JudgesTheSameInAnyUnit) {
@@ -168,7 +170,7 @@ TEST_F(PortfolioSearch, AsksDifferentMethodsAtTheSameTime) {
     known_.pending.push_back(encoding_->Snap(portfolio_->Propose(known_, trial, 0)));
     origins.insert(portfolio_->Origin());
   }
-  EXPECT_GE(origins.size(), 3u);
+  EXPECT_GE(origins.size(), 2u);
 }
 
 TEST_F(PortfolioSearch, TakesOneAxisEqualValuesAndFailedTrials) {
