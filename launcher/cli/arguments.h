@@ -22,6 +22,7 @@
 #include "launcher/commands/trials_pareto.h"
 #include "launcher/commands/trials_request.h"
 #include "launcher/commands/trials_select.h"
+#include "launcher/commands/trials_import.h"
 
 namespace CLI {
 class App;
@@ -64,6 +65,7 @@ struct Arguments {
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
   TrialsSelectOptions trials_select;
+  TrialsImportOptions trials_import;
   StageInOptions stage_in;
   StageKeyOptions stage_key;
   StageLsOptions stage_ls;
