@@ -31,11 +31,11 @@ struct Changes {
     int attempt = 1;
     std::vector<NodeShare> place = {};
   };
-  /// An attempt waits at its gate and will be released.
+  /// An attempt waits at its gate and will be released; or someone outside runs it, in no process that we know.
   struct Start {
     TrialNumber trial = 0;
     int attempt = 1;
-    ProcessIdentity process;
+    std::optional<ProcessIdentity> process;
   };
 
   /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.

@@ -74,13 +74,17 @@ std::optional<double> LiveAttempt::ValueAt(std::int64_t step, const std::string&
 std::vector<double> LiveAttempt::Further() const {
   std::vector<double> values;
   if (!MissingFurther().empty()) return values;
-  for (std::size_t i = 1; i < histories_.size(); ++i) values.push_back(*histories_[i].Value());
+  for (std::size_t i = 1; i < histories_.size(); ++i) values.push_back(*ValueOf(i));
   return values;
+}
+
+std::optional<double> LiveAttempt::ValueOf(std::size_t objective) const {
+  return told_.empty() ? histories_[objective].Value() : std::optional(told_.at(objective));
 }
 
 std::string LiveAttempt::MissingFurther() const {
   for (std::size_t i = 1; i < histories_.size(); ++i) {
-    if (!IsFinite(histories_[i].Value())) return objectives_[i].metric;
+    if (!IsFinite(ValueOf(i))) return objectives_[i].metric;
   }
   return {};
 }
@@ -92,8 +96,8 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   facts.stop_detail = stop_detail;
   facts.objective = objectives_.front();
   // What earlier attempts reported counts only where this one goes on from them.
-  if (history().AttemptHasReported() || goes_on_) {
-    facts.value = history().Value();
+  if (history().AttemptHasReported() || goes_on_ || !told_.empty()) {
+    facts.value = Value();
     facts.best_reported = history().BestReported();
   }
   facts.further_missing = MissingFurther();

@@ -32,8 +32,10 @@ class LiveAttempt {
   double Elapsed(SteadyTime now) const;
   /// This attempt's metric, if its last report was at `step`.
   std::optional<double> ValueAt(std::int64_t step, const std::string& metric) const;
-  /// Of the first objective.
-  const History& history() const { return histories_.front(); }
+  /// The results themselves, one for each objective: from now on they count instead of what was reported.
+  void Tell(std::vector<double> results) { told_ = std::move(results); }
+  /// Of the first objective: what was told, else what the reports come to. It may be NaN or infinite.
+  std::optional<double> Value() const { return ValueOf(0); }
   /// The values of the further objectives; empty when one of them is missing or not finite.
   std::vector<double> Further() const;
   /// What the end of the attempt is judged by; `status` is nothing when it could not be started.
@@ -46,12 +48,15 @@ class LiveAttempt {
  private:
   void LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
   void LearnReports(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
+  const History& history() const { return histories_.front(); }
+  std::optional<double> ValueOf(std::size_t objective) const;
   std::string MissingFurther() const;
 
   int number_ = 1;
   const std::vector<Objective>& objectives_;
-  std::vector<History> histories_;      // of the objectives, in their order
+  std::vector<History> histories_;                               // of the objectives, in their order
   std::map<std::string, std::pair<std::int64_t, double>> last_;  // step and value, of this attempt
+  std::vector<double> told_;                                     // empty: nothing
   std::optional<std::int64_t> last_step_;
   double elapsed_before_ = 0;          // seconds, of earlier attempts
   double started_ = 0;                 // seconds since 1970

@@ -1,7 +1,6 @@
 #include "ensemble/manager.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,10 +11,10 @@
 #include "ensemble/crash_point.h"
 #include "ensemble/judge_reports.h"
 #include "ensemble/live_attempt.h"
+#include "ensemble/next_trial.h"
 #include "ensemble/open_study.h"
-#include "ensemble/repeats_worth.h"
+#include "ensemble/record_end.h"
 #include "ensemble/requests.h"
-#include "ensemble/schedulers/explore.h"
 #include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
@@ -195,27 +194,10 @@ class Manager {
 
   void End(TrialNumber number, const Verdict& verdict, std::optional<ExitStatus> status, Changes& changes) {
     const LiveAttempt attempt = std::move(running_.extract(number).mapped());
-    TrialRecord& trial = study_.Edit(number);
-    trial.state = verdict.trial;
-    trial.reason = verdict.reason;
-    trial.ended = changes.time;
-    trial.objective = ValueFor(verdict.trial, attempt);
-    if (verdict.trial == TrialState::kComplete) trial.further = attempt.Further();
-    if (verdict.attempt == TrialState::kFailed) ++trial.failures;
+    RecordEnd(number, attempt, verdict, status, study_, judge_, changes);
     if (verdict.trial == TrialState::kFailed) ++failed_;
-    study_.Changed(number);
-    judge_.End(number, verdict.trial);
     packer_.GiveBack(attempt.place);
     if (attempt.started()) meter_.AddNodes(-NodesOf(attempt), SecondsUp());
-    changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, status, verdict.reason, trial});
-  }
-
-  /// What the trial's row keeps: of a trial that was ended early the last value, if it is one.
-  static std::optional<double> ValueFor(TrialState state, const LiveAttempt& attempt) {
-    const bool has_value =
-        state == TrialState::kComplete || state == TrialState::kPruned || state == TrialState::kPaused;
-    const auto value = attempt.history().Value();
-    return has_value && value && std::isfinite(*value) ? value : std::nullopt;
   }
 
   static int NodesOf(const LiveAttempt& attempt) { return std::max(1, static_cast<int>(attempt.place.size())); }
@@ -267,7 +249,7 @@ class Manager {
     while (!stopping_ && static_cast<int>(running_.size()) < options_.parallel) {
       auto place = Place();
       if (!place) return;
-      const auto trial = NextTrial(changes);
+      const auto trial = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
       if (!trial) {
         packer_.GiveBack(*place);
         return;
@@ -291,41 +273,6 @@ class Manager {
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.emplace(number, std::move(live));
-  }
-
-  /// The trial that shall run next; a new one is added to `changes`.
-  std::optional<TrialNumber> NextTrial(Changes& changes) {
-    while (true) {
-      if (const auto queued = NextQueued(changes)) return queued;
-      if (const auto promoted = judge_.scheduler().Promote()) return promoted;
-      if (Begin(changes)) continue;
-      return running_.empty() ? judge_.scheduler().Rescue() : std::nullopt;
-    }
-  }
-
-  /// Repeats of a configuration that has already shown to be worse than the best are not worth running.
-  std::optional<TrialNumber> NextQueued(Changes& changes) {
-    while (const auto queued = study_.TakeQueued()) {
-      const auto why_not = WhyNotWorthRepeating(study_, options_, *queued);
-      if (!why_not) return queued;
-      TrialRecord& trial = study_.Edit(*queued);
-      trial.state = TrialState::kPruned;
-      trial.reason = *why_not;
-      study_.Changed(*queued);
-      changes.settled.push_back(trial);
-    }
-    return std::nullopt;
-  }
-
-  /// Lines up the next configuration; false when there is none for now.
-  bool Begin(Changes& changes) {
-    const TrialNumber next = study_.NextConfiguration();
-    if (!study_.HasRoom() || !judge_.scheduler().MayBegin(next)) return false;
-    const auto descent = judge_.scheduler().Descend(next);
-    if (!descent) return study_.Ask(changes);
-    const auto& parent = study_.at(descent->parent);
-    study_.Add(Explore(options_.space, parent.parameters, options_.seed, next), "pbt", parent.number, changes);
-    return true;
   }
 
   void Commit(const Changes& changes) {

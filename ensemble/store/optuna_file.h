@@ -1,6 +1,8 @@
 /// Optuna's storage of studies: an SQLite file with the tables of Optuna 3 (schema 12).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -37,10 +39,17 @@ struct ReadOptunaStudy {
   std::vector<OptunaTrial> trials;
 };
 
-/// Reads the study `name`, or the only one. The file is opened read-only and may be hostile: what is read is bounded
-/// (256 MiB of values and texts, a billion steps of SQLite's machine), and only ordinary tables are looked at.
-/// Errors: Error(kUsage) when there is no such study, or several and none was named; kEnvironment, naming the file,
-/// when it is no storage of Optuna 3, an older or newer one, damaged or unreadable.
-ReadOptunaStudy ReadOptunaFile(const std::filesystem::path& file, const std::optional<std::string>& name);
+/// How much is read at most.
+struct ReadLimits {
+  std::size_t bytes = 256u << 20;      ///< of rows and texts
+  std::int64_t steps = 1'000'000'000;  ///< of SQLite's virtual machine, by millions: 10 s to 20 s
+};
+
+/// Reads the study `name`, or the only one. The file is opened read-only and may be hostile: what is read is bounded,
+/// no text is longer than 1 MiB, and only ordinary tables are looked at. Errors: Error(kUsage) when there is no such
+/// study, or several and none was named; kEnvironment, naming the file, when it is no storage of Optuna 3, an older or
+/// newer one, damaged or unreadable.
+ReadOptunaStudy ReadOptunaFile(const std::filesystem::path& file, const std::optional<std::string>& name,
+                               const ReadLimits& limits = {});
 
 }  // namespace slipway::ensemble

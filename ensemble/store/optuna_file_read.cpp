@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int kBusyTimeoutMs = 5000;
 constexpr int kLongestTextBytes = 1 << 20;
-constexpr std::size_t kMostBytes = 256u << 20;
-constexpr int kStepsBetweenLooks = 1'000'000;
-constexpr int kMostLooks = 1000;
+constexpr std::int64_t kStepsBetweenLooks = 1'000'000;
 constexpr std::size_t kBytesOfARow = 64;  // what a row costs beside its texts
 
 [[noreturn]] void Refuse(const fs::path& file, std::string_view why, std::string next_step = {}) {
@@ -40,10 +38,12 @@ constexpr const char* kTryOptuna = "check that Optuna itself can load it";
 /// The file while it is read, and what may still be read of it.
 class Reader {
  public:
-  explicit Reader(const fs::path& file) : file_(file), database_(file.string(), SQLite::OPEN_READONLY, kBusyTimeoutMs) {
+  Reader(const fs::path& file, const ReadLimits& limits)
+      : file_(file), limits_(limits), database_(file.string(), SQLite::OPEN_READONLY, kBusyTimeoutMs) {
     auto* handle = database_.getHandle();
     ::sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestTextBytes);
-    ::sqlite3_progress_handler(handle, kStepsBetweenLooks, &Reader::Look, this);
+    ::sqlite3_progress_handler(handle, static_cast<int>(std::min(kStepsBetweenLooks, limits.steps)), &Reader::Look,
+                               this);
     database_.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON; BEGIN");
   }
 
@@ -61,12 +61,16 @@ class Reader {
   }
 
  private:
-  static int Look(void* reader) { return ++static_cast<Reader*>(reader)->looks_ > kMostLooks ? 1 : 0; }
+  static int Look(void* reader) {
+    auto& self = *static_cast<Reader*>(reader);
+    self.steps_ += kStepsBetweenLooks;
+    return self.steps_ > self.limits_.steps ? 1 : 0;
+  }
 
   /// Counts what a row takes; a file whose pages refer to each other in circles has rows without end.
   void Charge(std::size_t text_bytes = 0) {
     bytes_ += kBytesOfARow + text_bytes;
-    if (bytes_ > kMostBytes) Refuse(file_, "holds more than can be imported, or is damaged", kTryOptuna);
+    if (bytes_ > limits_.bytes) Refuse(file_, "holds more than can be imported, or is damaged", kTryOptuna);
   }
 
   std::string Text(const Query& query, int column) {
@@ -213,10 +217,11 @@ class Reader {
   }
 
   const fs::path& file_;
+  const ReadLimits& limits_;
   SQLite::Database database_;
   std::unordered_map<std::int64_t, std::size_t> places_;  // of trials, by Optuna's key
   std::size_t bytes_ = 0;
-  int looks_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 [[noreturn]] void RefuseFor(const SQLite::Exception& error, const fs::path& file) {
@@ -231,11 +236,11 @@ class Reader {
 
 }  // namespace
 
-ReadOptunaStudy ReadOptunaFile(const fs::path& file, const std::optional<std::string>& name) {
+ReadOptunaStudy ReadOptunaFile(const fs::path& file, const std::optional<std::string>& name, const ReadLimits& limits) {
   // Opening a pipe would wait for its writer.
   if (!fs::is_regular_file(file)) Refuse(file, "is no file", "name an SQLite file that Optuna 3 has written");
   try {
-    return Reader(file).Read(name);
+    return Reader(file, limits).Read(name);
   } catch (const SQLite::Exception& error) {
     RefuseFor(error, file);
   }

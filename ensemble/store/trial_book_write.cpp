@@ -215,11 +215,17 @@ class Writer {
   }
 
   void Write(const Changes::Start& start) {
+    std::optional<std::int64_t> pid, start_time;
+    std::optional<std::string> boot_id;
+    if (start.process) {
+      pid = start.process->pid;
+      start_time = static_cast<std::int64_t>(start.process->start_time);
+      boot_id = start.process->boot_id;
+    }
     Prepare(
         "UPDATE attempt SET state = 'running', pid = ?, start_time = ?, boot_id = ?, started = ? "
         "WHERE trial = ? AND n = ?")
-        .Bind(start.process.pid, static_cast<std::int64_t>(start.process.start_time), start.process.boot_id,
-              changes_.time, start.trial, start.attempt)
+        .Bind(pid, start_time, boot_id, changes_.time, start.trial, start.attempt)
         .Run();
     Prepare("UPDATE trial SET state = 'running', started = ? WHERE number = ?").Bind(changes_.time, start.trial).Run();
     Note("running", start.trial, start.attempt, "");

@@ -9,24 +9,6 @@
 namespace slipway::launcher {
 namespace {
 
-void AddSpecOptions(CLI::App* command, Arguments& arguments) {
-  command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
-  command
-      ->add_option("--set", arguments.selection.overrides,
-                   "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
-      ->check(CLI::IsMember({"local", "slurm", "auto"}));
-}
-
-/// `--engine X` is short for `--set launch.engine=X`.
-SpecSelection SelectionOf(const Arguments& arguments) {
-  auto selection = arguments.selection;
-  if (!arguments.engine.empty()) selection.overrides.push_back("launch.engine=" + arguments.engine);
-  return selection;
-}
-
 void AddPrefixOption(CLI::App* command, LinePrefix& prefix) {
   command->add_flag_callback(
       "--no-prefix", [&prefix] { prefix = LinePrefix::kNone; }, "Leave out the [rank] in front of each line");
@@ -257,6 +239,24 @@ CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::strin
   command->fallthrough();
   command->footer("Examples:\n" + examples);
   return command;
+}
+
+void AddSpecOptions(CLI::App* command, Arguments& arguments) {
+  command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
+  command
+      ->add_option("--set", arguments.selection.overrides,
+                   "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
+      ->check(CLI::IsMember({"local", "slurm", "auto"}));
+}
+
+SpecSelection SelectionOf(const Arguments& arguments) {
+  auto selection = arguments.selection;
+  // `--engine X` is short for `--set launch.engine=X`.
+  if (!arguments.engine.empty()) selection.overrides.push_back("launch.engine=" + arguments.engine);
+  return selection;
 }
 
 void AddRunSelector(CLI::App* command, std::string& run) {

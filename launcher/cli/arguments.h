@@ -18,10 +18,12 @@
 #include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
 #include "launcher/commands/trials_export.h"
+#include "launcher/commands/trials_import.h"
 #include "launcher/commands/trials_importance.h"
 #include "launcher/commands/trials_pareto.h"
 #include "launcher/commands/trials_request.h"
 #include "launcher/commands/trials_select.h"
+#include "launcher/commands/trials_serve.h"
 
 namespace CLI {
 class App;
@@ -64,6 +66,10 @@ struct Arguments {
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
   TrialsSelectOptions trials_select;
+  TrialsImportOptions trials_import;
+  TrialsServeOptions trials_serve;
+  TrialsAskOptions trials_ask;
+  TrialsTellOptions trials_tell;
   StageInOptions stage_in;
   StageKeyOptions stage_key;
   StageLsOptions stage_ls;

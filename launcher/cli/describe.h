@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "launcher/commands/plan.h"
+
 namespace CLI {
 class App;
 }
@@ -14,6 +16,10 @@ struct Arguments;
 /// A command of `parent` with its one-line purpose and its examples.
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 
+/// The experiment, and what the command line changes in it.
+void AddSpecOptions(CLI::App* command, Arguments& arguments);
+/// What they said.
+SpecSelection SelectionOf(const Arguments& arguments);
 /// The run that a command is about.
 void AddRunSelector(CLI::App* command, std::string& run);
 
@@ -21,7 +27,9 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments);
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.
 void DescribeStageOut(CLI::App& stage, Arguments& arguments);
-/// `trials` is the group: what brings trials out.
+/// `trials` is the group: what brings trials out and in.
 void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments);
+/// `trials` is the group: trials that are run from outside.
+void DescribeAskTell(CLI::App& trials, Arguments& arguments);
 
 }  // namespace slipway::launcher

@@ -110,6 +110,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   DescribeSelect(*trials, arguments);
   DescribeRequests(*trials, arguments);
   DescribeTrialsExchange(*trials, arguments);
+  DescribeAskTell(*trials, arguments);
 }
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-// `slipway trials export`.
+// `slipway trials export|import`.
 
 #include <CLI/CLI.hpp>
 
@@ -7,8 +7,9 @@
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
+namespace {
 
-void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments) {
+void DescribeExport(CLI::App& trials, Arguments& arguments) {
   auto* out = AddCommand(trials, "export", "Write the trials for other programs",
                          "  slipway trials export last > trials.csv\n"
                          "  slipway trials export last --format jsonl --metrics --out trials.jsonl\n"
@@ -27,6 +28,24 @@ void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments) {
       return TrialsExport(options, session.output);
     };
   });
+}
+
+void DescribeImport(CLI::App& trials, Arguments& arguments) {
+  auto* in = AddCommand(trials, "import", "Let an ensemble know the trials of an Optuna study",
+                        "  slipway trials import exp.yaml study.db       # a new run, which 'slipway resume' begins\n"
+                        "  slipway trials import last study.db --study first");
+  auto& options = arguments.trials_import;
+  in->add_option("target", options.target, "An experiment, which gets a run folder, or a run")->required();
+  in->add_option("file", options.file, "An SQLite file that Optuna 3 has written")->required();
+  in->add_option("--study", options.study, "Name of the study (default: the only one)");
+  in->callback([&] { arguments.command = [&](Session& session) { return TrialsImport(options, session); }; });
+}
+
+}  // namespace
+
+void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments) {
+  DescribeExport(trials, arguments);
+  DescribeImport(trials, arguments);
 }
 
 }  // namespace slipway::launcher

@@ -2,14 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/plan/plan.h"
+#include "launcher/commands/plan_for.h"
 
 namespace slipway::launcher {
 
 int ShowPlan(const SpecSelection& selection, Session& session) {
-  auto document = LoadSpec(selection.spec, selection.overrides);
-  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
-  const auto plan = MakePlan(std::move(document), session.runs_directory);
+  const auto plan = PlanFor(selection, session);
   session.output.Print({ToJson(plan), DescribePlan(plan), plan.spec().name});
   return 0;
 }

@@ -9,17 +9,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
+#include "launcher/commands/plan_for.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/prepare.h"
 
 namespace slipway::launcher {
 namespace {
-
-Plan PlanFor(const SpecSelection& selection, Session& session) {
-  auto document = LoadSpec(selection.spec, selection.overrides);
-  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
-  return MakePlan(std::move(document), session.runs_directory);
-}
 
 /// Starts `slipway manage FOLDER` in a session of its own; what it says goes to manager.log. It begins when the
 /// other end of `gate`, its standard input, is closed.

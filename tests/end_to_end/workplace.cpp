@@ -87,6 +87,15 @@ Captured Workplace::Slipway(std::vector<std::string> arguments) const {
   return captured;
 }
 
+Captured Workplace::SlipwayReading(const std::string& input, std::vector<std::string> arguments) const {
+  auto options = OptionsFor(std::move(arguments));
+  const auto file = OpenFile(directory_ / input, O_RDONLY);
+  options.stdin_fd = file.get();
+  auto captured = RunAndCapture(options, kLimit);
+  EXPECT_FALSE(captured.timed_out);
+  return captured;
+}
+
 ChildProcess Workplace::Start(std::vector<std::string> arguments) const {
   auto options = OptionsFor(std::move(arguments));
   const auto log = OpenFile(directory_ / "output.log", O_WRONLY | O_CREAT | O_APPEND);

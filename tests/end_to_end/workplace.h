@@ -25,6 +25,8 @@ class Workplace {
 
   /// Runs `slipway ARGUMENTS` here, to its end.
   Captured Slipway(std::vector<std::string> arguments) const;
+  /// The same, with a file of this place as its standard input.
+  Captured SlipwayReading(const std::string& input, std::vector<std::string> arguments) const;
   /// Starts it, for tests that send signals.
   ChildProcess Start(std::vector<std::string> arguments) const;
   /// For all later calls.

@@ -210,7 +210,7 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
       left.trials[i].number = i + 1;
       left.trials[i].parameters = {{"lr", 0.5}};
       left.claims.push_back({i + 1, 1});
-      left.starts.push_back({i + 1, 1, {50 + i, 3, "boot"}});
+      left.starts.push_back({i + 1, 1, ProcessIdentity{50 + i, 3, "boot"}});
     }
     book.Write(left);
   }

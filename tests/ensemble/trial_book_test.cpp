@@ -51,7 +51,7 @@ Changes Filled(std::int64_t count) {
   for (TrialNumber n = 0; n < count; ++n) {
     changes.trials.push_back(NewTrial(n, {{"lr", 0.001 * static_cast<double>(n + 1)}, {"a", std::string("x")}}));
     changes.claims.push_back({n, 1});
-    changes.starts.push_back({n, 1, {100 + n, 7, "boot"}});
+    changes.starts.push_back({n, 1, ProcessIdentity{100 + n, 7, "boot"}});
   }
   return changes;
 }

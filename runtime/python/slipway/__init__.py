@@ -8,7 +8,8 @@
         if slipway.gradients(gradients): apply them
         slipway.report(step, loss=slipway.average(loss))
 
-For batches of data see slipway.data, for PyTorch slipway.torch; for scripts written for Cray's plugin or Horovod see slipway.compat.
+For batches of data see slipway.data, for PyTorch slipway.torch; for the trials of an ensemble in a loop of one's own
+slipway.study; for scripts written for Cray's plugin or Horovod slipway.compat.
 """
 
 import importlib
@@ -25,12 +26,13 @@ from slipway.objects import allgather_object, broadcast_object
 from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, report, resume_from, stop_requested,
                              waiting_for_input)
 from slipway.servers import ParameterServer
+from slipway.study import Study
 from slipway.teams import Team, gradients
 
 __all__ = [
     "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
     "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "ParameterServer",
-    "SlipwayError", "StalledError", "StateError", "Team", "allgather", "allgather_object", "alloc", "alloc_like",
+    "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object", "alloc", "alloc_like",
     "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
     "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank",
     "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]

@@ -90,7 +90,7 @@ class SampleBook {
   }
   static void Start(Changes& changes, TrialNumber trial, int attempt) {
     changes.claims.push_back({trial, attempt});
-    changes.starts.push_back({trial, attempt, {1000 + trial, 1, "boot"}});
+    changes.starts.push_back({trial, attempt, ProcessIdentity{1000 + trial, 1, "boot"}});
   }
   /// At steps 1, 2, ...; a second metric goes with each.
   void Report(TrialNumber trial, int attempt, const std::vector<double>& values) {

@@ -1,0 +1,192 @@
+#include "ensemble/ask_tell.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/process_identity.h"
+#include "ensemble/answer_requests.h"
+#include "ensemble/next_trial.h"
+#include "ensemble/record_end.h"
+#include "ensemble/requests.h"
+#include "ensemble/samplers/first_points.h"
+
+namespace slipway::ensemble {
+namespace {
+
+/// The exit status of a program that ended well: what a caller's loop did when it tells a result.
+constexpr ExitStatus kEndedWell{0, 0};
+
+/// Given out by an earlier session, and perhaps still run by someone.
+bool IsOutside(const AttemptRecord& attempt) { return attempt.state == TrialState::kRunning && !attempt.process; }
+
+void CheckNotAlive(const AttemptRecord& attempt) {
+  if (!attempt.process || !IsAlive(*attempt.process)) return;
+  throw Error(
+      ErrorKind::kBusy,
+      fmt::format("trial {} still runs as process {}, which its manager has left", attempt.trial, attempt.process->pid),
+      "end it with: slipway resume, then Ctrl-C");
+}
+
+Advice AdviceFor(const LiveAttempt& attempt) {
+  if (!attempt.stop) return {};
+  return {*attempt.stop == StopReason::kPaused ? Decision::kPause : Decision::kStop, attempt.stop_detail};
+}
+
+}  // namespace
+
+AskTell::AskTell(TrialBook& book, EnsembleOptions options, Unfinished unfinished, Clock& clock)
+    : book_(book),
+      options_(std::move(options)),
+      clock_(clock),
+      host_(HostName()),
+      study_(book, options_, Now()),
+      judge_(options_) {
+  for (const auto& attempt : book_.OpenAttempts()) CheckNotAlive(attempt);
+  book_.BeginSession(Now(), host_);
+  judge_.Restore(book_, study_.trials());
+  TakeOver(unfinished);
+}
+
+Changes AskTell::NewChanges() {
+  Changes changes;
+  changes.time = Now();
+  changes.host = host_;
+  return changes;
+}
+
+void AskTell::Write(const Changes& changes) {
+  if (!changes.Empty()) book_.Write(changes);
+  book_.ShareSnapshot(clock_.Steady());
+}
+
+void AskTell::TakeOver(Unfinished unfinished) {
+  Changes changes = NewChanges();
+  for (const auto& left : book_.OpenAttempts()) {
+    running_.emplace(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
+    if (unfinished == Unfinished::kQueueAgain || !IsOutside(left)) Lose(left.trial, changes);
+  }
+  Write(changes);
+}
+
+/// A trial that was told to stop or to pause has done so.
+void AskTell::Lose(TrialNumber trial, Changes& changes) {
+  const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
+  const auto verdict = attempt.stop ? Judge(attempt.Facts(std::nullopt)) : JudgeLost();
+  RecordEnd(trial, attempt, verdict, std::nullopt, study_, judge_, changes);
+}
+
+std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
+  Changes changes = NewChanges();
+  if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, changes);
+  const int failed = study_.trials().Count(TrialState::kFailed);
+  const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
+  std::optional<TrialNumber> next;
+  if (may_begin) next = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
+  if (next) GiveOut(*next, changes);
+  Write(changes);
+  for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
+  if (!next) return NothingToRun{may_begin ? WhyNothing() : fmt::format("{} trials have failed", failed), running()};
+  const TrialRecord& trial = study_.at(*next);
+  return AskedTrial{trial.number, trial.attempts, trial.repeat, trial.parent, trial.parameters};
+}
+
+void AskTell::GiveOut(TrialNumber number, Changes& changes) {
+  TrialRecord& trial = study_.Edit(number);
+  trial.state = TrialState::kRunning;
+  trial.started = changes.time;
+  trial.ended.reset();
+  const int attempt = ++trial.attempts;
+  study_.Changed(number);
+  changes.claims.push_back({number, attempt});
+  changes.starts.push_back({number, attempt, std::nullopt});
+  LiveAttempt live(book_, number, attempt, options_.objectives);
+  live.Start(changes.time, clock_.Steady());
+  running_.emplace(number, std::move(live));
+}
+
+std::string AskTell::WhyNothing() const {
+  if (study_.exhausted()) return "the space has no more points";
+  if (!study_.HasRoom()) return fmt::format("all {} trials have begun", study_.trials().size());
+  return "the scheduler waits for trials that run";
+}
+
+LiveAttempt& AskTell::Running(TrialNumber trial, std::optional<int> attempt) {
+  const auto found = running_.find(trial);
+  if (found == running_.end()) {
+    const bool exists = study_.trials().Has(trial);
+    throw Error(ErrorKind::kUsage,
+                exists ? fmt::format("trial {} does not run: it is {}", trial, TrialStateName(study_.at(trial).state))
+                       : fmt::format("there is no trial {}", trial),
+                "ask for a trial first");
+  }
+  if (attempt && *attempt != found->second.number()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("attempt {} of trial {} does not run: it is at attempt {}", *attempt, trial,
+                            found->second.number()),
+                "leave this one: the trial was given to someone else");
+  }
+  return found->second;
+}
+
+Verdict AskTell::JudgeTold(TrialNumber trial, LiveAttempt& attempt, const Told& told) const {
+  const auto* failed = std::get_if<ToldFailed>(&told);
+  if (failed != nullptr && !attempt.stop) {
+    return {TrialState::kFailed, TrialState::kFailed, Outcome::kFailed, failed->reason};
+  }
+  if (std::holds_alternative<ToldPruned>(told) && !attempt.stop) attempt.stop = StopReason::kPruned;
+  if (const auto* results = std::get_if<ToldResults>(&told)) attempt.Tell(results->values);
+  AttemptFacts facts = attempt.Facts(kEndedWell);
+  facts.failures = study_.at(trial).failures;
+  return Judge(facts);
+}
+
+TrialRecord AskTell::Tell(TrialNumber trial, const Told& told, std::optional<int> attempt_number) {
+  LiveAttempt& present = Running(trial, attempt_number);
+  const auto* results = std::get_if<ToldResults>(&told);
+  if (results != nullptr && !results->values.empty() && results->values.size() != options_.objectives.size()) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the ensemble has {} objectives, but {} values were told", options_.objectives.size(),
+                            results->values.size()),
+                "tell one value for each objective, in their order");
+  }
+  const auto verdict = JudgeTold(trial, present, told);
+  const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
+  Changes changes = NewChanges();
+  const TrialRecord& row = RecordEnd(trial, attempt, verdict, std::nullopt, study_, judge_, changes);
+  Write(changes);
+  return row;
+}
+
+Advice AskTell::Report(TrialNumber trial, const ToldReport& report, std::optional<int> attempt_number) {
+  LiveAttempt& attempt = Running(trial, attempt_number);
+  Changes changes = NewChanges();
+  auto epoch = report.epoch;
+  if (!epoch && options_.resource == "epoch") epoch = static_cast<double>(report.step);
+  for (const auto& [name, value] : report.metrics) {
+    changes.metrics.push_back({trial, attempt.number(), name, report.step, epoch, value, changes.time});
+    attempt.Take(changes.metrics.back(), changes.time);
+    judge_.Take(changes.metrics.back(), attempt, changes.rungs);
+  }
+  const auto wish = judge_.WishFor(trial);
+  if (wish && !attempt.stop) {
+    attempt.stop = wish->stop;
+    attempt.stop_detail = wish->why;
+    changes.stops.push_back({trial, attempt.number(), wish->stop});
+  }
+  judge_.ForgetWishes();
+  Write(changes);
+  return AdviceFor(attempt);
+}
+
+TrialNumber AskTell::Enqueue(const Point& point) {
+  if (!study_.HasRoom()) {
+    throw Error(ErrorKind::kUsage, fmt::format("all {} trials are used", options_.trials), "raise ensemble.trials");
+  }
+  const auto configuration = study_.NextConfiguration();
+  Changes changes = NewChanges();
+  study_.Add(CompletedPoint(options_.space, point, options_.seed, configuration), "enqueued", std::nullopt, changes);
+  Write(changes);
+  return configuration * options_.repeats;
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,18 @@
+/// The end of an attempt, in all places that know of it.
+#pragma once
+
+#include <optional>
+
+#include "ensemble/judge_reports.h"
+#include "ensemble/live_attempt.h"
+#include "ensemble/open_study.h"
+#include "ensemble/verdict.h"
+
+namespace slipway::ensemble {
+
+/// Brings the trial's row, the study and the scheduler up to date with the verdict, and adds the end to `changes`.
+/// Returns the row.
+const TrialRecord& RecordEnd(TrialNumber number, const LiveAttempt& attempt, const Verdict& verdict,
+                             std::optional<ExitStatus> status, OpenStudy& study, ReportJudge& judge, Changes& changes);
+
+}  // namespace slipway::ensemble

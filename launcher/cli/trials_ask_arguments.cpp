@@ -1,0 +1,62 @@
+// `slipway trials new|serve|ask|tell`.
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "launcher/cli/arguments.h"
+#include "launcher/cli/describe.h"
+
+namespace slipway::launcher {
+namespace {
+
+void DescribeServe(CLI::App& trials, Arguments& arguments) {
+  auto* serve = AddCommand(trials, "serve", "Give trials to a program that runs them itself: JSON lines on both sides",
+                           "  echo '{\"do\":\"ask\"}' | slipway trials serve exp.yaml\n"
+                           "  slipway trials serve last");
+  serve->add_option("target", arguments.trials_serve.target, "An experiment, which gets a run folder, or a run")
+      ->capture_default_str();
+  serve->callback([&] {
+    arguments.command = [&](Session& session) { return TrialsServe(arguments.trials_serve, std::cin, session); };
+  });
+}
+
+void DescribeAsk(CLI::App& trials, Arguments& arguments) {
+  auto* ask = AddCommand(trials, "ask", "Take one trial, to run it by other means",
+                         "  slipway trials ask last --json   # exit status 75: none now, 1: the ensemble is over");
+  AddRunSelector(ask, arguments.trials_ask.run);
+  ask->callback(
+      [&] { arguments.command = [&](Session& session) { return TrialsAsk(arguments.trials_ask, session); }; });
+}
+
+void DescribeTell(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_tell;
+  auto* tell = AddCommand(trials, "tell", "Tell what became of a trial that was asked for",
+                          "  slipway trials tell last 7 --value 0.93\n"
+                          "  slipway trials tell last 7 --failed 'out of memory'");
+  tell->add_option("run", options.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
+  tell->add_option("trial", options.trial, "Number of the trial")->required()->check(CLI::NonNegativeNumber);
+  auto* value = tell->add_option("--value", options.values, "Its result; repeat it for several objectives")
+                    ->expected(1)
+                    ->take_all();
+  auto* failed = tell->add_option("--failed", options.failed, "It failed, for this reason");
+  auto* pruned = tell->add_flag("--pruned", options.pruned, "It was not worth going on");
+  value->excludes(failed)->excludes(pruned);
+  failed->excludes(pruned);
+  tell->add_option("--attempt", options.attempt, "Refuse unless it is at this attempt")->check(CLI::PositiveNumber);
+  tell->callback([&] { arguments.command = [&](Session& session) { return TrialsTell(options, session); }; });
+}
+
+}  // namespace
+
+void DescribeAskTell(CLI::App& trials, Arguments& arguments) {
+  auto* make = AddCommand(trials, "new", "Make the run folder of an ensemble; starts nothing",
+                          "  run=$(slipway -q trials new exp.yaml)\n  slipway trials ask \"$run\"");
+  AddSpecOptions(make, arguments);
+  make->callback(
+      [&] { arguments.command = [&](Session& session) { return TrialsNew(SelectionOf(arguments), session); }; });
+  DescribeServe(trials, arguments);
+  DescribeAsk(trials, arguments);
+  DescribeTell(trials, arguments);
+}
+
+}  // namespace slipway::launcher

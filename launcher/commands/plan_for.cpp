@@ -1,0 +1,11 @@
+#include "launcher/commands/plan_for.h"
+
+namespace slipway::launcher {
+
+Plan PlanFor(const SpecSelection& selection, Session& session) {
+  auto document = LoadSpec(selection.spec, selection.overrides);
+  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  return MakePlan(std::move(document), session.runs_directory);
+}
+
+}  // namespace slipway::launcher

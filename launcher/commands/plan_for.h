@@ -1,0 +1,12 @@
+/// From what the command line says to a plan.
+#pragma once
+
+#include "launcher/commands/plan.h"
+#include "launcher/plan/plan.h"
+
+namespace slipway::launcher {
+
+/// Says the spec's warnings. Errors: kUsage with every error of the spec; what MakePlan throws.
+Plan PlanFor(const SpecSelection& selection, Session& session);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,82 @@
+// Trials that come in, go out, and are run from outside, as a user does it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// The objective is x itself.
+constexpr auto kCommand = "[sh, -c, 'echo FoM: $1', trial, '{x}']";
+std::string Ensemble(const std::string& trials, const std::string& space) {
+  return "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+         "ensemble:\n"
+         "  objective: {metric: objective, goal: maximize}\n" +
+         trials + "  sampler: random\n  space: {x: " + space + "}\n";
+}
+
+TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
+  const Workplace place;
+  place.WriteSpec("first.yaml", kCommand, 1, Ensemble("  trials: 3\n", "{int: [0, 2]}"));
+  ASSERT_TRUE(place.Slipway({"run", "first.yaml"}).status.Success());
+  EXPECT_THAT(place.Slipway({"trials", "export"}).output, StartsWith("trial,state,objective,"));
+  const std::vector<std::string> to_file = {"trials", "export", "last", "--format", "optuna", "--out", "study.db"};
+  ASSERT_TRUE(place.Slipway(to_file).status.Success());
+  EXPECT_EQ(place.Slipway(to_file).status.code, 2);
+
+  place.WriteSpec("second.yaml", kCommand, 1, Ensemble("  trials: 2\n", "{int: [1, 9]}"));
+  const auto imported = Json::parse(place.Slipway({"trials", "import", "second.yaml", "study.db", "--json"}).output);
+  EXPECT_EQ(imported["imported"], 2);
+  EXPECT_EQ(imported["left_out"][0]["reason"], "the value of 'x' lies outside of its domain");
+  const auto run = imported["run"].get<std::string>();
+  EXPECT_EQ(Json::parse(place.Slipway({"trials", "import", run, "study.db", "--json"}).output)["known"], 2);
+  ASSERT_TRUE(place.Slipway({"resume", run}).status.Success());
+  const auto trials = Json::parse(place.Slipway({"trials", "ls", run, "--json"}).output);
+  EXPECT_EQ(trials["counts"]["complete"], 4);
+}
+
+TEST(TrialsExchange, AScriptAsksAndTells) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  const auto made = Json::parse(place.Slipway({"trials", "new", "exp.yaml", "--json"}).output);
+  const auto run = made["run"].get<std::string>();
+  const auto ask = [&] { return place.Slipway({"trials", "ask", run, "--json"}); };
+  const auto first = Json::parse(ask().output);
+  EXPECT_EQ(first["trial"], 0);
+  EXPECT_TRUE(first["parameters"]["x"].is_number());
+  EXPECT_TRUE(ask().status.Success());
+  EXPECT_EQ(ask().status.code, 75);
+  const auto told = place.Slipway({"trials", "tell", run, "0", "--value", "-0.5", "--json"});
+  EXPECT_EQ(Json::parse(told.output)["objectives"]["objective"], -0.5);
+  EXPECT_TRUE(place.Slipway({"trials", "tell", run, "1", "--failed", "no disk"}).status.Success());
+  EXPECT_EQ(ask().status.code, 1);
+  const auto again = place.Slipway({"trials", "tell", run, "1", "--value", "1"});
+  EXPECT_EQ(again.status.code, 2);
+  EXPECT_THAT(again.errors, HasSubstr("trial 1 does not run: it is failed"));
+}
+
+TEST(TrialsExchange, ServesWholeLinesAndSurvivesBadOnes) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  place.Write("requests", "{\"do\":\"ask\"}\nnonsense\n" + std::string(3 << 20, '[') +
+                              "\n{\"do\":\"tell\",\"trial\":0,\"value\":4}");
+  const auto served = place.SlipwayReading("requests", {"trials", "serve", "exp.yaml"});
+  EXPECT_TRUE(served.status.Success()) << served.errors;
+  const std::string& answers = served.output;
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 5);
+  EXPECT_THAT(answers, StartsWith("{\"schema\":\"slipway.trials.serve/1\""));
+  EXPECT_THAT(answers, HasSubstr("the line is no JSON object"));
+  EXPECT_THAT(answers, HasSubstr("at most 1048576 are read"));
+  EXPECT_THAT(answers, HasSubstr("\"state\":\"complete\""));
+  EXPECT_EQ(place.Status()["phase"], "cancelled");
+}
+
+}  // namespace
+}  // namespace slipway::test
