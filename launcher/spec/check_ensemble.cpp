@@ -125,7 +125,19 @@ void CheckSampler(Report& report, const Draft& draft) {
 /// Fields that were reported already would only be reported again.
 bool SchedulerIsWhole(const Draft& draft) {
   if (!draft.Has("ensemble.scheduler.type")) return false;
-  return std::ranges::none_of(draft.failed, [](const std::string& path) { return path.starts_with("ensemble.scheduler"); });
+  return std::ranges::none_of(draft.failed,
+                              [](const std::string& path) { return path.starts_with("ensemble.scheduler"); });
+}
+
+void CheckSettings(Report& report, const Draft& draft, const ensemble::SchedulerSettings& settings) {
+  if (settings.max && settings.min > *settings.max) {
+    return report.Error(draft.PlaceOf("ensemble.scheduler.min"), "'min' is larger than 'max'");
+  }
+  try {
+    ensemble::MakeScheduler(settings);
+  } catch (const Error& error) {
+    report.Error(draft.PlaceOf("ensemble.scheduler.type"), error.message());
+  }
 }
 
 void CheckScheduler(Report& report, const Draft& draft) {
@@ -133,11 +145,7 @@ void CheckScheduler(Report& report, const Draft& draft) {
   const auto place = draft.PlaceOf("ensemble.scheduler.type");
   auto settings = SchedulerSettingsFrom(draft.At("ensemble.scheduler"));
   if (draft.At("ensemble.trials").is_number()) settings.trials = draft.At("ensemble.trials").get<std::int64_t>();
-  try {
-    ensemble::MakeScheduler(settings);
-  } catch (const Error& error) {
-    report.Error(place, error.message());
-  }
+  CheckSettings(report, draft, settings);
   const auto& type = settings.type;
   if (SamplerOf(draft) == "grid" && (type == "hyperband" || type == "pbt")) {
     report.Error(place, type +

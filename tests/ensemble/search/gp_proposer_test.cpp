@@ -105,8 +105,12 @@ TEST_F(GpSearch, ThinsOutWhatIsTooMuch) {
     known_.complete.push_back({trial, at, TwoBasins(at), {}});
   }
   GpProposer proposer(encoding_, 1);
-  const auto at = proposer.Propose(known_, 1501, 0);
-  EXPECT_LT(TwoBasins(at), 0.1);
+  // Some of the steps look everywhere; those that do not go into a basin.
+  double least = 1;
+  for (TrialNumber trial = 1501; trial < 1507; ++trial) {
+    least = std::min(least, TwoBasins(proposer.Propose(known_, trial, 0)));
+  }
+  EXPECT_LT(least, 0.01);
 }
 
 }  // namespace

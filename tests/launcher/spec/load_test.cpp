@@ -226,12 +226,12 @@ TEST_F(Load, SaysOnceThatASectionIsNone) {
   EXPECT_THAT(ErrorOf(std::string(kSmall) + "ensemble: 5\n"), HasSubstr("an error\n"));
 }
 
-TEST_F(Load, WarnsOfATimeLimitThatAnEnsembleDoesNotKeep) {
+TEST_F(Load, ATimeLimitOfAnEnsembleIsKept) {
   const auto document = LoadText(std::string(kSmall) +
                                  "launch: {time_limit: 5m}\n"
                                  "ensemble: {objective: {metric: loss}, trials: 2, space: {lr: {uniform: [0, 1]}}}\n");
-  ASSERT_EQ(document.warnings.size(), 1u);
-  EXPECT_THAT(document.warnings[0].message, HasSubstr("time_limit"));
+  EXPECT_TRUE(document.warnings.empty());
+  EXPECT_EQ(document.spec.launch.time_limit, Seconds(300));
 }
 
 TEST_F(Load, NeverCrashesOnMutatedSpecs) {
