@@ -5,9 +5,9 @@
 namespace slipway::ensemble {
 
 Json ToJson(const KillPlan& plan) {
-  return {{"name", plan.name},           {"trials", plan.trials},       {"parallel", plan.parallel},
-          {"sampler", plan.sampler},     {"scheduler", plan.scheduler}, {"steps", plan.steps},
-          {"stubborn", plan.stubborn},   {"enqueued", plan.enqueued}};
+  return {{"name", plan.name},         {"trials", plan.trials},       {"parallel", plan.parallel},
+          {"sampler", plan.sampler},   {"scheduler", plan.scheduler}, {"steps", plan.steps},
+          {"stubborn", plan.stubborn}, {"enqueued", plan.enqueued}};
 }
 
 KillPlan KillPlanFromJson(const Json& json) {

@@ -162,7 +162,8 @@ void ProcessRunner::EndOrphan(const ProcessIdentity& identity) {
 std::vector<TrialEvent> ProcessRunner::Recover(TrialNumber trial, int attempt) {
   std::vector<TrialEvent> events;
   for (const auto& step : StepsOf(folder_, trial)) {
-    if (step.attempt == attempt) events.push_back(TrialMetric{trial, attempt, step.step, step.step, kMetric, step.value});
+    if (step.attempt == attempt)
+      events.push_back(TrialMetric{trial, attempt, step.step, step.step, kMetric, step.value});
   }
   if (IsDone(folder_, trial, attempt)) events.push_back(TrialEnded{trial, attempt, {}, ""});
   return events;

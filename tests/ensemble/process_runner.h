@@ -1,8 +1,8 @@
 /// A TrialRunner with real processes: each attempt is this program again, as a trial that goes from step to step.
 ///
 /// What a trial leaves in the folder, also when its manager is gone: `log` with the lines "start T A", as its last act
-/// and exit record "done T A", and "overlap T A" when it met another attempt of its trial at work; `T.steps` with a line
-/// "A STEP VALUE" for each step, from which the next attempt goes on.
+/// and exit record "done T A", and "overlap T A" when it met another attempt of its trial at work; `T.steps` with a
+/// line "A STEP VALUE" for each step, from which the next attempt goes on.
 #pragma once
 
 #include <filesystem>

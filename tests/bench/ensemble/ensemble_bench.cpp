@@ -46,6 +46,7 @@ struct Options {
   int rounds = 0;
   std::uint64_t seed = 1;
   bool json = false;
+  bool check = false;
 };
 
 void Describe(CLI::App& app, Options& options) {
@@ -58,6 +59,7 @@ void Describe(CLI::App& app, Options& options) {
   app.add_option("--rounds", options.rounds, "How often all sides take their turn, or the number of kills")
       ->check(CLI::Range(1, 100000));
   app.add_option("--seed", options.seed, "Of the times of the kills")->capture_default_str();
+  app.add_flag("--check", options.check, "Exit status 1 when a goal is missed");
   app.add_flag("--json", options.json, "One JSON document");
 }
 
@@ -97,7 +99,7 @@ int Main(int argc, char** argv) {
                         {"reached", reached}};
     fmt::print("{}\n", document.dump(2));
   }
-  return 0;
+  return options.check && !reached ? 1 : 0;
 }
 
 }  // namespace
