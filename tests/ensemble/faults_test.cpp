@@ -50,7 +50,7 @@ class Ledger : public CountingObserver {
   std::function<void()> after_each;
 };
 
-EnsembleSummary Run(const fs::path& folder, Ledger& ledger, Clock& clock = SystemClock()) {
+EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Clock& clock = SystemClock()) {
   auto book = TrialBook::OpenForWriting(folder);
   FakeRunner runner(ReportLr);
   return RunEnsemble(book, Options(), runner, ledger, clock);
@@ -79,7 +79,7 @@ void ExpectKept(const fs::path& folder, const Ledger& ledger) {
 /// The ensemble goes on where it was: no result is there twice, none is missing.
 void ExpectGoesOn(const fs::path& folder, Ledger& ledger) {
   const auto before = ledger.results.size();
-  EXPECT_EQ(Run(folder, ledger).complete, kTrials);
+  EXPECT_EQ(RunStudy(folder, ledger).complete, kTrials);
   EXPECT_EQ(ledger.results.size(), static_cast<std::size_t>(kTrials));
   EXPECT_LT(before, ledger.results.size());
   ExpectKept(folder, ledger);
@@ -90,7 +90,7 @@ TEST(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
   const auto disk = folder / "disk";
   if (!test::MountSmallDisk(disk, "size=256k")) GTEST_SKIP() << "mounts are not allowed here";
   Ledger ledger;
-  const auto error = ErrorOf([&] { Run(disk, ledger); });
+  const auto error = ErrorOf([&] { RunStudy(disk, ledger); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"), HasSubstr("free space")));
   EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -123,7 +123,7 @@ TEST(FailingWrites, EndTheManagerWithAllThatItAcknowledged) {
   Ledger ledger;
   {
     const FileSizeLimit limit(256 * 1024);
-    const auto error = ErrorOf([&] { Run(folder.path(), ledger); });
+    const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("cannot be read or written"), HasSubstr("disk")));
     EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -139,11 +139,11 @@ TEST(LongReader, DoesNotStopTheManager) {
   ledger.after_each = [&] {
     if (!reader) reader.emplace(TrialBook::OpenForReading(folder.path()));
   };
-  EXPECT_EQ(Run(folder.path(), ledger).complete, kTrials);
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
   EXPECT_LT(reader->Trials().size(), static_cast<std::size_t>(kTrials)) << "its own moment, to the end";
   ExpectKept(folder.path(), ledger);
   reader.reset();
-  EXPECT_EQ(Run(folder.path(), ledger).complete, kTrials) << "a settled book opens again";
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials) << "a settled book opens again";
   EXPECT_FALSE(fs::exists(folder / "trials.db-wal"));
 }
 
@@ -170,7 +170,7 @@ TEST(HeldBook, EndsTheManagerWithAllThatItAcknowledged) {
   ledger.after_each = [&] {
     if (!other && ledger.results.size() > 20) other.emplace(Holding(folder.path()));
   };
-  const auto error = ErrorOf([&] { Run(folder.path(), ledger); });
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
   EXPECT_EQ(error.kind(), ErrorKind::kBusy);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"), HasSubstr("wait")));
   ExpectKept(folder.path(), ledger);
@@ -182,7 +182,7 @@ TEST(HeldBook, EndsTheManagerWithAllThatItAcknowledged) {
 TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
   TempDirectory folder;
   Ledger ledger;
-  Run(folder.path(), ledger);
+  RunStudy(folder.path(), ledger);
   fs::permissions(folder / kBookName, fs::perms(0444));
   fs::permissions(folder.path(), fs::perms(0555));
   EXPECT_TRUE(test::AsOrdinaryUser([&] {
@@ -207,10 +207,10 @@ void Overwrite(const fs::path& file, std::streamoff at, std::size_t bytes) {
 TEST(DamagedBook, IsRefusedToTheManagerAndLeftAsItIs) {
   TempDirectory folder;
   Ledger ledger;
-  Run(folder.path(), ledger);
+  RunStudy(folder.path(), ledger);
   Overwrite(folder / kBookName, 4096 * 5, 4096 * 40);
   const auto before = ReadFile(folder / kBookName);
-  const auto error = ErrorOf([&] { Run(folder.path(), ledger); });
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
   const auto after = ReadFile(folder / kBookName);
@@ -226,7 +226,7 @@ TEST(TornLog, LosesOnlyTheLastCommit) {
     if (ledger.results.size() != 40) return;
     for (const char* name : {"trials.db", "trials.db-wal"}) fs::copy_file(folder / name, copy / name);
   };
-  Run(folder.path(), ledger);
+  RunStudy(folder.path(), ledger);
   fs::resize_file(copy / "trials.db-wal", fs::file_size(copy / "trials.db-wal") - 1);
   int complete = 0;
   for (const auto& row : TrialBook::OpenForReading(copy.path()).Trials()) {
@@ -236,7 +236,7 @@ TEST(TornLog, LosesOnlyTheLastCommit) {
   }
   EXPECT_EQ(complete, 40 - Options().parallel) << "a round of four results is one commit";
   Ledger after;
-  EXPECT_EQ(Run(copy.path(), after).complete, kTrials);
+  EXPECT_EQ(RunStudy(copy.path(), after).complete, kTrials);
 }
 
 /// Every look at the clock of the day finds another day.

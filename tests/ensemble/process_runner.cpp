@@ -198,13 +198,13 @@ std::vector<TrialEvent> ProcessRunner::Wait(std::chrono::nanoseconds limit) {
   const auto limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   ::poll(fds.data(), fds.size(), static_cast<int>(limit_ms));
   std::vector<TrialEvent> events;
-  std::erase_if(running_, [&](auto& entry) {
-    auto& [trial, running] = entry;
+  for (auto entry = running_.begin(); entry != running_.end();) {
+    auto& [trial, running] = *entry;
     const auto status = running.process.TryWait();
     for (auto& event : Heard(trial, running)) events.push_back(std::move(event));
     if (status) events.push_back(TrialEnded{trial, running.attempt, *status, ""});
-    return status.has_value();
-  });
+    entry = status ? running_.erase(entry) : std::next(entry);
+  }
   return events;
 }
 

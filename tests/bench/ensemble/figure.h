@@ -18,7 +18,7 @@ struct Figure {
   std::string what;
   double value = 0;
   std::string unit;
-  std::vector<Beside> beside;
+  std::vector<Beside> beside = {};
   std::string goal = {};  ///< for people; empty: none
   bool reached = true;
 };

@@ -31,13 +31,13 @@ bool NoopRunner::Report(TrialNumber trial, Running& running, std::vector<TrialEv
 
 std::vector<TrialEvent> NoopRunner::Wait(std::chrono::nanoseconds) {
   std::vector<TrialEvent> events;
-  std::erase_if(running_, [&](auto& entry) {
-    auto& [trial, running] = entry;
+  for (auto entry = running_.begin(); entry != running_.end();) {
+    auto& [trial, running] = *entry;
     const bool over = running.stopped || Report(trial, running, events);
     if (running.stopped) checkpoints_[trial] = running.reported;
     if (over) events.push_back(TrialEnded{trial, running.attempt, {}, ""});
-    return over;
-  });
+    entry = over ? running_.erase(entry) : std::next(entry);
+  }
   return events;
 }
 
