@@ -15,8 +15,17 @@ namespace fs = std::filesystem;
 constexpr auto kPatienceBesideSnapshot = std::chrono::milliseconds(100);
 constexpr auto kSnapshotPeriod = std::chrono::seconds(5);
 
+std::optional<FileLock> TryLock(const fs::path& folder) {
+  try {
+    return FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
+  } catch (const SystemError& error) {
+    throw SystemError(error.code(), fmt::format("cannot manage the ensemble in '{}'", folder.string()),
+                      "it needs a folder that it can write to; to look at the trials, reading is enough");
+  }
+}
+
 FileLock LockForWriting(const fs::path& folder) {
-  auto lock = FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
+  auto lock = TryLock(folder);
   if (!lock) {
     const auto holder = ReadHolder(folder / kLockName);
     const std::string who = holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host)

@@ -188,13 +188,23 @@ TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
   EXPECT_TRUE(test::AsOrdinaryUser([&] {
     const auto error = ErrorOf([&] { TrialBook::OpenForWriting(folder.path()); });
     const std::string text = error.what();
-    std::fprintf(stderr, "%s\n", error.what());
     return error.kind() == ErrorKind::kEnvironment && text.find(folder.path()) != std::string::npos &&
            text.find("Permission denied") != std::string::npos && !error.next_step().empty();
   }));
   EXPECT_TRUE(test::AsOrdinaryUser(
       [&] { return TrialBook::OpenForReading(folder.path()).Trials().size() == ledger.results.size(); }));
   fs::permissions(folder.path(), fs::perms(0755));
+}
+
+/// A manager was killed, or not yet done, before it had made its tables.
+TEST(BookWithoutTables, HoldsNothingYetAndIsGoneOnWith) {
+  TempDirectory folder;
+  SQLite::Database(folder / kBookName, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("PRAGMA journal_mode = WAL");
+  const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("holds no trials yet"), HasSubstr("resume")));
+  Ledger ledger;
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
 }
 
 void Overwrite(const fs::path& file, std::streamoff at, std::size_t bytes) {

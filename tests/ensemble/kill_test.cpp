@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <ostream>
 #include <random>
 
 #include "ensemble/crash_point.h"
@@ -10,6 +11,9 @@
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
+
+void PrintTo(const KillPlan& plan, std::ostream* to) { *to << plan.name; }
+
 namespace {
 
 using test::TempDirectory;

@@ -139,15 +139,20 @@ void KilledStudy::Enqueue() {
   PostRequest(folder_, ensemble::Enqueue{{{"x", 0.01 * ++enqueued_}}});
 }
 
-bool KilledStudy::HasBook() const { return fs::exists(folder_ / kBookName) && fs::file_size(folder_ / kBookName) > 0; }
+/// A manager that was killed in its first moments leaves none.
+std::vector<TrialRecord> KilledStudy::Trials() const try {
+  return TrialBook::OpenForReading(folder_).Trials();
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kUsage) throw;
+  return {};
+}
 
 Violations KilledStudy::Check() const {
   Violations found;
-  if (!HasBook()) return found;
-  const auto rows = TrialBook::OpenForReading(folder_).Trials();
+  const auto rows = Trials();
   CheckAcknowledged(folder_, rows, found);
   CheckRuns(folder_, found);
-  CheckDatabase(folder_ / kBookName, found);
+  if (!rows.empty()) CheckDatabase(folder_ / kBookName, found);
   if (static_cast<int>(rows.size()) > plan_.trials) found.push_back("the budget is exceeded");
   return found;
 }

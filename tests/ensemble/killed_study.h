@@ -43,7 +43,7 @@ class KilledStudy {
 
  private:
   ChildProcess Start(const std::string& crash_at) const;
-  bool HasBook() const;
+  std::vector<TrialRecord> Trials() const;
 
   std::filesystem::path program_;
   std::filesystem::path folder_;
