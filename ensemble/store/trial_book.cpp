@@ -84,10 +84,35 @@ bool NobodyWrites(const fs::path& folder) {
   return !(holder && MayBeAlive(*holder)) && !HasJournal(folder / kBookName);
 }
 
+/// SQLite undoes what was not committed as soon as it may write.
+void UndoUnfinished(const fs::path& path) try {
+  Connection::ForWriting(path).Integer("SELECT count(*) FROM sqlite_schema");
+} catch (const SystemError& error) {
+  throw SystemError(
+      error.code(),
+      fmt::format("trial book '{}': its manager was killed within a change, to be undone by who may write",
+                  path.string()),
+      "resume the run, or read a copy of its folder");
+}
+
+/// A manager that is killed while it changes the kind of journal, at its first or last moment, leaves a journal that
+/// readers must not undo.
+Connection BeginReadingAfterKill(const fs::path& path) {
+  try {
+    return BeginReading(path, ReadMode::kShared);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception&) {
+    if (!HasContent(path.string() + "-journal")) throw;
+  }
+  UndoUnfinished(path);
+  return BeginReading(path, ReadMode::kShared);
+}
+
 /// The book, if it is not held, else its snapshot.
 Connection OpenBesideItsHolder(const fs::path& folder) {
   const auto snapshot = folder / kSnapshotName;
-  if (!fs::exists(snapshot)) return BeginReading(folder / kBookName, ReadMode::kShared);
+  if (!fs::exists(snapshot)) return BeginReadingAfterKill(folder / kBookName);
   try {
     return BeginReading(folder / kBookName, ReadMode::kShared, kPatienceBesideSnapshot);
   } catch (const std::exception&) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
@@ -205,6 +206,42 @@ TEST(BookWithoutTables, HoldsNothingYetAndIsGoneOnWith) {
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("holds no trials yet"), HasSubstr("resume")));
   Ledger ledger;
   EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+}
+
+/// Changes the book in a process that dies before its commit, when half of it is on the disk already.
+void DieWithinAChange(const fs::path& book) {
+  EXPECT_TRUE(test::Succeeded(test::InChild([&] {
+    SQLite::Database database(book, SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA cache_size = 2; BEGIN; UPDATE trial SET reason = hex(randomblob(2000))");
+    ::_exit(0);
+    return true;
+  })));
+}
+
+TEST(BookOfADeadWriter, IsReadAsItWasBeforeTheChange) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  DieWithinAChange(folder / kBookName);
+  ASSERT_TRUE(fs::exists(folder / "trials.db-journal"));
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().at(0).reason, "");
+  ExpectKept(folder.path(), ledger);
+}
+
+TEST(BookOfADeadWriter, SaysWhatItNeedsWhereNobodyMayWrite) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  DieWithinAChange(folder / kBookName);
+  fs::permissions(folder / kBookName, fs::perms(0444));
+  fs::permissions(folder / "trials.db-journal", fs::perms(0444));
+  fs::permissions(folder.path(), fs::perms(0555));
+  EXPECT_TRUE(test::AsOrdinaryUser([&] {
+    const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+    return error.kind() == ErrorKind::kEnvironment && error.message().find("trials.db") != std::string::npos &&
+           error.next_step().find("read a copy") != std::string::npos;
+  }));
+  fs::permissions(folder.path(), fs::perms(0755));
 }
 
 void Overwrite(const fs::path& file, std::streamoff at, std::size_t bytes) {
