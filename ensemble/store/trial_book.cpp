@@ -14,6 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kPatienceBesideSnapshot = std::chrono::milliseconds(100);
 constexpr auto kSnapshotPeriod = std::chrono::seconds(5);
+constexpr auto kPatienceAfterKill = std::chrono::milliseconds(2000);
+constexpr auto kLookForLock = std::chrono::milliseconds(10);
 
 std::optional<FileLock> TryLock(const fs::path& folder) {
   try {
@@ -24,8 +26,24 @@ std::optional<FileLock> TryLock(const fs::path& folder) {
   }
 }
 
+bool HolderIsGone(const fs::path& folder) {
+  const auto holder = ReadHolder(folder / kLockName);
+  return holder && !MayBeAlive(*holder);
+}
+
+/// What a manager was just starting when it was killed has its lock until it has become another program.
+std::optional<FileLock> LockAfterKill(const fs::path& folder) {
+  std::optional<FileLock> lock;
+  for (auto left = kPatienceAfterKill; !lock && left.count() > 0 && HolderIsGone(folder); left -= kLookForLock) {
+    SystemClock().Sleep(kLookForLock);
+    lock = TryLock(folder);
+  }
+  return lock;
+}
+
 FileLock LockForWriting(const fs::path& folder) {
   auto lock = TryLock(folder);
+  if (!lock) lock = LockAfterKill(folder);
   if (!lock) {
     const auto holder = ReadHolder(folder / kLockName);
     const std::string who = holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host)

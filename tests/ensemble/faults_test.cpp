@@ -180,6 +180,23 @@ TEST(HeldBook, EndsTheManagerWithAllThatItAcknowledged) {
   ExpectGoesOn(folder.path(), ledger);
 }
 
+/// A child that the dead manager was starting has inherited the lock and gives it back a moment later.
+TEST(LockOfADeadManager, IsWaitedFor) {
+  TempDirectory folder;
+  EXPECT_TRUE(test::Succeeded(test::InChild([&] {
+    const auto book = TrialBook::OpenForWriting(folder.path());
+    if (::fork() == 0) {
+      SystemClock().Sleep(std::chrono::milliseconds(200));
+      ::_exit(0);
+    }
+    ::_exit(0);
+    return true;
+  })));
+  EXPECT_FALSE(FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive)) << "the child has it";
+  Ledger ledger;
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+}
+
 TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
   TempDirectory folder;
   Ledger ledger;

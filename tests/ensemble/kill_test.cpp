@@ -55,7 +55,9 @@ int KillAtAnyTime(KilledStudy& study, int kills, std::mt19937& random) {
   for (int kill = 0; kill < kills; ++kill) {
     study.Enqueue();
     const auto delay = std::chrono::milliseconds(std::uniform_int_distribution<>(3, 40)(random));
-    if (study.RunFor(delay) != kEndedWell) ++killed;
+    const auto status = study.RunFor(delay);
+    EXPECT_THAT(status, testing::AnyOf(kEndedWell, kKilled));
+    if (status == kKilled) ++killed;
     EXPECT_THAT(study.Check(), IsEmpty());
   }
   EXPECT_EQ(study.Run(), kEndedWell);
