@@ -3,8 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cassert>
 #include <cstdlib>
-#include <string>
 
 namespace slipway::ensemble {
 namespace {
@@ -25,7 +26,16 @@ Wanted ReadSwitch() {
 
 }  // namespace
 
+const std::vector<std::string>& CrashPoints() {
+  static const std::vector<std::string> names = {"before_tell_commit",   "before_claim_commit", "before_stop_commit",
+                                                 "after_tell_commit",    "after_claim_commit",  "after_stop_commit",
+                                                 "after_answer_commit",  "after_stop",          "after_prepare",
+                                                 "after_running_commit", "after_release"};
+  return names;
+}
+
 void CrashPoint(std::string_view name) {
+  assert(std::ranges::find(CrashPoints(), name) != CrashPoints().end());
   static Wanted wanted = ReadSwitch();
   if (wanted.name != name || --wanted.left > 0) return;
   ::kill(::getpid(), SIGKILL);

@@ -134,6 +134,7 @@ class Manager {
     Claim(changes);
     Commit(changes);
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
+    if (!changes.stops.empty()) CrashPoint("after_stop");
     Launch(changes.claims);
     book_.ShareSnapshot(clock_.Steady());
   }
@@ -284,6 +285,7 @@ class Manager {
     if (!changes.ends.empty()) CrashPoint("after_tell_commit");
     if (!changes.claims.empty()) CrashPoint("after_claim_commit");
     if (!changes.stops.empty()) CrashPoint("after_stop_commit");
+    if (!changes.answers.empty()) CrashPoint("after_answer_commit");
     for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
     Announce(changes);
   }

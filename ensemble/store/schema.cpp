@@ -30,7 +30,17 @@ void MigrateFrom(Connection& connection, std::int64_t version) {
 
 }  // namespace
 
+bool IsEmptyDatabase(Connection& connection) {
+  return connection.Integer("SELECT count(*) FROM sqlite_schema") == 0 &&
+         connection.Integer("PRAGMA application_id") == 0;
+}
+
 void CheckSchema(Connection& connection) {
+  if (IsEmptyDatabase(connection)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' holds no trials yet: its ensemble was only begun", connection.path().string()),
+                "wait a moment; when its manager has ended, resume the run");
+  }
   if (connection.Integer("PRAGMA application_id") != kBookApplicationId) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' is an SQLite database, but not a trial book", connection.path().string()),
@@ -42,11 +52,6 @@ void CheckSchema(Connection& connection) {
               fmt::format("'{}' was written by a newer Slipway (schema {}; this one knows {})",
                           connection.path().string(), version, kBookSchemaVersion),
               "use the version that wrote it, or a newer one");
-}
-
-bool IsEmptyDatabase(Connection& connection) {
-  return connection.Integer("SELECT count(*) FROM sqlite_schema") == 0 &&
-         connection.Integer("PRAGMA application_id") == 0;
 }
 
 void Migrate(Connection& connection) {

@@ -14,7 +14,8 @@ inline constexpr std::int64_t kBookSchemaVersion = 2;
 /// A file without any table, as it is just after its creation.
 bool IsEmptyDatabase(Connection& connection);
 
-/// Errors: Error(kEnvironment) when the file is no trial book, or one of a newer Slipway. Changes nothing.
+/// Errors: Error(kUsage) when nothing is in it yet; Error(kEnvironment) when the file is no trial book, or one of a
+/// newer Slipway. Changes nothing.
 void CheckSchema(Connection& connection);
 
 /// Brings a checked or empty book to kBookSchemaVersion, each version in one transaction.

@@ -14,9 +14,36 @@ namespace fs = std::filesystem;
 
 constexpr auto kPatienceBesideSnapshot = std::chrono::milliseconds(100);
 constexpr auto kSnapshotPeriod = std::chrono::seconds(5);
+constexpr auto kPatienceAfterKill = std::chrono::milliseconds(2000);
+constexpr auto kLookForLock = std::chrono::milliseconds(10);
+
+std::optional<FileLock> TryLock(const fs::path& folder) {
+  try {
+    return FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
+  } catch (const SystemError& error) {
+    throw SystemError(error.code(), fmt::format("cannot manage the ensemble in '{}'", folder.string()),
+                      "it needs a folder that it can write to; to look at the trials, reading is enough");
+  }
+}
+
+bool HolderIsGone(const fs::path& folder) {
+  const auto holder = ReadHolder(folder / kLockName);
+  return holder && !MayBeAlive(*holder);
+}
+
+/// What a manager was just starting when it was killed has its lock until it has become another program.
+std::optional<FileLock> LockAfterKill(const fs::path& folder) {
+  std::optional<FileLock> lock;
+  for (auto left = kPatienceAfterKill; !lock && left.count() > 0 && HolderIsGone(folder); left -= kLookForLock) {
+    SystemClock().Sleep(kLookForLock);
+    lock = TryLock(folder);
+  }
+  return lock;
+}
 
 FileLock LockForWriting(const fs::path& folder) {
-  auto lock = FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive);
+  auto lock = TryLock(folder);
+  if (!lock) lock = LockAfterKill(folder);
   if (!lock) {
     const auto holder = ReadHolder(folder / kLockName);
     const std::string who = holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host)
@@ -75,10 +102,35 @@ bool NobodyWrites(const fs::path& folder) {
   return !(holder && MayBeAlive(*holder)) && !HasJournal(folder / kBookName);
 }
 
+/// SQLite undoes what was not committed as soon as it may write.
+void UndoUnfinished(const fs::path& path) try {
+  Connection::ForWriting(path).Integer("SELECT count(*) FROM sqlite_schema");
+} catch (const SystemError& error) {
+  throw SystemError(
+      error.code(),
+      fmt::format("trial book '{}': its manager was killed within a change, to be undone by who may write",
+                  path.string()),
+      "resume the run, or read a copy of its folder");
+}
+
+/// A manager that is killed while it changes the kind of journal, at its first or last moment, leaves a journal that
+/// readers must not undo.
+Connection BeginReadingAfterKill(const fs::path& path) {
+  try {
+    return BeginReading(path, ReadMode::kShared);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception&) {
+    if (!HasContent(path.string() + "-journal")) throw;
+  }
+  UndoUnfinished(path);
+  return BeginReading(path, ReadMode::kShared);
+}
+
 /// The book, if it is not held, else its snapshot.
 Connection OpenBesideItsHolder(const fs::path& folder) {
   const auto snapshot = folder / kSnapshotName;
-  if (!fs::exists(snapshot)) return BeginReading(folder / kBookName, ReadMode::kShared);
+  if (!fs::exists(snapshot)) return BeginReadingAfterKill(folder / kBookName);
   try {
     return BeginReading(folder / kBookName, ReadMode::kShared, kPatienceBesideSnapshot);
   } catch (const std::exception&) {

@@ -32,7 +32,8 @@ class TrialBook {
   static TrialBook OpenForWriting(const std::filesystem::path& folder, std::optional<Storage> storage = std::nullopt);
 
   /// Sees the one moment at which it was opened, also while a manager writes; works in read-only folders. Of a book
-  /// that its manager holds for itself it sees the last snapshot. Errors: Error(kUsage) when the folder holds no book.
+  /// that its manager holds for itself it sees the last snapshot. Errors: Error(kUsage) when the folder holds no book,
+  /// or one that its manager has only begun to make.
   static TrialBook OpenForReading(const std::filesystem::path& folder);
 
   TrialBook(TrialBook&& other) noexcept;

@@ -1,118 +1,98 @@
-// A manager in its own process, real trials, and kill -9 everywhere.
+// A manager in its own process, real trials, and kill -9 everywhere. The full count: `slipway bench ensemble --part
+// kills`.
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <map>
-#include <nlohmann/json.hpp>
+#include <ostream>
 #include <random>
-#include <set>
-#include <sstream>
 
-#include "core/files.h"
-#include "core/process.h"
-#include "ensemble/store/trial_book.h"
+#include "ensemble/crash_point.h"
+#include "tests/ensemble/killed_study.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
+
+void PrintTo(const KillPlan& plan, std::ostream* to) { *to << plan.name; }
+
 namespace {
 
 using test::TempDirectory;
-using namespace std::chrono_literals;
+using testing::IsEmpty;
 
-ChildProcess StartManager(const TempDirectory& folder, int trials, int parallel, const std::string& sampler,
-                          const std::string& crash_at = {}) {
-  SpawnOptions options;
-  options.argv = {MANAGER_PROCESS,          "manage", folder.path().string(), std::to_string(trials),
-                  std::to_string(parallel), sampler};
-  options.environment = Environment::Inherited();
-  if (!crash_at.empty()) options.environment->Set("SLIPWAY_CRASH_AT", crash_at);
-  return ChildProcess::Spawn(options);
+constexpr ExitStatus kEndedWell = {0, 0};
+constexpr ExitStatus kKilled = {0, SIGKILL};
+
+KilledStudy Study(const TempDirectory& folder, const KillPlan& plan) {
+  return {MANAGER_PROCESS, folder / plan.name, plan};
 }
 
-/// Lines of `name` in the folder, each as words.
-std::vector<std::vector<std::string>> LinesOf(const TempDirectory& folder, const char* name) {
-  std::vector<std::vector<std::string>> lines;
-  std::istringstream text(ReadFileIfPresent(folder / name).value_or(""));
-  for (std::string line; std::getline(text, line);) {
-    std::istringstream words(line);
-    lines.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
-  }
-  return lines;
+/// Trials pause at rungs, go on, and are asked for from beside: every place is passed several times.
+KillPlan Busy() {
+  return {.name = "busy", .trials = 16, .parallel = 2, .scheduler = "asha", .steps = 3, .enqueued = 3};
 }
 
-/// How often each trial ran to its end, and with which value.
-std::multimap<TrialNumber, double> Completions(const TempDirectory& folder) {
-  std::multimap<TrialNumber, double> done;
-  for (const auto& words : LinesOf(folder, "log")) {
-    if (words.at(0) == "done") done.emplace(std::stoll(words.at(1)), std::stod(words.at(3)));
-  }
-  return done;
-}
-
-void ExpectExact(const TempDirectory& folder, int trials) {
-  const auto rows = TrialBook::OpenForReading(folder.path()).Trials();
-  const auto done = Completions(folder);
-  ASSERT_EQ(rows.size(), static_cast<std::size_t>(trials));
-  EXPECT_EQ(done.size(), rows.size()) << "each trial runs to its end exactly once";
-  for (const auto& row : rows) {
-    ASSERT_EQ(row.state, TrialState::kComplete) << "trial " << row.number;
-    ASSERT_EQ(done.count(row.number), 1u) << "trial " << row.number;
-    EXPECT_EQ(row.objective, done.find(row.number)->second);
-    EXPECT_EQ(row.objective, std::get<double>(row.parameters.at(0).second));
-  }
-}
-
-void ExpectAcknowledgedIsKept(const TempDirectory& folder) {
-  const auto acknowledged = LinesOf(folder, "acknowledged");
-  if (acknowledged.empty()) return;
-  const auto rows = TrialBook::OpenForReading(folder.path()).Trials();
-  for (const auto& words : acknowledged) {
-    EXPECT_EQ(rows.at(std::stoul(words.at(0))).state, TrialState::kComplete) << "trial " << words.at(0);
-  }
-}
-
-class KilledManager : public testing::TestWithParam<const char*> {};
+class KilledManager : public testing::TestWithParam<std::string> {};
 
 TEST_P(KilledManager, LosesNothingAndRunsNothingTwice) {
   TempDirectory folder;
-  constexpr int kTrials = 7;
-  for (const char* time : {":1", ":2", ":3"}) {
-    auto manager = StartManager(folder, kTrials, 2, "random", GetParam() + std::string(time));
-    EXPECT_EQ(manager.WaitFor(20s), (ExitStatus{0, SIGKILL})) << "it must reach the place";
-    ExpectAcknowledgedIsKept(folder);
+  auto study = Study(folder, Busy());
+  for (const char* time : {":1", ":2", ":1"}) {
+    study.Enqueue();
+    const bool once = GetParam() == "after_answer_commit";  // all that wait are answered at once
+    EXPECT_EQ(study.Run(GetParam() + (once ? ":1" : time)), kKilled) << "it must reach the place";
+    EXPECT_THAT(study.Check(), IsEmpty());
   }
-  EXPECT_EQ(StartManager(folder, kTrials, 2, "random").WaitFor(20s), (ExitStatus{0, 0}));
-  ExpectExact(folder, kTrials);
+  EXPECT_EQ(study.Run(), kEndedWell);
+  EXPECT_THAT(study.CheckAtEnd(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, KilledManager,
-                         testing::Values("before_tell_commit", "after_tell_commit", "before_claim_commit",
-                                         "after_claim_commit", "after_prepare", "after_running_commit",
-                                         "after_release"),
-                         [](const auto& point) { return std::string(point.param); });
+INSTANTIATE_TEST_SUITE_P(Everywhere, KilledManager, testing::ValuesIn(CrashPoints()),
+                         [](const auto& point) { return point.param; });
+
+/// Kills at random moments until the study is over or `kills` have hit; returns how many did.
+int KillAtAnyTime(KilledStudy& study, int kills, std::mt19937& random) {
+  int killed = 0;
+  for (int kill = 0; kill < kills; ++kill) {
+    study.Enqueue();
+    const auto delay = std::chrono::milliseconds(std::uniform_int_distribution<>(3, 40)(random));
+    const auto status = study.RunFor(delay);
+    EXPECT_THAT(status, testing::AnyOf(kEndedWell, kKilled));
+    if (status == kKilled) ++killed;
+    EXPECT_THAT(study.Check(), IsEmpty());
+  }
+  EXPECT_EQ(study.Run(), kEndedWell);
+  EXPECT_THAT(study.CheckAtEnd(), IsEmpty());
+  return killed;
+}
 
 TEST(KilledManagerAtAnyTime, LosesNothingAndRunsNothingTwice) {
-  TempDirectory folder, undisturbed;
-  constexpr int kTrials = 90;
+  TempDirectory folder;
   const unsigned seed = std::random_device{}();
-  std::mt19937 random(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
-  int killed = 0;
-  for (int kill = 0; kill < 10; ++kill) {
-    auto manager = StartManager(folder, kTrials, 3, "grid");
-    const auto delay = std::chrono::milliseconds(std::uniform_int_distribution<>(5, 30)(random));
-    if (!manager.WaitFor(delay)) manager.Signal(SIGKILL);
-    killed += manager.Wait().signal == SIGKILL ? 1 : 0;
-    ExpectAcknowledgedIsKept(folder);
-  }
-  EXPECT_GE(killed, 3) << "too fast to be killed: the test shows nothing";
-  EXPECT_EQ(StartManager(folder, kTrials, 3, "grid").WaitFor(30s), (ExitStatus{0, 0}));
-  ExpectExact(folder, kTrials);
-  EXPECT_EQ(StartManager(undisturbed, kTrials, 3, "grid").WaitFor(30s), (ExitStatus{0, 0}));
-  const auto rows = TrialBook::OpenForReading(folder.path()).Trials();
-  const auto expected = TrialBook::OpenForReading(undisturbed.path()).Trials();
-  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].parameters, expected.at(i).parameters);
+  std::mt19937 random(seed);
+  auto study = Study(folder, {.name = "many", .trials = 90, .parallel = 3, .sampler = "grid", .enqueued = 5});
+  EXPECT_GE(KillAtAnyTime(study, 10, random), 3) << "too fast to be killed: the test shows nothing";
 }
+
+class KilledSequentialStudy : public testing::TestWithParam<KillPlan> {};
+
+TEST_P(KilledSequentialStudy, BecomesWhatItWouldHaveBeen) {
+  TempDirectory folder, undisturbed;
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto study = Study(folder, GetParam()), expected = Study(undisturbed, GetParam());
+  EXPECT_GE(KillAtAnyTime(study, 10, random), 3) << "too fast to be killed: the test shows nothing";
+  EXPECT_EQ(expected.Run(), kEndedWell);
+  EXPECT_THAT(expected.CheckAtEnd(), IsEmpty());
+  EXPECT_THAT(study.Compare(expected), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, KilledSequentialStudy,
+    testing::Values(KillPlan{.name = "tpe", .trials = 30, .sampler = "tpe", .stubborn = false},
+                    KillPlan{.name = "asha", .trials = 18, .scheduler = "asha", .steps = 9, .stubborn = false}),
+    [](const auto& plan) { return plan.param.name; });
 
 }  // namespace
 }  // namespace slipway::ensemble

@@ -1,5 +1,5 @@
-/// `manage FOLDER TRIALS PARALLEL SAMPLER`: runs or resumes an ensemble; prints "ended T" when that is durable.
-/// `trial FOLDER T ATTEMPT VALUE`: is one of its trials.
+/// `manage FOLDER PLAN`: runs or resumes the ensemble of a KillPlan; writes down in the folder what it acknowledges.
+/// `trial ...`: is one of its trials.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -10,39 +10,37 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "ensemble/manager.h"
+#include "tests/ensemble/kill_plan.h"
 #include "tests/ensemble/process_runner.h"
 
 namespace slipway::ensemble {
 namespace {
 
-/// Writes down what the manager acknowledges as durable.
+/// Writes down what the manager acknowledges as durable: "T STATE VALUE" of final trials.
 class Acknowledger : public EnsembleObserver {
  public:
   explicit Acknowledger(const std::filesystem::path& folder)
       : file_(OpenFile(folder / "acknowledged", O_WRONLY | O_APPEND | O_CREAT)) {}
   void AttemptStarted(const TrialRecord&) override {}
   void MetricReported(const MetricRecord&) override {}
-  void AttemptEnded(const TrialRecord& trial, TrialState state, const TrialRecord*) override {
-    if (state == TrialState::kComplete) WriteAll(file_.get(), std::to_string(trial.number) + "\n", "acknowledged");
+  void AttemptEnded(const TrialRecord& trial, TrialState, const TrialRecord*) override {
+    if (!IsFinal(trial.state)) return;
+    WriteAll(file_.get(),
+             fmt::format("{} {} {}\n", trial.number, TrialStateName(trial.state), trial.objective.value_or(-1)),
+             "acknowledged");
   }
 
  private:
   UniqueFd file_;
 };
 
-int Manage(const std::filesystem::path& folder, int trials, int parallel, const std::string& sampler) {
-  EnsembleOptions options;
-  options.objectives = {{"accuracy"}};
-  options.trials = trials;
-  options.parallel = parallel;
-  options.sampler = sampler;
-  options.grid_points = 100;
-  options.space = ParseSpace(Json::parse(R"({"lr":{"log":[1e-4,1]}})"));
+int Manage(const std::filesystem::path& folder, const KillPlan& plan) {
+  const auto options = OptionsOf(plan, folder);
   auto book = TrialBook::OpenForWriting(folder);
-  ProcessRunner runner(folder);
+  ProcessRunner runner(folder, {plan.steps, plan.stubborn});
   Acknowledger observer(folder);
-  const auto summary = RunEnsemble(book, options, runner, observer);
-  return summary.complete == trials ? 0 : 1;
+  RunEnsemble(book, options, runner, observer);
+  return 0;
 }
 
 }  // namespace
@@ -52,9 +50,8 @@ int main(int argc, char** argv) {
   using namespace slipway::ensemble;
   const std::vector<std::string> words(argv, argv + argc);
   try {
-    if (words.at(1) == "manage")
-      return Manage(words.at(2), std::stoi(words.at(3)), std::stoi(words.at(4)), words.at(5));
-    return RunTrial(words.at(2), std::stoll(words.at(3)), std::stoi(words.at(4)), words.at(5));
+    if (words.at(1) == "trial") return RunTrial(words);
+    return Manage(words.at(2), KillPlanFromJson(slipway::Json::parse(words.at(3))));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 70;

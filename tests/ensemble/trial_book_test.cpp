@@ -3,7 +3,6 @@
 #include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "tests/support/privileges.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
@@ -215,24 +215,6 @@ TEST(TrialBook, SettledIsOnePlainFileThatOpensFromACopy) {
   EXPECT_EQ(info.st_mode & 0137u, 0u) << "others must not read it, nobody execute it";
 }
 
-/// Runs `body` as an ordinary user, for whom permissions count, and returns what it prints with its exit code.
-int AsOrdinaryUser(const std::function<void()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
-    try {
-      body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return ExitStatus::FromWait(status).ShellCode();
-}
-
 TEST(TrialBook, OpensInAReadOnlyFolderAlsoWhenItWasNotSettled) {
   for (const bool settled : {true, false}) {
     TempDirectory folder;
@@ -243,10 +225,7 @@ TEST(TrialBook, OpensInAReadOnlyFolderAlsoWhenItWasNotSettled) {
     }
     fs::permissions(folder / "trials.db", fs::perms(0444));
     fs::permissions(folder.path(), fs::perms(0555));
-    EXPECT_EQ(AsOrdinaryUser([&] {
-                if (TrialBook::OpenForReading(folder.path()).Trials().size() != 4) ::_exit(3);
-              }),
-              0)
+    EXPECT_TRUE(test::AsOrdinaryUser([&] { return TrialBook::OpenForReading(folder.path()).Trials().size() == 4; }))
         << "settled " << settled;
     fs::permissions(folder.path(), fs::perms(0755));
   }

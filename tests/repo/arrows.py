@@ -30,7 +30,7 @@ ARROWS = {
 HOMES = {
     r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/support"},
     r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
-    r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble"},
+    r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble", "tests/bench/ensemble"},
     r"boost/.*|Eigen/.*|LBFGSB?\.h": {"ensemble/search"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"zlib\.h": {"staging", "tests/staging"},

@@ -1,7 +1,6 @@
 /// Real files for the staging tests.
 #pragma once
 
-#include <sys/types.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "staging/plan/plan.h"
 #include "tests/support/flip_bit.h"
+#include "tests/support/privileges.h"
 
 namespace slipway::staging {
 
@@ -44,17 +44,11 @@ StagingPlan PlanFor(const DatasetRequest& request);
 /// What a directory holds, as sorted names; nothing when it does not exist.
 std::vector<std::string> NamesOf(const std::filesystem::path& directory);
 
-/// Runs `body` in a child process; true from it becomes exit code 0.
-pid_t InChild(const std::function<bool()>& body);
-/// True when the child's body returned true.
-bool Succeeded(pid_t child);
-/// `body` as a user that file permissions apply to: in a child that gives up root, if this is root.
-bool AsOrdinaryUser(const std::function<bool()>& body);
-
-/// Gives this process mounts and a host name of its own, also without being root; false where that is not allowed.
-bool EnterOwnNamespaces();
-/// A small tmpfs at the tier's root, seen by this process only; false where that is not allowed.
-bool MountSmallTier(const std::filesystem::path& root, const char* options);
+using test::AsOrdinaryUser;
+using test::EnterOwnNamespaces;
+using test::InChild;
+using test::MountSmallDisk;
+using test::Succeeded;
 
 /// What the error says, or "" when `action` throws none.
 std::string MessageOf(const std::function<void()>& action);

@@ -256,7 +256,7 @@ TEST_F(ResumeTest, KilledAtAnyMomentAndResumedTheCopyIsWhole) {
 }
 
 TEST_F(ResumeTest, ALeftoverDoesNotKeepATierFull) {
-  if (!MountSmallTier(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
   Put(files_ / "other/b.tfrecord", TfrecordBytes(1600, 10'000));
   KillAfter(13 << 20);
@@ -267,7 +267,7 @@ TEST_F(ResumeTest, ALeftoverDoesNotKeepATierFull) {
 }
 
 TEST_F(ResumeTest, ALeftoverIsRoomForItsOwnPlan) {
-  if (!MountSmallTier(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   Put(files_ / "source/a.tfrecord", TfrecordBytes(1600, 10'000));
   KillAfter(13 << 20);
   EXPECT_GT(Stage(Plan()).kept, Bytes{0});
@@ -281,7 +281,7 @@ StagingPlan PlanOf(const std::filesystem::path& root, const std::string& generat
 }
 
 TEST_F(ResumeTest, TwoStagingsDoNotCountOnTheSameRoom) {
-  if (!MountSmallTier(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   const SpaceNeed need{Bytes{16u << 20}, 10};
   Room room;
   Generation one(root_, "one");

@@ -360,7 +360,7 @@ TEST_F(StageTest, RefusesARootThatBecameUnsafeAfterThePlan) {
 }
 
 TEST_F(StageTest, SaysWhatAFullTierLacks) {
-  if (!MountSmallTier(root_, "size=1m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=1m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("needs 1.1"));  // with a margin
   const auto plan = PlanAsIfThereWereRoom();
   EXPECT_THAT(Refusal(plan), AllOf(HasSubstr("tier 'ram'"), HasSubstr("is full: dataset 'train' needs 1.0"),
@@ -368,7 +368,7 @@ TEST_F(StageTest, SaysWhatAFullTierLacks) {
 }
 
 TEST_F(StageTest, SaysWhatATierFilledMeanwhileLacks) {
-  if (!MountSmallTier(root_, "size=3m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=3m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   // Another program takes the room that the reservation of `a` left, before the manifest is written.
   const auto fill = [&](const StageProgress&) {
     MessageOf([&] { WriteFile(root_ / "other", std::string(3u << 20, 'x')); });
@@ -379,13 +379,13 @@ TEST_F(StageTest, SaysWhatATierFilledMeanwhileLacks) {
 }
 
 TEST_F(StageTest, SaysWhenInodesLack) {
-  if (!MountSmallTier(root_, "size=4m,nr_inodes=5,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=4m,nr_inodes=5,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   const auto plan = PlanAsIfThereWereRoom();
   EXPECT_THAT(Refusal(plan), HasSubstr("inodes"));
 }
 
 TEST_F(StageTest, RefusesAReadOnlyTier) {
-  if (!MountSmallTier(root_, "size=4m,ro,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
+  if (!MountSmallDisk(root_, "size=4m,ro,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   EXPECT_THAT(MessageOf([&] { Plan(); }), HasSubstr("Read-only file system"));
 }
 

@@ -1,0 +1,35 @@
+#include "tests/bench/ensemble/figure.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace slipway::bench {
+
+Json ToJson(const Figure& figure) {
+  Json beside = Json::array();
+  for (const auto& [what, value] : figure.beside) {
+    beside.push_back({{"what", what}, {"value", value}, {"ratio", figure.value / value}});
+  }
+  Json document{{"part", figure.part},
+                {"what", figure.what},
+                {"value", figure.value},
+                {"unit", figure.unit},
+                {"beside", std::move(beside)}};
+  if (!figure.goal.empty()) {
+    document["goal"] = figure.goal;
+    document["reached"] = figure.reached;
+  }
+  return document;
+}
+
+void Print(const Figure& figure) {
+  fmt::print("{:<50}{:>10.4g} {:<9}", figure.what, figure.value, figure.unit);
+  if (!figure.goal.empty()) fmt::print(" goal {}: {}", figure.goal, figure.reached ? "reached" : "missed");
+  fmt::print("\n");
+  for (const auto& [what, value] : figure.beside) {
+    fmt::print("  {:<48}{:>10.4g} {:<9} ratio {:.3g}\n", what, value, figure.unit, figure.value / value);
+  }
+}
+
+}  // namespace slipway::bench

@@ -1,0 +1,114 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/install.h"
+#include "core/process.h"
+#include "tests/bench/ensemble/parts.h"
+#include "tests/bench/ensemble/stopwatch.h"
+#include "tests/bench/measure.h"
+
+namespace slipway::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTrials = 300;
+constexpr double kGoal = 0.5;
+
+/// The shortest run there is: it begins and ends a manager, so what it takes is no trial's.
+std::string SpecOf(const std::string& program, int trials, int parallel) {
+  return fmt::format(
+      "name: spawn\n"
+      "train:\n"
+      "  command: ['{}']\n"
+      "  metrics: {{from: stdout, pattern: 'FoM: (?<objective>\\S+)'}}\n"
+      "ensemble:\n"
+      "  objective: {{metric: objective, goal: maximize}}\n"
+      "  trials: {}\n"
+      "  parallel: {}\n"
+      "  sampler: random\n"
+      "  space: {{x: {{uniform: [0, 1]}}}}\n",
+      program, trials, parallel);
+}
+
+double SecondsOfRun(const fs::path& folder, const std::string& program, int trials, int parallel) {
+  MakeDirectories(folder);
+  WriteFile(folder / "spec.yaml", SpecOf(program, trials, parallel));
+  SpawnOptions options;
+  options.argv = {InstallPrefix() / "bin" / "slipway",
+                  "--runs-dir",
+                  folder / "runs",
+                  "-q",
+                  "run",
+                  "spec.yaml",
+                  "--engine",
+                  "local"};
+  options.working_directory = folder;
+  ExitStatus status;
+  const double seconds = SecondsOf([&] { status = ChildProcess::Spawn(options).Wait(); });
+  if (!status.Success()) throw Error(ErrorKind::kFailed, "slipway run: " + status.Describe());
+  return seconds;
+}
+
+/// posix_spawn and waitpid, with `parallel` of them at a time; a second.
+double BareRate(const std::string& program, int parallel) {
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string name = program;
+  char* argv[] = {name.data(), nullptr};
+  const auto spawn = [&] {
+    pid_t pid = 0;
+    if (::posix_spawn(&pid, argv[0], &actions, nullptr, argv, environ) != 0) ThrowErrno("cannot start " + program);
+  };
+  const double seconds = SecondsOf([&] {
+    for (int started = 0; started < std::min(parallel, kTrials); ++started) spawn();
+    for (int ended = 1; ended <= kTrials; ++ended) {
+      ::waitpid(-1, nullptr, 0);
+      if (ended + parallel <= kTrials) spawn();
+    }
+  });
+  ::posix_spawn_file_actions_destroy(&actions);
+  return kTrials / seconds;
+}
+
+Figure MeasureAt(int parallel, const fs::path& folder, int rounds) {
+  const std::string program = HelperProgram("bench-support/noop");
+  std::vector<double> whole, steady, bare;
+  for (int round = 0; round < rounds; ++round) {
+    const auto at = folder / std::to_string(round);
+    const double one = SecondsOfRun(at / "one", program, 1, 1);
+    const double all = SecondsOfRun(at / "all", program, kTrials, parallel);
+    whole.push_back(kTrials / all);
+    steady.push_back((kTrials - 1) / (all - one));
+    bare.push_back(BareRate(program, parallel));
+  }
+  const double rate = Median(whole);
+  Figure figure{"spawn", fmt::format("{} trials by slipway run, {} at a time", kTrials, parallel), rate, "trials/s"};
+  figure.beside = {{"bare posix_spawn and waitpid", Median(bare)},
+                   {"without the time of a run of one trial", Median(steady)}};
+  figure.goal = fmt::format(">= {:g} of the bare rate", kGoal);
+  figure.reached = rate >= kGoal * Median(bare);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> MeasureSpawn(const PartOptions& options) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<Figure> figures;
+  for (const int parallel : {1, 4 * cores}) {
+    figures.push_back(MeasureAt(parallel, options.folder / std::to_string(parallel), options.rounds));
+  }
+  return figures;
+}
+
+}  // namespace slipway::bench

@@ -1,0 +1,336 @@
+// What a manager meets when its disk is full, its book is held, closed or damaged, or the clock jumps: an error that
+// names thing, reason and next step, and a book that keeps all it has acknowledged.
+#include <SQLiteCpp/Database.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/ensemble/fake_runner.h"
+#include "tests/support/privileges.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::ensemble {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TempDirectory;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int kTrials = 400;
+
+EnsembleOptions Options(int trials = kTrials) {
+  EnsembleOptions options;
+  options.objectives = {{"accuracy"}};
+  options.trials = trials;
+  options.parallel = 4;
+  options.sampler = "random";
+  options.space = ParseSpace(Json::parse(R"({"lr":{"log":[1e-4,1]}})"));
+  return options;
+}
+
+Script ReportLr(TrialNumber, int, const Json& parameters) { return Reports("accuracy", parameters.at("lr")); }
+
+/// Keeps what was acknowledged.
+class Ledger : public CountingObserver {
+ public:
+  void AttemptEnded(const TrialRecord& trial, TrialState, const TrialRecord*) override {
+    if (trial.state == TrialState::kComplete) results.emplace(trial.number, *trial.objective);
+    if (after_each) after_each();
+  }
+
+  std::map<TrialNumber, double> results;
+  std::function<void()> after_each;
+};
+
+EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Clock& clock = SystemClock()) {
+  auto book = TrialBook::OpenForWriting(folder);
+  FakeRunner runner(ReportLr);
+  return RunEnsemble(book, Options(), runner, ledger, clock);
+}
+
+Error ErrorOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorKind::kInternal, "no error"};
+}
+
+/// All that was acknowledged can be read, and the book is sound.
+void ExpectKept(const fs::path& folder, const Ledger& ledger) {
+  const auto rows = TrialBook::OpenForReading(folder).Trials();
+  for (const auto& [trial, result] : ledger.results) {
+    ASSERT_LT(static_cast<std::size_t>(trial), rows.size());
+    EXPECT_EQ(rows[static_cast<std::size_t>(trial)].objective, result) << "trial " << trial;
+  }
+  SQLite::Database database(folder / kBookName, SQLite::OPEN_READONLY);
+  EXPECT_EQ(database.execAndGet("PRAGMA integrity_check").getString(), "ok");
+}
+
+/// The ensemble goes on where it was: no result is there twice, none is missing.
+void ExpectGoesOn(const fs::path& folder, Ledger& ledger) {
+  const auto before = ledger.results.size();
+  EXPECT_EQ(RunStudy(folder, ledger).complete, kTrials);
+  EXPECT_EQ(ledger.results.size(), static_cast<std::size_t>(kTrials));
+  EXPECT_LT(before, ledger.results.size());
+  ExpectKept(folder, ledger);
+}
+
+TEST(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
+  TempDirectory folder;
+  const auto disk = folder / "disk";
+  if (!test::MountSmallDisk(disk, "size=256k")) GTEST_SKIP() << "mounts are not allowed here";
+  Ledger ledger;
+  const auto error = ErrorOf([&] { RunStudy(disk, ledger); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"), HasSubstr("free space")));
+  EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
+  ExpectKept(disk, ledger);
+  ASSERT_EQ(::mount("slipway-test", disk.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0);
+  ExpectGoesOn(disk, ledger);
+  ::umount(disk.c_str());
+}
+
+/// While it lives no file of this process grows beyond `bytes`; writing fails as beyond a quota.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+TEST(FailingWrites, EndTheManagerWithAllThatItAcknowledged) {
+  TempDirectory folder;
+  Ledger ledger;
+  {
+    const FileSizeLimit limit(256 * 1024);
+    const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("cannot be read or written"), HasSubstr("disk")));
+    EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
+    ExpectKept(folder.path(), ledger);
+  }
+  ExpectGoesOn(folder.path(), ledger);
+}
+
+TEST(LongReader, DoesNotStopTheManager) {
+  TempDirectory folder;
+  Ledger ledger;
+  std::optional<TrialBook> reader;
+  ledger.after_each = [&] {
+    if (!reader) reader.emplace(TrialBook::OpenForReading(folder.path()));
+  };
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+  EXPECT_LT(reader->Trials().size(), static_cast<std::size_t>(kTrials)) << "its own moment, to the end";
+  ExpectKept(folder.path(), ledger);
+  reader.reset();
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials) << "a settled book opens again";
+  EXPECT_FALSE(fs::exists(folder / "trials.db-wal"));
+}
+
+/// Another program, such as the shell of SQLite, in the middle of a transaction.
+SQLite::Database Holding(const fs::path& folder) {
+  SQLite::Database database(folder / kBookName, SQLite::OPEN_READWRITE);
+  database.exec("BEGIN EXCLUSIVE");
+  return database;
+}
+
+TEST(HeldBook, IsRefusedWithItsReason) {
+  TempDirectory folder;
+  { TrialBook::OpenForWriting(folder.path()).Settle(); }
+  const auto other = Holding(folder.path());
+  const auto error = ErrorOf([&] { TrialBook::OpenForWriting(folder.path()); });
+  EXPECT_EQ(error.kind(), ErrorKind::kBusy);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"), HasSubstr("wait")));
+}
+
+TEST(HeldBook, EndsTheManagerWithAllThatItAcknowledged) {
+  TempDirectory folder;
+  Ledger ledger;
+  std::optional<SQLite::Database> other;
+  ledger.after_each = [&] {
+    if (!other && ledger.results.size() > 20) other.emplace(Holding(folder.path()));
+  };
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  EXPECT_EQ(error.kind(), ErrorKind::kBusy);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"), HasSubstr("wait")));
+  ExpectKept(folder.path(), ledger);
+  other.reset();
+  ledger.after_each = nullptr;
+  ExpectGoesOn(folder.path(), ledger);
+}
+
+/// A child that the dead manager was starting has inherited the lock and gives it back a moment later.
+TEST(LockOfADeadManager, IsWaitedFor) {
+  TempDirectory folder;
+  EXPECT_TRUE(test::Succeeded(test::InChild([&] {
+    const auto book = TrialBook::OpenForWriting(folder.path());
+    if (::fork() == 0) {
+      SystemClock().Sleep(std::chrono::milliseconds(200));
+      ::_exit(0);
+    }
+    ::_exit(0);
+    return true;
+  })));
+  EXPECT_FALSE(FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive)) << "the child has it";
+  Ledger ledger;
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+}
+
+TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  fs::permissions(folder / kBookName, fs::perms(0444));
+  fs::permissions(folder.path(), fs::perms(0555));
+  EXPECT_TRUE(test::AsOrdinaryUser([&] {
+    const auto error = ErrorOf([&] { TrialBook::OpenForWriting(folder.path()); });
+    const std::string text = error.what();
+    return error.kind() == ErrorKind::kEnvironment && text.find(folder.path()) != std::string::npos &&
+           text.find("Permission denied") != std::string::npos && !error.next_step().empty();
+  }));
+  EXPECT_TRUE(test::AsOrdinaryUser(
+      [&] { return TrialBook::OpenForReading(folder.path()).Trials().size() == ledger.results.size(); }));
+  fs::permissions(folder.path(), fs::perms(0755));
+}
+
+/// A manager was killed, or not yet done, before it had made its tables.
+TEST(BookWithoutTables, HoldsNothingYetAndIsGoneOnWith) {
+  TempDirectory folder;
+  SQLite::Database(folder / kBookName, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("PRAGMA journal_mode = WAL");
+  const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("holds no trials yet"), HasSubstr("resume")));
+  Ledger ledger;
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+}
+
+/// Changes the book in a process that dies before its commit, when half of it is on the disk already.
+void DieWithinAChange(const fs::path& book) {
+  EXPECT_TRUE(test::Succeeded(test::InChild([&] {
+    SQLite::Database database(book, SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA cache_size = 2; BEGIN; UPDATE trial SET reason = hex(randomblob(2000))");
+    ::_exit(0);
+    return true;
+  })));
+}
+
+TEST(BookOfADeadWriter, IsReadAsItWasBeforeTheChange) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  DieWithinAChange(folder / kBookName);
+  ASSERT_TRUE(fs::exists(folder / "trials.db-journal"));
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().at(0).reason, "");
+  ExpectKept(folder.path(), ledger);
+}
+
+TEST(BookOfADeadWriter, SaysWhatItNeedsWhereNobodyMayWrite) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  DieWithinAChange(folder / kBookName);
+  fs::permissions(folder / kBookName, fs::perms(0444));
+  fs::permissions(folder / "trials.db-journal", fs::perms(0444));
+  fs::permissions(folder.path(), fs::perms(0555));
+  EXPECT_TRUE(test::AsOrdinaryUser([&] {
+    const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+    return error.kind() == ErrorKind::kEnvironment && error.message().find("trials.db") != std::string::npos &&
+           error.next_step().find("read a copy") != std::string::npos;
+  }));
+  fs::permissions(folder.path(), fs::perms(0755));
+}
+
+void Overwrite(const fs::path& file, std::streamoff at, std::size_t bytes) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(at);
+  const std::string noise(bytes, '\xee');
+  stream.write(noise.data(), static_cast<std::streamsize>(noise.size()));
+}
+
+TEST(DamagedBook, IsRefusedToTheManagerAndLeftAsItIs) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  Overwrite(folder / kBookName, 4096 * 5, 4096 * 40);
+  const auto before = ReadFile(folder / kBookName);
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
+  const auto after = ReadFile(folder / kBookName);
+  EXPECT_EQ(after.size(), before.size());
+  EXPECT_EQ(after.substr(4096), before.substr(4096)) << "what can be recovered is still there";
+}
+
+/// As a power loss may leave it: the last commit was not written to its end.
+TEST(TornLog, LosesOnlyTheLastCommit) {
+  TempDirectory folder, copy;
+  Ledger ledger;
+  ledger.after_each = [&] {
+    if (ledger.results.size() != 40) return;
+    for (const char* name : {"trials.db", "trials.db-wal"}) fs::copy_file(folder / name, copy / name);
+  };
+  RunStudy(folder.path(), ledger);
+  fs::resize_file(copy / "trials.db-wal", fs::file_size(copy / "trials.db-wal") - 1);
+  int complete = 0;
+  for (const auto& row : TrialBook::OpenForReading(copy.path()).Trials()) {
+    if (row.state != TrialState::kComplete) continue;
+    ++complete;
+    EXPECT_EQ(row.objective, ledger.results.at(row.number));
+  }
+  EXPECT_EQ(complete, 40 - Options().parallel) << "a round of four results is one commit";
+  Ledger after;
+  EXPECT_EQ(RunStudy(copy.path(), after).complete, kTrials);
+}
+
+/// Every look at the clock of the day finds another day.
+class JumpingClock : public Clock {
+ public:
+  WallTime Now() override {
+    forward_ = !forward_;
+    return SystemClock().Now() + std::chrono::hours(forward_ ? 100 : -100);
+  }
+  SteadyTime Steady() override { return SystemClock().Steady(); }
+  void Sleep(std::chrono::nanoseconds duration) override { SystemClock().Sleep(duration); }
+
+ private:
+  bool forward_ = false;
+};
+
+TEST(JumpingClock, EndsNoTrialAndUsesNoBudget) {
+  TempDirectory folder;
+  Ledger ledger;
+  JumpingClock clock;
+  auto options = Options();
+  options.trial_time_limit = 3600;
+  options.manager_time_limit = 3600;
+  options.budget.wall_seconds = 3600;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  FakeRunner runner(ReportLr);
+  EXPECT_EQ(RunEnsemble(book, options, runner, ledger, clock).complete, kTrials);
+  SQLite::Database database(folder / kBookName, SQLite::OPEN_READONLY);
+  EXPECT_EQ(database.execAndGet("SELECT count(*) FROM leaderboard WHERE seconds < 0").getInt(), 0);
+}
+
+}  // namespace
+}  // namespace slipway::ensemble
