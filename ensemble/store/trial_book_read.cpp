@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "ensemble/store/book_state.h"
@@ -118,15 +120,6 @@ std::vector<AttemptRecord> AttemptsIn(Query& query) {
   return attempts;
 }
 
-using Positions = std::map<std::string, std::int64_t, std::less<>>;
-
-Positions ParameterPositions(Connection& connection) {
-  Query query(connection.Prepared("SELECT name, position FROM parameter"));
-  Positions positions;
-  while (query.Next()) positions.emplace(query.Text(0), query.Integer(1));
-  return positions;
-}
-
 /// The rows of the table of further values come in the order of trial and position.
 void ReadFurtherValues(Connection& connection, std::vector<TrialRecord>& trials) {
   Query query(connection.Prepared("SELECT trial, v FROM trial_value ORDER BY trial, position"));
@@ -147,23 +140,61 @@ std::vector<Objective> ReadObjectives(Connection& connection) {
   return objectives;
 }
 
+/// Puts the parameters of one trial, which come by name, into the order of the space.
+class PointInOrder {
+ public:
+  explicit PointInOrder(Connection& connection) {
+    Query query(connection.Prepared("SELECT name, position FROM parameter ORDER BY name"));
+    while (query.Next()) by_name_.push_back({query.Text(0), static_cast<std::size_t>(query.Integer(1))});
+    values_.resize(by_name_.size());
+  }
+
+  /// Names ascend; those that are not in the space end up behind the others.
+  void Add(std::string name, Scalar value) {
+    while (next_ < by_name_.size() && by_name_[next_].name < name) ++next_;
+    const bool known = next_ < by_name_.size() && by_name_[next_].name == name;
+    if (known && by_name_[next_].position < values_.size()) {
+      values_[by_name_[next_].position].emplace(std::move(name), std::move(value));
+    } else {
+      others_.emplace_back(std::move(name), std::move(value));
+    }
+  }
+
+  Point Take() {
+    Point point;
+    point.reserve(values_.size());
+    for (auto& value : values_) {
+      if (auto member = std::exchange(value, std::nullopt)) point.push_back(std::move(*member));
+    }
+    std::ranges::move(others_, std::back_inserter(point));
+    others_.clear();
+    next_ = 0;
+    return point;
+  }
+
+ private:
+  struct Place {
+    std::string name;
+    std::size_t position;
+  };
+  std::vector<Place> by_name_;
+  std::size_t next_ = 0;
+  std::vector<std::optional<Point::value_type>> values_;  // by position
+  Point others_;
+};
+
 /// Both lists are ordered by trial, so one walk over each is enough.
 void ReadParameters(Connection& connection, std::vector<TrialRecord>& trials) {
+  PointInOrder point(connection);
   Query query(connection.Prepared("SELECT trial, name, kind, v FROM trial_param ORDER BY trial, name"));
   auto trial = trials.begin();
   while (query.Next()) {
-    while (trial != trials.end() && trial->number < query.Integer(0)) ++trial;
+    const auto number = query.Integer(0);
+    while (trial != trials.end() && trial->number < number) (trial++)->parameters = point.Take();
     if (trial == trials.end()) return;
-    if (trial->number == query.Integer(0)) trial->parameters.emplace_back(query.Text(1), ScalarIn(query, 2, 3));
+    if (trial->number == number) point.Add(query.Text(1), ScalarIn(query, 2, 3));
   }
-}
-
-void OrderAsInSpace(Point& point, const Positions& positions) {
-  const auto position = [&](const auto& member) {
-    const auto found = positions.find(member.first);
-    return found == positions.end() ? std::numeric_limits<std::int64_t>::max() : found->second;
-  };
-  std::sort(point.begin(), point.end(), [&](const auto& a, const auto& b) { return position(a) < position(b); });
+  if (trial != trials.end()) trial->parameters = point.Take();
 }
 
 }  // namespace
@@ -197,8 +228,6 @@ std::vector<TrialRecord> TrialBook::Trials() {
     while (query.Next()) trials.push_back(TrialIn(query));
     ReadParameters(state_->connection, trials);
     ReadFurtherValues(state_->connection, trials);
-    const auto positions = ParameterPositions(state_->connection);
-    for (auto& trial : trials) OrderAsInSpace(trial.parameters, positions);
     return trials;
   });
 }
