@@ -66,6 +66,7 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
   const auto value = attempt.ValueAt(metric.step, objective);
   const auto resource = ResourceOf(metric, attempt.ValueAt(metric.step, options_.resource));
   if (!resource || !value) return;
+  reached_[metric.trial] = *resource;
   const auto judgement = scheduler_->Take({metric.trial, *resource, LowerIsBetter(*value)});
   if (judgement.rung) {
     rungs.push_back({metric.trial, judgement.rung->bracket, judgement.rung->rung, judgement.rung->resource, *value,
@@ -76,6 +77,11 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
   wishes_.try_emplace(metric.trial, Wish{stop, judgement.reason});
 }
 
+bool ReportJudge::IsWhole(TrialNumber trial) const {
+  const auto reached = reached_.find(trial);
+  return options_.scheduler.max && reached != reached_.end() && reached->second >= *options_.scheduler.max;
+}
+
 std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {
   const auto found = wishes_.find(trial);
   if (found == wishes_.end()) return std::nullopt;
@@ -84,6 +90,7 @@ std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {
 
 void ReportJudge::End(TrialNumber trial, TrialState state) {
   wishes_.erase(trial);
+  reached_.erase(trial);
   scheduler_->End(trial, state);
 }
 

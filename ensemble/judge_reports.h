@@ -34,6 +34,9 @@ class ReportJudge {
   std::optional<Wish> WishFor(TrialNumber trial) const;
   void ForgetWishes() { wishes_.clear(); }
 
+  /// The trial has reported at the resource of a whole one (`max`), as far as that is known.
+  bool IsWhole(TrialNumber trial) const;
+
   /// The attempt is over.
   void End(TrialNumber trial, TrialState state);
 
@@ -47,6 +50,7 @@ class ReportJudge {
   std::unique_ptr<Scheduler> scheduler_;
   bool counts_a_metric_;  // the resource is neither the step nor the epoch
   std::map<TrialNumber, Wish> wishes_;
+  std::map<TrialNumber, double> reached_;  // resource, of running trials
 };
 
 }  // namespace slipway::ensemble

@@ -176,6 +176,7 @@ class Manager {
     AttemptFacts facts = running_.at(trial).Facts(status);
     facts.failures = study_.at(trial).failures;
     facts.retries = options_.retries;
+    facts.is_whole = judge_.IsWhole(trial);
     return facts;
   }
 

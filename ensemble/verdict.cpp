@@ -80,7 +80,8 @@ Verdict NodeLost(const AttemptFacts& facts) {
 }  // namespace
 
 Verdict Judge(const AttemptFacts& facts) {
-  if (facts.stop) return Stopped(*facts.stop, facts.stop_detail);
+  const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
+  if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail);
   if (facts.cause == OutsideCause::kNodeLost) return NodeLost(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

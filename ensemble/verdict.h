@@ -18,6 +18,7 @@ struct AttemptFacts {
   std::optional<double> value;               ///< of the objective
   std::optional<double> best_reported = {};  ///< where a value is to be reached: how near it came
   std::string further_missing = {};          ///< a further objective without a finite value; empty: none
+  bool is_whole = false;                     ///< it has reported all that a whole trial does
   int failures = 0;                          ///< earlier attempts that failed
   int retries = 0;                           ///< how many failures are forgiven
   int losses = 0;                            ///< earlier attempts that ended with their node
@@ -32,6 +33,7 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+/// A trial that came to its end by itself before it heard that it should stop has ended as if nobody had asked.
 /// Complete: status 0 and a finite value of every objective. What a retry may cure is tried again while retries are
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
 /// it cannot cure is not: out of memory, no usable value, the trial's own time limit, a program that does not start. A

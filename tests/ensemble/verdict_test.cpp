@@ -1,6 +1,7 @@
 #include "ensemble/verdict.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
 #include <limits>
@@ -63,6 +64,28 @@ TEST(Verdict, TheManagersReasonWinsOverTheExitStatus) {
   EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
   facts.stop = StopReason::kPaused;
   EXPECT_EQ(Judge(facts).trial, TrialState::kPaused);
+}
+
+TEST(Verdict, ATrialThatWasFasterThanTheOrderToStopIsComplete) {
+  auto facts = Good();
+  facts.stop = StopReason::kPaused;
+  facts.is_whole = true;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kComplete);
+  facts.status = ExitStatus{0, SIGTERM};
+  EXPECT_EQ(Judge(facts).trial, TrialState::kPaused);
+}
+
+TEST(Verdict, WhatARetryCannotCureIsNotTriedAgain) {
+  auto facts = Good();
+  facts.retries = 5;
+  facts.status = ExitStatus{0, SIGKILL};
+  facts.cause = OutsideCause::kOutOfMemory;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
+  EXPECT_EQ(Judge(facts).outcome, Outcome::kOutOfMemory);
+  facts.cause = OutsideCause::kNodeLost;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued);
+  facts.losses = 4;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
 }  // namespace
