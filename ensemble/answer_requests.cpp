@@ -19,8 +19,8 @@ class Answerer {
       return fmt::format("refused: all {} trials are used; raise ensemble.trials", options_.trials);
     }
     const auto configuration = study_.NextConfiguration();
-    study_.Add(CompletedPoint(options_.space, enqueue.point, options_.seed, configuration), "enqueued", std::nullopt,
-               changes_);
+    study_.Add(CompletedPoint(options_.space, enqueue.point, options_.seed, configuration),
+               std::string(kEnqueuedOrigin), std::nullopt, changes_);
     return fmt::format("enqueued as trial {}", configuration * options_.repeats);
   }
 

@@ -184,7 +184,8 @@ TrialNumber AskTell::Enqueue(const Point& point) {
   }
   const auto configuration = study_.NextConfiguration();
   Changes changes = NewChanges();
-  study_.Add(CompletedPoint(options_.space, point, options_.seed, configuration), "enqueued", std::nullopt, changes);
+  study_.Add(CompletedPoint(options_.space, point, options_.seed, configuration), std::string(kEnqueuedOrigin),
+             std::nullopt, changes);
   Write(changes);
   return configuration * options_.repeats;
 }

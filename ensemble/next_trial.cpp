@@ -27,7 +27,8 @@ bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& sc
   const auto descent = scheduler.Descend(next);
   if (!descent) return study.Ask(changes);
   const auto& parent = study.at(descent->parent);
-  study.Add(Explore(options.space, parent.parameters, options.seed, next), "pbt", parent.number, changes);
+  study.Add(Explore(options.space, parent.parameters, options.seed, next), std::string(kVariedOrigin), parent.number,
+            changes);
   return true;
 }
 

@@ -46,6 +46,10 @@ std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cas
 
 std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
 
+bool IsForeignOrigin(std::string_view origin) {
+  return origin == kEnqueuedOrigin || origin == kImportedOrigin || origin == kVariedOrigin;
+}
+
 std::string_view CountedValueName(CountedValue counts) { return counts == CountedValue::kBest ? "best" : "last"; }
 
 std::optional<CountedValue> ParseCountedValue(std::string_view word) {

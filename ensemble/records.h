@@ -81,6 +81,12 @@ std::optional<Outcome> ParseOutcome(std::string_view word);
 /// Every outcome's word, in the order of the enum; that of kNone is empty.
 const std::vector<std::string>& OutcomeNames();
 
+/// Origins of trials that no sampler has chosen.
+inline constexpr std::string_view kEnqueuedOrigin = "enqueued";
+inline constexpr std::string_view kImportedOrigin = "import";
+inline constexpr std::string_view kVariedOrigin = "pbt";
+bool IsForeignOrigin(std::string_view origin);
+
 /// One trial; times are seconds since 1970, of its latest attempt.
 struct TrialRecord {
   TrialNumber number = 0;

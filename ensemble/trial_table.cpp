@@ -23,6 +23,13 @@ TrialRecord& TrialTable::Add(TrialRecord trial) {
   return trials_.emplace_back(std::move(trial));
 }
 
+TrialNumber TrialTable::CountSampled(TrialNumber trial) const {
+  const auto known = std::min(trial, size());
+  const auto others = std::count_if(trials_.begin(), trials_.begin() + known,
+                                    [](const TrialRecord& row) { return IsForeignOrigin(row.origin); });
+  return trial - others;
+}
+
 int TrialTable::Count(TrialState state) const {
   return static_cast<int>(
       std::count_if(trials_.begin(), trials_.end(), [&](const auto& trial) { return trial.state == state; }));

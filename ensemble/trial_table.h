@@ -28,6 +28,10 @@ class TrialTable {
   /// Whether a trial with this configuration exists. O(1).
   bool ContainsConfiguration(const std::string& hash) const { return configurations_.contains(hash); }
 
+  /// How many of the trials below `trial` the study's own sampler has chosen, or would have: all but those that were
+  /// enqueued, imported or varied from others. Cost: O(trial).
+  TrialNumber CountSampled(TrialNumber trial) const;
+
   int Count(TrialState state) const;
   /// The best complete trial, the earlier one among equals.
   const TrialRecord* Best(Goal goal) const;

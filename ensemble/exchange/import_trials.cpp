@@ -17,7 +17,7 @@ TrialRecord ToRecord(const ImportedTrial& imported, TrialNumber number) {
   record.configuration = ConfigurationHash(imported.parameters);
   record.objective = imported.objective;
   record.further = imported.further;
-  record.origin = kImportOrigin;
+  record.origin = kImportedOrigin;
   record.reason = imported.reason;
   record.started = imported.started;
   record.ended = imported.ended;
@@ -41,7 +41,7 @@ TrialRecord RepeatOf(const TrialRecord& first, int repeat) {
 
 std::int64_t CountImported(const std::vector<TrialRecord>& trials) {
   return std::ranges::count_if(
-      trials, [](const TrialRecord& trial) { return trial.repeat == 0 && trial.origin == kImportOrigin; });
+      trials, [](const TrialRecord& trial) { return trial.repeat == 0 && trial.origin == kImportedOrigin; });
 }
 
 ImportCount ImportTrials(TrialBook& book, const std::vector<ImportedTrial>& trials, double now) {

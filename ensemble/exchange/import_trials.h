@@ -10,7 +10,6 @@
 namespace slipway::ensemble {
 
 /// TrialRecord::origin of imported trials.
-inline constexpr const char* kImportOrigin = "import";
 
 /// How many configurations of a study were imported: they come on top of its budget.
 std::int64_t CountImported(const std::vector<TrialRecord>& trials);

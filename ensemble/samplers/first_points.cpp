@@ -46,7 +46,7 @@ FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> n
     : points_(std::move(complete)), next_(std::move(next)) {}
 
 std::optional<Point> FirstPoints::Ask(TrialNumber trial, const TrialTable& earlier) {
-  const auto number = static_cast<std::size_t>(trial);
+  const auto number = static_cast<std::size_t>(earlier.CountSampled(trial));
   next_asked_ = number >= points_.size();
   return next_asked_ ? next_->Ask(trial, earlier) : points_[number];
 }

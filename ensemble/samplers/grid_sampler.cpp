@@ -22,9 +22,10 @@ bool GridSampler::Step() {
   return false;
 }
 
-std::optional<Point> GridSampler::Ask(TrialNumber trial, const TrialTable&) {
-  if (trial < next_) Rewind();
-  for (; next_ <= trial; ++next_) {
+std::optional<Point> GridSampler::Ask(TrialNumber trial, const TrialTable& earlier) {
+  const TrialNumber own = earlier.CountSampled(trial);
+  if (own < next_) Rewind();
+  for (; next_ <= own; ++next_) {
     if (!Step()) return std::nullopt;
   }
   return walk_->point();

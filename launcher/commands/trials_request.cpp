@@ -7,8 +7,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/output.h"
+#include "ensemble/exchange/stored_space.h"
 #include "ensemble/requests.h"
-#include "ensemble/space.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/trial_book.h"
 
@@ -69,7 +69,7 @@ int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemb
 
 ensemble::SearchSpace SpaceOf(TrialBook& book) {
   const auto study = book.Study();
-  if (study) return ensemble::ParseSpace(Json::parse(study->space));
+  if (study) return ensemble::StoredSpace(*study);
   throw Error(ErrorKind::kTryAgain, "the ensemble has not begun", "look again in a moment, or resume the run");
 }
 

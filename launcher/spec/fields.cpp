@@ -274,7 +274,8 @@ std::vector<Field> EnsembleControlFields() {
       {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours of all attempts.", "100"},
       {"ensemble.repeats", Integer(1), "1",
        "Runs of each configuration; SLIPWAY_REPEAT counts them, and an argument `seed` is raised by it.", "3"},
-      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", ""},
+      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", "",
+       Since::kPlanned},
       {"ensemble.select.top", Integer(1), "1", "Number of members.", "3"},
       {"ensemble.select.method", Words({"best", "greedy"}), "best", "How the members are chosen.", "greedy"},
   };

@@ -337,6 +337,22 @@ TEST(Requests, AreAnsweredOnce) {
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 4);
 }
 
+TEST(Requests, TakeNoPointOfAGridAway) {
+  TempDirectory folder;
+  HandClock clock;
+  TimedRunner runner(clock, ReportsLr);
+  auto options = Options(4);
+  options.space = ParseSpace(Json::parse(R"({"lr":{"ordinal":[1,2,3,4,5]}})"));
+  options.sampler = "grid";
+  options.requests_in = folder.path();
+  options.points = {{{"lr", std::int64_t{3}}}};
+  PostRequest(folder.path(), Enqueue{{{"lr", std::int64_t{5}}}});
+  RunStudy(folder, options, runner);
+  std::vector<std::int64_t> values;
+  for (const auto& trial : TrialsIn(folder)) values.push_back(std::get<std::int64_t>(trial.parameters.at(0).second));
+  EXPECT_THAT(values, ElementsAre(5, 3, 1, 2));
+}
+
 TEST(Retries, AreNotWastedOnAFailureThatComesAgain) {
   TempDirectory folder;
   HandClock clock;
