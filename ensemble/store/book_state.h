@@ -19,6 +19,7 @@ struct TrialBook::State {
   std::optional<FileLock> lock;  // only of the writer; released after the connection is closed
   Connection connection;
   Storage storage;
+  int writes = 0;        // of this process
   bool has_news = true;  // since the last snapshot
   std::optional<SteadyTime> snapshot_at;
 };

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cctype>
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr int kBusyTimeoutMs = static_cast<int>(kBusyPatience.count());
 constexpr int kSettleTimeoutMs = 250;
+/// SQLite begins the log anew when 1,000 pages are in it; a large commit may come on top.
+constexpr std::uintmax_t kLogBytes = 4608 * 1024;
 
 bool IsPlain(unsigned char letter) {
   return std::isalnum(letter) != 0 || std::string_view("/-_.~").find(static_cast<char>(letter)) != std::string::npos;
@@ -124,6 +127,19 @@ void Connection::CopyInto(const std::filesystem::path& target) {
   copy.exec();
   std::filesystem::rename(temporary, target);
   SyncDirectory(target.parent_path());
+}
+
+void Connection::ExtendLog() noexcept try {
+  const std::filesystem::path log = path_.string() + "-wal";
+  std::error_code error;
+  const auto length = std::filesystem::file_size(log, error);
+  if (error || length >= kLogBytes) return;
+  // Zeros behind the last frame are no frame: SQLite stops before them, also after a crash.
+  const auto file = OpenFile(log, O_WRONLY | O_APPEND);
+  WriteAll(file.get(), std::string(kLogBytes - length, '\0'), log);
+  ::fdatasync(file.get());
+} catch (const std::exception&) {
+  // No room: commits take as long as they did.
 }
 
 void Connection::Settle() {

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::string_view kInsertParam = "INSERT INTO trial_param(trial, name, kind, v) VALUES (?, ?, ?, ?)";
 
+/// A log is worth its length only where many commits follow.
+constexpr int kWritesOfAShortStudy = 32;
+
 /// One transaction; undone unless Commit is reached.
 class Transaction {
  public:
@@ -292,6 +295,7 @@ void TrialBook::Write(const Changes& changes) {
     Writer(state_->connection, changes).WriteAll();
     transaction.Commit();
     state_->has_news = true;
+    if (++state_->writes == kWritesOfAShortStudy) state_->connection.ExtendLog();
   });
 }
 
