@@ -309,7 +309,8 @@ class Manager {
     for (const auto& claim : claims) Prepare(claim, starts);
     Changes changes = NewChanges();
     changes.starts = starts;
-    if (!starts.empty()) book_.Write(changes);
+    // Processes do not outlive the machine, so what tells of them need not.
+    if (!starts.empty()) book_.Write(changes, Outlives::kProcess);
     CrashPoint("after_running_commit");
     for (const auto& start : starts) Release(start.trial, changes.time);
   }

@@ -110,6 +110,7 @@ Connection Connection::InMemory(Connection& source) {
 void Connection::Execute(const std::string& sql) { database_->exec(sql); }
 std::int64_t Connection::Integer(const std::string& sql) { return database_->execAndGet(sql).getInt64(); }
 std::string Connection::Text(const std::string& sql) { return database_->execAndGet(sql).getString(); }
+void Connection::SyncFully() noexcept { (void)database_->tryExec("PRAGMA synchronous = FULL"); }
 void Connection::RollBack() noexcept { (void)database_->tryExec("ROLLBACK"); }
 
 SQLite::Statement& Connection::Prepared(std::string_view sql) {

@@ -47,6 +47,8 @@ class Connection {
   void Execute(const std::string& sql);
   std::int64_t Integer(const std::string& sql);
   std::string Text(const std::string& sql);
+  /// Commits outlive a loss of power from now on; never fails.
+  void SyncFully() noexcept;
   /// Undoes an open transaction, if there is one; never throws.
   void RollBack() noexcept;
 

@@ -24,6 +24,9 @@ inline constexpr const char* kSnapshotName = "trials.snapshot.db";
 /// Its text names the process that manages the ensemble (holder.h).
 inline constexpr const char* kLockName = "trials.lock";
 
+/// What a commit outlives: this process, or the machine's power as well. The first needs no sync of the disk.
+enum class Outlives { kProcess, kPower };
+
 class TrialBook {
  public:
   /// Opens `folder`/trials.db, creating it when there is none, and keeps the lock `trials.lock` beside it.
@@ -64,9 +67,10 @@ class TrialBook {
   void BeginSession(double now, const std::string& host);
   /// Changes the budget of a resumed study.
   void SetBudget(std::int64_t trials);
-  /// All of it or nothing; durable when it returns. One commit.
+  /// All of it or nothing; durable when it returns. One commit. With kProcess a loss of power may undo it, and then
+  /// all that was written since the last commit with kPower; on network file systems it is as kPower.
   /// Errors: kInternal when a new trial would exceed the budget.
-  void Write(const Changes& changes);
+  void Write(const Changes& changes, Outlives outlives = Outlives::kPower);
   /// Where the manager must hold the book for itself (a network file system), publishes what it holds as
   /// `trials.snapshot.db` for readers: at once, and then at most every five seconds, when something was written. To be
   /// called now and then; elsewhere it does nothing. Settle removes it.

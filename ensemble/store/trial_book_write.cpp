@@ -38,6 +38,23 @@ class Transaction {
   bool committed_ = false;
 };
 
+/// While it lives commits outlive no more than this.
+class Syncing {
+ public:
+  Syncing(Connection& connection, Outlives outlives) : connection_(connection), less_(outlives == Outlives::kProcess) {
+    if (less_) connection_.Execute("PRAGMA synchronous = NORMAL");
+  }
+  Syncing(const Syncing&) = delete;
+  Syncing& operator=(const Syncing&) = delete;
+  ~Syncing() {
+    if (less_) connection_.SyncFully();
+  }
+
+ private:
+  Connection& connection_;
+  bool less_;
+};
+
 /// A number as the book holds it. SQLite turns NaN into NULL, and JSON knows neither NaN nor the infinities: these
 /// stand as words.
 struct Stored {
@@ -289,8 +306,9 @@ void TrialBook::SetBudget(std::int64_t trials) {
   });
 }
 
-void TrialBook::Write(const Changes& changes) {
+void TrialBook::Write(const Changes& changes, Outlives outlives) {
   Translating(state_->connection.path(), [&] {
+    const Syncing syncing(state_->connection, state_->storage == Storage::kLocal ? outlives : Outlives::kPower);
     Transaction transaction(state_->connection);
     Writer(state_->connection, changes).WriteAll();
     transaction.Commit();
