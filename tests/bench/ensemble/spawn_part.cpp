@@ -42,7 +42,9 @@ std::string SpecOf(const std::string& program, int trials, int parallel) {
 double SecondsOfRun(const fs::path& folder, const std::string& program, int trials, int parallel) {
   MakeDirectories(folder);
   WriteFile(folder / "spec.yaml", SpecOf(program, trials, parallel));
+  const auto null = OpenFile("/dev/null", O_WRONLY);
   SpawnOptions options;
+  options.stdout_fd = null.get();
   options.argv = {InstallPrefix() / "bin" / "slipway",
                   "--runs-dir",
                   folder / "runs",
