@@ -69,12 +69,9 @@ class Campaign {
   bool KillOnce(KilledStudy& study) {
     study.Enqueue();
     const bool at_random = at_random_ <= kills_ / 2;
-    const auto& place = NextPlace();
-    const auto times = std::uniform_int_distribution<>(1, 3)(random_);
-    const auto delay = std::chrono::milliseconds(std::uniform_int_distribution<>(3, 60)(random_));
-    const auto status = kills_ == options_.rounds ? study.Run()
-                        : at_random               ? study.RunFor(delay)
-                                                  : study.Run(fmt::format("{}:{}", place, times));
+    if (kills_ == options_.rounds) return study.Run().Success();
+    const auto place = at_random ? std::string() : NextPlace();
+    const auto status = at_random ? study.RunFor(AnyDelay()) : study.Run(fmt::format("{}:{}", place, AnyTime()));
     if (status.Success()) return true;
     if (status.signal != SIGKILL) throw Error(ErrorKind::kFailed, "a manager ended with " + status.Describe());
     ++kills_;
@@ -82,6 +79,10 @@ class Campaign {
     return false;
   }
 
+  std::chrono::milliseconds AnyDelay() {
+    return std::chrono::milliseconds(std::uniform_int_distribution<>(3, 60)(random_));
+  }
+  int AnyTime() { return std::uniform_int_distribution<>(1, 3)(random_); }
   const std::string& NextPlace() { return ensemble::CrashPoints()[next_place_++ % ensemble::CrashPoints().size()]; }
 
   void Take(const Violations& violations, const KillPlan& plan) {

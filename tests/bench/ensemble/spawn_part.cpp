@@ -84,7 +84,7 @@ double BareRate(const std::string& program, int parallel) {
 
 Figure MeasureAt(int parallel, const fs::path& folder, int rounds) {
   const std::string program = HelperProgram("bench-support/noop");
-  std::vector<double> whole, steady, bare;
+  std::vector<double> whole, steady, bare, ratio;
   for (int round = 0; round < rounds; ++round) {
     const auto at = folder / std::to_string(round);
     const double one = SecondsOfRun(at / "one", program, 1, 1);
@@ -92,13 +92,14 @@ Figure MeasureAt(int parallel, const fs::path& folder, int rounds) {
     whole.push_back(kTrials / all);
     steady.push_back((kTrials - 1) / (all - one));
     bare.push_back(BareRate(program, parallel));
+    ratio.push_back(whole.back() / bare.back());
   }
-  const double rate = Median(whole);
-  Figure figure{"spawn", fmt::format("{} trials by slipway run, {} at a time", kTrials, parallel), rate, "trials/s"};
+  Figure figure{"spawn", fmt::format("{} trials by slipway run, {} at a time", kTrials, parallel), Median(whole),
+                "trials/s"};
   figure.beside = {{"bare posix_spawn and waitpid", Median(bare)},
                    {"without the time of a run of one trial", Median(steady)}};
-  figure.goal = fmt::format(">= {:g} of the bare rate", kGoal);
-  figure.reached = rate >= kGoal * Median(bare);
+  figure.goal = fmt::format(">= {:g} of the bare rate (median of the rounds: {:.2f})", kGoal, Median(ratio));
+  figure.reached = Median(ratio) >= kGoal;
   return figure;
 }
 
