@@ -68,12 +68,16 @@ class Campaign {
   /// True when the study came to its end instead. After enough kills it may.
   bool KillOnce(KilledStudy& study) {
     study.Enqueue();
+    const bool enough = kills_ == options_.rounds;
     const bool at_random = at_random_ <= kills_ / 2;
-    if (kills_ == options_.rounds) return study.Run().Success();
-    const auto place = at_random ? std::string() : NextPlace();
-    const auto status = at_random ? study.RunFor(AnyDelay()) : study.Run(fmt::format("{}:{}", place, AnyTime()));
+    const auto place = enough || at_random ? std::string() : NextPlace();
+    const auto status = !place.empty() ? study.Run(fmt::format("{}:{}", place, AnyTime()))
+                        : enough       ? study.Run()
+                                       : study.RunFor(AnyDelay());
     if (status.Success()) return true;
-    if (status.signal != SIGKILL) throw Error(ErrorKind::kFailed, "a manager ended with " + status.Describe());
+    if (enough || status.signal != SIGKILL) {
+      throw Error(ErrorKind::kFailed, "a manager ended with " + status.Describe());
+    }
     ++kills_;
     ++(at_random ? at_random_ : at_place_[place]);
     return false;
