@@ -140,7 +140,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
     LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
     if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
   };
-  ranks_ = std::make_unique<RankGroup>(loop, std::move(launch), [this](const GroupOutcome& outcome) { End(outcome); });
+  ranks_ = StartRanks(loop, std::move(launch), [this](const GroupOutcome& outcome) { End(outcome); });
 }
 
 Job::~Job() {
@@ -163,6 +163,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.working_directory = request.plan.working_directory;
   launch.log_directory = place_.directory;
   launch.cores = request.share.cores;
+  launch.supervisor = request.share.supervisor;
   return launch;
 }
 

@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "core/metrics_line.h"
 #include "core/process.h"
-#include "launcher/engines/local/rank_group.h"
+#include "launcher/engines/local/ranks.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/watch_report.h"
 #include "launcher/plan/plan.h"
@@ -39,8 +39,9 @@ enum class LogLines { kFollow, kLeave };
 
 /// What a trial of an ensemble has that a single run has not.
 struct TrialShare {
-  int repeat = 0;          ///< which run of its configuration, from 0
-  std::vector<int> cores;  ///< that it may run on; empty: all
+  int repeat = 0;                    ///< which run of its configuration, from 0
+  std::vector<int> cores;            ///< that it may run on; empty: all
+  Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job
 };
 
 struct JobRequest {
@@ -82,7 +83,7 @@ class Job {
   std::optional<WatchFinding> watch_report_;
   std::optional<EventLoop::TimerId> stop_timer_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<RankGroup> ranks_;
+  std::unique_ptr<Ranks> ranks_;
 };
 
 }  // namespace slipway::launcher

@@ -23,19 +23,21 @@ using ensemble::TrialStart;
 /// One running trial: its job, and the observer that turns what happens into events.
 class LocalTrialRunner::Running final : public JobObserver {
  public:
-  Running(RunContext& context, const TrialStart& start, AttemptPlace place, std::vector<TrialEvent>& events)
-      : context_(context),
-        events_(events),
+  Running(LocalTrialRunner& runner, const TrialStart& start, AttemptPlace place)
+      : context_(runner.context_),
+        events_(runner.events_),
         trial_(start.trial),
         attempt_(start.attempt),
-        job_(context.loop, context.files,
-             {context.plan,
-              std::move(place),
-              context.data,
-              start.parameters,
-              LogLines::kLeave,
-              {start.repeat, start.place.empty() ? std::vector<int>{} : start.place.front().cores}},
-             *this) {}
+        kills_before_(runner.KillsBefore()),
+        job_(
+            context_.loop, context_.files,
+            {context_.plan,
+             std::move(place),
+             context_.data,
+             start.parameters,
+             LogLines::kLeave,
+             {start.repeat, start.place.empty() ? std::vector<int>{} : start.place.front().cores, &runner.supervisor_}},
+            *this) {}
 
   Job& job() { return job_; }
   bool ended() const { return ended_; }
@@ -66,7 +68,7 @@ class LocalTrialRunner::Running final : public JobObserver {
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
-  std::uint64_t kills_before_ = OutOfMemoryKills();
+  std::uint64_t kills_before_;
   bool ended_ = false;
   Job job_;
 };
@@ -81,7 +83,7 @@ std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt
 
 }  // namespace
 
-LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context) {
+LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context), supervisor_(context.loop) {
   context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
 }
@@ -111,7 +113,7 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
                     {"parameters", start.parameters},
                     {"command", TrainingCommand(context_.plan.spec().train, start.parameters)}};
     WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
-    auto running = std::make_unique<Running>(context_, start, std::move(place), events_);
+    auto running = std::make_unique<Running>(*this, start, std::move(place));
     const auto identity = running->job().identity();
     running_[start.trial] = std::move(running);
     return identity;
@@ -151,7 +153,13 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
   return events;
 }
 
+std::uint64_t LocalTrialRunner::KillsBefore() {
+  if (!kills_before_) kills_before_ = OutOfMemoryKills();
+  return *kills_before_;
+}
+
 std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
+  kills_before_.reset();
   if (events_.empty()) context_.loop.RunOnce(limit);
   std::erase_if(running_, [this](const auto& entry) {
     if (entry.second->ended() && context_.outbox != nullptr) context_.outbox->Close(PlaceOf(entry.first, 1).run);

@@ -1,11 +1,14 @@
 /// Trials as jobs on this machine: the launcher's side of the ensemble's port.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ensemble/trial_runner.h"
+#include "launcher/engines/local/supervisor.h"
 #include "launcher/run/job.h"
 #include "launcher/run/run_context.h"
 
@@ -30,7 +33,12 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   /// The newest one, or empty.
   std::filesystem::path CheckpointOfParent(ensemble::TrialNumber parent) const;
 
+  /// The kernel's count of processes that it has killed, asked for once between two Waits: it costs as much as a file.
+  std::uint64_t KillsBefore();
+
   RunContext& context_;
+  Supervisor supervisor_;
+  std::optional<std::uint64_t> kills_before_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
 };

@@ -1,10 +1,9 @@
 // slipway-rank: stands between the launcher and one rank of the training program. See protocol.h.
 //
-// Every trial starts through it, so it is one small static program without the C++ library's streams or allocation.
+// Every rank starts through it, so it is one small static program without the C++ library's streams or allocation.
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +14,12 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <initializer_list>
 
+#include "launcher/shim/ending.h"
+#include "launcher/shim/exit_record.h"
 #include "launcher/shim/protocol.h"
 
 namespace {
@@ -41,8 +41,7 @@ struct Rank {
 };
 
 struct Ended {
-  int code;
-  int signal;
+  ProgramEnd end;
   bool by_itself;  ///< nobody had asked for it
 };
 
@@ -157,11 +156,9 @@ struct Started {
 };
 
 Started Start(const Settings& settings, int rank) {
-  char name[PATH_MAX];
-  snprintf(name, sizeof name, kLogName, settings.log_directory, rank);
-  const int log = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  const int log = OpenRankLog(settings.log_directory, rank);
   int report[2];
-  if (log < 0 || pipe2(report, O_CLOEXEC) != 0) Fail(name);
+  if (log < 0 || pipe2(report, O_CLOEXEC) != 0) Fail(settings.log_directory);
   const pid_t shim = getpid();
   const pid_t pid = fork();
   if (pid < 0) Fail("cannot fork");
@@ -174,44 +171,6 @@ Started Start(const Settings& settings, int rank) {
   close(report[0]);
   return {pid, count == sizeof error ? error : 0};
 }
-
-/// Ends the program's group, gently first. Calling it again changes nothing.
-class Ending {
- public:
-  Ending(pid_t group, int grace_ms) : group_(group), grace_ms_(grace_ms) {}
-
-  void Begin() {
-    if (begun_) return;
-    begun_ = true;
-    clock_gettime(CLOCK_MONOTONIC, &since_);
-    kill(-group_, SIGTERM);
-    kill(-group_, SIGCONT);  // a stopped program must hear it, too
-  }
-
-  bool begun() const { return begun_; }
-
-  /// For poll(): -1 while there is nothing to wait for.
-  int MillisecondsLeft() const {
-    if (!begun_ || killed_) return -1;
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const long passed = (now.tv_sec - since_.tv_sec) * 1000 + (now.tv_nsec - since_.tv_nsec) / 1000000;
-    return passed >= grace_ms_ ? 0 : static_cast<int>(grace_ms_ - passed);
-  }
-
-  void KillIfDue() {
-    if (MillisecondsLeft() != 0) return;
-    killed_ = true;
-    kill(-group_, SIGKILL);
-  }
-
- private:
-  pid_t group_;
-  int grace_ms_;
-  bool begun_ = false;
-  bool killed_ = false;
-  timespec since_{};
-};
 
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
@@ -237,19 +196,7 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   kill(-pid, SIGKILL);
   int wait_status = 0;
   waitpid(pid, &wait_status, 0);
-  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status), !ending.begun()};
-  return {WEXITSTATUS(wait_status), 0, !ending.begun()};
-}
-
-void Record(const Settings& settings, int rank, const Ended& ended) {
-  char name[PATH_MAX];
-  snprintf(name, sizeof name, kExitName, settings.log_directory, rank);
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (fd < 0) return;  // the channel still carries it
-  char text[32];
-  const int length = snprintf(text, sizeof text, "%d %d\n", ended.code, ended.signal);
-  (void)!write(fd, text, static_cast<size_t>(length));
-  close(fd);
+  return {ProgramEnd::FromWait(wait_status), !ending.begun()};
 }
 
 int TakeSignals() {
@@ -281,10 +228,10 @@ int Run(const Settings& settings, int channel) {
     return started.error == ENOENT ? 127 : 126;
   }
   Say(channel, "%s %d\n", kStarted, static_cast<int>(started.pid));
-  const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
-  if (ended.by_itself) Record(settings, rank.rank, ended);
-  Say(channel, "%s %d %d\n", kExited, ended.code, ended.signal);
-  return ended.signal != 0 ? 128 + ended.signal : ended.code;
+  const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
+  if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
+  Say(channel, "%s %d %d\n", kExited, end.code, end.signal);
+  return end.signal != 0 ? 128 + end.signal : end.code;
 }
 
 }  // namespace

@@ -26,18 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kChannelInChild = 3;
-/// By these the MPI libraries and ours know that a launcher of MPI programs has started them.
-constexpr const char* kMpiJobVariables[] = {"OMPI_COMM_WORLD_RANK",
-                                            "OMPI_COMM_WORLD_SIZE",
-                                            "OMPI_COMM_WORLD_LOCAL_RANK",
-                                            "PMIX_RANK",
-                                            "PMIX_NAMESPACE",
-                                            "PMI_RANK",
-                                            "PMI_SIZE",
-                                            "PMI_FD",
-                                            "MPI_LOCALRANKID",
-                                            "SLURM_STEP_NUM_TASKS"};
-
 std::vector<std::string> Words(const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> words;
@@ -88,8 +76,7 @@ struct RankGroup::Channel {
 
 RankGroup::RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended)
     : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)) {
-  // Slipway may itself run inside an MPI job or a Slurm step: these ranks must not take themselves for theirs.
-  for (const char* name : kMpiJobVariables) launch_.environment.Unset(name);
+  LeaveMpiJob(launch_.environment);
   if (launch_.ranks == 1) {
     StartAlone();
   } else {

@@ -1,7 +1,6 @@
-/// The ranks of one job on this machine: started, watched and ended as one.
+/// The ranks of one job on this machine, each behind a shim: started, watched and ended as one.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,29 +11,16 @@
 #include "core/event_loop.h"
 #include "core/process.h"
 #include "launcher/engines/local/group_outcome.h"
-#include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/local/ranks.h"
 
 namespace slipway::launcher {
-
-struct RankLaunch {
-  int ranks = 1;
-  MpiLauncher mpi;  ///< of several ranks
-  std::vector<std::string> command;
-  Environment environment;
-  std::filesystem::path working_directory;
-  std::vector<int> cores = {};          ///< that they may run on; empty: all that this process may
-  std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
-  std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
-  /// Hears at once which of several ranks failed first, while the others are being ended; may be empty.
-  std::function<void(const std::string& what)> failed;
-};
 
 /// The words that start the job: one rank through the shim alone, several through mpirun. Pure but for two questions
 /// to the system: is this root (Open MPI must be told), and how many cores are there.
 std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel = "<channel>");
 
 /// Not movable: the event loop holds its address. All calls from the loop's thread.
-class RankGroup {
+class RankGroup final : public Ranks {
  public:
   /// Starts the ranks, held at their gate. `ended` is called once, from the loop; the group may be destroyed after it
   /// has returned, not inside it.
@@ -42,15 +28,12 @@ class RankGroup {
   RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
-  /// Ends by SIGKILL what still runs.
-  ~RankGroup();
+  ~RankGroup() override;
 
-  /// The process that everything hangs on: the shim of a single rank, or mpirun; leads its own process group.
-  ProcessIdentity leader() const { return leader_; }
-  /// Opens the gate, as soon as all ranks stand at it.
-  void Release();
-  /// SIGTERM to every rank's process group, after the grace time SIGKILL. May be called again.
-  void Stop();
+  /// The shim of a single rank, or mpirun.
+  ProcessIdentity leader() const override { return leader_; }
+  void Release() override;
+  void Stop() override;
 
  private:
   struct Channel;

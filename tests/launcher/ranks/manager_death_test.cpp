@@ -74,7 +74,7 @@ TEST_P(ManagerDeath, EndsTheRanksAndTheirChildren) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, ManagerDeath, testing::Values("1", "2"));
+INSTANTIATE_TEST_SUITE_P(Ranks, ManagerDeath, testing::Values("1", "2", "supervised"));
 
 }  // namespace
 }  // namespace slipway::launcher

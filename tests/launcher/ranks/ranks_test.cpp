@@ -1,6 +1,6 @@
 // Real ranks: the shim, mpirun, exit codes, signals, and what they leave behind.
 
-#include "launcher/engines/local/rank_group.h"
+#include "launcher/engines/local/ranks.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,12 +8,15 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/engines/local/bound_to_cores.h"
+#include "launcher/engines/local/supervisor.h"
 #include "tests/launcher/ranks/print_mpi.h"
 #include "tests/support/temp_directory.h"
 
@@ -23,7 +26,7 @@ namespace fs = std::filesystem;
 
 using testing::HasSubstr;
 
-class RankGroups : public testing::Test {
+class RanksTest : public testing::Test {
  protected:
   RankLaunch Launch(int ranks, std::vector<std::string> command) const {
     RankLaunch launch;
@@ -33,6 +36,7 @@ class RankGroups : public testing::Test {
     launch.working_directory = directory_.path();
     launch.log_directory = directory_.path();
     launch.grace = std::chrono::milliseconds(300);
+    launch.supervisor = supervisor_;
     return launch;
   }
   RankLaunch Script(int ranks, const std::string& script) const { return Launch(ranks, {"sh", "-c", script}); }
@@ -47,8 +51,8 @@ class RankGroups : public testing::Test {
 
   GroupOutcome RunToTheEnd(RankLaunch launch) {
     std::optional<GroupOutcome> outcome;
-    RankGroup group(loop_, std::move(launch), [&](const GroupOutcome& end) { outcome = end; });
-    group.Release();
+    const auto group = StartRanks(loop_, std::move(launch), [&](const GroupOutcome& end) { outcome = end; });
+    group->Release();
     Until([&] { return outcome.has_value(); });
     return outcome.value_or(GroupOutcome());
   }
@@ -59,9 +63,23 @@ class RankGroups : public testing::Test {
 
   test::TempDirectory directory_;
   EventLoop loop_;
+  Supervisor* supervisor_ = nullptr;
 };
 
-TEST_F(RankGroups, RunOneRankAndKeepWhatItPrints) {
+/// Behind a shim, and started by a supervisor.
+class LoneRanks : public RanksTest, public testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) supervisor_ = &started_;
+  }
+
+  Supervisor started_{loop_};
+};
+
+INSTANTIATE_TEST_SUITE_P(With, LoneRanks, testing::Bool(),
+                         [](const auto& with) { return with.param ? "Supervisor" : "Shim"; });
+
+TEST_P(LoneRanks, RunOneRankAndKeepWhatItPrints) {
   const auto outcome = RunToTheEnd(Script(1, "echo out; echo err >&2; echo $RANK/$WORLD_SIZE/$LOCAL_RANK; pwd"));
   EXPECT_TRUE(outcome.status.Success()) << outcome.detail;
   EXPECT_EQ(Log(0), "out\nerr\n0/1/0\n" + directory_.path().string() + "\n");
@@ -71,7 +89,7 @@ TEST_F(RankGroups, RunOneRankAndKeepWhatItPrints) {
   EXPECT_EQ(info.st_mode & 0137, 0u);
 }
 
-TEST_F(RankGroups, PassEveryWordUnchanged) {
+TEST_F(RanksTest, PassEveryWordUnchanged) {
   const std::vector<std::string> words{"two words", "quote'\"", "$HOME `ls`", "line\nbreak", "", "-n"};
   auto command = std::vector<std::string>{"sh", "-c", "for w; do printf '%s|' \"$w\"; done", "sh"};
   command.insert(command.end(), words.begin(), words.end());
@@ -83,7 +101,7 @@ TEST_F(RankGroups, PassEveryWordUnchanged) {
 }
 
 /// With the mpirun of each MPI that is here.
-class SeveralRanks : public RankGroups, public testing::WithParamInterface<Mpi> {
+class SeveralRanks : public RanksTest, public testing::WithParamInterface<Mpi> {
  protected:
   void SetUp() override {
     try {
@@ -93,7 +111,7 @@ class SeveralRanks : public RankGroups, public testing::WithParamInterface<Mpi> 
     }
   }
   RankLaunch Script(int ranks, const std::string& script) const {
-    auto launch = RankGroups::Script(ranks, script);
+    auto launch = RanksTest::Script(ranks, script);
     launch.mpi = mpi_;
     return launch;
   }
@@ -122,20 +140,20 @@ TEST_P(SeveralRanks, KnowTheirPlaceInsideTheJobOfAnotherMpi) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(Log(rank), fmt::format("{} of 2, {} here\n", rank, rank));
 }
 
-TEST_F(RankGroups, RunALoneRankAsALoneRankInsideAnotherJob) {
+TEST_P(LoneRanks, RunALoneRankAsALoneRankInsideAnotherJob) {
   auto launch = Script(1, "echo $RANK/$WORLD_SIZE/${OMPI_COMM_WORLD_SIZE-unset}");
   launch.environment.Set("OMPI_COMM_WORLD_RANK", "3").Set("OMPI_COMM_WORLD_SIZE", "8").Set("SLURM_NTASKS", "8");
   EXPECT_TRUE(RunToTheEnd(launch).status.Success());
   EXPECT_EQ(Log(0), "0/1/unset\n");
 }
 
-TEST_F(RankGroups, ReportExitCodesAndSignals) {
+TEST_P(LoneRanks, ReportExitCodesAndSignals) {
   EXPECT_EQ(RunToTheEnd(Script(1, "exit 7")).status, (ExitStatus{7, 0}));
   EXPECT_EQ(RunToTheEnd(Script(1, "kill -ABRT $$")).status, (ExitStatus{0, SIGABRT}));
   EXPECT_TRUE(RunToTheEnd(Script(1, "exit 75")).requeue);
 }
 
-TEST_F(RankGroups, NameAProgramThatDoesNotExist) {
+TEST_P(LoneRanks, NameAProgramThatDoesNotExist) {
   const auto outcome = RunToTheEnd(Launch(1, {"/no/such/program"}));
   EXPECT_EQ(outcome.status.code, 127);
   EXPECT_THAT(outcome.detail, HasSubstr("/no/such/program"));
@@ -149,12 +167,12 @@ TEST_P(SeveralRanks, EndTogetherWhenOneFails) {
 
 TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
   std::optional<GroupOutcome> outcome;
-  RankGroup group(loop_, Script(2, "trap '' TERM; touch up.$RANK; while :; do sleep 0.1; done"),
-                  [&](const GroupOutcome& end) { outcome = end; });
-  group.Release();
+  const auto group = StartRanks(loop_, Script(2, "trap '' TERM; touch up.$RANK; while :; do sleep 0.1; done"),
+                                [&](const GroupOutcome& end) { outcome = end; });
+  group->Release();
   Until([&] { return fs::exists(directory_ / "up.0") && fs::exists(directory_ / "up.1"); });
-  group.Stop();
-  group.Stop();
+  group->Stop();
+  group->Stop();
   Until([&] { return outcome.has_value(); });
   EXPECT_TRUE(outcome->stopped);
 }
@@ -162,9 +180,9 @@ TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
 TEST_P(SeveralRanks, RunNothingWhenStoppedAtTheGate) {
   for (const int ranks : {1, 2}) {
     std::optional<GroupOutcome> outcome;
-    RankGroup group(loop_, Script(ranks, "touch ran"), [&](const GroupOutcome& end) { outcome = end; });
-    group.Stop();
-    group.Release();
+    const auto group = StartRanks(loop_, Script(ranks, "touch ran"), [&](const GroupOutcome& end) { outcome = end; });
+    group->Stop();
+    group->Release();
     Until([&] { return outcome.has_value(); });
     EXPECT_FALSE(fs::exists(directory_ / "ran"));
   }
@@ -173,28 +191,28 @@ TEST_P(SeveralRanks, RunNothingWhenStoppedAtTheGate) {
 TEST_P(SeveralRanks, LeaveNothingWhenDestroyed) {
   ProcessIdentity leader;
   {
-    RankGroup group(loop_, Script(2, "touch up; sleep 60"), [](const GroupOutcome&) {});
-    leader = group.leader();
-    group.Release();
+    const auto group = StartRanks(loop_, Script(2, "touch up; sleep 60"), [](const GroupOutcome&) {});
+    leader = group->leader();
+    group->Release();
     Until([&] { return fs::exists(directory_ / "up"); });
   }
   EXPECT_FALSE(IsAlive(leader));
 }
 
-TEST_F(RankGroups, ShareOneLoop) {
+TEST_P(LoneRanks, ShareOneLoop) {
   int ended = 0;
-  std::vector<std::unique_ptr<RankGroup>> groups;
+  std::vector<std::unique_ptr<Ranks>> groups;
   for (int i = 0; i < 3; ++i) {
     auto launch = Script(1, "sleep 0.1");
     launch.log_directory = directory_ / std::to_string(i);
     fs::create_directory(launch.log_directory);
-    groups.push_back(std::make_unique<RankGroup>(loop_, launch, [&](const GroupOutcome&) { ++ended; }));
+    groups.push_back(StartRanks(loop_, launch, [&](const GroupOutcome&) { ++ended; }));
     groups.back()->Release();
   }
   Until([&] { return ended == 3; });
 }
 
-TEST_F(RankGroups, RunInAFolderWithALongPath) {
+TEST_F(RanksTest, RunInAFolderWithALongPath) {
   auto launch = Script(2, "echo fine");
   launch.log_directory = directory_ / std::string(150, 'x');
   fs::create_directory(launch.log_directory);
@@ -202,12 +220,13 @@ TEST_F(RankGroups, RunInAFolderWithALongPath) {
   EXPECT_EQ(ReadFile(launch.log_directory / "rank-00001.log"), "fine\n");
 }
 
-TEST_F(RankGroups, SurviveTheDeathOfAShim) {
+TEST_P(LoneRanks, SurviveTheDeathOfAShim) {
   std::optional<GroupOutcome> outcome;
-  RankGroup group(loop_, Script(1, "echo $$ > pid; sleep 60"), [&](const GroupOutcome& end) { outcome = end; });
-  group.Release();
+  const auto group =
+      StartRanks(loop_, Script(1, "echo $$ > pid; sleep 60"), [&](const GroupOutcome& end) { outcome = end; });
+  group->Release();
   Until([&] { return fs::exists(directory_ / "pid") && !ReadFile(directory_ / "pid").empty(); });
-  ::kill(static_cast<pid_t>(group.leader().pid), SIGKILL);
+  ::kill(static_cast<pid_t>(group->leader().pid), SIGKILL);
   Until([&] { return outcome.has_value(); });
   EXPECT_FALSE(outcome->status.Success());
   const auto program = IdentityOf(std::stoi(ReadFile(directory_ / "pid")));
@@ -215,8 +234,126 @@ TEST_F(RankGroups, SurviveTheDeathOfAShim) {
   EXPECT_FALSE(IsAlive(program));
 }
 
+TEST_P(LoneRanks, RunOnTheirCores) {
+  auto launch = Script(1, "sed -n 's/^Cpus_allowed_list:\\t//p' /proc/self/status");
+  launch.cores = {UsableCores().back()};
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  EXPECT_EQ(Log(0), fmt::format("{}\n", launch.cores.front()));
+}
+
+TEST_P(LoneRanks, EndWhenTheyAreStopped) {
+  std::optional<GroupOutcome> outcome;
+  const auto group = StartRanks(loop_, Script(1, "trap '' TERM; touch up; while :; do sleep 0.1; done"),
+                                [&](const GroupOutcome& end) { outcome = end; });
+  group->Release();
+  Until([&] { return fs::exists(directory_ / "up"); });
+  group->Stop();
+  Until([&] { return outcome.has_value(); });
+  EXPECT_TRUE(outcome->stopped);
+  EXPECT_FALSE(fs::exists(directory_ / "rank-00000.exit")) << "it did not end by itself";
+}
+
+TEST_P(LoneRanks, RunNothingWhenStoppedAtTheGate) {
+  std::optional<GroupOutcome> outcome;
+  const auto group = StartRanks(loop_, Script(1, "touch ran"), [&](const GroupOutcome& end) { outcome = end; });
+  group->Stop();
+  group->Release();
+  Until([&] { return outcome.has_value(); });
+  EXPECT_FALSE(fs::exists(directory_ / "ran"));
+}
+
+class SupervisedRanks : public RanksTest {
+ protected:
+  /// Starts `script` in a folder of its own.
+  std::unique_ptr<Ranks> Begin(const std::string& name, const std::string& script,
+                               std::optional<GroupOutcome>& outcome) {
+    auto launch = Script(1, script);
+    launch.log_directory = directory_ / name;
+    fs::create_directory(launch.log_directory);
+    auto ranks = StartRanks(loop_, launch, [&](const GroupOutcome& end) { outcome = end; });
+    ranks->Release();
+    return ranks;
+  }
+  pid_t NumberIn(const std::string& file) {
+    Until([&] { return !ReadFileIfPresent(directory_ / file).value_or("").empty(); });
+    return std::stoi(ReadFile(directory_ / file));
+  }
+  void UntilGone(pid_t pid) {
+    const auto process = IdentityOf(pid);
+    Until([&] { return !IsAlive(process); });
+  }
+  void SetUp() override { supervisor_ = &started_; }
+
+  Supervisor started_{loop_};
+};
+
+TEST_F(SupervisedRanks, EndWithTheirSupervisorAndTheNextBeginsAnother) {
+  std::optional<GroupOutcome> outcome;
+  const auto first = Begin("first", "sleep 60 & echo $! > child; wait", outcome);
+  const pid_t child = NumberIn("child");
+  started_.End();
+  Until([&] { return outcome.has_value(); });
+  EXPECT_EQ(outcome->status, (ExitStatus{0, SIGKILL}));
+  EXPECT_FALSE(fs::exists(directory_ / "first/rank-00000.exit")) << "it did not end by itself";
+  UntilGone(static_cast<pid_t>(first->leader().pid));
+  UntilGone(child);
+  EXPECT_TRUE(RunToTheEnd(Script(1, "echo next")).status.Success());
+  EXPECT_EQ(Log(0), "next\n");
+}
+
+TEST_F(SupervisedRanks, BeginAnotherSupervisorWhileOthersHaveNotHeardOfTheirEnd) {
+  std::optional<GroupOutcome> first_end, second_end;
+  const auto first = Begin("first", "sleep 60", first_end);
+  started_.End();
+  const auto second = Begin("second", "exit 3", second_end);
+  Until([&] { return first_end && second_end; });
+  EXPECT_EQ(first_end->status, (ExitStatus{0, SIGKILL}));
+  EXPECT_EQ(second_end->status, (ExitStatus{3, 0}));
+}
+
+TEST_F(SupervisedRanks, LeaveNothingOfTheirGroup) {
+  std::optional<GroupOutcome> outcome;
+  const auto ranks = Begin("first", "sleep 60 & echo $! > child; exit 0", outcome);
+  const pid_t child = NumberIn("child");
+  Until([&] { return outcome.has_value(); });
+  EXPECT_TRUE(outcome->status.Success());
+  UntilGone(child);
+}
+
+TEST_F(SupervisedRanks, EndAtOnceWhenDestroyed) {
+  std::optional<GroupOutcome> outcome;
+  auto ranks = Begin("first", "trap '' TERM; echo up > up; while :; do sleep 0.1; done", outcome);
+  Until([&] { return fs::exists(directory_ / "up"); });
+  const auto leader = ranks->leader();
+  ranks.reset();
+  EXPECT_FALSE(IsAlive(leader));
+  EXPECT_FALSE(outcome.has_value());
+}
+
+TEST_F(SupervisedRanks, ByTheHundredAreAllHeardOf) {
+  constexpr int kRanks = 300;
+  std::vector<std::optional<GroupOutcome>> outcomes(kRanks);
+  std::vector<std::unique_ptr<Ranks>> ranks;
+  for (int i = 0; i < kRanks; ++i) {
+    ranks.push_back(Begin(std::to_string(i), fmt::format("exit {}", i % 100), outcomes[static_cast<std::size_t>(i)]));
+  }
+  Until([&] { return std::all_of(outcomes.begin(), outcomes.end(), [](const auto& end) { return end.has_value(); }); });
+  for (int i = 0; i < kRanks; ++i) {
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(i)]->status, (ExitStatus{i % 100, 0}));
+    EXPECT_EQ(ReadFile(directory_ / std::to_string(i) / "rank-00000.exit"), fmt::format("{} 0\n", i % 100));
+  }
+}
+
+TEST_F(SupervisedRanks, SayWhenTheirFolderIsGone) {
+  auto launch = Script(1, "true");
+  launch.working_directory = directory_ / "nowhere";
+  const auto outcome = RunToTheEnd(launch);
+  EXPECT_EQ(outcome.status.code, 127);
+  EXPECT_THAT(outcome.detail, HasSubstr("No such file or directory"));
+}
+
 /// A program called mpirun, before the real one on PATH.
-class FakeMpirun : public RankGroups {
+class FakeMpirun : public RanksTest {
  protected:
   void Install(const std::string& script) {
     fs::create_directory(directory_ / "bin");

@@ -1,0 +1,57 @@
+/// The ranks of one job on this machine, however they are started.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+#include "launcher/engines/local/group_outcome.h"
+#include "launcher/engines/local/mpi_launcher.h"
+
+namespace slipway::launcher {
+
+class Supervisor;
+
+struct RankLaunch {
+  int ranks = 1;
+  MpiLauncher mpi;  ///< of several ranks
+  std::vector<std::string> command;
+  Environment environment;
+  std::filesystem::path working_directory;
+  std::vector<int> cores = {};          ///< that they may run on; empty: all that this process may
+  std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
+  std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
+  /// Starts a single rank, if there is one, so that it needs no shim; must outlive the job.
+  Supervisor* supervisor = nullptr;
+  /// Hears at once which of several ranks failed first, while the others are being ended; may be empty.
+  std::function<void(const std::string& what)> failed;
+};
+
+/// They stand at a gate until they are released. Not movable: the event loop holds the address. All calls from the
+/// loop's thread.
+class Ranks {
+ public:
+  /// Ends by SIGKILL what still runs.
+  virtual ~Ranks() = default;
+  /// The process that everything hangs on; leads its own process group.
+  virtual ProcessIdentity leader() const = 0;
+  /// Opens the gate, as soon as all ranks stand at it.
+  virtual void Release() = 0;
+  /// SIGTERM to every rank's process group, after the grace time SIGKILL. May be called again.
+  virtual void Stop() = 0;
+};
+
+/// Starts the ranks, held at their gate. `ended` is called once, from the loop; the ranks may be destroyed after it has
+/// returned, not inside it.
+/// Errors: Error(kEnvironment) when nothing can be started.
+std::unique_ptr<Ranks> StartRanks(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
+
+/// Slipway may itself run inside an MPI job or a Slurm step: what it starts must not take itself for a part of that.
+void LeaveMpiJob(Environment& environment);
+
+}  // namespace slipway::launcher

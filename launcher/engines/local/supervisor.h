@@ -1,0 +1,92 @@
+/// The process that starts and watches programs for a manager, as the manager sees it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+
+namespace slipway::launcher {
+
+struct ProgramStart {
+  const std::vector<std::string>& command;
+  const Environment& environment;
+  const std::filesystem::path& working_directory;  ///< empty: ours
+  const std::filesystem::path& log_directory;      ///< gets rank-00000.log and, in the end, rank-00000.exit
+  const std::vector<int>& cores;                   ///< that it may run on; empty: all that this process may
+  std::chrono::milliseconds grace;                 ///< between SIGTERM and SIGKILL
+};
+
+struct SupervisedEnd {
+  ExitStatus status;    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
+  int start_error = 0;  ///< errno when it could not be executed
+};
+
+struct SupervisedProgram {
+  std::uint64_t id = 0;
+  ProcessIdentity identity;
+};
+
+/// One small process forks every program, which costs no more than the program's own start; see
+/// launcher/supervisor/protocol.h. All calls from the loop's thread.
+class Supervisor {
+ public:
+  /// The process is started with the first program.
+  explicit Supervisor(EventLoop& loop);
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor();
+
+  using Ended = std::function<void(const SupervisedEnd&)>;
+
+  /// A program that waits at its gate. `ended` is called once, from the loop. A supervisor that is gone is started
+  /// anew. Errors: Error(kEnvironment) when no process can be started.
+  SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
+  void Go(std::uint64_t id);
+  void Stop(std::uint64_t id);
+  /// SIGKILL to its group; returns when it has ended. Nobody hears of it.
+  void KillNow(std::uint64_t id);
+  /// Kills the process and so all its programs; the loop tells each of its end.
+  void End();
+
+ private:
+  struct Watched {
+    pid_t group = 0;
+    Ended ended;
+  };
+  struct Line {
+    std::string word;
+    std::uint64_t id = 0;
+    int first = 0;
+    int second = 0;
+  };
+
+  void Begin();
+  /// False when nobody listens.
+  bool Send(const std::string& strings) const;
+  void SendOrder(const char* order, std::uint64_t id) const;
+  bool Receive(std::chrono::milliseconds patience);
+  std::optional<Line> AnswerTo(std::uint64_t id);
+  void DeliverSoon();
+  void Deliver();
+  void Gone();
+  void Conclude(std::uint64_t id, const SupervisedEnd& end);
+
+  EventLoop& loop_;
+  std::optional<ChildProcess> process_;
+  UniqueFd socket_;
+  std::string unread_;
+  std::vector<Line> lines_;  ///< heard and not yet told
+  std::optional<EventLoop::TimerId> deliver_;
+  std::map<std::uint64_t, Watched> programs_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace slipway::launcher

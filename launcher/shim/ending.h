@@ -1,0 +1,31 @@
+/// How a program's process group is brought to its end: asked first, forced after a grace time.
+#pragma once
+
+#include <sys/types.h>
+#include <time.h>
+
+namespace slipway::shim {
+
+/// Calling its functions again changes nothing.
+class Ending {
+ public:
+  Ending(pid_t group, int grace_ms) : group_(group), grace_ms_(grace_ms) {}
+
+  /// SIGTERM to the group.
+  void Begin();
+  bool begun() const { return begun_; }
+  /// Until SIGKILL is due, for poll(): -1 while there is nothing to wait for.
+  int MillisecondsLeft() const;
+  void KillIfDue();
+  /// SIGKILL to the group, now.
+  void Kill();
+
+ private:
+  pid_t group_;
+  int grace_ms_;
+  bool begun_ = false;
+  bool killed_ = false;
+  timespec since_{};
+};
+
+}  // namespace slipway::shim

@@ -1,0 +1,195 @@
+// slipway-supervisor: starts programs for the launcher and watches over them. See protocol.h.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "launcher/shim/exit_record.h"
+#include "launcher/supervisor/program.h"
+#include "launcher/supervisor/protocol.h"
+
+namespace {
+
+using namespace slipway::supervisor;
+using slipway::shim::ProgramEnd;
+
+[[noreturn]] void Fail(const char* what) {
+  fprintf(stderr, "slipway-supervisor: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+int TakeSignals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1}) sigaddset(&mask, signal);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  sigdelset(&mask, SIGUSR1);  // only for the gates of its programs, which inherit that it is blocked
+  const int fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) Fail("cannot watch signals");
+  return fd;
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(int manager) : manager_(manager), signals_(TakeSignals()) {
+    fcntl(manager_, F_SETFD, FD_CLOEXEC);
+    if (pipe2(errors_, O_CLOEXEC | O_NONBLOCK) != 0) Fail("cannot make a pipe");
+  }
+
+  void Run() {
+    while (!programs_.empty() || (manager_there_ && !leaving_)) Step();
+    Flush();
+  }
+
+ private:
+  void Step() {
+    const short wanted = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
+    pollfd watched[2] = {{signals_, POLLIN, 0}, {manager_there_ ? manager_ : -1, wanted, 0}};
+    poll(watched, 2, MillisecondsLeft());
+    if (watched[0].revents != 0) TakeSignal();
+    if ((watched[1].revents & ~POLLOUT) != 0) Receive();
+    Flush();
+    for (auto& program : programs_) program.ending.KillIfDue();
+  }
+
+  int MillisecondsLeft() const {
+    int least = -1;
+    for (const auto& program : programs_) {
+      const int left = program.ending.MillisecondsLeft();
+      if (left >= 0 && (least < 0 || left < least)) least = left;
+    }
+    return least;
+  }
+
+  void TakeSignal() {
+    signalfd_siginfo signal{};
+    while (read(signals_, &signal, sizeof signal) == sizeof signal) {
+      if (signal.ssi_signo == SIGCHLD) continue;
+      leaving_ = true;
+      EndAll();
+    }
+    Reap();
+  }
+
+  void Receive() {
+    char buffer[65536];
+    const ssize_t count = recv(manager_, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0) {
+      manager_there_ = false;
+      return EndAll();
+    }
+    received_.append(buffer, static_cast<size_t>(count));
+    for (std::string frame; TakeFrame(received_, frame);) Obey(ReadRequest(frame.data(), frame.size()));
+  }
+
+  void Obey(const Request& request) {
+    if (strcmp(request.order, kPrepare) == 0) return Prepare(request);
+    const auto program =
+        std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) { return each.id == request.id; });
+    if (program == programs_.end()) return;  // it has just ended
+    if (strcmp(request.order, kGo) == 0) Release(*program);
+    if (strcmp(request.order, kStop) == 0) program->ending.Begin();
+    if (strcmp(request.order, kKill) == 0) program->ending.Kill();
+  }
+
+  void Prepare(const Request& request) {
+    const pid_t pid = leaving_ ? -1 : Fork(request, errors_[1]);
+    if (pid < 0) return Say(kFailed, request.id, leaving_ ? ECANCELED : errno);
+    programs_.push_back({request.id, pid, request.folder, {pid, request.grace_ms}});
+    Say(kPrepared, request.id, pid);
+  }
+
+  void EndAll() {
+    for (auto& program : programs_) program.ending.Begin();
+  }
+
+  void Reap() {
+    siginfo_t info{};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+      TakeStartErrors();
+      const auto program = std::find_if(programs_.begin(), programs_.end(),
+                                        [&](const Program& each) { return each.pid == info.si_pid; });
+      if (program == programs_.end()) {
+        waitpid(info.si_pid, nullptr, 0);
+      } else {
+        Conclude(*program,
+                 {info.si_code == CLD_EXITED ? info.si_status : 0, info.si_code == CLD_EXITED ? 0 : info.si_status});
+        programs_.erase(program);
+      }
+      info.si_pid = 0;
+    }
+  }
+
+  /// Until the last line the program is a zombie: its number, and that of its group, cannot be anybody else's, and who
+  /// looks for it finds it until the record of its end is there.
+  void Conclude(const Program& program, ProgramEnd end) {
+    kill(-program.pid, SIGKILL);  // what it left behind in its group
+    const bool ran = program.released && program.error == 0;
+    if (ran && !program.ending.begun()) WriteExitRecord(program.folder.c_str(), 0, end);
+    if (program.error != 0) {
+      Say(kFailed, program.id, program.error);
+    } else {
+      Say(kExited, program.id, end.code, end.signal);
+    }
+    waitpid(program.pid, nullptr, 0);
+  }
+
+  /// A program writes its error before it ends, so it is there when the end is seen.
+  void TakeStartErrors() {
+    StartError report{};
+    while (read(errors_[0], &report, sizeof report) == sizeof report) {
+      for (auto& program : programs_) {
+        if (program.pid == report.pid) program.error = report.error;
+      }
+    }
+  }
+
+  template <class... Numbers>
+  void Say(const char* word, unsigned long long id, Numbers... numbers) {
+    unsent_ += word;
+    for (const long long number : {static_cast<long long>(id), static_cast<long long>(numbers)...}) {
+      char text[24];
+      snprintf(text, sizeof text, " %lld", number);
+      unsent_ += text;
+    }
+    unsent_ += '\n';
+    Flush();
+  }
+
+  /// As much as the manager takes now: one that is slow to listen must not keep us from watching.
+  void Flush() {
+    if (unsent_.empty()) return;
+    const ssize_t count = send(manager_, unsent_.data(), unsent_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count > 0) unsent_.erase(0, static_cast<size_t>(count));
+    if (count < 0 && errno != EAGAIN && errno != EINTR) unsent_.clear();  // a manager that is gone shows elsewhere
+  }
+
+  int manager_;
+  int signals_;
+  int errors_[2] = {-1, -1};
+  bool manager_there_ = true;
+  bool leaving_ = false;
+  std::vector<Program> programs_;
+  std::string received_;
+  std::string unsent_;
+};
+
+}  // namespace
+
+int main() {
+  Supervisor(kSocket).Run();
+  return 0;
+}
