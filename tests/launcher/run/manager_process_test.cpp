@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <thread>
 
 #include "core/clock.h"
@@ -75,6 +76,21 @@ TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {
   EndOrphan(leader, std::chrono::milliseconds(200));
   reaper.join();
   EXPECT_FALSE(IsAlive(leader));
+}
+
+TEST(EndOrphan, ReturnsOnlyWhenAnEndedProcessIsReaped) {
+  auto orphan = Start("exit 0");
+  const auto leader = IdentityOf(orphan.pid());
+  while (IsAlive(leader)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::atomic<bool> recorded = false;
+  std::thread supervisor([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    recorded = true;
+    orphan.Wait();
+  });
+  EndOrphan(leader);
+  EXPECT_TRUE(recorded) << "the record of its end is written before it is reaped";
+  supervisor.join();
 }
 
 TEST(EndOrphan, LeavesStrangersAlone) {
