@@ -30,6 +30,10 @@ bool AreProbabilities(const Predictions& predictions) {
   return true;
 }
 
+bool AreVotes(const Predictions& predictions) {
+  return std::ranges::all_of(predictions.values, [](float value) { return value == 0 || value == 1; });
+}
+
 void Softmax(std::span<float> row) {
   const float largest = std::ranges::max(row);
   double sum = 0;
@@ -68,8 +72,14 @@ SelectionMetric ParseSelectionMetric(std::string_view word) {
 
 Goal GoalOf(SelectionMetric metric) { return metric == SelectionMetric::kAccuracy ? Goal::kMaximize : Goal::kMinimize; }
 
-SelectionMetric UsualMetric(const Targets& targets) {
-  return targets.labels.empty() ? SelectionMetric::kRmse : SelectionMetric::kAccuracy;
+std::vector<SelectionMetric> KindredMetrics(SelectionMetric metric) {
+  if (IsOfClasses(metric)) return {SelectionMetric::kAccuracy, SelectionMetric::kLogLoss};
+  return {SelectionMetric::kRmse, SelectionMetric::kMae};
+}
+
+SelectionMetric UsualMetric(const Targets& targets, std::span<const Predictions> predictions) {
+  if (targets.labels.empty()) return SelectionMetric::kRmse;
+  return std::ranges::any_of(predictions, AreVotes) ? SelectionMetric::kAccuracy : SelectionMetric::kLogLoss;
 }
 
 void MakeProbabilities(Predictions& predictions) {

@@ -22,8 +22,11 @@ SelectionMetric ParseSelectionMetric(std::string_view word);
 const std::vector<std::string>& SelectionMetricNames();
 
 Goal GoalOf(SelectionMetric metric);
-/// Accuracy where there are class labels, else rmse.
-SelectionMetric UsualMetric(const Targets& targets);
+/// Those that suit the same prepared outputs, itself among them.
+std::vector<SelectionMetric> KindredMetrics(SelectionMetric metric);
+/// Rmse of numbers, log loss of classes: it sees how sure a model is, and what is selected by it is better on other
+/// records, in accuracy as well. Accuracy where some predictions are nothing but votes, zeros and ones.
+SelectionMetric UsualMetric(const Targets& targets, std::span<const Predictions> predictions);
 
 /// Turns the outputs for classes into probabilities, in place: outputs that are none (a number outside of [0, 1], or a
 /// record whose numbers do not sum to 1 within 0.001) are taken for logits of a softmax. One output for each record is
@@ -36,6 +39,7 @@ class Scoring {
   /// Errors: Error(kUsage) for a metric that does not suit the targets.
   Scoring(const Targets& targets, SelectionMetric metric);
 
+  const Targets& targets() const { return targets_; }
   SelectionMetric metric() const { return metric_; }
   Goal goal() const { return GoalOf(metric_); }
 

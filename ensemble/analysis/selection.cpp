@@ -211,6 +211,15 @@ Single BestSingle(std::span<const Candidate> candidates, const Scoring& scoring)
   return {best.trial, Blend(best.outputs.size()).ScoreWith(best, scoring)};
 }
 
+double ScoreOf(std::span<const Member> members, std::span<const Candidate> candidates, const Scoring& scoring) {
+  Choices counts;
+  for (const auto& member : members) {
+    const auto candidate = std::ranges::find(candidates, member.trial, &Candidate::trial);
+    counts[static_cast<std::size_t>(candidate - candidates.begin())] = member.count;
+  }
+  return SelectionOf(counts, candidates, scoring).score;
+}
+
 Selection SelectFirst(std::span<const Candidate> candidates, const Scoring& scoring, std::size_t count) {
   auto path = FirstOnes(candidates, scoring, count);
   auto selection = SelectionOf(ChoicesOf(path, path.chosen.size()), candidates, scoring);

@@ -54,6 +54,9 @@ struct Single {
 };
 Single BestSingle(std::span<const Candidate> candidates, const Scoring& scoring);
 
+/// The score of the members' weighted average, by another metric than they were selected by. All are candidates.
+double ScoreOf(std::span<const Member> members, std::span<const Candidate> candidates, const Scoring& scoring);
+
 /// The first `count` candidates, each counting alike; fewer when there are not so many. At least one candidate.
 Selection SelectFirst(std::span<const Candidate> candidates, const Scoring& scoring, std::size_t count);
 

@@ -62,15 +62,15 @@ void DescribePareto(CLI::App& trials, Arguments& arguments) {
 void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_select;
   auto* select = AddCommand(trials, "select", "Which trials together predict best: writes ensemble.json",
-                            "  slipway trials select                              # greedy, by accuracy or rmse\n"
+                            "  slipway trials select                              # greedy, by log_loss or rmse\n"
                             "  slipway trials select last --method best --top 5\n"
-                            "  slipway trials select last --metric log_loss --top 4 --out ensemble.json");
+                            "  slipway trials select last --metric accuracy --top 4 --out ensemble.json");
   select->add_option("--method", options.method, "greedy: whoever helps most; best: the best by the objective")
       ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
       ->check(CLI::PositiveNumber);
-  select->add_option("--metric", options.metric, "What to score by (default: accuracy of classes, rmse of numbers)")
+  select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
       ->check(CLI::IsMember(ensemble::SelectionMetricNames()));
   select->add_option("--candidates", options.candidates, "Choose among the best so many trials")
       ->check(CLI::PositiveNumber)

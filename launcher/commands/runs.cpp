@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
+#include "launcher/commands/model_ensemble.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/run_folder.h"
@@ -20,11 +21,16 @@ std::optional<OutboxRecord> LeftBehind(const RunFolder& run, const RunState& sta
   return {};
 }
 
+std::optional<ModelEnsemble> ModelsOf(const RunFolder& run, const RunState& state) {
+  return state.ensemble ? ReadModelEnsemble(run.path()) : std::nullopt;
+}
+
 Json StatusDocument(const RunFolder& run, const RunState& state) {
   auto document = ToJson(state);
   document["schema"] = "slipway.status/1";
   document["folder"] = run.path().string();
   if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
+  if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);
   document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
   return document;
 }
@@ -36,6 +42,7 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
+  if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
   if (const auto left = LeftBehind(run, state)) {
     text += fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.id());
   }

@@ -1,6 +1,6 @@
 set(trials_sources)
-foreach(source trials.cpp trials_documents.cpp trials_export.cpp trials_importance.cpp trials_library.cpp
-               trials_pareto.cpp trials_request.cpp trials_select.cpp trials_view.cpp)
+foreach(source model_ensemble.cpp trials.cpp trials_documents.cpp trials_export.cpp trials_importance.cpp
+               trials_leaderboard.cpp trials_library.cpp trials_pareto.cpp trials_request.cpp trials_select.cpp trials_view.cpp)
   list(APPEND trials_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
 endforeach()
 add_library(slipway_trials_commands STATIC ${trials_sources})

@@ -11,7 +11,8 @@
 #include "core/output.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/commands/trials_view.h"
+#include "launcher/commands/model_ensemble.h"
+#include "launcher/commands/trials_leaderboard.h"
 
 namespace slipway::launcher {
 namespace {
@@ -22,16 +23,12 @@ std::string DurationCell(const std::optional<double>& seconds) {
   return seconds ? FormatDuration(Seconds(*seconds)) : "-";
 }
 
-std::string Table(const TrialsView& view, const std::vector<RankedTrial>& trials) {
-  TextTable table(
-      {"rank", "trial", "state", view.study.objectives.front().metric, "parameters", "duration", "attempts"});
-  for (const auto& [trial, rank] : trials) {
-    table.AddRow({rank ? std::to_string(*rank) : "-", std::to_string(trial.number),
-                  std::string(ensemble::TrialStateName(trial.state)), NumberCell(trial.objective),
-                  ParametersCell(trial.parameters), DurationCell(DurationOf(trial, view.now)),
-                  std::to_string(trial.attempts)});
+std::string GoalsText(const ensemble::StudyRecord& study) {
+  std::string text;
+  for (const auto& objective : study.objectives) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", GoalName(objective.goal), objective.metric);
   }
-  return table.Render();
+  return text;
 }
 
 std::string Headline(const TrialsView& view) {
@@ -40,30 +37,63 @@ std::string Headline(const TrialsView& view) {
   for (const auto& [state, count] : document.items()) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count.get<int>(), state);
   }
-  return fmt::format("{} of {} trials begun{}{}; {} {}, sampler {}\n", view.trials.size(), view.study.trials,
-                     counts.empty() ? "" : ": ", counts, GoalName(view.study.objectives.front().goal),
-                     view.study.objectives.front().metric, view.study.sampler);
+  const auto repeats = view.study.repeats > 1 ? fmt::format(" ({} of each configuration)", view.study.repeats) : "";
+  return fmt::format("{} of {} trials begun{}{}{}; {}, sampler {}\n", view.trials.size(),
+                     view.study.trials * view.study.repeats, repeats, counts.empty() ? "" : ": ", counts,
+                     GoalsText(view.study), view.study.sampler);
 }
 
-Json ListDocument(const char* schema, const TrialsView& view, const std::vector<RankedTrial>& trials) {
-  Json rows = Json::array();
-  for (const auto& trial : trials) rows.push_back(TrialDocument(trial, view.now));
-  return Json{{"schema", schema},
-              {"study", StudyDocument(view.study)},
-              {"counts", CountsDocument(view.trials)},
-              {"trials", std::move(rows)}};
+/// The trials that the rows stand for, in their order.
+std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<LeaderboardRow>& rows) {
+  const int repeats = rows.empty() || !rows.front().repeats ? 1 : view.study.repeats;
+  std::map<ensemble::TrialNumber, std::size_t> place;
+  for (const auto& row : rows) place.emplace(row.trial.number / repeats, place.size());
+  std::vector<RankedTrial> trials;
+  for (const auto& ranked : view.trials) {
+    if (place.contains(ranked.trial.number / repeats)) trials.push_back(ranked);
+  }
+  std::ranges::stable_sort(trials, {}, [&](const RankedTrial& each) { return place.at(each.trial.number / repeats); });
+  return trials;
+}
+
+Json ListDocument(const char* schema, const TrialsView& view, const std::vector<LeaderboardRow>& rows) {
+  std::map<ensemble::TrialNumber, std::optional<int>> fronts;
+  for (const auto& row : rows) fronts[row.trial.number] = row.front;
+  Json trials = Json::array();
+  for (const auto& ranked : TrialsOf(view, rows)) {
+    trials.push_back(TrialDocument(ranked, view.study, view.now));
+    if (const auto front = fronts[ranked.trial.number]) trials.back()["front"] = *front;
+  }
+  Json document{{"schema", schema},
+                {"study", StudyDocument(view.study)},
+                {"counts", CountsDocument(view.trials)},
+                {"trials", std::move(trials)}};
+  if (view.study.repeats > 1) document["configurations"] = ConfigurationsDocument(rows, view.study);
+  return document;
 }
 
 /// Numbers of the trials, one a line.
-std::string Brief(const std::vector<RankedTrial>& trials) {
+std::string Brief(const std::vector<LeaderboardRow>& rows) {
   std::string text;
-  for (const auto& ranked : trials) text += std::to_string(ranked.trial.number) + "\n";
+  for (const auto& row : rows) text += std::to_string(row.trial.number) + "\n";
   return text;
 }
 
-void PrintList(Output& output, const char* schema, const TrialsView& view, const std::vector<RankedTrial>& trials) {
-  const Json document = ListDocument(schema, view, trials);
-  output.Print({document, Headline(view) + Table(view, trials), Brief(trials)});
+struct List {
+  const char* schema;
+  std::filesystem::path run_folder;
+  std::vector<LeaderboardRow> rows;
+  std::string remark = {};
+};
+
+void Print(Output& output, const TrialsView& view, const List& list) {
+  Json document = ListDocument(list.schema, view, list.rows);
+  auto text = Headline(view) + list.remark;
+  if (const auto models = ReadModelEnsemble(list.run_folder)) {
+    document["model_ensemble"] = ToJson(*models);
+    text += "model ensemble: " + Describe(*models) + "\n";
+  }
+  output.Print({document, text + LeaderboardTable(list.rows, view.study), Brief(list.rows)});
 }
 
 ensemble::TrialState StateFrom(const std::string& word) {
@@ -73,8 +103,17 @@ ensemble::TrialState StateFrom(const std::string& word) {
               fmt::format("unknown state '{}'{}", word, SuggestWord(word, ensemble::TrialStateNames())));
 }
 
-void KeepFirst(std::vector<RankedTrial>& trials, int limit) {
-  if (limit > 0 && trials.size() > static_cast<std::size_t>(limit)) trials.resize(static_cast<std::size_t>(limit));
+void KeepFirst(std::vector<LeaderboardRow>& rows, int limit) {
+  if (limit > 0 && rows.size() > static_cast<std::size_t>(limit)) rows.resize(static_cast<std::size_t>(limit));
+}
+
+/// Trials in a state, one by one: of a configuration some may be in it and others not.
+std::vector<LeaderboardRow> RowsInState(const TrialsView& view, ensemble::TrialState state) {
+  std::vector<LeaderboardRow> rows;
+  for (const auto& [trial, rank] : view.trials) {
+    if (trial.state == state) rows.push_back({trial, rank, {}, DurationOf(trial, view.now), {}});
+  }
+  return rows;
 }
 
 const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
@@ -86,14 +125,16 @@ const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
               last < 0 ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", last));
 }
 
+std::string_view FirstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
+
 std::string AttemptsTable(const std::vector<ensemble::AttemptRecord>& attempts) {
-  TextTable table({"attempt", "state", "exit", "duration", "host", "reason"});
+  TextTable table({"attempt", "outcome", "exit", "duration", "host", "reason"});
   for (const auto& attempt : attempts) {
     const bool timed = attempt.started && attempt.ended;
-    table.AddRow({std::to_string(attempt.number), std::string(ensemble::TrialStateName(attempt.state)),
-                  attempt.status ? attempt.status->Describe() : "-",
+    const auto outcome = OutcomeWords(attempt);
+    table.AddRow({std::to_string(attempt.number), outcome, attempt.status ? attempt.status->Describe() : "-",
                   DurationCell(timed ? std::optional(*attempt.ended - *attempt.started) : std::nullopt), attempt.host,
-                  attempt.reason});
+                  ReasonBeside(outcome, FirstLine(attempt.reason))});
   }
   return table.Render();
 }
@@ -110,15 +151,51 @@ std::string MetricsTable(const std::vector<ensemble::MetricRecord>& metrics) {
   return table.Render();
 }
 
-std::string ShowText(const TrialsView& view, const RankedTrial& ranked, const std::filesystem::path& folder,
+/// "trial 7: complete, rank 2, accuracy 0.91, seconds 31".
+std::string StandingText(const TrialsView& view, const RankedTrial& ranked) {
+  const TrialRecord& trial = ranked.trial;
+  const auto state = ensemble::TrialStateName(trial.state);
+  auto text = fmt::format("trial {}: {}", trial.number, state);
+  if (ranked.rank && view.study.repeats == 1) text += fmt::format(", rank {}", *ranked.rank);
+  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().metric, *trial.objective);
+  for (std::size_t i = 0; i < trial.further.size(); ++i) {
+    text += fmt::format(", {} {:.6g}", view.study.objectives.at(i + 1).metric, trial.further[i]);
+  }
+  const auto reason = ReasonBeside(state, trial.reason);
+  return reason.empty() ? text : text + " (" + reason + ")";
+}
+
+/// "repeat 2 of 3 of configuration 4, rank 1: mean accuracy 0.9, deviation 0.01".
+std::string RepeatText(const TrialsView& view, const TrialRecord& trial) {
+  const int repeats = view.study.repeats;
+  const auto rows = LeaderboardOf(view);
+  const auto row = std::ranges::find_if(
+      rows, [&](const auto& each) { return each.trial.number / repeats == trial.number / repeats; });
+  auto text = fmt::format("repeat {} of {} of configuration {}", trial.repeat + 1, repeats, trial.number / repeats);
+  if (row->rank) text += fmt::format(", rank {}", *row->rank);
+  if (row->trial.objective) {
+    text += fmt::format(": mean {} {:.6g}", view.study.objectives.front().metric, *row->trial.objective);
+  }
+  if (row->repeats->deviation) text += fmt::format(", deviation {:.3g}", *row->repeats->deviation);
+  return text + "\n";
+}
+
+/// Where it comes from and what has become of it.
+std::string TiesText(const TrialsView& view, const TrialRecord& trial, const std::optional<ModelEnsemble>& models) {
+  std::string text;
+  if (view.study.repeats > 1) text += RepeatText(view, trial);
+  if (trial.parent) text += fmt::format("begun with the weights of trial {}\n", *trial.parent);
+  const auto weight = models ? WeightOf(*models, trial.number) : std::nullopt;
+  if (weight) text += fmt::format("member of the model ensemble with weight {:.3f}\n", *weight);
+  return text;
+}
+
+std::string ShowText(const TrialsView& view, const RankedTrial& ranked, const std::filesystem::path& run_folder,
                      const std::vector<ensemble::AttemptRecord>& attempts,
                      const std::vector<ensemble::MetricRecord>& metrics) {
   const TrialRecord& trial = ranked.trial;
-  std::string text = fmt::format("trial {}: {}", trial.number, ensemble::TrialStateName(trial.state));
-  if (ranked.rank) text += fmt::format(", rank {}", *ranked.rank);
-  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().metric, *trial.objective);
-  if (!trial.reason.empty()) text += " (" + trial.reason + ")";
-  text += fmt::format("\nfolder: {}\n", folder.string());
+  auto text = StandingText(view, ranked) + "\n" + TiesText(view, trial, ReadModelEnsemble(run_folder));
+  text += fmt::format("folder: {}\n", (run_folder / TrialFolder(trial.number)).string());
   for (const auto& [name, value] : trial.parameters)
     text += fmt::format("  {} = {}\n", name, ensemble::Describe(value));
   if (!attempts.empty()) text += "\n" + AttemptsTable(attempts);
@@ -131,19 +208,20 @@ std::string ShowText(const TrialsView& view, const RankedTrial& ranked, const st
 int TrialsLs(const TrialsLsOptions& options, Output& output) {
   const auto state = options.state ? std::optional(StateFrom(*options.state)) : std::nullopt;
   const TrialsView view = OpenTrials(options.run_folder);
-  auto trials = view.trials;
-  if (state) std::erase_if(trials, [&](const auto& ranked) { return ranked.trial.state != *state; });
-  KeepFirst(trials, options.limit);
-  PrintList(output, "slipway.trials/1", view, trials);
+  auto rows = state ? RowsInState(view, *state) : LeaderboardOf(view);
+  KeepFirst(rows, options.limit);
+  Print(output, view, {"slipway.trials/1", options.run_folder, std::move(rows)});
   return 0;
 }
 
 int TrialsBest(const TrialsBestOptions& options, Output& output) {
   const TrialsView view = OpenTrials(options.run_folder);
-  auto trials = view.trials;
-  std::erase_if(trials, [](const auto& ranked) { return !ranked.rank; });
-  KeepFirst(trials, options.limit);
-  PrintList(output, "slipway.trials.best/1", view, trials);
+  const bool has_front = view.study.objectives.size() > 1;
+  auto rows = LeaderboardOf(view);
+  std::erase_if(rows, [&](const auto& row) { return !row.rank || (has_front && row.front != 1); });
+  KeepFirst(rows, options.limit);
+  const char* remark = has_front ? "several objectives: those that no other beats; also: slipway trials pareto\n" : "";
+  Print(output, view, {"slipway.trials.best/1", options.run_folder, std::move(rows), remark});
   return 0;
 }
 
@@ -153,12 +231,12 @@ int TrialsShow(const TrialsShowOptions& options, Output& output) {
   const auto folder = options.run_folder / TrialFolder(options.trial);
   const auto attempts = view.book.Attempts(options.trial);
   const auto metrics = view.book.Metrics(options.trial);
-  Json document = TrialDocument(ranked, view.now);
+  Json document = TrialDocument(ranked, view.study, view.now);
   document["schema"] = "slipway.trials.show/1";
   document["folder"] = folder.string();
   document["attempts"] = AttemptsDocument(attempts);
   document["metrics"] = MetricsDocument(metrics);
-  output.Print({document, ShowText(view, ranked, folder, attempts, metrics), folder.string()});
+  output.Print({document, ShowText(view, ranked, options.run_folder, attempts, metrics), folder.string()});
   return 0;
 }
 

@@ -31,11 +31,13 @@ struct TrialsShowOptions {
 /// Each prints one answer and returns the exit code.
 /// Errors: kUsage for a folder without trials, an unknown state or trial; kEnvironment for an unreadable book.
 
-/// Ranked trials first, then the others by number. JSON: `slipway.trials/1`.
+/// Ranked trials first, then the others by number; with repeats configurations, unless a state is asked for. JSON:
+/// `slipway.trials/1`, whose `trials` are single ones always.
 int TrialsLs(const TrialsLsOptions& options, Output& output);
-/// The best complete trials. JSON: `slipway.trials.best/1`.
+/// The best complete trials or configurations; with several objectives those that no other beats. JSON:
+/// `slipway.trials.best/1`.
 int TrialsBest(const TrialsBestOptions& options, Output& output);
-/// Parameters, attempts, metrics and folder of one trial. JSON: `slipway.trials.show/1`.
+/// Parameters, attempts with their outcomes, metrics and folder of one trial. JSON: `slipway.trials.show/1`.
 int TrialsShow(const TrialsShowOptions& options, Output& output);
 
 }  // namespace slipway::launcher

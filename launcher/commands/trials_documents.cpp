@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "ensemble/configurations.h"
 
 namespace slipway::launcher {
 namespace {
@@ -14,11 +15,6 @@ using ensemble::TrialRecord;
 using ensemble::TrialState;
 
 bool IsRanked(const TrialRecord& trial) { return trial.state == TrialState::kComplete && trial.objective.has_value(); }
-
-template <class Value>
-Json OrNull(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json TimeOrNull(const std::optional<double>& seconds) {
   if (!seconds) return nullptr;
@@ -32,10 +28,21 @@ Json NumberOrWord(double value) {
   return value;
 }
 
+/// Means of the complete trials, nothing where there are none; by the number of the configuration.
+std::vector<std::optional<double>> ValuesOfConfigurations(const std::vector<TrialRecord>& trials, int repeats) {
+  const ensemble::Configurations configurations(ensemble::TrialTable(trials), repeats);
+  std::vector<std::optional<double>> values;
+  for (const auto& row : configurations.table().trials()) values.push_back(row.objective);
+  return values;
+}
+
 Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
   return Json{{"attempt", attempt.number},
               {"state", ensemble::TrialStateName(attempt.state)},
+              {"outcome", attempt.outcome == ensemble::Outcome::kNone ? Json(nullptr)
+                                                                      : Json(ensemble::OutcomeName(attempt.outcome))},
               {"host", attempt.host},
+              {"place", attempt.place},
               {"pid", attempt.process ? Json(attempt.process->pid) : Json(nullptr)},
               {"started", TimeOrNull(attempt.started)},
               {"ended", TimeOrNull(attempt.ended)},
@@ -54,14 +61,18 @@ Json MetricDocument(const ensemble::MetricRecord& metric) {
 
 }  // namespace
 
-std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal goal) {
+std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal goal, int repeats) {
+  const auto values = ValuesOfConfigurations(trials, repeats);
+  const auto value = [&](const TrialRecord& trial) { return values[static_cast<std::size_t>(trial.number / repeats)]; };
   std::stable_sort(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
     if (IsRanked(a) != IsRanked(b)) return IsRanked(a);
-    return IsRanked(a) && ensemble::IsBetter(*a.objective, *b.objective, goal);
+    return IsRanked(a) && ensemble::IsBetter(*value(a), *value(b), goal);
   });
   std::vector<RankedTrial> ranked;
+  int place = 0;
   for (auto& trial : trials) {
-    const int place = static_cast<int>(ranked.size()) + 1;
+    const bool same = !ranked.empty() && ranked.back().trial.number / repeats == trial.number / repeats;
+    if (!same) ++place;
     const auto rank = IsRanked(trial) ? std::optional(place) : std::nullopt;
     ranked.push_back({std::move(trial), rank});
   }
@@ -73,6 +84,25 @@ std::optional<double> DurationOf(const TrialRecord& trial, double now) {
   if (trial.ended) return *trial.ended - *trial.started;
   if (trial.state == TrialState::kRunning) return now - *trial.started;
   return std::nullopt;
+}
+
+Json OrNull(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
+Json OrNull(const std::optional<int>& number) { return number ? Json(*number) : Json(nullptr); }
+
+Json ObjectivesDocument(const TrialRecord& trial, const ensemble::StudyRecord& study) {
+  Json document{{study.objectives.front().metric, OrNull(trial.objective)}};
+  for (std::size_t i = 1; i < study.objectives.size(); ++i) {
+    const bool known = i <= trial.further.size();
+    document.emplace(study.objectives[i].metric, known ? Json(trial.further[i - 1]) : Json(nullptr));
+  }
+  return document;
+}
+
+std::string OutcomeWords(const ensemble::AttemptRecord& attempt) {
+  const bool open = attempt.outcome == ensemble::Outcome::kNone;
+  std::string words(open ? ensemble::TrialStateName(attempt.state) : ensemble::OutcomeName(attempt.outcome));
+  std::ranges::replace(words, '_', ' ');
+  return words;
 }
 
 Json StudyDocument(const ensemble::StudyRecord& study) {
@@ -102,15 +132,17 @@ Json CountsDocument(const std::vector<RankedTrial>& trials) {
   return document;
 }
 
-Json TrialDocument(const RankedTrial& ranked, double now) {
+Json TrialDocument(const RankedTrial& ranked, const ensemble::StudyRecord& study, double now) {
   const TrialRecord& trial = ranked.trial;
   return Json{{"rank", OrNull(ranked.rank)},
               {"trial", trial.number},
               {"state", ensemble::TrialStateName(trial.state)},
               {"objective", OrNull(trial.objective)},
               {"further", trial.further},
+              {"objectives", ObjectivesDocument(trial, study)},
+              {"configuration", trial.number / study.repeats},
               {"repeat", trial.repeat},
-              {"parent", OrNull(trial.parent)},
+              {"parent", trial.parent ? Json(*trial.parent) : Json(nullptr)},
               {"origin", trial.origin},
               {"parameters", ensemble::ToJson(trial.parameters)},
               {"duration_s", OrNull(DurationOf(trial, now))},

@@ -13,19 +13,27 @@ namespace slipway::launcher {
 /// A trial with its place on the leaderboard; only complete trials have one.
 struct RankedTrial {
   ensemble::TrialRecord trial;
-  std::optional<int> rank;  ///< from 1
+  std::optional<int> rank;  ///< from 1; with repeats that of its configuration
 };
 
-/// Complete trials by objective, then all others by number; equal objectives keep the order of their numbers.
-std::vector<RankedTrial> Rank(std::vector<ensemble::TrialRecord> trials, ensemble::Goal goal);
+/// Complete trials by objective, then all others by number; equal objectives keep the order of their numbers. With
+/// repeats the mean of a configuration's complete trials counts. `trials` are in the order of their numbers.
+std::vector<RankedTrial> Rank(std::vector<ensemble::TrialRecord> trials, ensemble::Goal goal, int repeats);
 
 /// Seconds of its latest attempt, until `now` while it runs.
 std::optional<double> DurationOf(const ensemble::TrialRecord& trial, double now);
 
+Json OrNull(const std::optional<double>& number);
+Json OrNull(const std::optional<int>& number);
+
 Json StudyDocument(const ensemble::StudyRecord& study);
+/// The values of all objectives by their metrics; null: there is none.
+Json ObjectivesDocument(const ensemble::TrialRecord& trial, const ensemble::StudyRecord& study);
 /// How many trials are in each state that occurs.
 Json CountsDocument(const std::vector<RankedTrial>& trials);
-Json TrialDocument(const RankedTrial& ranked, double now);
+Json TrialDocument(const RankedTrial& ranked, const ensemble::StudyRecord& study, double now);
+/// "complete", "out of memory", "manager lost"; of an attempt that has not ended its state.
+std::string OutcomeWords(const ensemble::AttemptRecord& attempt);
 /// A list.
 Json AttemptsDocument(const std::vector<ensemble::AttemptRecord>& attempts);
 /// A list. A value that JSON cannot hold stands as "NaN", "Infinity" or "-Infinity".

@@ -58,7 +58,7 @@ void ExportCsv(const TrialsView& view, const LineSink& sink) {
 
 void ExportJsonLines(TrialsView& view, bool with_metrics, const LineSink& sink) {
   for (const auto& ranked : view.trials) {
-    Json document = TrialDocument(ranked, view.now);
+    Json document = TrialDocument(ranked, view.study, view.now);
     document["attempts"] = AttemptsDocument(view.book.Attempts(ranked.trial.number));
     if (with_metrics) document["metrics"] = MetricsDocument(view.book.Metrics(ranked.trial.number));
     sink(document, document.dump(-1, ' ', false, Json::error_handler_t::replace));

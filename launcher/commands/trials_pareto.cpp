@@ -2,23 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/output.h"
 #include "core/text_table.h"
 #include "ensemble/analysis/ranking.h"
-#include "launcher/commands/trials_view.h"
+#include "launcher/commands/trials_leaderboard.h"
 
 namespace slipway::launcher {
 namespace {
 
-using ensemble::Goal;
 using ensemble::Objectives;
 using ensemble::Standing;
 using ensemble::TrialRecord;
 
-/// The complete trials of a study, and where each stands.
+/// The complete trials of a study, or with repeats its configurations, and where each stands.
 struct Fronts {
   std::vector<TrialRecord> trials;
   std::vector<Standing> order;
@@ -26,34 +26,14 @@ struct Fronts {
   double hypervolume = 0;
 };
 
-bool HasAllValues(const TrialRecord& trial, const ensemble::StudyRecord& study) {
-  return trial.state == ensemble::TrialState::kComplete && trial.objective &&
-         trial.further.size() + 1 == study.objectives.size();
-}
-
-/// As the user counts them.
-Objectives ValuesOf(const TrialRecord& trial) {
-  Objectives values = {*trial.objective};
-  values.insert(values.end(), trial.further.begin(), trial.further.end());
-  return values;
-}
-
-/// Turns what shall be large round, and back.
-Objectives LowerIsBetter(Objectives values, const ensemble::StudyRecord& study) {
-  for (std::size_t m = 0; m < values.size(); ++m) {
-    if (study.objectives[m].ValueGoal() == Goal::kMaximize) values[m] = -values[m];
-  }
-  return values;
-}
-
-Fronts FrontsOf(TrialsView& view) {
+Fronts FrontsOf(const TrialsView& view) {
   Fronts fronts;
-  std::vector<Objectives> points;
-  for (auto& trial : view.book.Trials()) {
-    if (!HasAllValues(trial, view.study)) continue;
-    points.push_back(LowerIsBetter(ValuesOf(trial), view.study));
-    fronts.trials.push_back(std::move(trial));
+  for (auto& row : LeaderboardOf(view)) {
+    if (row.front) fronts.trials.push_back(std::move(row.trial));
   }
+  std::ranges::sort(fronts.trials, {}, &TrialRecord::number);
+  std::vector<Objectives> points;
+  for (const auto& trial : fronts.trials) points.push_back(LowerIsBetter(ValuesOf(trial), view.study));
   fronts.order = ensemble::OrderByFronts(points);
   if (const auto worst = ensemble::WorstPoint(points)) {
     fronts.hypervolume = ensemble::Hypervolume(points, *worst);
@@ -110,7 +90,7 @@ std::string TextOf(const TrialsView& view, const Fronts& fronts) {
 }  // namespace
 
 int TrialsPareto(const TrialsParetoOptions& options, Output& output) {
-  TrialsView view = OpenTrials(options.run_folder);
+  const TrialsView view = OpenTrials(options.run_folder);
   if (view.study.objectives.size() < 2) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("this ensemble has one objective, {}: one trial is the best, there is no front",

@@ -15,7 +15,8 @@ struct TrialsParetoOptions {
   int limit = 0;     ///< 0: no limit
 };
 
-/// JSON: `slipway.trials.pareto/1`. Within a front those with much room come first, so that a few of them show it all.
+/// JSON: `slipway.trials.pareto/1`. With repeats the means of configurations stand under the number of their first
+/// complete trial. Within a front those with much room come first, so that a few of them show it all.
 /// Errors: those of OpenTrials; kUsage for a study with one objective.
 int TrialsPareto(const TrialsParetoOptions& options, Output& output);
 

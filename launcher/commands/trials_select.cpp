@@ -9,6 +9,7 @@
 #include "core/output.h"
 #include "core/text_table.h"
 #include "ensemble/analysis/selection.h"
+#include "launcher/commands/model_ensemble.h"
 #include "launcher/commands/trials_library.h"
 #include "launcher/commands/trials_view.h"
 
@@ -21,6 +22,7 @@ using ensemble::Selection;
 using ensemble::SelectionMethod;
 
 constexpr int kUsualTopOfBest = 3;
+constexpr std::size_t kNamedOnes = 20;
 
 struct Choice {
   SelectionMethod method = SelectionMethod::kGreedy;
@@ -43,7 +45,18 @@ struct Answer {
   Selection selection;
   ensemble::Single best_single;
   Selection average;  ///< of as many trials, the best by the objective
+  Json other_scores;  ///< of the selection, by further metrics that suit
 };
+
+Json OtherScores(const Selection& selection, const std::vector<Candidate>& candidates, const Scoring& scoring) {
+  Json scores = Json::object();
+  for (const auto metric : ensemble::KindredMetrics(scoring.metric())) {
+    if (metric == scoring.metric()) continue;
+    scores[std::string(ensemble::SelectionMetricName(metric))] =
+        ScoreOf(selection.members, candidates, Scoring(scoring.targets(), metric));
+  }
+  return scores;
+}
 
 Answer Select(const std::vector<Candidate>& candidates, const Scoring& scoring, const Choice& choice) {
   Answer answer;
@@ -52,6 +65,7 @@ Answer Select(const std::vector<Candidate>& candidates, const Scoring& scoring, 
                          : ensemble::SelectGreedily(candidates, scoring, choice.greedy);
   answer.best_single = ensemble::BestSingle(candidates, scoring);
   answer.average = ensemble::SelectFirst(candidates, scoring, answer.selection.members.size());
+  answer.other_scores = OtherScores(answer.selection, candidates, scoring);
   return answer;
 }
 
@@ -90,6 +104,7 @@ Json DocumentOf(const TrialsLibrary& library, const Scoring& scoring, const Choi
               {"metric", ensemble::SelectionMetricName(scoring.metric())},
               {"goal", GoalName(scoring.goal())},
               {"score", answer.selection.score},
+              {"other_scores", answer.other_scores},
               {"members", MembersDocument(library, answer.selection)},
               {"best_single", {{"trial", answer.best_single.trial}, {"score", answer.best_single.score}}},
               {"average", {{"members", answer.average.members.size()}, {"score", answer.average.score}}},
@@ -101,21 +116,25 @@ Json DocumentOf(const TrialsLibrary& library, const Scoring& scoring, const Choi
               {"inputs", library.Hash()}};
 }
 
-std::string TextOf(const TrialsLibrary& library, const Scoring& scoring, const Answer& answer,
-                   const ensemble::StudyRecord& study, const std::filesystem::path& out) {
+std::string TextOf(const Json& models, const ensemble::StudyRecord& study, const std::filesystem::path& out) {
   TextTable table({"trial", "weight", study.objectives.front().metric, "parameters"});
-  for (const auto& member : answer.selection.members) {
-    const auto& trial = TrialOf(library, member.trial).trial;
-    table.AddRow({std::to_string(member.trial), fmt::format("{:.3f}", member.weight), NumberCell(trial.objective),
-                  ParametersCell(trial.parameters)});
+  for (const auto& member : models["members"]) {
+    table.AddRow({member["trial"].dump(), fmt::format("{:.3f}", member["weight"].get<double>()),
+                  NumberCell(member["objective"].get<double>()),
+                  ParametersCell(ensemble::PointFromJson(member["parameters"]))});
   }
-  const auto metric = ensemble::SelectionMetricName(scoring.metric());
+  std::string others;
+  for (const auto& [metric, score] : models["other_scores"].items()) {
+    others += fmt::format("; {} {:.6g}", metric, score.get<double>());
+  }
+  const auto number = [&](const char* part, const char* name) { return models[part][name].get<double>(); };
   return fmt::format(
-      "{} {:.6g} by {} of {} trials on {} validation records\n"
+      "{} {:.6g} by {} of {} trials on {} validation records{}\n"
       "best single trial {}: {:.6g}; average of the best {}: {:.6g}\n{}written: {}\n",
-      metric, answer.selection.score, answer.selection.members.size(), library.trials.size(), library.targets.records,
-      answer.best_single.trial, answer.best_single.score, answer.average.members.size(), answer.average.score,
-      table.Render(), out.string());
+      models["metric"].get<std::string>(), models["score"].get<double>(), models["members"].size(),
+      models["candidates"].dump(), models["records"].dump(), others, models["best_single"]["trial"].dump(),
+      number("best_single", "score"), models["average"]["members"].dump(), number("average", "score"), table.Render(),
+      out.string());
 }
 
 /// Complete trials, best first.
@@ -127,30 +146,46 @@ std::vector<RankedTrial> BestTrials(const TrialsView& view, int count) {
 }
 
 void WarnOfLeftOut(const TrialsLibrary& library, Output& output) {
-  for (const auto& [trial, reason] : library.left_out) {
-    output.Warn(fmt::format("trial {} is left out: {}", trial, reason));
+  const auto& left_out = library.left_out;
+  const std::size_t named = std::min(left_out.size(), kNamedOnes);
+  for (std::size_t i = 0; i < named; ++i) {
+    output.Warn(fmt::format("trial {} is left out: {}", left_out[i].trial, left_out[i].reason));
   }
+  if (left_out.size() > named) output.Warn(fmt::format("{} further trials are left out", left_out.size() - named));
 }
 
-}  // namespace
+std::filesystem::path FileOf(const TrialsSelectOptions& options) {
+  return options.out.empty() ? options.run_folder / kModelEnsembleName : options.out;
+}
 
-int TrialsSelect(const TrialsSelectOptions& options, Output& output) {
-  const TrialsView view = OpenTrials(options.run_folder);
+Json SelectFrom(const TrialsView& view, const TrialsSelectOptions& options, Output& output) {
   const auto choice = ChoiceOf(options, view.study.seed);
   auto library = ReadLibrary(options.run_folder, BestTrials(view, options.candidates));
   WarnOfLeftOut(library, output);
   const Scoring scoring(library.targets, options.metric ? ensemble::ParseSelectionMetric(*options.metric)
-                                                        : ensemble::UsualMetric(library.targets));
+                                                        : ensemble::UsualMetric(library.targets, library.predictions));
   const auto candidates = Prepare(library, scoring);
   const auto answer = Select(candidates, scoring, choice);
   auto document = DocumentOf(library, scoring, choice, answer);
-  const auto out = options.out.empty() ? options.run_folder / "ensemble.json" : options.out;
-  WriteFileDurably(out, document.dump(2) + "\n");
+  WriteFileDurably(FileOf(options), document.dump(2) + "\n");
+  return document;
+}
+
+}  // namespace
+
+Json SelectModels(const TrialsSelectOptions& options, Output& output) {
+  return SelectFrom(OpenTrials(options.run_folder), options, output);
+}
+
+int TrialsSelect(const TrialsSelectOptions& options, Output& output) {
+  const TrialsView view = OpenTrials(options.run_folder);
+  auto document = SelectFrom(view, options, output);
+  const auto out = FileOf(options);
   document["schema"] = "slipway.trials.select/1";
   document["file"] = out.string();
   std::string brief;
-  for (const auto& member : answer.selection.members) brief += fmt::format("{}\n", member.trial);
-  output.Print({document, TextOf(library, scoring, answer, view.study, out), brief});
+  for (const auto& member : document["members"]) brief += member["trial"].dump() + "\n";
+  output.Print({document, TextOf(document, view.study, out), brief});
   return 0;
 }
 

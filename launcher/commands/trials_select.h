@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "core/json.h"
+
 namespace slipway {
 class Output;
 }
@@ -29,5 +31,8 @@ struct TrialsSelectOptions {
 /// Errors: those of OpenTrials; kUsage for unknown words and for an ensemble without predictions; kEnvironment for
 ///         predictions of other records than the targets, naming both files, and for a file that cannot be written.
 int TrialsSelect(const TrialsSelectOptions& options, Output& output);
+
+/// The same, without printing: warnings only. Returns what the file has.
+Json SelectModels(const TrialsSelectOptions& options, Output& output);
 
 }  // namespace slipway::launcher

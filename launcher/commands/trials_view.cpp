@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -23,8 +25,22 @@ TrialsView OpenTrials(const std::filesystem::path& run_folder) {
     throw Error(ErrorKind::kTryAgain, fmt::format("the ensemble in '{}' has not begun", run_folder.string()),
                 "look again in a moment, or resume the run");
   }
-  auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal());
+  auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal(), study->repeats);
   return {std::move(book), std::move(*study), std::move(trials), UnixSeconds(SystemClock().Now())};
+}
+
+std::vector<ensemble::TrialRecord> RecordsByNumber(const TrialsView& view) {
+  std::vector<ensemble::TrialRecord> records;
+  for (const auto& ranked : view.trials) records.push_back(ranked.trial);
+  std::ranges::sort(records, {}, &ensemble::TrialRecord::number);
+  return records;
+}
+
+std::string ReasonBeside(std::string_view word, std::string_view reason) {
+  if (!reason.starts_with(word)) return std::string(reason);
+  const auto rest = reason.substr(word.size());
+  if (rest.empty()) return {};
+  return std::string(rest.starts_with(": ") ? rest.substr(2) : reason);
 }
 
 std::filesystem::path TrialFolder(ensemble::TrialNumber trial) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ensemble/store/trial_book.h"
@@ -20,6 +21,13 @@ struct TrialsView {
 
 /// Errors: those of TrialBook::OpenForReading; kTryAgain when the ensemble has not begun.
 TrialsView OpenTrials(const std::filesystem::path& run_folder);
+
+/// In the order of their numbers.
+std::vector<ensemble::TrialRecord> RecordsByNumber(const TrialsView& view);
+
+/// What a reason says beyond the word that stands beside it: of "out of memory: signal 9" beside "out of memory" the
+/// rest.
+std::string ReasonBeside(std::string_view word, std::string_view reason);
 
 /// "trials/00007": where a trial lies in its run folder.
 std::filesystem::path TrialFolder(ensemble::TrialNumber trial);

@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 #include "ensemble/manager.h"
+#include "launcher/commands/model_ensemble.h"
+#include "launcher/commands/trials_select.h"
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/local_trial_runner.h"
 
@@ -43,6 +45,7 @@ class Reporter final : public ensemble::EnsembleObserver {
   static std::string Describe(const ensemble::TrialRecord& trial, ensemble::TrialState attempt) {
     auto text = fmt::format("trial {:>3}  {:<9}", trial.number, ensemble::TrialStateName(attempt));
     if (trial.objective) text += fmt::format("  {:.6g}", *trial.objective);
+    for (const double value : trial.further) text += fmt::format("  {:.6g}", value);
     text += "  " + ensemble::Describe(trial.parameters);
     if (!trial.reason.empty()) text += "  " + trial.reason.substr(0, trial.reason.find('\n'));
     return text;
@@ -117,11 +120,29 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
   return result;
 }
 
-}  // namespace
+TrialsSelectOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
+  TrialsSelectOptions options;
+  options.run_folder = folder.path();
+  options.method = select.method;
+  options.top = select.top;
+  options.metric = select.metric;
+  return options;
+}
 
-RunResult CarryOutEnsemble(RunContext& context) {
-  auto options = EnsembleOptionsFor(context.plan);
-  options.requests_in = context.folder.path();
+/// The model ensemble at the end of a run. The trials are there with it or without: what is in its way is a warning.
+void AddModels(const SelectSpec& select, RunContext& context, RunResult& result) try {
+  SelectModels(SelectionFor(select, context.folder), context.output);
+  const auto models = ReadModelEnsemble(context.folder.path());
+  if (!models) return;
+  result.summary["model_ensemble"] = ToJson(*models);
+  result.summary_text += "\n  model ensemble  " + Describe(*models);
+} catch (const std::exception& error) {
+  context.output.Warn(fmt::format("there is no model ensemble: {}", error.what()));
+  context.folder.AppendEvent("no_model_ensemble", Json{{"reason", error.what()}});
+}
+
+/// The book is one plain file again when it returns.
+ensemble::EnsembleSummary RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
   auto book = ensemble::TrialBook::OpenForWriting(context.folder.path());
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
@@ -130,7 +151,19 @@ RunResult CarryOutEnsemble(RunContext& context) {
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
   book.Settle();
-  return ResultOf(summary, options);
+  return summary;
+}
+
+}  // namespace
+
+RunResult CarryOutEnsemble(RunContext& context) {
+  auto options = EnsembleOptionsFor(context.plan);
+  options.requests_in = context.folder.path();
+  const auto summary = RunTrials(options, context);
+  auto result = ResultOf(summary, options);
+  const auto& select = context.plan.spec().ensemble->select;
+  if (select && result.phase == Phase::kSucceeded) AddModels(*select, context, result);
+  return result;
 }
 
 }  // namespace slipway::launcher

@@ -5,7 +5,8 @@
 
 namespace slipway::launcher {
 
-/// Opens or continues the run's trial book and runs trials until the ensemble is done.
+/// Opens or continues the run's trial book and runs trials until the ensemble is done; then chooses the model ensemble,
+/// if the spec wants one.
 RunResult CarryOutEnsemble(RunContext& context);
 
 }  // namespace slipway::launcher

@@ -220,7 +220,10 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   }
   for (const Json& point : json.at("points")) result.points.push_back(ensemble::PointFromJson(point));
   const Json& select = json.at("select");
-  if (!select.is_null()) result.select = {select.at("top").get<int>(), select.at("method").get<std::string>()};
+  if (!select.is_null()) {
+    result.select = {Maybe<int>(select.at("top")), select.at("method").get<std::string>(),
+                     Maybe<std::string>(select.at("metric"))};
+  }
   return result;
 }
 

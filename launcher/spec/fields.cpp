@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/nearest_word.h"
+#include "ensemble/analysis/scoring.h"
+#include "ensemble/analysis/selection.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/schedulers/scheduler.h"
 
@@ -274,10 +276,13 @@ std::vector<Field> EnsembleControlFields() {
       {"ensemble.budget.node_hours", Between(0, 1e9), "", "Nodes times hours of all attempts.", "100"},
       {"ensemble.repeats", Integer(1), "1",
        "Runs of each configuration; SLIPWAY_REPEAT counts them, and an argument `seed` is raised by it.", "3"},
-      {"ensemble.select", Section(kOptional), "", "The model ensemble built from the best members.", "",
-       Since::kPlanned},
-      {"ensemble.select.top", Integer(1), "1", "Number of members.", "3"},
-      {"ensemble.select.method", Words({"best", "greedy"}), "best", "How the members are chosen.", "greedy"},
+      {"ensemble.select", Section(kOptional), "",
+       "At the end of a run: the model ensemble, chosen as `slipway trials select` chooses it.", ""},
+      {"ensemble.select.top", Integer(1), "", "Most different members; left out: 25 of greedy, 3 of best.", "3"},
+      {"ensemble.select.method", Words(ensemble::SelectionMethodNames()), "greedy",
+       "greedy: whoever makes the average better; best: the best by the objective.", "greedy"},
+      {"ensemble.select.metric", Words(ensemble::SelectionMetricNames()), "",
+       "What the averaged predictions are scored by; left out: log_loss of classes, rmse of numbers.", "log_loss"},
   };
 }
 

@@ -173,8 +173,9 @@ struct BudgetSpec {
 };
 
 struct SelectSpec {
-  int top = 1;
-  std::string method;
+  std::optional<int> top;             ///< unset: as many as the method usually takes
+  std::string method;                 ///< one of ensemble::SelectionMethodNames()
+  std::optional<std::string> metric;  ///< one of ensemble::SelectionMetricNames(); unset: what suits the targets
 };
 
 struct EnsembleSpec {

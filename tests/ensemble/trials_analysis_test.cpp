@@ -148,7 +148,9 @@ TEST_F(TrialsAnalysis, ParetoNeedsSeveralObjectives) {
 
 TEST_F(TrialsAnalysis, SelectCombinesTrialsThatKnowDifferentThings) {
   WriteStudy();
-  EXPECT_EQ(TrialsSelect(Select(), output_), 0);
+  auto options = Select();
+  options.metric = "accuracy";
+  EXPECT_EQ(TrialsSelect(options, output_), 0);
   const auto& document = output_.document;
   EXPECT_EQ(document["schema"], "slipway.trials.select/1");
   EXPECT_EQ(document["metric"], "accuracy");
@@ -161,6 +163,21 @@ TEST_F(TrialsAnalysis, SelectCombinesTrialsThatKnowDifferentThings) {
   EXPECT_THAT(output_.warnings, HasSubstr("trial 0 is left out: it has no predictions.npy"));
   EXPECT_THAT(output_.text, HasSubstr("accuracy 1 by 2 of 2 trials on 3 validation records"));
   EXPECT_EQ(output_.brief, "9\n10\n");
+}
+
+TEST_F(TrialsAnalysis, SelectTellsTheOtherScoreToo) {
+  WriteStudy();
+  TrialsSelect(Select(), output_);
+  EXPECT_EQ(output_.document["metric"], "log_loss");
+  EXPECT_EQ(output_.document["other_scores"]["accuracy"], 1);
+  EXPECT_THAT(output_.text, HasSubstr("on 3 validation records; accuracy 1\n"));
+}
+
+TEST_F(TrialsAnalysis, SelectTakesVotesByTheirAccuracy) {
+  WriteStudy();
+  WritePredictions(9, {1, 0, 0, 1, 1, 0});
+  TrialsSelect(Select(), output_);
+  EXPECT_EQ(output_.document["metric"], "accuracy");
 }
 
 TEST_F(TrialsAnalysis, SelectWritesTheSameFileForTheSameInputs) {

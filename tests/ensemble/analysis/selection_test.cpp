@@ -90,8 +90,10 @@ TEST(Scoring, OfKnownPredictions) {
 TEST(Scoring, AsksForWhatSuitsTheTargets) {
   const auto labels = Labels({0, 1});
   const auto numbers = Numbers({0, 1});
-  EXPECT_EQ(UsualMetric(labels), SelectionMetric::kAccuracy);
-  EXPECT_EQ(UsualMetric(numbers), SelectionMetric::kRmse);
+  const std::vector<Predictions> votes = {Outputs(2, {1, 0, 0, 1}), Outputs(2, {0.5F, 0.5F, 0, 1})};
+  EXPECT_EQ(UsualMetric(labels, votes), SelectionMetric::kAccuracy);
+  EXPECT_EQ(UsualMetric(labels, std::span(votes).subspan(1)), SelectionMetric::kLogLoss);
+  EXPECT_EQ(UsualMetric(numbers, votes), SelectionMetric::kRmse);
   EXPECT_THAT(ErrorOf([&] { Scoring(numbers, SelectionMetric::kLogLoss); }), HasSubstr("log_loss needs class labels"));
   EXPECT_THAT(ErrorOf([] { ParseSelectionMetric("logloss"); }), HasSubstr("did you mean 'log_loss'?"));
 }

@@ -1,0 +1,46 @@
+/// The lines of `slipway trials ls` and `best`: one for each trial or, with repeats, for each configuration.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/commands/trials_view.h"
+
+namespace slipway::launcher {
+
+/// The complete ones among the repeats of a configuration, by the first objective.
+struct Repeats {
+  int complete = 0;
+  int all = 1;
+  double least = 0;  ///< of least and most nothing is known without complete ones
+  double most = 0;
+  std::optional<double> deviation;  ///< standard deviation of the sample; of two at least
+};
+
+struct LeaderboardRow {
+  /// With repeats the configuration: values are means of the complete ones, attempts and times those of all, and the
+  /// number is that of the first complete one.
+  ensemble::TrialRecord trial;
+  std::optional<int> rank;         ///< by the first objective, from 1
+  std::optional<int> front;        ///< with several objectives: 1 is beaten by nobody
+  std::optional<double> seconds;   ///< of the latest attempt; with repeats the mean of the complete ones
+  std::optional<Repeats> repeats;  ///< nothing: each configuration runs once
+};
+
+/// Ranked ones first, then the others by number.
+std::vector<LeaderboardRow> LeaderboardOf(const TrialsView& view);
+
+/// The table of `rows`, with all objectives.
+std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
+/// A list with one document for each configuration; rows of single trials are left out.
+Json ConfigurationsDocument(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
+
+/// Whether it has a value of every objective, and may stand on a front.
+bool HasAllValues(const ensemble::TrialRecord& trial, const ensemble::StudyRecord& study);
+/// The values of such a trial, turned so that less is better; and back again.
+std::vector<double> LowerIsBetter(std::vector<double> values, const ensemble::StudyRecord& study);
+/// As the user counts them.
+std::vector<double> ValuesOf(const ensemble::TrialRecord& trial);
+
+}  // namespace slipway::launcher
