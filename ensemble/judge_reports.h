@@ -41,6 +41,7 @@ class ReportJudge {
   void End(TrialNumber trial, TrialState state);
 
   Scheduler& scheduler() { return *scheduler_; }
+  const Scheduler& scheduler() const { return *scheduler_; }
 
  private:
   std::optional<double> ResourceOf(const MetricRecord& metric, std::optional<double> other) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/units.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -22,6 +24,7 @@ LiveAttempt::LiveAttempt(TrialBook& book, TrialNumber trial, int number, const s
     if (attempt.number == number) {
       stop = attempt.stop;
       started_ = attempt.started.value_or(attempt.claimed);
+      heard_of_ = started_;
       LearnReports(book, trial, attempt);
     }
   }
@@ -30,7 +33,10 @@ LiveAttempt::LiveAttempt(TrialBook& book, TrialNumber trial, int number, const s
 void LiveAttempt::LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt) {
   started_ = attempt.started.value_or(attempt.claimed);
   last_step_.reset();
+  last_epoch_.reset();
   LearnReports(book, trial, attempt);
+  furthest_step_before_ = std::max(furthest_step_before_, last_step_);
+  furthest_epoch_before_ = std::max(furthest_epoch_before_, std::exchange(last_epoch_, std::nullopt));
   if (attempt.started && attempt.ended) elapsed_before_ += SecondsBetween(*attempt.started, *attempt.ended);
   if (attempt.outcome == Outcome::kNodeLost) ++losses_;
   goes_on_ = attempt.state == TrialState::kPaused || attempt.state == TrialState::kCancelled;
@@ -48,21 +54,32 @@ void LiveAttempt::LearnReports(TrialBook& book, TrialNumber trial, const Attempt
 
 void LiveAttempt::Start(double now, SteadyTime steady) {
   started_ = now;
+  heard_of_ = std::max(heard_of_, now);
   running_ = steady;
 }
 
 void LiveAttempt::Take(const MetricRecord& metric, double now) {
   last_[metric.name] = {metric.step, metric.value};
+  heard_of_ = std::max(heard_of_, metric.time.value_or(now));
   const double elapsed = elapsed_before_ + SecondsBetween(started_, metric.time.value_or(now));
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     if (objectives_[i].metric != metric.name) continue;
     histories_[i].Take(metric.step, metric.value, elapsed);
     last_step_ = std::max(last_step_.value_or(metric.step), metric.step);
+    last_epoch_ = std::max(last_epoch_, metric.epoch);
   }
 }
 
 double LiveAttempt::Elapsed(SteadyTime now) const {
   return elapsed_before_ + (running_ ? std::chrono::duration<double>(now - *running_).count() : 0.0);
+}
+
+double LiveAttempt::SilentFor(double now) const { return SecondsBetween(heard_of_, now); }
+
+void LiveAttempt::HeedTimeLimit(std::optional<double> limit, SteadyTime now) {
+  if (stop || !limit || Elapsed(now) < *limit) return;
+  stop = StopReason::kTrialTimeLimit;
+  stop_detail = FormatDuration(Seconds(*limit));
 }
 
 std::optional<double> LiveAttempt::ValueAt(std::int64_t step, const std::string& metric) const {
@@ -102,6 +119,7 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   }
   facts.further_missing = MissingFurther();
   facts.losses = losses_;
+  facts.has_moved_on = last_step_ > furthest_step_before_ || last_epoch_ > furthest_epoch_before_;
   facts.as_before = status && status->code != 0 && status == status_before_ && last_step_ == step_before_;
   return facts;
 }

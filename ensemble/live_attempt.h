@@ -30,6 +30,10 @@ class LiveAttempt {
 
   /// Seconds that the trial has run, earlier attempts included. What the clock of the day does has no part in it.
   double Elapsed(SteadyTime now) const;
+  /// Seconds since it began or last reported; both times are seconds since 1970.
+  double SilentFor(double now) const;
+  /// Wants it to stop when the trial has run for `limit` seconds, unless something else wants that already.
+  void HeedTimeLimit(std::optional<double> limit, SteadyTime now);
   /// This attempt's metric, if its last report was at `step`.
   std::optional<double> ValueAt(std::int64_t step, const std::string& metric) const;
   /// The results themselves, one for each objective: from now on they count instead of what was reported.
@@ -60,12 +64,17 @@ class LiveAttempt {
   std::optional<std::int64_t> last_step_;
   double elapsed_before_ = 0;          // seconds, of earlier attempts
   double started_ = 0;                 // seconds since 1970
+  double heard_of_ = 0;                // the latest sign of life; seconds since 1970
   std::optional<SteadyTime> running_;  // since
   int losses_ = 0;
   // How the attempt before ended.
   bool goes_on_ = false;  // it was paused or stopped, not failed
   std::optional<ExitStatus> status_before_;
   std::optional<std::int64_t> step_before_;
+  // How far this attempt has come, and how far all earlier ones.
+  std::optional<double> last_epoch_;
+  std::optional<std::int64_t> furthest_step_before_;
+  std::optional<double> furthest_epoch_before_;
 };
 
 }  // namespace slipway::ensemble

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/units.h"
 #include "ensemble/answer_requests.h"
 #include "ensemble/crash_point.h"
 #include "ensemble/judge_reports.h"
@@ -177,15 +176,24 @@ class Manager {
     facts.failures = study_.at(trial).failures;
     facts.retries = options_.retries;
     facts.is_whole = judge_.IsWhole(trial);
+    facts.may_wait = judge_.scheduler().MayWait(trial);
     return facts;
   }
 
   void TakeEnd(const TrialEnded& ended, Changes& changes) {
-    if (Present(ended.trial, ended.attempt) == nullptr) return;
+    LiveAttempt* attempt = Present(ended.trial, ended.attempt);
+    if (attempt == nullptr) return;
+    if (AsksToGoOn(ended.status)) HeedLateWish(ended.trial, *attempt);
     AttemptFacts facts = FactsOf(ended.trial, ended.status);
     facts.cause = ended.cause;
     facts.detail = ended.detail;
     End(ended.trial, Judge(facts), ended.status, changes);
+  }
+
+  /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
+  void HeedLateWish(TrialNumber trial, LiveAttempt& attempt) {
+    const auto wish = judge_.WishFor(trial);
+    if (wish && (wish->stop == StopReason::kPruned || judge_.scheduler().MayWait(trial))) HeedWish(trial, attempt);
   }
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
@@ -226,7 +234,7 @@ class Manager {
     for (auto& [trial, attempt] : running_) {
       if (attempt.stop) continue;
       HeedWish(trial, attempt);
-      HeedTimeLimit(attempt);
+      attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
       if (!attempt.stop && stopping_) attempt.stop = stopping_;
       if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
     }
@@ -238,13 +246,6 @@ class Manager {
     if (!wish || attempt.stop) return;
     attempt.stop = wish->stop;
     attempt.stop_detail = wish->why;
-  }
-
-  void HeedTimeLimit(LiveAttempt& attempt) {
-    const auto limit = options_.trial_time_limit;
-    if (attempt.stop || !limit || attempt.Elapsed(clock_.Steady()) < *limit) return;
-    attempt.stop = StopReason::kTrialTimeLimit;
-    attempt.stop_detail = FormatDuration(Seconds(*limit));
   }
 
   void Claim(Changes& changes) {
@@ -327,9 +328,9 @@ class Manager {
     const TrialRecord& trial = study_.at(claim.trial);
     const Json parameters = ToJson(trial.parameters);
     try {
-      starts.push_back(
-          {claim.trial, claim.attempt,
-           runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place})});
+      starts.push_back({claim.trial, claim.attempt,
+                        runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent,
+                                         claim.place, judge_.scheduler().Limit(claim.trial)})});
     } catch (const Error& error) {
       unstarted_.push_back({claim.trial, error.message()});
     }

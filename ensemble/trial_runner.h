@@ -32,6 +32,9 @@ struct TrialStart {
   int repeat = 0;
   std::optional<TrialNumber> parent = {};  ///< the first attempt goes on from the newest checkpoint of this trial
   std::vector<NodeShare> place = {};       ///< empty: anywhere
+  /// How far it may go before the scheduler looks at it again, in the scheduler's resource; nothing: to its end. A
+  /// program that ends there with status 75 is paused until it may go on; one that knows nothing of it is told.
+  std::optional<double> limit = {};
 };
 
 /// Why the manager ended a trial. Stored in the book as words.

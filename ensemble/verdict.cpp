@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/error.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -16,16 +18,15 @@ std::string WithDetail(std::string text, const std::string& detail) {
 
 Verdict Stopped(StopReason stop, const std::string& detail) {
   switch (stop) {
-    case StopReason::kPruned:
-      return {TrialState::kPruned, TrialState::kPruned, Outcome::kPruned, WithDetail("pruned", detail)};
-    case StopReason::kPaused:
-      return {TrialState::kPaused, TrialState::kPaused, Outcome::kPaused, WithDetail("paused", detail)};
+    case StopReason::kPruned: return {TrialState::kPruned, TrialState::kPruned, Outcome::kPruned, detail};
+    case StopReason::kPaused: return {TrialState::kPaused, TrialState::kPaused, Outcome::kPaused, detail};
     case StopReason::kTrialTimeLimit:
       return {TrialState::kFailed, TrialState::kFailed, Outcome::kTimedOut, WithDetail("time limit", detail)};
     case StopReason::kTimeLimit:
+      return {TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, "the time of the ensemble is over"};
     case StopReason::kCancelled: break;
   }
-  return {TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, std::string(StopReasonName(stop))};
+  return {TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, "the ensemble was stopped"};
 }
 
 struct Failure {
@@ -71,6 +72,12 @@ Verdict Missed(const AttemptFacts& facts) {
   return {TrialState::kPruned, TrialState::kPruned, Outcome::kComplete, reason};
 }
 
+Verdict GoesOnLater(const AttemptFacts& facts) {
+  const auto trial = facts.may_wait ? TrialState::kPaused : TrialState::kQueued;
+  const auto reason = facts.may_wait ? "it came to its limit" : "it asked to go on later";
+  return {TrialState::kPaused, trial, Outcome::kPaused, reason};
+}
+
 Verdict NodeLost(const AttemptFacts& facts) {
   const auto reason = WithDetail("its node was lost", facts.detail);
   const bool again = facts.losses < kMostLosses;
@@ -83,11 +90,16 @@ Verdict Judge(const AttemptFacts& facts) {
   const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
   if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail);
   if (facts.cause == OutsideCause::kNodeLost) return NodeLost(facts);
+  if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);
   if (!failure) return {TrialState::kComplete, TrialState::kComplete, Outcome::kComplete, ""};
   const bool retry = failure->may_be_cured && facts.failures < facts.retries;
   return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, failure->outcome, failure->reason};
+}
+
+bool AsksToGoOn(const std::optional<ExitStatus>& status) {
+  return status == ExitStatus{static_cast<int>(ErrorKind::kTryAgain), 0};
 }
 
 Verdict JudgeLost() {

@@ -23,6 +23,8 @@ struct AttemptFacts {
   int retries = 0;                           ///< how many failures are forgiven
   int losses = 0;                            ///< earlier attempts that ended with their node
   bool as_before = false;                    ///< the attempt before ended with the same exit status after the same step
+  bool has_moved_on = false;  ///< it has reported a step or an epoch beyond those of all earlier attempts
+  bool may_wait = false;      ///< the scheduler lets trials wait where this one is
 };
 
 struct Verdict {
@@ -38,8 +40,12 @@ struct Verdict {
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
 /// it cannot cure is not: out of memory, no usable value, the trial's own time limit, a program that does not start. A
 /// lost node is nobody's failure, but the fifth is. Stopped by the user or the ensemble's time: queued, so that a
-/// resume runs it.
+/// resume runs it. A program that asks to go on later and has moved on is paused where the scheduler lets trials wait,
+/// else queued again.
 Verdict Judge(const AttemptFacts& facts);
+
+/// The exit status of a program that has saved its state and asks to go on later: 75.
+bool AsksToGoOn(const std::optional<ExitStatus>& status);
 
 /// Its manager died: not the trial's fault, so it is queued again and no failure is counted.
 Verdict JudgeLost();

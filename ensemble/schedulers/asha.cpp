@@ -165,6 +165,12 @@ std::optional<double> Asha::Limit(TrialNumber trial) const {
   return rungs.resource(next);
 }
 
+bool Asha::MayWait(TrialNumber trial) const {
+  const auto index = static_cast<std::size_t>(trial);
+  const std::size_t entered = index < members_.size() ? members_[index].entries.size() : 0;
+  return entered > 0 && !brackets_[bracket_of_(trial)].IsLast(entered - 1);
+}
+
 std::unique_ptr<Scheduler> MakeAsha(const SchedulerSettings& settings) {
   std::vector<Rungs> brackets;
   brackets.emplace_back(RungResources(settings.min, settings.max, settings.reduction), settings.reduction);

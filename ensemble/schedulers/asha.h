@@ -34,6 +34,7 @@ class Asha : public Scheduler {
   std::optional<TrialNumber> Promote() override;
   std::optional<TrialNumber> Rescue() override;
   std::optional<double> Limit(TrialNumber trial) const override;
+  bool MayWait(TrialNumber trial) const override;
 
  private:
   struct Member {

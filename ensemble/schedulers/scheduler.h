@@ -73,6 +73,8 @@ class Scheduler {
   virtual std::optional<Descent> Descend(TrialNumber /*trial*/) const { return std::nullopt; }
   /// The resource at which the trial may be paused next: a hint for its program.
   virtual std::optional<double> Limit(TrialNumber /*trial*/) const { return std::nullopt; }
+  /// Whether the trial may wait where it is until Promote names it.
+  virtual bool MayWait(TrialNumber /*trial*/) const { return false; }
 };
 
 struct SchedulerSettings {

@@ -42,6 +42,9 @@ void HandOver(const RunFolder& folder) {
   manager.Release();
 }
 
+/// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do.
+bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason.empty(); }
+
 void WaitForEndOfInput() {
   char unused[64];
   while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
@@ -70,7 +73,7 @@ int Submit(const SpecSelection& selection, Session& session) {
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session.runs_directory, options.run);
   const auto state = folder.ReadState();
-  if (state.phase == Phase::kSucceeded) {
+  if (state.phase == Phase::kSucceeded && !HasMoreToDo(state)) {
     session.output.Print(
         {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
     return 0;

@@ -23,7 +23,7 @@ struct ResumeOptions {
   LinePrefix prefix = LinePrefix::kRank;
 };
 /// Continues a run that was cancelled, failed or lost: from its newest valid checkpoint, or, for an ensemble, from
-/// its trial book. A run that succeeded is left alone.
+/// its trial book. A run that succeeded is left alone, unless it is an ensemble whose time was used up.
 int Resume(const ResumeOptions& options, Session& session);
 
 struct ManageOptions {

@@ -10,8 +10,10 @@
 #include "core/fnv1a.h"
 #include "core/install.h"
 #include "core/process.h"
+#include "ensemble/schedulers/scheduler.h"
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/spec/scheduler_settings.h"
 #include "staging/generation/discover_tiers.h"
 #include "staging/plan/tiers.h"
 
@@ -92,12 +94,22 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
 }
 
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
-                       const Json& parameters) {
+                       const Json& parameters, const TrialTerms& terms) {
   auto variables = LibraryVariables(plan);
-  const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters);
+  const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms);
   variables.insert(variables.end(), more.begin(), more.end());
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
   return variables;
+}
+
+TrialTerms PlannedTerms(const Plan& plan) {
+  const auto& ensemble = plan.spec().ensemble;
+  if (!ensemble || !ensemble->scheduler) return {};
+  auto settings = ensemble->scheduler->settings;
+  SetParallel(settings, ensemble->parallel);
+  TrialTerms terms;
+  terms.limit = ensemble::MakeScheduler(settings)->Limit(0);
+  return terms;
 }
 
 Json ExamplePoint(const EnsembleSpec& ensemble) {

@@ -49,7 +49,9 @@ StagedDirectories PlannedDirectories(const Plan& plan);
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
 /// Everything that Slipway sets for a rank of the attempt in `place`.
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
-                       const Json& parameters);
+                       const Json& parameters, const TrialTerms& terms = {});
+/// Of the first trial, as the plan shows it.
+TrialTerms PlannedTerms(const Plan& plan);
 /// A point whose values are the names of the parameters in angle brackets, for showing the command of a trial.
 Json ExamplePoint(const EnsembleSpec& ensemble);
 

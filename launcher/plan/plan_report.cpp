@@ -31,12 +31,27 @@ std::string DescribeCheckpoints(const Plan& plan) {
   return text + "\n";
 }
 
+std::string Describe(const SchedulerSpec& scheduler) {
+  const auto& settings = scheduler.settings;
+  return fmt::format("  scheduler {}, from {} {:.6g} on{}\n", settings.type, scheduler.resource, settings.min,
+                     settings.max ? fmt::format(", a whole trial has {:.6g}", *settings.max) : "");
+}
+
+std::string Describe(const SelectSpec& select) {
+  return fmt::format("  at its end a model ensemble{}, chosen by method {}{}\n",
+                     select.top ? fmt::format(" of {} trials at most", *select.top) : "", select.method,
+                     select.metric ? " and " + *select.metric : "");
+}
+
 std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
   auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n",
                           ensemble.trials ? std::to_string(*ensemble.trials) : "all grid",
                           ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
                           ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
                           ensemble.objective.metric);
+  if (ensemble.repeats > 1) text += fmt::format("  each configuration {} times\n", ensemble.repeats);
+  if (ensemble.scheduler) text += Describe(*ensemble.scheduler);
+  if (ensemble.select) text += Describe(*ensemble.select);
   for (const auto& parameter : ensemble.space) {
     text += fmt::format("  {:<12} {}\n", parameter.name, ensemble::ToJson(parameter).dump());
   }
@@ -54,7 +69,9 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
 
 Json EnvironmentOf(const Plan& plan, const Json& parameters) {
   Json environment = Json::object();
-  for (const auto& [name, value] : VariablesFor(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters)) {
+  const auto place = PlannedPlace(plan);
+  for (const auto& [name, value] :
+       VariablesFor(plan, PlannedDirectories(plan), place, parameters, PlannedTerms(plan))) {
     environment[name] = value;
   }
   environment["MASTER_PORT"] = "<a free port>";  // chosen when the ranks start

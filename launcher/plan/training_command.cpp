@@ -69,6 +69,14 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   return config;
 }
 
+/// Which of its repeats a trial is, and how far its scheduler lets it go for now.
+void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms& terms) {
+  variables.emplace_back("SLIPWAY_REPEAT", std::to_string(terms.repeat));
+  if (!spec.ensemble || !spec.ensemble->scheduler) return;
+  variables.emplace_back("SLIPWAY_RESOURCE", spec.ensemble->scheduler->resource);
+  variables.emplace_back("SLIPWAY_RESOURCE_LIMIT", terms.limit ? fmt::format("{:.10g}", *terms.limit) : "");
+}
+
 /// What the user has, then the Python face of libslipway.
 std::string PythonPath() {
   const auto own = (LibraryDirectory() / "slipway/python").string();
@@ -117,7 +125,7 @@ std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& par
 }
 
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
-                            const AttemptPlace& place, const Json& parameters) {
+                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms) {
   Variables variables{{"SLIPWAY_RUN_DIR", place.run},
                       {"SLIPWAY_ATTEMPT", std::to_string(place.attempt)},
                       {"SLIPWAY_PARAMS", EffectiveParameters(spec.train, parameters).dump()},
@@ -131,6 +139,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
                       {"PYTHONPATH", PythonPath()},
                       {"PYTHONUNBUFFERED", "1"}};
+  AddTrialVariables(variables, spec, terms);
   for (const auto& [name, directory] : data) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(name), directory);
   for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);
   return variables;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,8 +48,14 @@ std::string_view WordFor(GradientMode mode);
 std::string_view WordFor(Compression compression);
 Json ToJson(Determinism determinism);
 
+/// What the program of a trial is told that a single run's is not.
+struct TrialTerms {
+  int repeat = 0;                    ///< which run of its configuration, from 0
+  std::optional<double> limit = {};  ///< how far it may go now, in the scheduler's resource; nothing: to its end
+};
+
 /// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
-                            const AttemptPlace& place, const Json& parameters);
+                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms = {});
 
 }  // namespace slipway::launcher

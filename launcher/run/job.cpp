@@ -151,14 +151,13 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   const auto& spec = request.plan.spec();
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
-  const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.repeat);
+  const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.terms.repeat);
   launch.command = TrainingCommand(spec.train, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
-  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters)) {
+  for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters, request.share.terms)) {
     launch.environment.Set(name, value);
   }
-  launch.environment.Set("SLIPWAY_REPEAT", std::to_string(request.share.repeat));
   launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));
   launch.working_directory = request.plan.working_directory;
   launch.log_directory = place_.directory;

@@ -39,8 +39,8 @@ enum class LogLines { kFollow, kLeave };
 
 /// What a trial of an ensemble has that a single run has not.
 struct TrialShare {
-  int repeat = 0;                    ///< which run of its configuration, from 0
-  std::vector<int> cores;            ///< that it may run on; empty: all
+  TrialTerms terms = {};
+  std::vector<int> cores = {};       ///< that it may run on; empty: all
   Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job
 };
 

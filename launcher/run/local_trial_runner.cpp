@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "launcher/run/adopt_checkpoint.h"
 #include "launcher/run/attempt_files.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/out_of_memory.h"
@@ -29,15 +30,16 @@ class LocalTrialRunner::Running final : public JobObserver {
         trial_(start.trial),
         attempt_(start.attempt),
         kills_before_(runner.KillsBefore()),
-        job_(
-            context_.loop, context_.files,
-            {context_.plan,
-             std::move(place),
-             context_.data,
-             start.parameters,
-             LogLines::kLeave,
-             {start.repeat, start.place.empty() ? std::vector<int>{} : start.place.front().cores, &runner.supervisor_}},
-            *this) {}
+        job_(context_.loop, context_.files,
+             {context_.plan,
+              std::move(place),
+              context_.data,
+              start.parameters,
+              LogLines::kLeave,
+              {{start.repeat, start.limit},
+               start.place.empty() ? std::vector<int>{} : start.place.front().cores,
+               &runner.supervisor_}},
+             *this) {}
 
   Job& job() { return job_; }
   bool ended() const { return ended_; }
@@ -106,7 +108,9 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     if (start.attempt > 1) {
       if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
     } else if (start.parent) {
-      place.resume_from = CheckpointOfParent(*start.parent);
+      auto parent = PlaceOf(*start.parent, 1);
+      PlaceCheckpoints(parent, context_.outbox);
+      place.resume_from = AdoptNewestCheckpoint(parent, place.checkpoints);
     }
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
@@ -118,13 +122,6 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     running_[start.trial] = std::move(running);
     return identity;
   });
-}
-
-std::filesystem::path LocalTrialRunner::CheckpointOfParent(TrialNumber parent) const {
-  auto place = PlaceOf(parent, 1);
-  PlaceCheckpoints(place, context_.outbox);
-  const auto newest = NewestCheckpointOf(place);
-  return newest ? newest->directory : std::filesystem::path();
 }
 
 void LocalTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }

@@ -30,8 +30,6 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   class Running;
 
   AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
-  /// The newest one, or empty.
-  std::filesystem::path CheckpointOfParent(ensemble::TrialNumber parent) const;
 
   /// The kernel's count of processes that it has killed, asked for once between two Waits: it costs as much as a file.
   std::uint64_t KillsBefore();

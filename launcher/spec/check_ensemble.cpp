@@ -145,6 +145,8 @@ void CheckScheduler(Report& report, const Draft& draft) {
   const auto place = draft.PlaceOf("ensemble.scheduler.type");
   auto settings = SchedulerSettingsFrom(draft.At("ensemble.scheduler"));
   if (draft.At("ensemble.trials").is_number()) settings.trials = draft.At("ensemble.trials").get<std::int64_t>();
+  const Json& parallel = draft.At("ensemble.parallel");
+  SetParallel(settings, parallel.is_number() ? std::optional(parallel.get<int>()) : std::nullopt);
   CheckSettings(report, draft, settings);
   const auto& type = settings.type;
   if (SamplerOf(draft) == "grid" && (type == "hyperband" || type == "pbt")) {

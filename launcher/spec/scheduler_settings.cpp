@@ -1,5 +1,6 @@
 #include "launcher/spec/scheduler_settings.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace slipway::launcher {
@@ -27,6 +28,11 @@ ensemble::SchedulerSettings SchedulerSettingsFrom(const Json& section) {
   settings.population = section.at("population").get<int>();
   settings.p_value = section.at("p_value").get<double>();
   return settings;
+}
+
+void SetParallel(ensemble::SchedulerSettings& settings, std::optional<int> parallel) {
+  constexpr int kFewest = 2;  // of a population
+  settings.parallel = parallel.value_or(std::max(settings.population, kFewest));
 }
 
 }  // namespace slipway::launcher

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
+#include "tests/support/numpy_text.h"
 
 namespace slipway::test {
 namespace {
@@ -78,6 +79,25 @@ TEST(Ensemble, ContinuesAfterCtrlC) {
   EXPECT_EQ(runs.size(), kTrials);
 }
 
+/// `launch.time_limit` is the time of one manager.
+TEST(Ensemble, GoesOnAfterItsTimeWasUsedUp) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'test $1 = 0 || test -e go || sleep 60; echo FoM: $1', trial, '{x}']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: objective, goal: maximize}\n"
+                  "  sampler: grid\n"
+                  "  space: {x: {int: [0, 1]}}\n");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("its time is used up"));
+  place.Write("go", "");
+  EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+  const auto list = [&] { return Json::parse(place.Slipway({"trials", "ls", "--json"}).output); };
+  EXPECT_EQ(list()["counts"]["complete"], 2);
+  EXPECT_THAT(place.Slipway({"resume", "last"}).output, HasSubstr("there is nothing to resume"));
+}
+
 TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
@@ -94,6 +114,118 @@ TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
   EXPECT_EQ(trials["trials"].size(), kTrials);
   for (const auto& trial : trials["trials"]) EXPECT_EQ(trial["state"], "complete");
   EXPECT_EQ(CompletedRuns(place).size(), kTrials);
+}
+
+/// Two trials that are right about different records of three; together they know all.
+class ModelEnsemble : public testing::Test {
+ protected:
+  void SetUp() override {
+    WriteOutputs("right-0.npy", {0.9F, 0.1F, 0.2F, 0.8F, 0.6F, 0.4F});
+    WriteOutputs("right-1.npy", {0.6F, 0.4F, 0.6F, 0.4F, 0.1F, 0.9F});
+    place_.Write("labels.npy", NpyText("|u1", "(3,)", std::string("\0\1\1", 3)));
+  }
+
+  void WriteOutputs(const std::string& name, const std::vector<float>& outputs) const {
+    place_.Write(name, NpyText("<f4", "(3, 2)", std::string(reinterpret_cast<const char*>(outputs.data()), 24)));
+  }
+
+  void WriteSpec(const std::string& command, const std::string& select) const {
+    place_.WriteSpec("exp.yaml", command, 1,
+                     "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                     "ensemble:\n"
+                     "  objective: {metric: objective, goal: maximize}\n"
+                     "  sampler: grid\n"
+                     "  space: {x: {int: [0, 1]}}\n"
+                     "  select: " +
+                         select + "\n");
+  }
+
+  Workplace place_;
+};
+
+constexpr auto kPredicting =
+    "[sh, -c, 'cp right-$1.npy $SLIPWAY_RUN_DIR/predictions.npy; cp labels.npy $SLIPWAY_RUN_DIR/targets.npy; "
+    "echo FoM: 0.$1', trial, '{x}']";
+
+TEST_F(ModelEnsemble, IsChosenAtTheEndOfARunAndShown) {
+  WriteSpec(kPredicting, "{top: 2, metric: accuracy}");
+  const auto ran = place_.Slipway({"run", "exp.yaml", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto models = Json::parse(ran.output)["model_ensemble"];
+  EXPECT_EQ(models["score"], 1);
+  EXPECT_EQ(models["members"].size(), 2u);
+  const auto written = ReadFile(place_.RunFolder() / "ensemble.json");
+  EXPECT_EQ(Json::parse(written)["schema"], "slipway.ensemble/1");
+  EXPECT_EQ(place_.Status()["model_ensemble"], models);
+  EXPECT_THAT(place_.Slipway({"status"}).output, HasSubstr("model ensemble  accuracy 1 by 2 of 2 trials: 0 (0.500)"));
+  EXPECT_EQ(Json::parse(place_.Slipway({"trials", "best", "--json"}).output)["model_ensemble"], models);
+  ASSERT_EQ(place_.Slipway({"trials", "select", "--top", "2", "--metric", "accuracy"}).status.code, 0);
+  EXPECT_EQ(ReadFile(place_.RunFolder() / "ensemble.json"), written) << "it is what the command writes";
+}
+
+TEST_F(ModelEnsemble, IsChosenAgainByAResumedRun) {
+  auto waits = std::string(kPredicting);
+  waits.insert(waits.find("cp right"), "test $1 = 0 || test -e go || sleep 60; ");
+  WriteSpec(waits, "{method: best, top: 1}");
+  auto run = place_.Start({"run", "exp.yaml"});
+  place_.WaitForFile(place_ / "runs");
+  place_.WaitForFile(place_.RunFolder() / "trials/00001/attempt-1/rank-00000.log");
+  run.Signal(SIGINT);
+  ASSERT_EQ(run.Wait().code, 130);
+  EXPECT_FALSE(fs::exists(place_.RunFolder() / "ensemble.json")) << "the ensemble is not over";
+  place_.Write("go", "");
+  ASSERT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(place_.Status()["model_ensemble"]["members"][0]["trial"], 1);
+}
+
+TEST_F(ModelEnsemble, WithoutPredictionsIsAWarningNotAFailure) {
+  WriteSpec("[sh, -c, 'echo FoM: 0.$1', trial, '{x}']", "{}");
+  const auto ran = place_.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("there is no model ensemble: no complete trial has predictions"));
+  EXPECT_THAT(ran.errors, HasSubstr("$SLIPWAY_RUN_DIR"));
+  EXPECT_THAT(ReadFile(place_.RunFolder() / "events.jsonl"), HasSubstr("no_model_ensemble"));
+  EXPECT_FALSE(place_.Status().contains("model_ensemble"));
+}
+
+TEST(Ensemble, ShowsInThePlanWhatItsTrialsGet) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, std::string(kEnsemble) + "  repeats: 2\n");
+  const auto repeated = place.Slipway({"plan", "exp.yaml"}).output;
+  EXPECT_THAT(repeated, testing::AllOf(HasSubstr("each configuration 2 times"), HasSubstr("SLIPWAY_REPEAT=0\n"),
+                                       testing::Not(HasSubstr("SLIPWAY_RESOURCE"))));
+  place.WriteSpec("exp.yaml", kCommand, 1,
+                  std::string(kEnsemble) + "  scheduler: {type: asha, min: 2, max: 18}\n  select: {top: 3}\n");
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output,
+              testing::AllOf(HasSubstr("scheduler asha, from epoch 2 on, a whole trial has 18"),
+                             HasSubstr("model ensemble of 3 trials at most, chosen by method greedy"),
+                             HasSubstr("SLIPWAY_RESOURCE=epoch\n"), HasSubstr("SLIPWAY_RESOURCE_LIMIT=2\n")));
+}
+
+/// A program in a shell that knows its limit: it appends one epoch after the other, and says with 75 that it would go
+/// on.
+TEST(Ensemble, ProgramsThatEndAtTheirLimitGoOnWhenTheyMay) {
+  Workplace place;
+  place.WriteSpec(
+      "exp.yaml",
+      "[sh, -c, 'log=$SLIPWAY_RUN_DIR/epochs; limit=$SLIPWAY_RESOURCE_LIMIT; test -n \"$limit\" || limit=4; "
+      "until test $(cat $log 2>/dev/null | wc -l) -ge $limit; do echo >> $log; echo EPOCH $(cat $log | wc -l) FoM: $1; "
+      "done; "
+      "test -z \"$SLIPWAY_RESOURCE_LIMIT\" || exit 75', trial, '{x}']",
+      1,
+      "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
+      "ensemble:\n"
+      "  objective: {metric: objective, goal: maximize}\n"
+      "  sampler: grid\n"
+      "  scheduler: {type: asha, min: 1, max: 4, reduction: 2}\n"
+      "  space: {x: {int: [0, 7]}}\n");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto counts = Json::parse(place.Slipway({"trials", "ls", "--json"}).output)["counts"];
+  EXPECT_FALSE(counts.contains("failed"));
+  EXPECT_GE(counts["complete"], 1);
+  EXPECT_GE(counts["paused"], 3);
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("paused: ")));
 }
 
 TEST(Ensemble, IsReadableAfterItWasCopiedAway) {

@@ -98,6 +98,44 @@ TEST_F(Fashion, RanksAnEnsembleOfTrainings) {
   EXPECT_EQ(best["trials"][0]["trial"], document["best"]["trial"]);
 }
 
+/// Halved at each epoch, as the trainer knows; in the end the models are averaged.
+TEST_F(Fashion, EndsTrialsAtTheirRungsAndSelectsModels) {
+  const auto ran = Run(kEnsembleSpec, {"train.args.train_images=640", "train.args.channels=4", "train.args.epochs=4",
+                                       "ensemble.trials=6", "ensemble.select={top: 2}",
+                                       "ensemble.scheduler={type: asha, min: 1, max: 4, reduction: 2}"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_FALSE(Json::parse(ran.output)["model_ensemble"]["members"].empty());
+  const auto list = Json::parse(place_.Slipway({"trials", "ls", "--json"}).output);
+  EXPECT_EQ(list["counts"].value("failed", 0), 0);
+  for (const auto& trial : list["trials"]) {
+    const auto number = std::to_string(trial["trial"].get<int>());
+    const auto shown = Json::parse(place_.Slipway({"trials", "show", number, "--json"}).output);
+    const double epochs = shown["metrics"].back()["epoch"];
+    EXPECT_THAT(epochs, testing::AnyOf(1, 2, 4)) << "nothing beyond a rung: trial " << number;
+  }
+}
+
+/// Parents train on while their copies begin: what those begin with must not be gone then.
+TEST_F(Fashion, APopulationGoesOnFromItsBest) {
+  const auto ran = Run(kEnsembleSpec, {"train.args.train_images=640", "train.args.channels=4", "train.args.epochs=5",
+                                       "ensemble.trials=6", "checkpoint.keep=1",
+                                       "ensemble.scheduler={type: pbt, interval: 1, population: 2}"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto list = Json::parse(place_.Slipway({"trials", "ls", "--json"}).output);
+  EXPECT_EQ(list["counts"].value("failed", 0), 0) << list["counts"];
+  int children = 0;
+  for (const auto& trial : list["trials"]) children += trial["parent"].is_null() ? 0 : 1;
+  EXPECT_GE(children, 1);
+}
+
+TEST_F(Fashion, RepeatsBeginWithOtherWeights) {
+  const auto ran = Run(kEnsembleSpec, {"train.args.train_images=640", "train.args.channels=4", "ensemble.trials=1",
+                                       "ensemble.parallel=1", "ensemble.repeats=2"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto best = Json::parse(place_.Slipway({"trials", "best", "--json"}).output);
+  EXPECT_GT(best["configurations"][0]["deviation"], 0);
+}
+
 TEST_F(Fashion, RunsFromAnInstalledTree) {
   SpawnOptions install;
   install.argv = {"cmake", "--install", SLIPWAY_BUILD_DIR, "--prefix", (place_ / "installed").string()};

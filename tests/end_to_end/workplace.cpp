@@ -96,8 +96,9 @@ Captured Workplace::SlipwayReading(const std::string& input, std::vector<std::st
   return captured;
 }
 
-ChildProcess Workplace::Start(std::vector<std::string> arguments) const {
+ChildProcess Workplace::Start(std::vector<std::string> arguments, int input) const {
   auto options = OptionsFor(std::move(arguments));
+  options.stdin_fd = input;
   const auto log = OpenFile(directory_ / "output.log", O_WRONLY | O_CREAT | O_APPEND);
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();

@@ -27,8 +27,8 @@ class Workplace {
   Captured Slipway(std::vector<std::string> arguments) const;
   /// The same, with a file of this place as its standard input.
   Captured SlipwayReading(const std::string& input, std::vector<std::string> arguments) const;
-  /// Starts it, for tests that send signals.
-  ChildProcess Start(std::vector<std::string> arguments) const;
+  /// Starts it, for tests that send signals. `input` is its standard input; -1: nothing.
+  ChildProcess Start(std::vector<std::string> arguments, int input = -1) const;
   /// For all later calls.
   void SetVariable(const std::string& name, const std::string& value) { environment_.Set(name, value); }
 

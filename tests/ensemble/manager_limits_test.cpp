@@ -7,6 +7,7 @@
 #include "ensemble/manager.h"
 #include "ensemble/requests.h"
 #include "tests/ensemble/fake_runner.h"
+#include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
@@ -15,16 +16,6 @@ namespace {
 using test::TempDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-class HandClock : public Clock {
- public:
-  WallTime Now() override { return WallTime(std::chrono::seconds(1'000'000)) + passed + jump; }
-  SteadyTime Steady() override { return SteadyTime(passed); }
-  void Sleep(std::chrono::nanoseconds duration) override { passed += duration; }
-
-  std::chrono::nanoseconds passed{0};
-  std::chrono::seconds jump{0};  // of the clock of the day only
-};
 
 /// Where nothing happens, time passes.
 class TimedRunner : public FakeRunner {

@@ -58,12 +58,41 @@ TEST(Verdict, QueuesAgainWhileRetriesAreLeft) {
 TEST(Verdict, TheManagersReasonWinsOverTheExitStatus) {
   auto facts = Good();
   facts.stop = StopReason::kCancelled;
-  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, "cancelled"}));
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kCancelled, TrialState::kQueued, Outcome::kCancelled, "the ensemble was stopped"}));
   facts.stop = StopReason::kPruned;
   facts.status = ExitStatus{1, 0};
   EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
   facts.stop = StopReason::kPaused;
   EXPECT_EQ(Judge(facts).trial, TrialState::kPaused);
+}
+
+/// It stands beside the state wherever it is shown.
+TEST(Verdict, AReasonDoesNotRepeatTheState) {
+  auto facts = Good();
+  facts.stop_detail = "rung 0 (at 1): 0.5 is number 3 of 3";
+  facts.stop = StopReason::kPaused;
+  EXPECT_EQ(Judge(facts).reason, facts.stop_detail);
+  facts.stop = StopReason::kPruned;
+  EXPECT_EQ(Judge(facts).reason, facts.stop_detail);
+  facts.stop_detail.clear();
+  EXPECT_EQ(Judge(facts).reason, "");
+  facts.stop = StopReason::kTimeLimit;
+  EXPECT_EQ(Judge(facts).reason, "the time of the ensemble is over");
+}
+
+TEST(Verdict, AProgramThatAsksToGoOnWaitsWhereTheSchedulerLetsItOrQueuesAgain) {
+  auto facts = Good();
+  facts.status = ExitStatus{75, 0};
+  facts.has_moved_on = true;
+  facts.may_wait = true;
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kPaused, TrialState::kPaused, Outcome::kPaused, "it came to its limit"}));
+  facts.may_wait = false;
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kPaused, TrialState::kQueued, Outcome::kPaused, "it asked to go on later"}));
+  facts.has_moved_on = false;  // or it would ask for ever
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
 TEST(Verdict, ATrialThatWasFasterThanTheOrderToStopIsComplete) {

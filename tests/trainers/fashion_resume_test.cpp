@@ -68,6 +68,41 @@ INSTANTIATE_TEST_SUITE_P(Jobs, FashionResumes,
                                            std::pair(2, std::string("adam"))),
                          [](const auto& job) { return job.param.second + "On" + std::to_string(job.param.first); });
 
+/// An attempt at each rung, each with status 75, and the last one to the end.
+TEST(FashionEndsAtItsLimit, AndGoesOnAsIfItHadNeverEnded) {
+  for (const int ranks : {1, 2}) {
+    const FashionPlace uninterrupted;
+    ASSERT_EQ(uninterrupted.Train(kTwoEpochs, ranks).status.code, 0);
+    FashionPlace place;
+    place.Set("SLIPWAY_RESOURCE", "epoch");
+    place.Set("SLIPWAY_RESOURCE_LIMIT", "1");
+    const auto first = place.Train(kTwoEpochs, ranks);
+    EXPECT_EQ(first.status.code, 75) << first.errors;
+    EXPECT_THAT(first.output, HasSubstr("ending at the limit of epoch 1"));
+    EXPECT_EQ(place.Values("validation_accuracy").size(), 1u);
+    EXPECT_TRUE(place.Values("test_accuracy").empty());
+    Continue(place);
+    place.Set("SLIPWAY_RESOURCE_LIMIT", "");
+    ASSERT_EQ(place.Train(kTwoEpochs, ranks).status.code, 0);
+    EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
+    EXPECT_EQ(place.Values("validation_accuracy"), uninterrupted.Values("validation_accuracy"));
+  }
+}
+
+TEST(FashionEndsAtItsLimit, OfStepsAtTheEndOfAnEpochAndNotBehindItsLast) {
+  FashionPlace place;
+  place.Set("SLIPWAY_RESOURCE", "step");
+  place.Set("SLIPWAY_RESOURCE_LIMIT", "10");
+  EXPECT_EQ(place.Train(kTwoEpochs).status.code, 75);
+  place.Set("SLIPWAY_RESOURCE", "epoch");
+  place.Set("SLIPWAY_RESOURCE_LIMIT", "2");
+  EXPECT_EQ(place.Train(kTwoEpochs).status.code, 0) << "there is nothing to go on with";
+  place.Set("SLIPWAY_RESOURCE_LIMIT", "two");
+  const auto wrong = place.Train(kTwoEpochs);
+  EXPECT_EQ(wrong.status.code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("SLIPWAY_RESOURCE_LIMIT is 'two': must be a number"));
+}
+
 TEST(FashionStops, OnAllRanksWhenAskedWhileItTrains) {
   const FashionPlace place;
   std::jthread asker([&place](const std::stop_token& ended) {

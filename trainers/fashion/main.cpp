@@ -1,4 +1,5 @@
-// The fashion trainer: exit status 0 done or stopped as asked, 1 failed, 2 called wrongly.
+// The fashion trainer: exit status 0 done or stopped as asked, 1 failed, 2 called wrongly, 75 at the limit of its
+// scheduler and ready to go on.
 
 #include <cstdio>
 #include <exception>
@@ -10,10 +11,10 @@
 namespace {
 
 /// Joins the job and trains. A UsageError is the same on every rank: they leave the job together.
-void TrainInJob(const fashion::Arguments& arguments, const fashion::Settings& settings) {
+fashion::Ending TrainInJob(const fashion::Arguments& arguments, const fashion::Settings& settings) {
   slipway::client::Session session;
   try {
-    fashion::Train(arguments, settings, session);
+    return fashion::Train(arguments, settings, session);
   } catch (const fashion::UsageError&) {
     throw;
   } catch (const std::exception& error) {
@@ -36,8 +37,10 @@ int main(int argc, char** argv) {
     }
     const auto settings = fashion::ReadSettings();
     fashion::Override(arguments, settings.parameters);
-    TrainInJob(arguments, settings);
-    return 0;
+    // A seed among the parameters is raised by the launcher.
+    if (!settings.parameters.contains("seed")) arguments.seed += settings.repeat;
+    constexpr int kGoOnLater = 75;
+    return TrainInJob(arguments, settings) == fashion::Ending::kAtLimit ? kGoOnLater : 0;
   } catch (const fashion::UsageError& error) {
     std::fprintf(stderr, "fashion: %s\n", error.what());
     return 2;

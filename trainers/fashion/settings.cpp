@@ -17,6 +17,16 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// Nothing when it is not set, or empty.
+std::optional<double> ReadNumber(const char* name) {
+  const auto text = Variable(name);
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0') throw UsageError(fmt::format("{} is '{}': must be a number", name, text));
+  return number;
+}
+
 /// The variable's JSON object; an empty one when it is not set.
 json ReadObject(const char* name) {
   const auto text = Variable(name);
@@ -76,6 +86,9 @@ Settings ReadSettings() {
   if (const auto test = Variable("SLIPWAY_DATA_TEST"); !test.empty()) settings.test_data = test;
   settings.checkpoints = !Variable("SLIPWAY_CHECKPOINT_DIR").empty();
   settings.run_folder = Variable("SLIPWAY_RUN_DIR");
+  settings.repeat = static_cast<std::int64_t>(ReadNumber("SLIPWAY_REPEAT").value_or(0));
+  settings.resource = Variable("SLIPWAY_RESOURCE");
+  settings.limit = ReadNumber("SLIPWAY_RESOURCE_LIMIT");
   settings.parameters = ReadParameters();
   const auto config = ReadObject("SLIPWAY_CONFIG");
   ReadValidation(config, settings);

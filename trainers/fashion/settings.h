@@ -18,6 +18,9 @@ struct Settings {
   std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
   bool checkpoints = false;                  ///< there is a place for them
   std::filesystem::path run_folder;          ///< for predictions; empty: none are written
+  std::int64_t repeat = 0;                   ///< which of the runs of its configuration; another seed for each
+  std::string resource;                      ///< what the scheduler of an ensemble counts: "epoch", "step", a metric
+  std::optional<double> limit;               ///< how far this trial may go now, in that
 };
 
 /// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.

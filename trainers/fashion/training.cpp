@@ -65,16 +65,19 @@ class Trainer {
     ShareParameters();
   }
 
-  void Run() {
+  Ending Run() {
     Resume();
     if (First()) PrintStart();
-    for (; progress_.epoch < arguments_.epochs; NextEpoch()) {
-      if (!TrainEpoch()) return;
+    while (progress_.epoch < arguments_.epochs) {
+      if (!TrainEpoch()) return Ending::kDone;
       FinishEpoch();
+      NextEpoch();
+      if (IsAtLimit()) return Ending::kAtLimit;
     }
     session_.CheckMatch(weights_);
     Report("replicas_match", 1);
     Test();
+    return Ending::kDone;
   }
 
  private:
@@ -250,6 +253,15 @@ class Trainer {
     Checkpoint();
   }
 
+  /// Only where there is something to go on with, and a checkpoint to go on from.
+  bool IsAtLimit() const {
+    if (!settings_.limit || !settings_.checkpoints || progress_.epoch >= arguments_.epochs) return false;
+    const bool at_limit = (settings_.resource == "epoch" && static_cast<double>(progress_.epoch) >= *settings_.limit) ||
+                          (settings_.resource == "step" && static_cast<double>(progress_.step) >= *settings_.limit);
+    if (at_limit && First()) fmt::print("ending at the limit of {} {}\n", settings_.resource, *settings_.limit);
+    return at_limit;
+  }
+
   /// Each rank takes every P-th record; all records count once. `outputs`, unless it is empty, gets the probabilities
   /// of this rank's records in their rows.
   Sums Evaluate(const Images& images, const RecordNumbers& records, std::span<double> outputs = {}) {
@@ -357,8 +369,8 @@ class Trainer {
 
 }  // namespace
 
-void Train(const Arguments& arguments, const Settings& settings, Session& session) {
-  Trainer(arguments, settings, session).Run();
+Ending Train(const Arguments& arguments, const Settings& settings, Session& session) {
+  return Trainer(arguments, settings, session).Run();
 }
 
 }  // namespace fashion

@@ -7,8 +7,12 @@
 
 namespace fashion {
 
-/// Trains to the end, or until the launcher asks to stop (after a checkpoint).
+enum class Ending {
+  kDone,    ///< trained to the end, or stopped as the launcher asked (after a checkpoint)
+  kAtLimit  ///< came to the limit of its scheduler, with a checkpoint to go on from
+};
+
 /// Errors: std::exception with a message for people.
-void Train(const Arguments& arguments, const Settings& settings, slipway::client::Session& session);
+Ending Train(const Arguments& arguments, const Settings& settings, slipway::client::Session& session);
 
 }  // namespace fashion

@@ -179,6 +179,16 @@ TEST_F(AshaRules, TellsWhereATrialMayPauseNext) {
   EXPECT_EQ(scheduler_->Limit(0), std::nullopt) << "not at the maximum";
 }
 
+TEST_F(AshaRules, TrialsWaitAtRungsOnly) {
+  EXPECT_FALSE(scheduler_->MayWait(0)) << "before the first rung nobody would promote it";
+  Take(0, 1, 0.5);
+  EXPECT_TRUE(scheduler_->MayWait(0));
+  Take(0, 2, 0.5);
+  EXPECT_TRUE(scheduler_->MayWait(0));
+  Take(0, 9, 0.5);
+  EXPECT_FALSE(scheduler_->MayWait(0)) << "the last rung is the end";
+}
+
 TEST_F(AshaRules, WithoutAMaximumRungsGoOnForEver) {
   auto settings = Settings();
   settings.max.reset();

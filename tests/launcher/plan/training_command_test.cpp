@@ -1,9 +1,10 @@
-// What a training program is told: SLIPWAY_CONFIG, word for word.
+// What a training program is told: SLIPWAY_CONFIG, word for word; what trials of an ensemble get.
 
 #include "launcher/plan/training_command.h"
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -13,16 +14,32 @@
 namespace slipway::launcher {
 namespace {
 
-/// SLIPWAY_CONFIG of a spec with these further lines.
-Json ConfigurationOf(const std::string& more) {
+/// The variables of a spec with these further lines.
+std::map<std::string, std::string> VariablesOf(const std::string& more, const TrialTerms& terms = {}) {
   const test::TempDirectory directory;
   WriteFile(directory / "exp.yaml", "name: test\ntrain: {command: [/bin/true]}\n" + more);
   const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
-  for (const auto& [name, value] : TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object())) {
-    if (name == "SLIPWAY_CONFIG") return Json::parse(value);
-  }
-  ADD_FAILURE() << "there is no SLIPWAY_CONFIG";
-  return {};
+  const auto variables = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), terms);
+  return {variables.begin(), variables.end()};
+}
+
+Json ConfigurationOf(const std::string& more) { return Json::parse(VariablesOf(more).at("SLIPWAY_CONFIG")); }
+
+constexpr auto kEnsemble = "ensemble:\n  objective: {metric: loss}\n  trials: 4\n  space: {lr: {log: [0.001, 0.1]}}\n";
+
+TEST(TrialVariables, CountRepeats) {
+  EXPECT_EQ(VariablesOf("").at("SLIPWAY_REPEAT"), "0");
+  EXPECT_EQ(VariablesOf(std::string(kEnsemble) + "  repeats: 3\n", {2}).at("SLIPWAY_REPEAT"), "2");
+}
+
+TEST(TrialVariables, TellHowFarTheSchedulerLetsATrialGo) {
+  EXPECT_FALSE(VariablesOf(kEnsemble).contains("SLIPWAY_RESOURCE"));
+  const auto spec = std::string(kEnsemble) + "  scheduler: {type: asha, resource: step, max: 900}\n";
+  TrialTerms terms;
+  terms.limit = 300;
+  EXPECT_EQ(VariablesOf(spec, terms).at("SLIPWAY_RESOURCE"), "step");
+  EXPECT_EQ(VariablesOf(spec, terms).at("SLIPWAY_RESOURCE_LIMIT"), "300");
+  EXPECT_EQ(VariablesOf(spec).at("SLIPWAY_RESOURCE_LIMIT"), "") << "to its end";
 }
 
 TEST(RuntimeConfiguration, HasEveryDefault) {
