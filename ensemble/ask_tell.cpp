@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/process_identity.h"
+#include "core/units.h"
 #include "ensemble/answer_requests.h"
 #include "ensemble/next_trial.h"
 #include "ensemble/record_end.h"
@@ -27,16 +30,33 @@ void CheckNotAlive(const AttemptRecord& attempt) {
       "end it with: slipway resume, then Ctrl-C");
 }
 
+/// Of a trial that nobody tells about any more: if it was told to stop or to pause, it has done so.
+Verdict JudgeSilent(const LiveAttempt& attempt) {
+  return attempt.stop ? Judge(attempt.Facts(std::nullopt)) : JudgeLost();
+}
+
+std::string WhyNotRunning(const TrialRecord& trial) {
+  const auto state = fmt::format("trial {} does not run: it is {}", trial.number, TrialStateName(trial.state));
+  return trial.reason.empty() ? state : fmt::format("{} ({})", state, trial.reason);
+}
+
+/// As the clock counts that no one sets.
+SteadyTime Ago(Clock& clock, double seconds) {
+  return clock.Steady() - std::chrono::duration_cast<SteadyTime::duration>(Seconds(std::max(0.0, seconds)));
+}
+
 Advice AdviceFor(const LiveAttempt& attempt) {
   if (!attempt.stop) return {};
+  if (*attempt.stop == StopReason::kTrialTimeLimit) return {Decision::kStop, "time limit: " + attempt.stop_detail};
   return {*attempt.stop == StopReason::kPaused ? Decision::kPause : Decision::kStop, attempt.stop_detail};
 }
 
 }  // namespace
 
-AskTell::AskTell(TrialBook& book, EnsembleOptions options, Unfinished unfinished, Clock& clock)
+AskTell::AskTell(TrialBook& book, EnsembleOptions options, LossRules rules, Clock& clock)
     : book_(book),
       options_(std::move(options)),
+      rules_(rules),
       clock_(clock),
       host_(HostName()),
       study_(book, options_, Now()),
@@ -44,7 +64,7 @@ AskTell::AskTell(TrialBook& book, EnsembleOptions options, Unfinished unfinished
   for (const auto& attempt : book_.OpenAttempts()) CheckNotAlive(attempt);
   book_.BeginSession(Now(), host_);
   judge_.Restore(book_, study_.trials());
-  TakeOver(unfinished);
+  TakeOver(rules_.earlier);
 }
 
 Changes AskTell::NewChanges() {
@@ -62,21 +82,39 @@ void AskTell::Write(const Changes& changes) {
 void AskTell::TakeOver(Unfinished unfinished) {
   Changes changes = NewChanges();
   for (const auto& left : book_.OpenAttempts()) {
-    running_.emplace(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
-    if (unfinished == Unfinished::kQueueAgain || !IsOutside(left)) Lose(left.trial, changes);
+    LiveAttempt attempt(book_, left.trial, left.number, options_.objectives);
+    const double begun = left.started.value_or(left.claimed);
+    attempt.Start(begun, Ago(clock_, changes.time - begun));
+    const auto verdict = JudgeSilent(attempt);
+    running_.emplace(left.trial, std::move(attempt));
+    if (unfinished == Unfinished::kQueueAgain || !IsOutside(left)) EndAs(left.trial, verdict, changes);
   }
   Write(changes);
 }
 
-/// A trial that was told to stop or to pause has done so.
-void AskTell::Lose(TrialNumber trial, Changes& changes) {
+void AskTell::EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes) {
   const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
-  const auto verdict = attempt.stop ? Judge(attempt.Facts(std::nullopt)) : JudgeLost();
   RecordEnd(trial, attempt, verdict, std::nullopt, study_, judge_, changes);
+}
+
+void AskTell::EndOverdue(Changes& changes) {
+  std::map<TrialNumber, Verdict> overdue;
+  for (auto& [trial, attempt] : running_) {
+    attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
+    if (attempt.stop == StopReason::kTrialTimeLimit) {
+      overdue[trial] = Judge(attempt.Facts(std::nullopt));
+    } else if (rules_.silence && attempt.SilentFor(changes.time) >= *rules_.silence) {
+      overdue[trial] = JudgeSilent(attempt);
+      if (!attempt.stop)
+        overdue[trial].reason = "nothing was heard of it for " + FormatDuration(Seconds(*rules_.silence));
+    }
+  }
+  for (const auto& [trial, verdict] : overdue) EndAs(trial, verdict, changes);
 }
 
 std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
   Changes changes = NewChanges();
+  EndOverdue(changes);
   if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, changes);
   const int failed = study_.trials().Count(TrialState::kFailed);
   const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
@@ -87,7 +125,8 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
   for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
   if (!next) return NothingToRun{may_begin ? WhyNothing() : fmt::format("{} trials have failed", failed), running()};
   const TrialRecord& trial = study_.at(*next);
-  return AskedTrial{trial.number, trial.attempts, trial.repeat, trial.parent, trial.parameters};
+  return AskedTrial{trial.number,    trial.attempts, trial.repeat, trial.parent, judge_.scheduler().Limit(*next),
+                    trial.parameters};
 }
 
 void AskTell::GiveOut(TrialNumber number, Changes& changes) {
@@ -115,8 +154,7 @@ LiveAttempt& AskTell::Running(TrialNumber trial, std::optional<int> attempt) {
   if (found == running_.end()) {
     const bool exists = study_.trials().Has(trial);
     throw Error(ErrorKind::kUsage,
-                exists ? fmt::format("trial {} does not run: it is {}", trial, TrialStateName(study_.at(trial).state))
-                       : fmt::format("there is no trial {}", trial),
+                exists ? WhyNotRunning(study_.at(trial)) : fmt::format("there is no trial {}", trial),
                 "ask for a trial first");
   }
   if (attempt && *attempt != found->second.number()) {
@@ -131,7 +169,8 @@ LiveAttempt& AskTell::Running(TrialNumber trial, std::optional<int> attempt) {
 Verdict AskTell::JudgeTold(TrialNumber trial, LiveAttempt& attempt, const Told& told) const {
   const auto* failed = std::get_if<ToldFailed>(&told);
   if (failed != nullptr && !attempt.stop) {
-    return {TrialState::kFailed, TrialState::kFailed, Outcome::kFailed, failed->reason};
+    const bool retry = study_.at(trial).failures < options_.retries;
+    return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, Outcome::kFailed, failed->reason};
   }
   if (std::holds_alternative<ToldPruned>(told) && !attempt.stop) attempt.stop = StopReason::kPruned;
   if (const auto* results = std::get_if<ToldResults>(&told)) attempt.Tell(results->values);
@@ -167,12 +206,14 @@ Advice AskTell::Report(TrialNumber trial, const ToldReport& report, std::optiona
     attempt.Take(changes.metrics.back(), changes.time);
     judge_.Take(changes.metrics.back(), attempt, changes.rungs);
   }
+  const bool was_told = attempt.stop.has_value();
+  attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
   const auto wish = judge_.WishFor(trial);
   if (wish && !attempt.stop) {
     attempt.stop = wish->stop;
     attempt.stop_detail = wish->why;
-    changes.stops.push_back({trial, attempt.number(), wish->stop});
   }
+  if (attempt.stop && !was_told) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
   judge_.ForgetWishes();
   Write(changes);
   return AdviceFor(attempt);

@@ -21,12 +21,19 @@ namespace slipway::ensemble {
 /// kKeep: they still run, somewhere, and may be told. kQueueAgain: they are lost, and are given out again.
 enum class Unfinished { kKeep, kQueueAgain };
 
+/// When a trial that was given out counts as lost: it is given out again, as its next attempt.
+struct LossRules {
+  Unfinished earlier = Unfinished::kKeep;
+  std::optional<double> silence = {};  ///< seconds without a report; nothing: it may be silent for ever
+};
+
 /// A trial to run. `attempt` above 1: it was paused, lost or retried, and goes on.
 struct AskedTrial {
   TrialNumber trial = 0;
   int attempt = 1;
   int repeat = 0;
   std::optional<TrialNumber> parent;  ///< its first attempt goes on from what this trial has learnt
+  std::optional<double> limit;        ///< the scheduler's resource at which it may be paused next; nothing: its end
   Point parameters;
 };
 
@@ -68,15 +75,16 @@ class AskTell {
  public:
   /// Begins the study of an empty book or goes on with its study.
   /// Errors: kUsage when the options contradict the book; kBusy when a trial of an earlier manager still runs.
-  AskTell(TrialBook& book, EnsembleOptions options, Unfinished unfinished, Clock& clock = SystemClock());
+  AskTell(TrialBook& book, EnsembleOptions options, LossRules rules, Clock& clock = SystemClock());
   AskTell(const AskTell&) = delete;
   AskTell& operator=(const AskTell&) = delete;
 
   /// In the order of the manager: what waits in line, what the scheduler promotes, what the sampler chooses. Budgets in
-  /// trials and max_failures hold, limits of time do not: the time is the caller's.
+  /// trials and max_failures hold, and the time limit of a trial: one that is out for longer has timed out. Limits of
+  /// the whole ensemble's time do not: it is the caller's.
   std::variant<AskedTrial, NothingToRun> Ask();
-  /// What the trial is now. A value that is not finite is a failure. Failures are final here: `retries` is for programs
-  /// that we run. `attempt`, if given, must be the present one.
+  /// What the trial is now: one that was told to have failed is queued again while `retries` are left. A value that is
+  /// not finite is a failure for good. `attempt`, if given, must be the present one.
   TrialRecord Tell(TrialNumber trial, const Told& told, std::optional<int> attempt = std::nullopt);
   Advice Report(TrialNumber trial, const ToldReport& report, std::optional<int> attempt = std::nullopt);
   /// Lines up a configuration, which may leave parameters out. Returns its first trial.
@@ -94,7 +102,8 @@ class AskTell {
   Changes NewChanges();
   void Write(const Changes& changes);
   void TakeOver(Unfinished unfinished);
-  void Lose(TrialNumber trial, Changes& changes);
+  void EndOverdue(Changes& changes);
+  void EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes);
   void GiveOut(TrialNumber trial, Changes& changes);
   std::string WhyNothing() const;
   LiveAttempt& Running(TrialNumber trial, std::optional<int> attempt);
@@ -102,6 +111,7 @@ class AskTell {
 
   TrialBook& book_;
   EnsembleOptions options_;
+  LossRules rules_;
   Clock& clock_;
   std::string host_;
   OpenStudy study_;

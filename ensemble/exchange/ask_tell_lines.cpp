@@ -174,6 +174,7 @@ Json ToJson(const std::variant<AskedTrial, NothingToRun>& asked) {
   const auto& trial = std::get<AskedTrial>(asked);
   Json document{{"trial", trial.trial}, {"attempt", trial.attempt}, {"repeat", trial.repeat}};
   if (trial.parent) document["parent"] = *trial.parent;
+  if (trial.limit) document["limit"] = *trial.limit;
   document["parameters"] = ToJson(trial.parameters);
   return document;
 }

@@ -1,7 +1,8 @@
 // `slipway trials new|serve|ask|tell`.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <iostream>
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
@@ -9,14 +10,25 @@
 namespace slipway::launcher {
 namespace {
 
+void AddLostAfter(CLI::App* command, std::optional<Seconds>& lost_after) {
+  command->add_option_function<std::string>(
+      "--lost-after",
+      [&lost_after](const std::string& text) {
+        lost_after = ParseDuration(text);
+        if (!lost_after) throw CLI::ValidationError("'" + text + "' is not a duration: write it like 90s or 1h30m");
+      },
+      "Give a trial out again when nothing was heard of it for so long, e.g. 2h (default: never)");
+}
+
 void DescribeServe(CLI::App& trials, Arguments& arguments) {
   auto* serve = AddCommand(trials, "serve", "Give trials to a program that runs them itself: JSON lines on both sides",
                            "  echo '{\"do\":\"ask\"}' | slipway trials serve exp.yaml\n"
                            "  slipway trials serve last");
   serve->add_option("target", arguments.trials_serve.target, "An experiment, which gets a run folder, or a run")
       ->capture_default_str();
+  AddLostAfter(serve, arguments.trials_serve.lost_after);
   serve->callback([&] {
-    arguments.command = [&](Session& session) { return TrialsServe(arguments.trials_serve, std::cin, session); };
+    arguments.command = [&](Session& session) { return TrialsServe(arguments.trials_serve, STDIN_FILENO, session); };
   });
 }
 
@@ -24,6 +36,7 @@ void DescribeAsk(CLI::App& trials, Arguments& arguments) {
   auto* ask = AddCommand(trials, "ask", "Take one trial, to run it by other means",
                          "  slipway trials ask last --json   # exit status 75: none now, 1: the ensemble is over");
   AddRunSelector(ask, arguments.trials_ask.run);
+  AddLostAfter(ask, arguments.trials_ask.lost_after);
   ask->callback(
       [&] { arguments.command = [&](Session& session) { return TrialsAsk(arguments.trials_ask, session); }; });
 }

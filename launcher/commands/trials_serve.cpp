@@ -10,20 +10,21 @@
 #include "ensemble/exchange/ask_tell_lines.h"
 #include "launcher/commands/ensemble_target.h"
 #include "launcher/commands/plan_for.h"
+#include "launcher/commands/request_lines.h"
 #include "launcher/run/prepare.h"
 
 namespace slipway::launcher {
 namespace {
 
 using ensemble::AskTell;
+using ensemble::LossRules;
 using ensemble::TrialBook;
 using ensemble::Unfinished;
 
 /// The book of a run and a session on it.
 struct OpenEnsemble {
-  OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, Unfinished unfinished)
-      : book(TrialBook::OpenForWriting(folder.path())),
-        session(book, InFolder(std::move(options), folder), unfinished) {}
+  OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules)
+      : book(TrialBook::OpenForWriting(folder.path())), session(book, InFolder(std::move(options), folder), rules) {}
 
   static ensemble::EnsembleOptions InFolder(ensemble::EnsembleOptions options, const RunFolder& folder) {
     options.requests_in = folder.path();
@@ -48,11 +49,12 @@ class ServedRun {
     Commit("served");
   }
 
-  void End(const AskTell& session) {
+  /// `why` the serving ended.
+  void End(const AskTell& session, std::string_view why) {
     const auto& study = session.study();
     const bool is_over = session.running() == 0 && study.queued().empty() && !study.HasRoom();
     state_.phase = is_over ? Phase::kSucceeded : Phase::kCancelled;
-    state_.reason = is_over ? "" : "served until the other side ended; serve or resume it to go on";
+    state_.reason = is_over ? "" : fmt::format("{}; serve or resume it to go on", why);
     state_.ended = FormatUtc(SystemClock().Now());
     Commit(PhaseName(state_.phase));
   }
@@ -68,17 +70,6 @@ class ServedRun {
   RunState state_;
 };
 
-/// Of a line that is too long only as much is kept as shows that it is. False at the end.
-bool ReadLine(std::istream& stream, std::string& line) {
-  line.clear();
-  auto* buffer = stream.rdbuf();
-  for (int letter = buffer->sbumpc(); letter != std::char_traits<char>::eof(); letter = buffer->sbumpc()) {
-    if (letter == '\n') return true;
-    if (line.size() <= ensemble::kLongestRequestBytes) line += static_cast<char>(letter);
-  }
-  return !line.empty();
-}
-
 void Say(Output& output, const Json& document) {
   output.Stream(document, document.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -93,6 +84,10 @@ Json Introduction(const RunFolder& folder, const AskTell& session) {
               {"folder", folder.path().string()},
               {"objectives", std::move(objectives)},
               {"trials", session.options().trials}};
+}
+
+LossRules RulesWith(Unfinished earlier, const std::optional<Seconds>& lost_after) {
+  return {earlier, lost_after ? std::optional(lost_after->count()) : std::nullopt};
 }
 
 /// Adds the schema in front.
@@ -131,24 +126,26 @@ int TrialsNew(const SpecSelection& selection, Session& session) {
   return 0;
 }
 
-int TrialsServe(const TrialsServeOptions& options, std::istream& requests, Session& session) {
+int TrialsServe(const TrialsServeOptions& options, int requests, Session& session) {
   if (session.output.mode() == OutputMode::kQuiet) {
     throw Error(ErrorKind::kUsage, "answers cannot be quiet", "leave --quiet out");
   }
+  RequestLines lines(requests, ensemble::kLongestRequestBytes);
   EnsembleTarget target(options.target, session);
   const RunFolder folder = target.Folder();
-  OpenEnsemble opened(folder, target.options(), Unfinished::kQueueAgain);
+  OpenEnsemble opened(folder, target.options(), RulesWith(Unfinished::kQueueAgain, options.lost_after));
   ServedRun run(folder);
   Say(session.output, Introduction(folder, opened.session));
-  for (std::string line; ReadLine(requests, line);) Say(session.output, Answer(opened.session, line));
+  while (const auto line = lines.Next()) Say(session.output, Answer(opened.session, *line));
   opened.session.Settle();
-  run.End(opened.session);
-  return 0;
+  run.End(opened.session,
+          lines.interrupted() ? "served until it was asked to end" : "served until the other side ended");
+  return lines.interrupted() ? static_cast<int>(ErrorKind::kInterrupted) : 0;
 }
 
 int TrialsAsk(const TrialsAskOptions& options, Session& session) {
   EnsembleTarget target(options.run, session);
-  OpenEnsemble opened(target.Folder(), target.options(), Unfinished::kKeep);
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, options.lost_after));
   const auto asked = opened.session.Ask();
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.ask/1", ToJson(asked));
@@ -164,7 +161,7 @@ int TrialsAsk(const TrialsAskOptions& options, Session& session) {
 
 int TrialsTell(const TrialsTellOptions& options, Session& session) {
   EnsembleTarget target(options.run, session);
-  OpenEnsemble opened(target.Folder(), target.options(), Unfinished::kKeep);
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, {}));
   const auto told = opened.session.Tell(options.trial, ToldBy(options), options.attempt);
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.tell/1", ToJson(told, opened.session.options()));

@@ -71,6 +71,53 @@ def test_a_block_that_fails_fails_its_trial(place):
         assert study.best is None
 
 
+def test_a_failed_trial_is_tried_again_while_retries_are_left(place):
+    (place / "exp.yaml").write_text(SPEC + "resilience: {max_restarts: 1}\n")
+    with slipway.Study("exp.yaml") as study:
+        first = study.ask()
+        assert first.fail("no disk") == "queued"
+        again = study.ask()
+        assert (again.number, again.attempt, again.parameters) == (0, 2, first.parameters)
+        assert again.fail("no disk") == "failed"
+
+
+def test_ctrl_c_is_no_failure_of_the_trial(place):
+    program = ("import os, signal, slipway\n"
+               "with slipway.Study('exp.yaml') as study:\n"
+               "    print(study.folder, flush=True)\n"
+               "    with study.ask():\n"
+               "        os.killpg(0, signal.SIGINT)\n"
+               "        signal.pause()\n")
+    stopped = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             text=True, start_new_session=True)
+    assert stopped.returncode == -signal.SIGINT
+    with slipway.Study(stopped.stdout.strip()) as study:
+        again = study.ask()
+        assert (again.number, again.attempt) == (0, 2)
+
+
+def test_a_population_gives_parents(place):
+    (place / "exp.yaml").write_text(SPEC.replace("sampler: random", "sampler: random\n  parallel: 2\n"
+                                                 "  scheduler: {type: pbt, interval: 1, population: 2}"))
+    with slipway.Study("exp.yaml") as study:
+        good, bad = study.ask(), study.ask()
+        assert good.parent is None and good.report(1, 0.1) == "continue"
+        assert bad.report(1, 9) == "stop"
+        bad.tell()
+        assert study.ask().parent == good.number
+
+
+def test_a_trial_knows_where_it_may_be_paused(place):
+    (place / "exp.yaml").write_text(SPEC.replace("sampler: random", "sampler: random\n  scheduler: {type: asha, "
+                                                 "min: 2, max: 18}"))
+    with slipway.Study("exp.yaml") as study:
+        trial = study.ask()
+        assert trial.limit == 2
+        assert trial.report(1, 3.0) == "continue"
+        assert trial.report(trial.limit, 2.0) == "pause"
+        assert trial.tell() == "paused"
+
+
 def test_enqueued_configurations_come_first(place):
     with slipway.Study("exp.yaml") as study:
         assert study.enqueue(x=0.5, kind="b") == 0

@@ -1,10 +1,15 @@
 // Trials that come in, go out, and are run from outside, as a user does it.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
 namespace slipway::test {
@@ -76,6 +81,45 @@ TEST(TrialsExchange, ServesWholeLinesAndSurvivesBadOnes) {
   EXPECT_THAT(answers, HasSubstr("at most 1048576 are read"));
   EXPECT_THAT(answers, HasSubstr("\"state\":\"complete\""));
   EXPECT_EQ(place.Status()["phase"], "cancelled");
+}
+
+/// Requests come through a pipe that stays open: only the signal ends the serving.
+TEST(TrialsExchange, AServedRunEndsInOrderWhenItIsAskedTo) {
+  for (const std::string way : {"signal", "cancel"}) {
+    const Workplace place;
+    place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+    ASSERT_EQ(::mkfifo((place / "requests").c_str(), 0600), 0);
+    const UniqueFd requests(::open((place / "requests").c_str(), O_RDWR | O_CLOEXEC));
+    auto serving = place.Start({"trials", "serve", "exp.yaml"}, requests.get());
+    WriteAll(requests.get(), "{\"do\":\"ask\"}\n", "requests");
+    while (ReadFile(place / "output.log").find("\"attempt\":1") == std::string::npos) ::usleep(10'000);
+    EXPECT_EQ(place.Status()["phase"], "running");
+    if (way == "signal") {
+      serving.Signal(SIGTERM);
+    } else {
+      EXPECT_EQ(place.Slipway({"cancel", "last"}).status.code, 0);
+    }
+    EXPECT_EQ(serving.Wait().code, 130);
+    const auto status = place.Status();
+    EXPECT_EQ(status["phase"], "cancelled") << way;
+    EXPECT_EQ(status["reason"], "served until it was asked to end; serve or resume it to go on");
+    EXPECT_FALSE(std::filesystem::exists(place.RunFolder() / "trials.db-wal")) << "the book is one plain file";
+    const auto again = place.Slipway({"trials", "ask", "last", "--json"});
+    EXPECT_EQ(Json::parse(again.output)["trial"], 1) << "what was asked for may still be told";
+  }
+}
+
+TEST(TrialsExchange, ALostTrialIsGivenOutAgain) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 1\n", "{int: [0, 9]}"));
+  place.Slipway({"trials", "new", "exp.yaml"});
+  EXPECT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success());
+  EXPECT_EQ(place.Slipway({"trials", "ask", "last", "--lost-after", "1h"}).status.code, 75);
+  const auto again = place.Slipway({"trials", "ask", "last", "--lost-after", "0s", "--json"});
+  EXPECT_EQ(Json::parse(again.output)["attempt"], 2) << again.output << again.errors;
+  const auto wrong = place.Slipway({"trials", "ask", "last", "--lost-after", "soon"});
+  EXPECT_EQ(wrong.status.code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("'soon' is not a duration"));
 }
 
 }  // namespace

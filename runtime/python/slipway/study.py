@@ -77,8 +77,10 @@ class _Server:
 
     def __init__(self, target, runs):
         command = [_program(), "--json"] + (["--runs-dir", str(runs)] if runs is not None else [])
+        # In a session of its own: Ctrl-C is for the loop, whose end the server sees at its standard input.
         self._process = subprocess.Popen(command + ["trials", "serve", str(target)], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8",
+                                         start_new_session=True)
         self._turn = threading.Lock()
         self.introduction = self._answer()
 
@@ -132,7 +134,8 @@ class _Server:
 class Trial:
     """A trial to run: `parameters` is a dict. Exactly one of tell, fail and prune ends it.
 
-    As a context manager it fails, with the exception as its reason, when its block does.
+    As a context manager it fails, with the exception as its reason, when its block does. Ctrl-C is no failure: the
+    trial stays untold, and the next session gives it out again.
     """
 
     def __init__(self, server, asked):
@@ -141,6 +144,7 @@ class Trial:
         self.attempt = asked["attempt"]  # above 1: it goes on after a pause, or its earlier attempt was lost
         self.repeat = asked["repeat"]  # which of the runs of its configuration, from 0
         self.parent = asked.get("parent")  # of a population: the trial whose weights it begins with
+        self.limit = asked.get("limit")  # where the scheduler may pause it next, in epochs or what it counts
         self.parameters = asked["parameters"]
         self.ended = False
 
@@ -151,7 +155,7 @@ class Trial:
         return self
 
     def __exit__(self, kind, error, traceback):
-        if error is not None and not self.ended:
+        if isinstance(error, Exception) and not self.ended:
             self.fail(f"{kind.__name__}: {error}")
         return False
 
@@ -178,7 +182,7 @@ class Trial:
         return self._end(value=[_number(value) for value in values]) if values else self._end()
 
     def fail(self, reason):
-        """The trial failed. It is not run again."""
+        """The trial failed. Returns "queued" while `resilience.max_restarts` lets it be tried again, else "failed"."""
         return self._end(failed=str(reason))
 
     def prune(self):

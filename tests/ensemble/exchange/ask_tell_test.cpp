@@ -36,7 +36,7 @@ class AskTellTest : public testing::Test {
     session_.reset();
     book_.reset();
     book_.emplace(TrialBook::OpenForWriting(folder_.path()));
-    session_.emplace(*book_, options, unfinished);
+    session_.emplace(*book_, options, LossRules{unfinished});
     return *session_;
   }
   static AskedTrial Ask(AskTell& session) { return std::get<AskedTrial>(session.Ask()); }
@@ -97,9 +97,7 @@ TEST_F(AskTellTest, WithoutAValueTheReportsCount) {
 }
 
 TEST_F(AskTellTest, KnowsFailedAndPrunedTrials) {
-  auto options = Options();
-  options.retries = 3;
-  auto& session = Open(options);
+  auto& session = Open(Options());
   for (int i = 0; i < 4; ++i) Ask(session);
   EXPECT_EQ(session.Tell(0, ToldFailed{"no disk"}).reason, "no disk");
   session.Report(1, {1, {}, {{"loss", 0.5}}});
