@@ -65,7 +65,7 @@ struct Arguments {
   TrialsParetoOptions trials_pareto;
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
-  TrialsSelectOptions trials_select;
+  SelectModelsOptions trials_select;
   TrialsImportOptions trials_import;
   TrialsServeOptions trials_serve;
   TrialsAskOptions trials_ask;

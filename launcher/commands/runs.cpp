@@ -6,10 +6,10 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
-#include "launcher/commands/model_ensemble.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/run_folder.h"
+#include "launcher/trials/model_ensemble.h"
 
 namespace slipway::launcher {
 namespace {

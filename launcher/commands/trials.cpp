@@ -11,8 +11,8 @@
 #include "core/output.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/commands/model_ensemble.h"
 #include "launcher/commands/trials_leaderboard.h"
+#include "launcher/trials/model_ensemble.h"
 
 namespace slipway::launcher {
 namespace {

@@ -13,7 +13,7 @@
 #include "ensemble/exchange/stored_space.h"
 #include "ensemble/exchange/to_optuna.h"
 #include "ensemble/store/optuna_file.h"
-#include "launcher/commands/trials_view.h"
+#include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/output.h"
 #include "core/text_table.h"
 #include "ensemble/analysis/importance.h"
-#include "launcher/commands/trials_view.h"
+#include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 namespace {

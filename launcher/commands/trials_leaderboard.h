@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/commands/trials_view.h"
+#include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 

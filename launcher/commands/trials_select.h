@@ -1,38 +1,11 @@
 /// `slipway trials select`: the model ensemble that predicts the validation records best.
 #pragma once
 
-#include <filesystem>
-#include <optional>
-#include <string>
-
-#include "core/json.h"
-
-namespace slipway {
-class Output;
-}
+#include "launcher/trials/select_models.h"
 
 namespace slipway::launcher {
 
-struct TrialsSelectOptions {
-  std::filesystem::path run_folder;
-  std::string method = "greedy";      ///< one of SelectionMethodNames()
-  std::optional<int> top;             ///< most different members; none: 3 of best, 25 of greedy
-  std::optional<std::string> metric;  ///< one of SelectionMetricNames(); none: UsualMetric
-  int candidates = 200;               ///< only the best so many trials are looked at
-  int bags = 0;                       ///< of greedy
-  std::filesystem::path out;          ///< empty: ensemble.json in the run folder
-};
-
-/// Writes the ensemble's members, weights and scores durably to a file (`slipway.ensemble/1`; the same inputs give the
-/// same bytes) and prints them. JSON: `slipway.trials.select/1`.
-///
-/// Each trial's predictions.npy is held against targets.npy of the run folder; where that has none each trial brings
-/// its own, and all must be equal. Trials without these files or with damaged ones are left out, with a warning.
-/// Errors: those of OpenTrials; kUsage for unknown words and for an ensemble without predictions; kEnvironment for
-///         predictions of other records than the targets, naming both files, and for a file that cannot be written.
-int TrialsSelect(const TrialsSelectOptions& options, Output& output);
-
-/// The same, without printing: warnings only. Returns what the file has.
-Json SelectModels(const TrialsSelectOptions& options, Output& output);
+/// As SelectModels, and prints what it has found. JSON: `slipway.trials.select/1`.
+int TrialsSelect(const SelectModelsOptions& options, Output& output);
 
 }  // namespace slipway::launcher

@@ -7,10 +7,10 @@
 
 #include "core/error.h"
 #include "ensemble/manager.h"
-#include "launcher/commands/model_ensemble.h"
-#include "launcher/commands/trials_select.h"
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/local_trial_runner.h"
+#include "launcher/trials/model_ensemble.h"
+#include "launcher/trials/select_models.h"
 
 namespace slipway::launcher {
 namespace {
@@ -120,8 +120,8 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
   return result;
 }
 
-TrialsSelectOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
-  TrialsSelectOptions options;
+SelectModelsOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
+  SelectModelsOptions options;
   options.run_folder = folder.path();
   options.method = select.method;
   options.top = select.top;

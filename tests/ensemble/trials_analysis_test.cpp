@@ -82,8 +82,8 @@ class TrialsAnalysis : public testing::Test {
     return "no error";
   }
 
-  TrialsSelectOptions Select() const {
-    TrialsSelectOptions options;
+  SelectModelsOptions Select() const {
+    SelectModelsOptions options;
     options.run_folder = folder_.path();
     return options;
   }

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
-#include "launcher/commands/model_ensemble.h"
 #include "launcher/commands/trials.h"
 #include "launcher/commands/trials_pareto.h"
+#include "launcher/trials/model_ensemble.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"

@@ -1,4 +1,4 @@
-#include "launcher/commands/trials_view.h"
+#include "launcher/trials/trials_view.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/commands/model_ensemble.h"
+#include "launcher/trials/model_ensemble.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/commands/trials_library.h"
+#include "launcher/trials/trials_library.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/fnv1a.h"
-#include "launcher/commands/trials_view.h"
+#include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "launcher/commands/trials_documents.h"
+#include "launcher/trials/trials_documents.h"
 
 #include <algorithm>
 #include <cmath>

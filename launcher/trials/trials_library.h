@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ensemble/analysis/predictions.h"
-#include "launcher/commands/trials_documents.h"
+#include "launcher/trials/trials_documents.h"
 
 namespace slipway::launcher {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ensemble/store/trial_book.h"
-#include "launcher/commands/trials_documents.h"
+#include "launcher/trials/trials_documents.h"
 
 namespace slipway::launcher {
 
