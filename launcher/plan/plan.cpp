@@ -90,7 +90,8 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   launch.command = TrainingCommand(plan.spec().train, parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
-  return LocalCommandLine(launch);
+  const bool supervised = plan.spec().ensemble && launch.ranks == 1;  // the program itself is forked
+  return supervised ? launch.command : LocalCommandLine(launch);
 }
 
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,

@@ -228,6 +228,13 @@ TEST(Ensemble, ProgramsThatEndAtTheirLimitGoOnWhenTheyMay) {
   EXPECT_THAT(ran.errors, testing::Not(HasSubstr("paused: ")));
 }
 
+TEST(Ensemble, OfLoneRanksIsPlannedAsWhatRuns) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
+  const auto plan = Json::parse(place.Slipway({"plan", "exp.yaml", "--json"}).output);
+  EXPECT_EQ(plan["command"][0], "sh") << "no shim is executed for it";
+}
+
 TEST(Ensemble, IsReadableAfterItWasCopiedAway) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);

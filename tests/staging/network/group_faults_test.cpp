@@ -48,9 +48,11 @@ bool AnythingIn(const fs::path& directory) {
   return false;
 }
 
-/// Until a node has begun to write; a deadline of ten seconds.
+/// Until a node has begun to write (a deadline of ten seconds) and some chunks have come and gone: it has made its
+/// files a moment before the others have let it join.
 void WaitForCopying(const TestGroup& group, std::size_t node) {
   for (int i = 0; i < 500 && !AnythingIn(group.tier(node)); ++i) SystemClock().Sleep(std::chrono::milliseconds(20));
+  SystemClock().Sleep(std::chrono::milliseconds(300));
 }
 
 TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
@@ -62,7 +64,6 @@ TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
   });
   std::jthread killer([&] {
     WaitForCopying(group, 2);
-    SystemClock().Sleep(std::chrono::milliseconds(300));  // some chunks have come and gone
     ::kill(victim, SIGKILL);
   });
   const auto started = SystemClock().Steady();
