@@ -48,9 +48,11 @@ class Campaign {
     for (const auto& sampler : plan_.samplers) {
       auto& all = outcomes[sampler];
       all.resize(static_cast<std::size_t>(plan_.seeds));
-      for (int seed = 1; seed <= plan_.seeds; ++seed) {
-        Task task{sampler, function.Space(), static_cast<std::uint64_t>(seed), plan_.evaluations, plan_.parallel};
-        searches.push_back({&function, std::move(task), &all[static_cast<std::size_t>(seed - 1)]});
+      const int first = IsPeer(sampler) ? 1 : plan_.first_seed;
+      for (int i = 0; i < plan_.seeds; ++i) {
+        const auto seed = static_cast<std::uint64_t>(first + i);
+        Task task{sampler, function.Space(), seed, plan_.evaluations, plan_.parallel};
+        searches.push_back({&function, std::move(task), &all[static_cast<std::size_t>(i)]});
       }
     }
     return searches;

@@ -117,17 +117,49 @@ double DixonPrice(std::span<const double> x) {
   return sum;
 }
 
-double Ellipsoid(std::span<const double> x) {
+double Zakharov(std::span<const double> x) {
+  double squares = 0, slope = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    squares += x[i] * x[i];
+    slope += 0.5 * static_cast<double>(i + 1) * x[i];
+  }
+  return squares + Square(slope) + Square(Square(slope));
+}
+
+double Powell(std::span<const double> x) {
+  double sum = 0;
+  for (std::size_t i = 0; i + 3 < x.size(); i += 4) {
+    sum += Square(x[i] + 10 * x[i + 1]) + 5 * Square(x[i + 2] - x[i + 3]) + std::pow(x[i + 1] - 2 * x[i + 2], 4) +
+           10 * std::pow(x[i] - x[i + 3], 4);
+  }
+  return sum;
+}
+
+double Trid(std::span<const double> x) {
+  double sum = Square(x[0] - 1);
+  for (std::size_t i = 1; i < x.size(); ++i) sum += Square(x[i] - 1) - x[i] * x[i - 1];
+  return sum;
+}
+
+std::vector<double> Mirrored(std::span<const double> x) {
   double along = 0, length = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double normal = 1 + static_cast<double>(i % 3);
     along += normal * x[i];
     length += normal * normal;
   }
+  std::vector<double> mirrored;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mirrored.push_back(x[i] - 2 * along / length * (1 + static_cast<double>(i % 3)));
+  }
+  return mirrored;
+}
+
+double Ellipsoid(std::span<const double> x) {
+  const auto mirrored = Mirrored(x);
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double mirrored = x[i] - 2 * along / length * (1 + static_cast<double>(i % 3));
-    sum += std::pow(1e4, static_cast<double>(i) / static_cast<double>(x.size() - 1)) * mirrored * mirrored;
+    sum += std::pow(1e4, static_cast<double>(i) / static_cast<double>(x.size() - 1)) * mirrored[i] * mirrored[i];
   }
   return sum;
 }

@@ -28,6 +28,28 @@ double ShiftedEllipsoid(const Point& point) {
   return Ellipsoid(x);
 }
 
+/// Rosenbrock's valley, which here follows no coordinate; the minimum is at 0.7.
+double TurnedRosenbrock(const Point& point) {
+  auto x = Numbers(point);
+  for (double& at : x) at -= 0.7;
+  x = Mirrored(x);
+  for (double& at : x) at += 1;
+  return Rosenbrock(x);
+}
+
+constexpr const char* kMixedWavesSpace = R"({"x0":{"uniform":[-4,9]},"x1":{"uniform":[-4,9]},"x2":{"uniform":[-4,9]},
+  "n0":{"int":[-4,9]},"n1":{"int":[-4,9]},"kind":{"choice":["a","b","c","d"]}})";
+
+/// Ackley's waves over numbers and integers; each kind has its middle elsewhere, and "c" is the best by a little.
+double MixedWaves(const Point& point) {
+  const int kind = Text(point, "kind")[0] - 'a';
+  std::vector<double> x = {Number(point, "x0"), Number(point, "x1"), Number(point, "x2")};
+  for (double& at : x) at -= 0.3 + kind;
+  x.push_back(Number(point, "n0") - 2);
+  x.push_back(Number(point, "n1") - kind);
+  return Ackley(x) + 0.4 * std::abs(kind - 2);
+}
+
 /// The first half of the numbers is best at the border, the second inside.
 double Border(const Point& point) {
   const auto x = Numbers(point);
@@ -119,6 +141,16 @@ const std::vector<TestFunction>& OtherFunctions() {
       {"dixonprice6", Box(6, -10, 10), 0, Of<DixonPrice>},
       {"ellipsoid8", Box(8, -5, 5), 0, ShiftedEllipsoid},
       {"border6", Box(6, 0, 1), 0.04 * (1 + 2 + 3), Border},
+      {"turned_rosen6", Box(6, -3, 4), 0, TurnedRosenbrock},
+      {"zakharov6", Box(6, -5, 10), 0, Of<Zakharov>},
+      {"powell8", Box(8, -4, 5), 0, Of<Powell>},
+      {"trid7", Box(7, -49, 49), -77, Of<Trid>},
+      {"mixed_waves6", kMixedWavesSpace, 0, MixedWaves},
+      {"noisy_branin", R"({"x0":{"uniform":[-5,10]},"x1":{"uniform":[0,15]}})", 0.39788735772973816, Of<Branin>, 1},
+      {"noisy_ackley5", Box(5, -5, 10), 0, Of<Ackley>, 0.3},
+      {"noisy_levy10", Box(10, -10, 10), 0, Of<Levy>, 2},
+      {"noisy_integers6", kIntegerSpace, 0, Integers, 0.1},
+      {"noisy_tree", kTreeSpace, 0, Tree, 0.02},
       {"noisy_hartmann6", Box(6, 0, 1), -3.32236801141551, Of<Hartmann6>, 0.1},
       {"integers6", kIntegerSpace, 0, Integers},
       {"letters6", LetterSpace(), 0, Letters},

@@ -18,7 +18,8 @@ namespace slipway::bench {
 namespace {
 
 constexpr const char* kExamples =
-    R"(Functions: the ten that goals are set on ('goal', the default), others that nobody tunes to ('other'), or names.
+    R"(Functions: the ten that goals are set on ('goal', the default), others that nobody tunes to ('other'), those with
+noise ('noisy'), all of them ('all'), or names.
 Peers: optuna-tpe, optuna-tpe-multivariate, optuna-cmaes, optuna-qmc, optuna-random ('all', the default, or 'none').
 
 Examples:
@@ -40,10 +41,12 @@ void Describe(CLI::App& app, Options& options) {
   app.footer(kExamples);
   app.option_defaults()->always_capture_default();
   app.add_option("--samplers", options.samplers, "Samplers of Slipway to compare, with commas")->delimiter(',');
-  app.add_option("--functions", options.functions, "goal, other, all, or names with commas")->delimiter(',');
+  app.add_option("--functions", options.functions, "goal, other, noisy, all, or names with commas")->delimiter(',');
   app.add_option("--against", options.against, "Samplers of the peer, with commas, all or none")->delimiter(',');
   app.add_option("--seeds", options.plan.seeds, "Searches of each sampler on each function")
       ->check(CLI::Range(1, 10000));
+  app.add_option("--first-seed", options.plan.first_seed, "Of our searches: choose with some seeds, report with others")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--evaluations", options.plan.evaluations, "Length of a search")->check(CLI::Range(1, 100000));
   app.add_option("--parallel", options.plan.parallel, "Trials that are asked and not yet told")
       ->check(CLI::Range(1, 10000));
@@ -61,12 +64,13 @@ std::vector<std::string> FunctionNames(const std::vector<std::string>& words) {
   for (const auto& word : words) {
     const bool goal = word == "goal" || word == "all";
     const bool other = word == "other" || word == "all";
-    if (!goal && !other) add(word);
+    const bool noisy = word == "noisy";
+    if (!goal && !other && !noisy) add(word);
     for (const auto& function : GoalFunctions()) {
       if (goal) add(function.name);
     }
     for (const auto& function : OtherFunctions()) {
-      if (other) add(function.name);
+      if (other || (noisy && function.noise > 0)) add(function.name);
     }
   }
   return names;
@@ -118,6 +122,7 @@ int Main(int argc, char** argv) {
                         {"machine", DescribeMachine()},
                         {"optuna", cache.version().empty() ? Json(nullptr) : Json(cache.version())},
                         {"seeds", options.plan.seeds},
+                        {"first_seed", options.plan.first_seed},
                         {"evaluations", options.plan.evaluations},
                         {"parallel", options.plan.parallel},
                         {"functions", comparison},
