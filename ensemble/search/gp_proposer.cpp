@@ -116,7 +116,7 @@ Coordinates GpProposer::Filling(TrialNumber trial, std::uint32_t attempt) const 
 }
 
 GpProposer::Step GpProposer::PlanStep(const Observations& known, TrialNumber trial) const {
-  const auto region = ReplayRegion(known.complete, design_, encoding_.axes());
+  const auto region = ReplayRegion(known.complete, design_, encoding_.axes(), known.pending.size());
   const auto turn = TurnOf(trial) / 2;
   if (!IsLocalStep(trial)) {
     const bool clipped = turn % 2 == 0;

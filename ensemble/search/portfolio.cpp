@@ -1,6 +1,7 @@
 #include "ensemble/search/portfolio.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "ensemble/search/cmaes.h"
@@ -37,15 +38,27 @@ constexpr Method kMethods[] = {
     {"nsga2", {0.00, 0.00, 0.00, 0.70}, Make<Nsga2Proposer>},
 };
 
-constexpr double kKept = 0.5;       // of the share a method begins with
-constexpr double kMemory = 0.95;    // what is left of a trial's weight after the next one
-constexpr double kTrialsAhead = 5;  // every method begins as if it had had so many trials ...
-constexpr double kGainAhead = 0.5;  // ... that gained so much together
+constexpr double kHalvesOthers = 2;  // so many open trials halve what the methods beside gp begin with
+constexpr double kKept = 0.5;        // of the share a method begins with
+constexpr double kMemory = 0.95;     // what is left of a trial's weight after the next one
+constexpr double kTrialsAhead = 5;   // every method begins as if it had had so many trials ...
+constexpr double kGainAhead = 0.5;   // ... that gained so much together
 
 PortfolioKind KindOf(const std::vector<Axis>& axes) {
   const auto is_categorical = [](const Axis& axis) { return axis.kind == AxisKind::kCategorical; };
   if (std::ranges::none_of(axes, is_categorical)) return PortfolioKind::kNumbers;
   return std::ranges::all_of(axes, is_categorical) ? PortfolioKind::kCategories : PortfolioKind::kMixed;
+}
+
+/// The shares that the methods begin with while `open` trials are under way.
+std::array<double, std::size(kMethods)> BeginningShares(PortfolioKind kind, std::size_t open) {
+  std::array<double, std::size(kMethods)> shares;
+  for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = kMethods[i].begins_with[static_cast<std::size_t>(kind)];
+  if (kind != PortfolioKind::kNumbers) return shares;
+  const double part = kHalvesOthers / (kHalvesOthers + static_cast<double>(open));
+  for (double& share : shares) share *= part;
+  shares.front() += 1 - part;
+  return shares;
 }
 
 /// What the trials of each origin gained, the latest counting most.
@@ -97,16 +110,15 @@ std::vector<Portfolio::Share> Portfolio::Shares(const Observations& known) const
     const bool credited = result.trial >= design_ && method != std::end(kMethods);
     ledger.Enter(result, credited ? static_cast<std::size_t>(method - kMethods) : 0, credited);
   }
+  const auto begins_with = BeginningShares(kind, known.pending.size());
   std::vector<Share> shares;
   double sum = 0;
   for (std::size_t i = 0; i < std::size(kMethods); ++i) {
-    const double begins_with = kMethods[i].begins_with[static_cast<std::size_t>(kind)];
-    shares.push_back({kMethods[i].name, begins_with * (kind == PortfolioKind::kObjectives ? 1 : ledger.Rate(i))});
+    shares.push_back({kMethods[i].name, begins_with[i] * (kind == PortfolioKind::kObjectives ? 1 : ledger.Rate(i))});
     sum += shares.back().part;
   }
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const double begins_with = kMethods[i].begins_with[static_cast<std::size_t>(kind)];
-    shares[i].part = kKept * begins_with + (1 - kKept) * shares[i].part / sum;
+    shares[i].part = kKept * begins_with[i] + (1 - kKept) * shares[i].part / sum;
   }
   return shares;
 }

@@ -14,7 +14,8 @@ enum class PortfolioKind { kNumbers, kMixed, kCategories, kObjectives };
 
 /// The first trials fill the space (gp's beginning). From then on each method has a share of the trials: half of the
 /// share it begins with for ever, the rest by what its latest trials, about twenty of all back, gained per trial. All
-/// methods learn from all trials.
+/// methods learn from all trials. Where trials are open, gp begins with more of a space of numbers: it alone knows what
+/// to expect of them, and steps down a valley cannot be made side by side.
 ///
 /// Gain: a trial that is better than all of lower numbers gains g / (g + usual), `usual` being about the latest mean of
 /// such steps g; no unit and no optimum has to be known, and the tiny steps of a search that has converged count for

@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t kLocalAttempts = 12;
 constexpr std::uint32_t kCandidates = 300;  // of a wide step
 constexpr TrialNumber kWideEvery = 4;
+// What the radius may be once the open trials have ended, in the order in which steps of it are tried.
+constexpr double kNextRadii[] = {1.0, 2.0, 0.5, 4.0, 0.25};
+constexpr double kCrowded = 0.2;  // of a step: so near to an open trial it would tell nothing new
 constexpr double kShrink = 0.7;
 constexpr double kSmallestRadius = 1e-9;
 constexpr double kSettled = 1e-6;  // a region so small has found its minimum
@@ -118,10 +121,11 @@ Coordinates QuadraticSearch::Propose(const Observations& known, TrialNumber tria
     return AtPlace(slice, LowestPossible(slice, taken, trial));
   }
   if (!wide && attempt == 0) {
-    if (const auto place = ModelStep(slice, taken)) return AtPlace(slice, *place);
+    if (const auto place = ModelStep(slice, taken, trial)) return AtPlace(slice, *place);
     if (region_.radius < kSettled) return AtPlace(slice, LowestPossible(slice, taken, trial));
   }
-  return AtPlace(slice, NearBest(slice, region_.radius > 0 ? region_.radius : 0.1, trial, attempt));
+  const double radius = region_.radius > 0 ? region_.radius : 0.1;
+  return AtPlace(slice, Near(slice.places[region_.best], radius, trial, attempt));
 }
 
 QuadraticSearch::Slice QuadraticSearch::SliceOfBest(const Observations& known) const {
@@ -214,23 +218,27 @@ double QuadraticSearch::RadiusOfNeighbours(const Slice& slice, const Region& reg
   return Distance(slice.places[nearest.back()], slice.places[region.best]);
 }
 
-std::optional<QuadraticSearch::Place> QuadraticSearch::ModelStep(const Slice& slice,
-                                                                 const std::vector<Place>& taken) const {
+std::optional<QuadraticSearch::Place> QuadraticSearch::ModelStep(const Slice& slice, const std::vector<Place>& taken,
+                                                                 TrialNumber trial) const {
   const auto model = ModelAround(slice, region_);
   if (!model) return std::nullopt;
   const Place& best = slice.places[region_.best];
-  Place place = SmallestFrom(best, *model, region_.radius);
-  if (!(-model->ChangeAt(place) > 1e-14 * std::abs(slice.values[region_.best]))) return std::nullopt;
-  for (std::size_t i = 0; i < best.size(); ++i) place[i] = std::clamp(place[i] + best[i], 0.0, 1.0);
-  const bool crowded =
-      DistanceToNearest(place, taken) < 0.2 * region_.radius || DistanceToNearest(place, slice.places) < kSamePlace;
-  return crowded ? std::nullopt : std::optional(place);
+  std::optional<Place> wanted;
+  for (const double factor : kNextRadii) {
+    Place place = SmallestFrom(best, *model, factor * region_.radius);
+    if (!(-model->ChangeAt(place) > 1e-14 * std::abs(slice.values[region_.best]))) return std::nullopt;
+    for (std::size_t i = 0; i < best.size(); ++i) place[i] = std::clamp(place[i] + best[i], 0.0, 1.0);
+    const bool known = DistanceToNearest(place, slice.places) < kSamePlace;
+    if (!known && DistanceToNearest(place, taken) >= kCrowded * Distance(place, best)) return place;
+    if (taken.empty()) return std::nullopt;
+    if (!wanted) wanted = std::move(place);
+  }
+  return Near(*wanted, 0.5 * Distance(*wanted, best), trial, 0);
 }
 
-QuadraticSearch::Place QuadraticSearch::NearBest(const Slice& slice, double radius, TrialNumber trial,
-                                                 std::uint32_t attempt) const {
+QuadraticSearch::Place QuadraticSearch::Near(Place place, double radius, TrialNumber trial,
+                                             std::uint32_t attempt) const {
   const CounterRandom random(seed_, trial, "quadratic near");
-  Place place = slice.places[region_.best];
   const auto d = static_cast<std::uint32_t>(place.size());
   const std::uint32_t first = attempt * (d + 1);
   Place direction(place.size());

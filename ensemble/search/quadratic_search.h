@@ -15,8 +15,10 @@ namespace slipway::ensemble {
 /// First Sobol points, two more than axes. Then three of four trials step to where a quadratic model of the points
 /// around the best one is smallest within a trust region; each fourth goes where, as steep as the function has been,
 /// the lowest value may lie. The radius is replayed from the rows: it shrinks after a point that disappoints the model
-/// and doubles after one that does not. Continuous and ordered axes are searched; categories, and with them conditions,
-/// are those of the best trial, except in half of the wide steps, which draw them.
+/// and doubles after one that does not. Where an open trial lies on the step already, the next ones take the radii that
+/// its result may lead to, and then places around it, which make the next model better. Continuous and ordered axes are
+/// searched; categories, and with them conditions, are those of the best trial, except in half of the wide steps, which
+/// draw them.
 ///
 /// Result: a pure function of (seed, what is known, trial, attempt), parallel asks and restarts included.
 /// Cost:   at worst O(n (m + d)^3) for d axes, m = min(n, (d + 1)(d + 2) / 2, max(100, 2 d + 1)) being the points of a
@@ -55,8 +57,8 @@ class QuadraticSearch : public Proposer {
   void JudgeModel(const Slice& slice, std::size_t next);
   std::optional<QuadraticModel> ModelAround(const Slice& slice, const Region& region) const;
   double RadiusOfNeighbours(const Slice& slice, const Region& region) const;
-  std::optional<Place> ModelStep(const Slice& slice, const std::vector<Place>& taken) const;
-  Place NearBest(const Slice& slice, double radius, TrialNumber trial, std::uint32_t attempt) const;
+  std::optional<Place> ModelStep(const Slice& slice, const std::vector<Place>& taken, TrialNumber trial) const;
+  Place Near(Place place, double radius, TrialNumber trial, std::uint32_t attempt) const;
   Place LowestPossible(const Slice& slice, const std::vector<Place>& taken, TrialNumber trial) const;
   Coordinates Random(TrialNumber trial, std::uint32_t attempt) const;
   Coordinates AtPlace(const Slice& slice, const Place& place) const;

@@ -21,8 +21,11 @@ constexpr double kSlope = 0.3;       // of an axis: a better point so near lies 
 
 class Replay {
  public:
-  Replay(std::span<const Observation> complete, const std::vector<Axis>& axes)
-      : complete_(complete), axes_(axes), failures_to_shrink_(std::max(3, static_cast<int>(axes.size() / 2))) {}
+  Replay(std::span<const Observation> complete, const std::vector<Axis>& axes, std::size_t open)
+      : complete_(complete),
+        axes_(axes),
+        open_(open),
+        failures_to_shrink_(std::max(3, static_cast<int>(axes.size() / 2))) {}
 
   void SeeDesign(std::size_t i) {
     if (Value(i) < Value(region_.centre)) region_.centre = i;
@@ -32,7 +35,10 @@ class Replay {
   void See(std::size_t i) {
     const bool local = IsLocalStep(complete_[i].trial);
     if (Value(i) < Value(best_)) {
-      if (!local && !IsInside(i)) MoveTo(i, kFirstSide);
+      if (!local && !IsInside(i)) {
+        MoveTo(i, kFirstSide);
+        ChangeWith(i);
+      }
       best_ = i;
     }
     const double gain = Value(region_.centre) - Value(i);
@@ -41,7 +47,8 @@ class Replay {
     if (!local) return;
     if (gain > kLeastGain * (Value(first_) - Value(best_))) {
       Succeed();
-    } else {
+      ChangeWith(i);
+    } else if (i >= first_to_know_) {
       Fail(i);
     }
   }
@@ -50,6 +57,8 @@ class Replay {
 
  private:
   double Value(std::size_t i) const { return complete_[i].value; }
+  /// The trials that were open when result `i` came could not reckon with it.
+  void ChangeWith(std::size_t i) { first_to_know_ = i + open_ + 1; }
   /// Steps may be twice as long as the side on axes that hardly matter, but not into the basin that the search has
   /// left. What lies outside says nothing about the region: other methods may have asked for trials too.
   bool IsInside(std::size_t i) const {
@@ -75,6 +84,7 @@ class Replay {
     successes_ = 0;
     if (++failures_ < failures_to_shrink_) return;
     failures_ = 0;
+    ChangeWith(last);
     region_.side /= 2;
     if (region_.side < Smallest()) Leave(last);
   }
@@ -117,12 +127,14 @@ class Replay {
 
   std::span<const Observation> complete_;
   const std::vector<Axis>& axes_;
+  std::size_t open_;
   int failures_to_shrink_;
   TrustRegion region_{0, kFirstSide, 0, false};
   std::size_t best_ = 0;
   std::size_t first_ = 0;  // the best of the design
   int successes_ = 0;
   int failures_ = 0;
+  std::size_t first_to_know_ = 0;  // the region as it is
   std::vector<std::size_t> left_;  // the centres of regions that stalled
 };
 
@@ -146,8 +158,9 @@ double LargestDifference(const Coordinates& left, const Coordinates& right, cons
   return largest;
 }
 
-TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes) {
-  Replay replay(complete, axes);
+TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes,
+                         std::size_t open) {
+  Replay replay(complete, axes, open);
   for (std::size_t i = 0; i < complete.size(); ++i) {
     if (complete[i].trial < design) {
       replay.SeeDesign(i);

@@ -14,6 +14,10 @@ namespace slipway::ensemble {
 /// centres so far and has no better one near it; after that region has stalled too, it comes back to the best point of
 /// all. So a local minimum does not hold it for ever, and a good one is refined to the end.
 ///
+/// With `open` trials under way, the next `open` results after a change of the region were asked for before it: they do
+/// not count as failures of what they did not know. Without this a region shrinks several times in a row on one piece
+/// of news.
+///
 /// Source: Eriksson, Pearce, Gardner, Turner, Poloczek: "Scalable global optimization via local Bayesian optimization",
 /// NeurIPS 2019 (TuRBO); the restarts are different.
 struct TrustRegion {
@@ -31,7 +35,8 @@ int TurnOf(TrialNumber trial);
 bool IsLocalStep(TrialNumber trial);
 
 /// Trials below `design` only fill the space. `complete` is not empty. Cost: O(n), and O(n^2) for each stalled region.
-TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes);
+TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes,
+                         std::size_t open = 0);
 
 /// 1 between two categories and between active and inactive.
 double DifferenceOnAxis(double left, double right, const Axis& axis);

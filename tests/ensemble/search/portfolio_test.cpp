@@ -125,6 +125,24 @@ TEST_F(PortfolioSearch, LeavesEveryMethodHalfOfWhatItBeganWith) {
   EXPECT_NEAR(SumOfShares(), 1, 1e-12);
 }
 
+TEST_F(PortfolioSearch, GivesGpMoreOfNumbersWhileOtherTrialsAreOpen) {
+  AddDesign();
+  const double alone = ShareOf("gp");
+  double before = alone;
+  for (int i = 0; i < 8; ++i) {
+    known_.pending.push_back({0.1 * i, 0.5, 0.5});
+    EXPECT_GT(ShareOf("gp"), before);
+    EXPECT_NEAR(SumOfShares(), 1, 1e-12);
+    before = ShareOf("gp");
+  }
+  EXPECT_GT(ShareOf("quadratic"), 0);
+  Use(kMixed);
+  AddDesign();
+  const double mixed = ShareOf("gp");
+  known_.pending.push_back({0.5, 0, 0.5});
+  EXPECT_EQ(ShareOf("gp"), mixed);
+}
+
 TEST_F(PortfolioSearch, IsNotImpressedByTheLastDigits) {
   AddDesign();
   const double before = ShareOf("quadratic");

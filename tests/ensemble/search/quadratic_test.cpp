@@ -216,5 +216,11 @@ TEST(QuadraticSampler, StillFindsThemWithFourAsksOpen) {
   EXPECT_GE(found, 4);
 }
 
+TEST(QuadraticSampler, ConvergesWithEightAsksOpen) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) found += RegretOn("branin", 200, 8, seed) < 1e-10;
+  EXPECT_GE(found, 4);
+}
+
 }  // namespace
 }  // namespace slipway::ensemble

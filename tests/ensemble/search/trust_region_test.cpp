@@ -38,6 +38,17 @@ TEST_F(Region, ShrinksWithFailuresAndGrowsWithSuccesses) {
   EXPECT_EQ(results_[Now().centre].value, 4.0);
 }
 
+TEST_F(Region, DoesNotShrinkTwiceOnResultsThatWereOpenTogether) {
+  for (int i = 0; i < 4; ++i) Add(0.1, 10);
+  Fail(8);
+  ASSERT_EQ(Now().side, 0.4);
+  Fail(6);
+  EXPECT_LT(Now().side, 0.4);
+  EXPECT_EQ(ReplayRegion(results_, kDesign, axes_, 12).side, 0.4);
+  Fail(20);
+  EXPECT_LT(ReplayRegion(results_, kDesign, axes_, 12).side, 0.4);
+}
+
 TEST_F(Region, FollowsABetterPointThatAGlobalStepFindsElsewhere) {
   for (int i = 0; i < 4; ++i) Add(0.05, 10);
   Fail(24);
