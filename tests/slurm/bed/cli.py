@@ -9,9 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-from bed import config, control, machine, plan as plans
+from bed import control, folders, machine, plan as plans
 from bed.errors import BedError, Interrupted, UsageError
 from bed.supervisor import Supervisor
 
@@ -58,10 +57,12 @@ def _parser():
     _add_settings(check)
     check.set_defaults(act=_check)
 
-    for name, text in (("down", "take a bed down"), ("status", "what runs")):
-        command = commands.add_parser(name, help=text)
-        _add_state(command)
-        command.set_defaults(act=_order, action=name, target="")
+    status = commands.add_parser("status", help="what runs")
+    _add_state(status)
+    status.set_defaults(act=_order, action="status", target="")
+    down = commands.add_parser("down", help="take a bed down")
+    _add_state(down)
+    down.set_defaults(act=_down)
     for name, text in ACTIONS.items():
         command = commands.add_parser(name, help=text)
         _add_state(command)
@@ -76,7 +77,7 @@ def _parser():
 
 
 def _add_settings(parser):
-    defaults = plans.Settings(pathlib.Path())
+    defaults = plans.Settings(state=None)
     parser.add_argument("--nodes", type=int, default=defaults.nodes, metavar="N")
     parser.add_argument("--cpus", type=int, default=defaults.cpus, metavar="N", help="of each node; more than there are is fine")
     parser.add_argument("--memory", type=int, default=defaults.memory_mib, metavar="MIB", help="of each node")
@@ -84,6 +85,7 @@ def _add_settings(parser):
                         help="nodes in namespaces of their own (root), or plain slurmds; auto: the first where it works")
     parser.add_argument("--burst-buffer", choices=(plans.NO_BUFFER, plans.DATAWARP, plans.LUA), default=plans.NO_BUFFER)
     parser.add_argument("--buffer-capacity", type=int, default=defaults.buffer_capacity_mib, metavar="MIB")
+    parser.add_argument("--banner", default="", metavar="TEXT", help="what everyone who submits a job is told")
     parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="any line of slurm.conf; repeatable")
     parser.add_argument("--state", type=pathlib.Path, metavar="FOLDER", help="where everything is kept while the bed is "
                         "up; must be empty or not there (default: a temporary folder)")
@@ -105,28 +107,12 @@ def _settings(options):
         if "=" not in line or "\n" in line or line.endswith("="):
             raise UsageError(f"--conf {line}: must be NAME=VALUE")
     settings = plans.Settings(
-        state=(options.state or pathlib.Path()).absolute(), nodes=options.nodes, cpus=options.cpus,
+        state=options.state and options.state.absolute(), nodes=options.nodes, cpus=options.cpus,
         memory_mib=options.memory, mode=machine.choose_mode(options.mode), burst_buffer=options.burst_buffer,
-        buffer_capacity_mib=options.buffer_capacity, conf=tuple(options.conf))
+        buffer_capacity_mib=options.buffer_capacity, banner=options.banner,
+        conf=tuple(options.conf))
     machine.require(settings)
     return settings
-
-
-def _make_state(wanted):
-    """The bed's folder, made now. Its path must suit Slurm, which knows no quotes, and fit into that of a socket."""
-    if wanted is None:
-        state = pathlib.Path(tempfile.mkdtemp(prefix="slurm-bed-"))
-        state.chmod(0o755)
-        return state
-    state = wanted.absolute()
-    if len(os.fsencode(state)) > plans.MAX_STATE_PATH:
-        raise UsageError(f"{state} is longer than {plans.MAX_STATE_PATH} bytes, too long for the sockets inside")
-    if not all(c.isalnum() or c in "/._-+" for c in str(state)):
-        raise UsageError(f"{state}: Slurm needs a path of letters, digits and / . _ - +")
-    if state.exists() and (not state.is_dir() or any(state.iterdir())):
-        raise UsageError(f"{state} is there and not empty; next: testbed down --state {state}, or choose another")
-    state.mkdir(mode=0o755, parents=True, exist_ok=True)
-    return state
 
 
 def _check(options):
@@ -139,8 +125,8 @@ def _run(options):
     if not command:
         raise UsageError("run which command?")
     identity = _identity(options.user)
+    supervisor = Supervisor(_settings(options), options.keep)
     signals = _interrupt_on_signals()
-    supervisor = _supervisor(options)
     try:
         supervisor.up()
         started = subprocess.Popen(command, env={**supervisor.environment, **identity.pop("environment", {})}, **identity)
@@ -183,11 +169,6 @@ def _identity(user):
             "environment": {"USER": user, "LOGNAME": user, "HOME": entry.pw_dir}}
 
 
-def _supervisor(options):
-    settings = _settings(options)
-    return Supervisor(plans.dataclasses.replace(settings, state=_make_state(options.state)), options.keep)
-
-
 def _interrupt_on_signals():
     """From now on these signals throw Interrupted; returns them."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -202,12 +183,12 @@ def _interrupt_on_signals():
 
 def _up(options):
     """Starts the supervisor in the background and waits for its word: an error, or the environment."""
-    supervisor = _supervisor(options)
+    supervisor = Supervisor(_settings(options), options.keep)
     word, tell = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(word)
-        os._exit(_background(supervisor, tell, options.follow))
+        _background(supervisor, tell, options.follow)
     os.close(tell)
     _interrupt_on_signals()
     try:
@@ -222,33 +203,31 @@ def _up(options):
     told = json.loads(said)
     if "error" in told:
         os.waitpid(child, 0)
-        raise BedError(told["error"])
-    print(config.environment_text(told["environment"]), end="")
+        raise (UsageError if told["usage"] else BedError)(told["error"])
+    print(told["environment"], end="")
     return 0
 
 
 def _background(supervisor, tell, followed):
-    """The supervisor's life after `up`: no terminal, its words in the bed's log."""
+    """The supervisor's life after `up`, without a terminal. Does not return."""
     os.setsid()
     signals = _interrupt_on_signals()
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    status = 0
     try:
         supervisor.up()
-        _tell(tell, {"environment": supervisor.own_environment()})
+        _tell(tell, {"environment": supervisor.plan.environment_file.read_text()})
         supervisor.serve(followed=followed)
-    except Interrupted as interrupted:
-        status = interrupted.status
     except Exception as error:
-        status = getattr(error, "status", 3)
-        _tell(tell, {"error": str(error)})
+        _tell(tell, {"error": str(error), "usage": isinstance(error, UsageError)})
     finally:
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)
-        supervisor.down()
-    return status
+        try:
+            for number in signals:
+                signal.signal(number, signal.SIG_IGN)
+            supervisor.down()
+        finally:
+            os._exit(0)
 
 
 def _tell(fd, told):
@@ -260,6 +239,16 @@ def _order(options):
     said = control.order(_state(options), options.action, options.target)
     if said:
         print(said)
+    return 0
+
+
+def _down(options):
+    state = _state(options)
+    try:
+        control.order(state, "down")
+    except control.NoAnswer:
+        if not folders.remove_dead(state):
+            raise
     return 0
 
 

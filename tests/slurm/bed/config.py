@@ -33,12 +33,14 @@ def _parameters(plan):
         "MpiDefault": "none",
         "ProctrackType": "proctrack/linuxproc",
         "TaskPlugin": "task/none",
+        "JobSubmitPlugins": "lua",
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_CPU",
         "SlurmdParameters": "config_overrides",                    # nodes may claim more than the machine has
         "SchedulerParameters": "bf_interval=1,sched_interval=2",
         "PreemptType": "preempt/partition_prio",
         "PreemptMode": "REQUEUE",
+        "EnforcePartLimits": "ALL",                                # what can never run is refused, instead of waiting
         "JobRequeue": 1,
         "ReturnToService": 2,
         "SlurmdTimeout": 6,
@@ -86,7 +88,7 @@ def _partitions():
     return [
         "PartitionName=debug Nodes=ALL Default=YES MaxTime=60 DefaultTime=10 PriorityTier=1 GraceTime=5",
         "PartitionName=short Nodes=ALL MaxTime=1 DefaultTime=1 PriorityTier=1 GraceTime=5",
-        "PartitionName=small Nodes=ALL MaxNodes=2 MaxTime=60 DefaultTime=10 PriorityTier=1 AllowAccounts=physics",
+        "PartitionName=small Nodes=ALL MaxNodes=2 MaxTime=60 DefaultTime=10 PriorityTier=1 GraceTime=5",
         "PartitionName=urgent Nodes=ALL MaxTime=60 DefaultTime=10 PriorityTier=10 PreemptMode=OFF",
     ]
 
@@ -103,11 +105,23 @@ def hosts(plan):
 
 
 def task_prolog(plan):
-    """Plain nodes share the machine's /tmp and /dev/shm and its name: what would collide gets a folder of the node."""
+    """Plain nodes share the machine's /tmp and /dev/shm and its name: what would collide gets a folder of the node. Not so
+    Open MPI's shared memory in a batch script, whose mpirun would hand the folder of its own node to the ranks of all."""
     return ("#!/bin/sh\n"
             f"folder={shlex.quote(str(plan.state))}/nodes/$SLURMD_NODENAME/tmp\n"
             'echo "export TMPDIR=$folder"\n'
-            'echo "export OMPI_MCA_btl_vader_backing_directory=$folder"\n')
+            'test -z "$SLURM_STEP_ID" || echo "export OMPI_MCA_btl_vader_backing_directory=$folder"\n')
+
+
+def resolv_conf():
+    """/etc/resolv.conf of the nodes: there is no name server to wait for."""
+    return "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+
+
+def job_submit(plan, sources):
+    """job_submit.lua, which checks accounts; `sources` is the folder of what it loads."""
+    banner = f"banner = {_lua_text(plan.settings.banner)}\n" if plan.settings.banner else ""
+    return f"{banner}dofile({_lua_text(sources / 'job_submit.lua')})\n"
 
 
 def burst_buffer_conf(plan):
@@ -136,11 +150,12 @@ def buffer_tools(plan, sources):
     return {}
 
 
-def _lua_text(path):
-    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+def _lua_text(text):
+    escaped = str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
-def environment_text(environment):
-    """A file to be sourced by a shell."""
-    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
+def environment_text(environment, programs):
+    """A file to be sourced by a shell. `programs` is put before the folders where it looks for programs."""
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()]
+    return "".join(lines) + f'export PATH={shlex.quote(str(programs))}:"$PATH"\n'

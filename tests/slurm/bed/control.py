@@ -11,6 +11,10 @@ from bed.errors import BedError, UsageError
 PATIENCE_S = 60
 
 
+class NoAnswer(BedError):
+    """No supervisor listens there."""
+
+
 def _path(state):
     return str(state / "control")
 
@@ -25,7 +29,7 @@ def listen(state):
 
 
 def answer(listener, obey):
-    """Takes one order, has it obeyed, tells the result; returns the action. `obey(action, target)` may throw BedError."""
+    """Takes one order, has it obeyed, tells the result; returns the action. `obey(action, target)` may throw."""
     connection, _ = listener.accept()
     with connection:
         connection.settimeout(5)
@@ -36,7 +40,7 @@ def answer(listener, obey):
             return None
         try:
             told = {"said": obey(action, target)}
-        except BedError as error:
+        except Exception as error:  # an order that fails must not end the bed
             told = {"error": str(error), "usage": isinstance(error, UsageError)}
         try:
             connection.sendall((json.dumps(told) + "\n").encode())
@@ -55,7 +59,7 @@ def order(state, action, target=""):
             sock.sendall((json.dumps({"action": action, "target": target}) + "\n").encode())
             told = json.loads(sock.makefile().readline() or '{"error": "the supervisor ended meanwhile"}')
     except OSError as error:
-        raise BedError(f"no test bed answers in {state}: {error.strerror or error}; next: testbed up") from None
+        raise NoAnswer(f"no test bed answers in {state}: {error.strerror or error}; next: testbed up") from None
     try:
         if "error" in told:
             raise (UsageError if told.get("usage") else BedError)(told["error"])

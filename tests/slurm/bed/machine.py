@@ -54,7 +54,8 @@ def choose_mode(wanted):
 def require(settings):
     """Throws CannotHere when a program or plugin is missing."""
     missing = sorted({package for program, package in PACKAGES.items() if find(program) is None})
-    if settings.burst_buffer != plans.NO_BUFFER and not _has_plugin(f"burst_buffer_{settings.burst_buffer}.so"):
+    buffer = [] if settings.burst_buffer == plans.NO_BUFFER else [f"burst_buffer_{settings.burst_buffer}.so"]
+    if not all(_has_plugin(name) for name in ["job_submit_lua.so", *buffer]):
         missing.append("slurm-wlm-basic-plugins")
     if missing:
         raise CannotHere(f"Slurm is not complete here; next: apt-get install {' '.join(missing)}")

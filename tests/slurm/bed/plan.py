@@ -16,13 +16,14 @@ MAX_STATE_PATH = 80    # bytes: the path of a socket inside must fit into 108
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What the user asked for."""
-    state: pathlib.Path                # everything the bed writes is in there
+    state: pathlib.Path | None         # everything the bed writes is in there; None: a temporary folder
     nodes: int = 4
     cpus: int = 8                      # of each node, whatever the machine has
     memory_mib: int = 4096             # of each node, likewise
     mode: str = PLAIN
     burst_buffer: str = NO_BUFFER
     buffer_capacity_mib: int = 1024
+    banner: str = ""                   # what everyone who submits is told
     conf: tuple[str, ...] = ()         # NAME=VALUE, laid over our slurm.conf
 
 

@@ -80,7 +80,8 @@ def wait_until(condition, patience_s, what, daemon=None):
         if daemon is not None and not daemon.is_running():
             raise BedError(f"{daemon.name} ended while we waited for {what}:\n{last_lines(daemon.log)}")
         if time.monotonic() > deadline:
-            raise BedError(f"{what}: not within {patience_s} s")
+            said = "" if daemon is None else f"; {daemon.name} last said:\n{last_lines(daemon.log)}"
+            raise BedError(f"{what}: not within {patience_s} s{said}")
         time.sleep(PAUSE_S)
 
 

@@ -1,7 +1,9 @@
 """The one process that owns a bed: brings it up, serves orders, takes it down.
 
-All processes of a bed are below its supervisor. If that is killed, the kernel kills the daemons and with them the nodes."""
+All processes of a bed are below its supervisor. If that is killed, the kernel kills the daemons and the nodes with all that
+runs on them; only plain nodes, which are no more than a daemon, leave the processes of their jobs behind."""
 
+import dataclasses
 import os
 import pathlib
 import platform
@@ -12,7 +14,7 @@ import signal
 import socket
 import subprocess
 
-from bed import claims, config, control, machine, nodes, plan as plans
+from bed import claims, config, control, folders, machine, nodes, plan as plans
 from bed.errors import UsageError
 from bed.network import Switch
 from bed.processes import Daemon, adopt_orphans, kill_all_below, reap, wait_until
@@ -27,7 +29,8 @@ class Supervisor:
     """Use: up(), then serve(), and down() in any case."""
 
     def __init__(self, settings, keep):
-        self.settings = settings
+        self.settings = settings       # its folder is known and there once up() has begun
+        self._has_folder = False
         self._keep = keep              # the folder stays, for a look at the logs
         self._claim = None
         self._switch = None
@@ -42,6 +45,8 @@ class Supervisor:
     def up(self):
         """Returns when all nodes are idle."""
         adopt_orphans()
+        self.settings = dataclasses.replace(self.settings, state=folders.make(self.settings.state))
+        self._has_folder = True
         self._claim = claims.claim(self.settings)
         self.plan = plans.Plan(self.settings, self._claim.number, platform.node(), machine.own_address(),
                                pwd.getpwuid(os.geteuid()).pw_name)
@@ -67,6 +72,7 @@ class Supervisor:
         self._write_key()
         self.environment = self._environment()
         texts = {"slurm.conf": config.slurm_conf(plan), "cgroup.conf": config.cgroup_conf(), "hosts": config.hosts(plan),
+                 "resolv.conf": config.resolv_conf(), "job_submit.lua": config.job_submit(plan, PROGRAMS),
                  "task_prolog": config.task_prolog(plan), "burst_buffer.conf": config.burst_buffer_conf(plan),
                  **config.buffer_tools(plan, PROGRAMS / "burst")}
         for name, text in texts.items():
@@ -74,20 +80,17 @@ class Supervisor:
             (plan.etc / name).chmod(0o755 if text.startswith("#!") else 0o644)
         capacity_mib = plan.settings.buffer_capacity_mib
         (plan.buffers / "pool").write_text(f"pool {capacity_mib}\n")
-        plan.environment_file.write_text(config.environment_text(self.own_environment()))
+        plan.environment_file.write_text(config.environment_text(plan.environment(PROGRAMS), PROGRAMS))
 
     def _write_key(self):
         key = self.plan.state / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(1024))
 
-    def own_environment(self):
-        path = f"{PROGRAMS}:{os.environ.get('PATH', os.defpath)}"
-        return {**self.plan.environment(PROGRAMS), "PATH": path}
-
     def _environment(self):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        return {**inherited, **self.own_environment()}
+        path = f"{PROGRAMS}:{os.environ.get('PATH', os.defpath)}"
+        return {**inherited, **self.plan.environment(PROGRAMS), "PATH": path}
 
     def _boot_nodes(self):
         kind = nodes.SpaceNode if self.plan.namespaces else nodes.PlainNode
@@ -225,7 +228,7 @@ class Supervisor:
         if self._switch is not None:
             self._switch.end()
         kill_all_below(os.getpid())
-        if not self._keep:
+        if not self._keep and self._has_folder:
             shutil.rmtree(self.settings.state)
         if self._claim is not None:
             self._claim.close()

@@ -6,6 +6,7 @@ What it prints and how it fails is what the plugin of Slurm 22.05 reads. The hoo
 import argparse
 import json
 import pathlib
+import shutil
 import sys
 
 sys.dont_write_bytecode = True
@@ -152,10 +153,17 @@ def main(arguments):
     options = _parser().parse_args(arguments)
     try:
         FUNCTIONS[options.function](store.Store(options.store), options)
-    except (store.StoreError, directives.DirectiveError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}")
+    except (store.StoreError, directives.DirectiveError, shutil.Error) as error:
+        return _fail(error)
     return 0
+
+
+def _fail(reason):
+    """Slurm shows the reason to the user."""
+    print(reason, file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":
