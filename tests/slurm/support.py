@@ -74,6 +74,11 @@ class Bed:
         return subprocess.run([str(word) for word in words], env={**self.environment, **OPEN_MPI}, cwd=self.shared,
                               capture_output=True, text=True, input=stdin or "", timeout=timeout, **ordinary_user())
 
+    def administrate(self, *words):
+        """Runs a client of Slurm as the user whom the bed belongs to."""
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
     def submit(self, script, *options):
         """Submits a job script; returns the job's id. Its output is in ID.out in the shared folder."""
         done = self.client("sbatch", "--parsable", "--output=%j.out", *options, stdin=script)

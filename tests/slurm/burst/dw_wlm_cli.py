@@ -8,6 +8,7 @@ import json
 import pathlib
 import shutil
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -105,11 +106,10 @@ def _buffers_of(buffers, options):
 
 
 def _transfer_all(buffers, options, direction):
-    found, request = _buffers_of(buffers, options), _request(options)
-    ordered = getattr(request, direction)
-    if ordered:
-        owner = found[ordered[0].variable].record
-        transfers.become(owner["uid"], owner["gid"])
+    """As the job's owner, whom `setup` was told."""
+    found, ordered = _buffers_of(buffers, options), getattr(_request(options), direction)
+    owner = buffers.find(options.token).record
+    transfers.become(owner["uid"], owner["gid"])
     for transfer in ordered:
         getattr(transfers, direction)(transfer, found[transfer.variable])
 
@@ -151,19 +151,19 @@ def _parser():
 
 def main(arguments):
     options = _parser().parse_args(arguments)
-    try:
-        FUNCTIONS[options.function](store.Store(options.store), options)
-    except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}")
-    except (store.StoreError, directives.DirectiveError, shutil.Error) as error:
-        return _fail(error)
-    return 0
-
-
-def _fail(reason):
-    """Slurm shows the reason to the user."""
-    print(reason, file=sys.stderr)
-    return 1
+    buffers = store.Store(options.store)
+    reason = None
+    with buffers.open_log() as log:  # now: later the process may be the user's
+        try:
+            FUNCTIONS[options.function](buffers, options)
+        except OSError as error:
+            reason = f"{error.filename}: {error.strerror}"
+        except (store.StoreError, directives.DirectiveError, shutil.Error) as error:
+            reason = str(error)
+        print(time.strftime("%H:%M:%S"), *arguments, "->", reason or "done", file=log)
+    if reason is not None:
+        print(reason, file=sys.stderr)  # Slurm shows it to the user
+    return 0 if reason is None else 1
 
 
 if __name__ == "__main__":

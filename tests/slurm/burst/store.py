@@ -23,6 +23,10 @@ class Store:
         name, capacity_mib = (self._folder / "pool").read_text().split()
         self.pool, self.capacity = name, int(capacity_mib) << 20
 
+    def open_log(self):
+        """The log of the calls, to be added to."""
+        return open(self._folder / "calls", "a", encoding="utf-8")
+
     def buffers(self):
         """All buffers, oldest first."""
         found = []
