@@ -77,14 +77,9 @@ class Job:
         self.wait_until_gone(job)
 
     def test_a_job_whose_data_is_missing_is_held_with_the_reason(self):
-        job = self.bed.submit("\n".join(["#!/bin/bash", *self.stages(folder="absent"), "touch ran", ""]))
+        job = self.bed.submit("\n".join(["#!/bin/bash", *self.stages(folder="absent"), ""]))
         self.held_with(job, "absent: No such file or directory")
-        self.wait_until_gone(job)
-        (self.bed.shared / "absent").symlink_to(self.data)
-        self.bed.administrate("scontrol", "release", job)  # the user is not allowed to
-        self.bed.wait_for_end(job)
-        (self.bed.shared / "absent").unlink()
-        self.assertTrue((self.bed.shared / "ran").exists())
+        self.cancel_held(job)
 
     def test_data_that_exceeds_the_capacity_is_not_staged(self):
         large = self.bed.shared / "large"
@@ -167,6 +162,15 @@ class Lua(Job, WithBuffers):
         return [f"#BB_LUA pool=pool capacity={capacity}",
                 f"#BB_LUA stage_in source={source} destination=${variable}/{inside}",
                 f"#BB_LUA stage_out source=$BB_JOB_STRIPED/out destination={destination}"]
+
+    def test_a_held_job_runs_when_its_data_is_there_and_it_is_released(self):
+        job = self.bed.submit("\n".join(["#!/bin/bash", *self.stages(folder="late"), "touch ran", ""]))
+        self.held_with(job, "late: No such file or directory")
+        self.wait_until_gone(job)
+        (self.bed.shared / "late").symlink_to(self.data)
+        self.bed.administrate("scontrol", "release", job)  # the user is not allowed to
+        self.bed.wait_for_end(job)
+        self.assertTrue((self.bed.shared / "ran").exists())
 
 
 if __name__ == "__main__":
