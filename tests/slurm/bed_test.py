@@ -74,7 +74,7 @@ class NodesInNamespaces(EightRanks, support.TestWithBed):
 
 
 class Refusals(support.TestWithBed):
-    """slurmctld says at once what can never run."""
+    """What can never be is said at once, by slurmctld and by the bed."""
     OPTIONS = ("--nodes", "2", "--banner", "welcome to the bed")
 
     def refused(self, *options):
@@ -100,6 +100,13 @@ class Refusals(support.TestWithBed):
 
     def test_more_nodes_than_there_are(self):
         self.assertIn("Node count specification invalid", self.refused("--nodes=5"))
+
+    def test_orders_that_make_no_sense_are_refused(self):
+        for words, reason in ((("kill", "node:n9"), "no node n9"), (("kill", "printer"), "unknown target"),
+                              (("cut", "slurmctld"), "is for nodes"), (("freeze", "node:n1"), "slurmd:n1")):
+            done = self.bed.order(*words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(reason, done.stderr)
 
 
 class PlainNodes(EightRanks, support.TestWithBed):

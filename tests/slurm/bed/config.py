@@ -59,18 +59,24 @@ def _parameters(plan):
         "SlurmdLogFile": plan.log / "slurmd-%n.log",
         "Licenses": "software:2",
     }
-    # Nothing listens on more addresses than it must. The nodes' networks are their own; and srun, which would obey
-    # NoInAddrAny too, must be reached from there.
-    if plan.namespaces:
-        parameters["CommunicationParameters"] = "NoCtldInAddrAny"
-    elif plan.address is not None:
-        parameters["CommunicationParameters"] = "NoCtldInAddrAny,NoInAddrAny"
+    if listening := _listening(plan):
+        parameters["CommunicationParameters"] = listening
     if not plan.namespaces:
         parameters["TmpFS"] = plan.state / "nodes" / "%n" / "tmp"
         parameters["TaskProlog"] = plan.etc / "task_prolog"
     if plan.settings.burst_buffer != plans.NO_BUFFER:
         parameters["BurstBufferType"] = f"burst_buffer/{plan.settings.burst_buffer}"
     return parameters
+
+
+def _listening(plan):
+    """Nothing listens on more addresses than it must. slurmctld obeys where the machine's name leads, slurmd and srun too;
+    but srun is called back under the address that its own call came from: the same only when that is 127.0.0.1."""
+    if plan.namespaces:
+        return "NoCtldInAddrAny"
+    if plan.address is None:
+        return None
+    return "NoCtldInAddrAny,NoInAddrAny" if plan.address == "127.0.0.1" else "NoCtldInAddrAny"
 
 
 def _nodes(plan):
