@@ -9,6 +9,7 @@ folders     where everything is
 processes   children: started, ended by id, none forgotten
 network     the switch between the nodes
 nodes       a node in namespaces of its own, or a plain slurmd
+lives       for the length of a command, or in the background
 supervisor  the one process that owns a bed: brings up, serves orders, takes down
 control     how another process gives it orders
 """

@@ -1,20 +1,15 @@
 """The command line of the test bed."""
 
 import argparse
-import json
 import os
 import pathlib
-import pwd
 import shutil
-import signal
 import subprocess
 import sys
 
-from bed import control, folders, machine, plan as plans
+from bed import control, folders, lives, machine, plan as plans
 from bed.errors import BedError, Interrupted, UsageError
-from bed.supervisor import Supervisor
 
-COMMAND_PATIENCE_S = 10  # how long a command may take to end after a signal
 ACTIONS = {
     "kill": "SIGKILL to slurmctld, munge or slurmd:NODE; node:NODE loses its power",
     "end": "SIGTERM to slurmctld, munge or slurmd:NODE",
@@ -28,6 +23,7 @@ ACTIONS = {
 
 def main(arguments):
     """Returns the exit status: 2 usage, 3 something outside is broken, 77 this machine cannot run the bed."""
+    lives.throw_on_signals()
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
@@ -124,115 +120,12 @@ def _run(options):
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise UsageError("run which command?")
-    identity = _identity(options.user)
-    supervisor = Supervisor(_settings(options), options.keep)
-    signals = _interrupt_on_signals()
-    try:
-        supervisor.up()
-        started = subprocess.Popen(command, env={**supervisor.environment, **identity.pop("environment", {})}, **identity)
-        return _serve_command(supervisor, started)
-    except FileNotFoundError as error:
-        raise BedError(f"{command[0]}: {error.strerror}") from None
-    finally:
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)
-        supervisor.down()
-
-
-def _serve_command(supervisor, command):
-    """Serves until the command ends. A signal to us is for the command too; one that does not end is killed."""
-    try:
-        return supervisor.serve(command)
-    except Interrupted as interrupted:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        if interrupted.status != 128 + signal.SIGINT:  # the terminal has sent that to the command already
-            command.terminate()
-        try:
-            command.wait(COMMAND_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            command.kill()
-        raise
-
-
-def _identity(user):
-    """What subprocess.Popen needs to run as another user."""
-    if user is None:
-        return {}
-    try:
-        entry = pwd.getpwnam(user)
-    except KeyError:
-        raise UsageError(f"--user {user}: there is no such user") from None
-    if os.geteuid() not in (0, entry.pw_uid):
-        raise UsageError("--user is for root")
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(user, entry.pw_gid),
-            "environment": {"USER": user, "LOGNAME": user, "HOME": entry.pw_dir}}
-
-
-def _interrupt_on_signals():
-    """From now on these signals throw Interrupted; returns them."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def interrupt(number, _frame):
-        raise Interrupted(number)
-
-    for number in numbers:
-        signal.signal(number, interrupt)
-    return numbers
+    return lives.run(_settings(options), options.keep, command, options.user)
 
 
 def _up(options):
-    """Starts the supervisor in the background and waits for its word: an error, or the environment."""
-    supervisor = Supervisor(_settings(options), options.keep)
-    word, tell = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(word)
-        _background(supervisor, tell, options.follow)
-    os.close(tell)
-    _interrupt_on_signals()
-    try:
-        with open(word, encoding="utf-8") as pipe:
-            said = pipe.read()
-    except Interrupted:
-        os.kill(child, signal.SIGTERM)
-        os.waitpid(child, 0)
-        raise
-    if not said:
-        raise BedError("the supervisor ended without a word")
-    told = json.loads(said)
-    if "error" in told:
-        os.waitpid(child, 0)
-        raise (UsageError if told["usage"] else BedError)(told["error"])
-    print(told["environment"], end="")
+    print(lives.up(_settings(options), options.keep, options.follow), end="")
     return 0
-
-
-def _background(supervisor, tell, followed):
-    """The supervisor's life after `up`, without a terminal. Does not return."""
-    os.setsid()
-    signals = _interrupt_on_signals()
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    try:
-        supervisor.up()
-        _tell(tell, {"environment": supervisor.plan.environment_file.read_text()})
-        supervisor.serve(followed=followed)
-    except Exception as error:
-        _tell(tell, {"error": str(error), "usage": isinstance(error, UsageError)})
-    finally:
-        try:
-            for number in signals:
-                signal.signal(number, signal.SIG_IGN)
-            supervisor.down()
-        finally:
-            os._exit(0)
-
-
-def _tell(fd, told):
-    os.write(fd, json.dumps(told).encode())
-    os.close(fd)
 
 
 def _order(options):

@@ -22,6 +22,7 @@ class Switch:
         cable = plan.login_interface
         _ip([], f"link add name {cable} type veth peer name login netns {self.process.pid}",
             f"link set {cable} addrgenmode none",
+            f"link set {cable} alias {plan.state}",  # so that people see whose it is
             f"address add {plan.controller_address}/24 dev {cable}",
             f"link set {cable} up")
         self._inside("link set login master switch", "link set login up")
