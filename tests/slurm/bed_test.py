@@ -36,7 +36,7 @@ class EightRanks:
 
 
 class NodesInNamespaces(EightRanks, support.TestWithBed):
-    OPTIONS = ("--mode", "namespaces", "--conf", "Licenses=software:3")
+    OPTIONS = ("--mode", "namespaces", "--gpus", "2", "--conf", "Licenses=software:3")
 
     def test_all_nodes_are_idle_within_seconds(self):
         self.assertEqual(self.bed.node_states(), {f"n{i}": "idle" for i in range(1, 5)})
@@ -68,6 +68,11 @@ class NodesInNamespaces(EightRanks, support.TestWithBed):
 
     def test_lines_of_slurm_conf_can_be_replaced(self):
         self.assertIn("Total=3", self.bed.client("scontrol", "show", "license").stdout)
+
+    def test_each_task_is_told_its_gpus(self):
+        told = self.bed.client("srun", "-n2", "-N1", "--gpus-per-task=1", "--gpu-bind=single:1", "printenv",
+                               "CUDA_VISIBLE_DEVICES")
+        self.assertEqual(lines(told), ["0", "1"])
 
     def check_hosts(self, hosts):
         self.assertEqual(hosts, {"n1": 2, "n2": 2, "n3": 2, "n4": 2})

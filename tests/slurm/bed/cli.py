@@ -77,6 +77,7 @@ def _add_settings(parser):
     parser.add_argument("--nodes", type=int, default=defaults.nodes, metavar="N")
     parser.add_argument("--cpus", type=int, default=defaults.cpus, metavar="N", help="of each node; more than there are is fine")
     parser.add_argument("--memory", type=int, default=defaults.memory_mib, metavar="MIB", help="of each node")
+    parser.add_argument("--gpus", type=int, default=defaults.gpus, metavar="N", help="of each node: names without devices")
     parser.add_argument("--mode", choices=("auto", plans.NAMESPACES, plans.PLAIN), default="auto",
                         help="nodes in namespaces of their own (root), or plain slurmds; auto: the first where it works")
     parser.add_argument("--burst-buffer", choices=(plans.NO_BUFFER, plans.DATAWARP, plans.LUA), default=plans.NO_BUFFER)
@@ -95,16 +96,17 @@ def _add_state(parser):
 
 def _settings(options):
     """Checks what can be checked before the first file is written."""
-    for name, value, most in (("--nodes", options.nodes, plans.MAX_NODES), ("--cpus", options.cpus, 1024),
-                              ("--memory", options.memory, 1 << 30), ("--buffer-capacity", options.buffer_capacity, 1 << 20)):
-        if not 1 <= value <= most:
-            raise UsageError(f"{name} {value}: must be from 1 to {most}")
+    for name, value, least, most in (
+            ("--nodes", options.nodes, 1, plans.MAX_NODES), ("--cpus", options.cpus, 1, 1024), ("--gpus", options.gpus, 0, 64),
+            ("--memory", options.memory, 1, 1 << 30), ("--buffer-capacity", options.buffer_capacity, 1, 1 << 20)):
+        if not least <= value <= most:
+            raise UsageError(f"{name} {value}: must be from {least} to {most}")
     for line in options.conf:
         if "=" not in line or "\n" in line or line.endswith("="):
             raise UsageError(f"--conf {line}: must be NAME=VALUE")
     settings = plans.Settings(
         state=options.state and options.state.absolute(), nodes=options.nodes, cpus=options.cpus,
-        memory_mib=options.memory, mode=machine.choose_mode(options.mode), burst_buffer=options.burst_buffer,
+        memory_mib=options.memory, gpus=options.gpus, mode=machine.choose_mode(options.mode), burst_buffer=options.burst_buffer,
         buffer_capacity_mib=options.buffer_capacity, banner=options.banner,
         conf=tuple(options.conf))
     machine.require(settings)

@@ -64,6 +64,8 @@ def _parameters(plan):
     if not plan.namespaces:
         parameters["TmpFS"] = plan.state / "nodes" / "%n" / "tmp"
         parameters["TaskProlog"] = plan.etc / "task_prolog"
+    if plan.settings.gpus:
+        parameters["GresTypes"] = "gpu"
     if plan.settings.burst_buffer != plans.NO_BUFFER:
         parameters["BurstBufferType"] = f"burst_buffer/{plan.settings.burst_buffer}"
     return parameters
@@ -85,8 +87,9 @@ def _nodes(plan):
     for i, node in enumerate(plan.nodes):
         where = "" if plan.namespaces else f" NodeHostname={plan.hostname}"
         feature = "left" if 2 * i < len(plan.nodes) else "right"
+        gpus = f" Gres=gpu:{plan.settings.gpus}" if plan.settings.gpus else ""
         lines.append(f"NodeName={node.name}{where} NodeAddr={node.address} Port={node.port} CPUs={plan.settings.cpus} "
-                     f"RealMemory={plan.settings.memory_mib} Feature={feature}")
+                     f"RealMemory={plan.settings.memory_mib} Feature={feature}{gpus}")
     return lines
 
 
@@ -102,6 +105,17 @@ def _partitions():
 def cgroup_conf():
     """slurmd starts a cgroup plugin even when nothing uses it; this one accepts machines without cgroups."""
     return "CgroupPlugin=cgroup/v1\n"
+
+
+def gpus(plan):
+    """The names of a node's devices, which lead to /dev/null: a job learns which are its own, and nobody is kept from them."""
+    return [f"gpu{i}" for i in range(plan.settings.gpus)]
+
+
+def gres_conf(plan):
+    """gres.conf; empty without devices."""
+    devices = "".join(f"Name=gpu File={plan.etc}/{name}\n" for name in gpus(plan))
+    return "AutoDetect=off\n" + devices if devices else ""
 
 
 def hosts(plan):

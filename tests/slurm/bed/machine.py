@@ -54,8 +54,12 @@ def choose_mode(wanted):
 def require(settings):
     """Throws CannotHere when a program or plugin is missing."""
     missing = sorted({package for program, package in PACKAGES.items() if find(program) is None})
-    buffer = [] if settings.burst_buffer == plans.NO_BUFFER else [f"burst_buffer_{settings.burst_buffer}.so"]
-    if not all(_has_plugin(name) for name in ["job_submit_lua.so", *buffer]):
+    plugins = ["job_submit_lua.so"]
+    if settings.burst_buffer != plans.NO_BUFFER:
+        plugins.append(f"burst_buffer_{settings.burst_buffer}.so")
+    if settings.gpus:
+        plugins.append("gres_gpu.so")
+    if not all(_has_plugin(name) for name in plugins):
         missing.append("slurm-wlm-basic-plugins")
     if missing:
         raise CannotHere(f"Slurm is not complete here; next: apt-get install {' '.join(missing)}")

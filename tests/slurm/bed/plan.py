@@ -20,6 +20,7 @@ class Settings:
     nodes: int = 4
     cpus: int = 8                      # of each node, whatever the machine has
     memory_mib: int = 4096             # of each node, likewise
+    gpus: int = 0                      # of each node; files that stand for devices
     mode: str = PLAIN
     burst_buffer: str = NO_BUFFER
     buffer_capacity_mib: int = 1024

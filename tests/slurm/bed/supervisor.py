@@ -74,10 +74,13 @@ class Supervisor:
         texts = {"slurm.conf": config.slurm_conf(plan), "cgroup.conf": config.cgroup_conf(), "hosts": config.hosts(plan),
                  "resolv.conf": config.resolv_conf(), "job_submit.lua": config.job_submit(plan, PROGRAMS),
                  "task_prolog": config.task_prolog(plan), "burst_buffer.conf": config.burst_buffer_conf(plan),
+                 "gres.conf": config.gres_conf(plan),
                  **config.buffer_tools(plan, PROGRAMS / "burst")}
         for name, text in texts.items():
             (plan.etc / name).write_text(text)
             (plan.etc / name).chmod(0o755 if text.startswith("#!") else 0o644)
+        for name in config.gpus(plan):
+            (plan.etc / name).symlink_to("/dev/null")
         capacity_mib = plan.settings.buffer_capacity_mib
         (plan.buffers / "pool").write_text(f"pool {capacity_mib}\n")
         plan.environment_file.write_text(config.environment_text(plan.environment(PROGRAMS), PROGRAMS))
