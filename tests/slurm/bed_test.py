@@ -58,7 +58,8 @@ class NodesInNamespaces(EightRanks, support.TestWithBed):
             write = f'echo "$SLURMD_NODENAME" >{folder}/slurm-bed-whose'
             lines(self.bed.client("srun", "-N4", "sh", "-c", write))
             read = f'echo "$SLURMD_NODENAME $(cat {folder}/slurm-bed-whose)"'
-            self.assertEqual(lines(self.bed.client("srun", "-N4", "sh", "-c", read)), [f"n{i} n{i}" for i in range(1, 5)])
+            found = lines(self.bed.client("srun", "-N4", "sh", "-c", read))
+            self.assertEqual(found, [f"n{i} n{i}" for i in range(1, 5)])
             self.assertFalse(pathlib.Path(folder, "slurm-bed-whose").exists())
 
     def test_all_nodes_see_the_shared_folder(self):
@@ -139,7 +140,8 @@ class NothingIsLeft(unittest.TestCase):
     def left(self):
         """What is there of the beds of this test: their interfaces, mounts and processes, by their folders."""
         mark = str(self.folder.parent)
-        interfaces = {path.parent.name for path in pathlib.Path("/sys/class/net").glob("*/ifalias") if mark in path.read_text()}
+        aliases = pathlib.Path("/sys/class/net").glob("*/ifalias")
+        interfaces = {path.parent.name for path in aliases if mark in path.read_text()}
         mounts = {line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if mark in line}
         return interfaces | mounts | self.processes(os.fsencode(mark))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Burst buffers of the bed: Slurm's real plugins, our stand-in behind them; what is staged, kept, removed and refused."""
+"""Burst buffers of the bed, by Slurm's real plugins: what is staged, kept, removed and refused."""
 
 import hashlib
 import os
@@ -135,7 +135,8 @@ class DataWarp(Job, WithBuffers):
         listed = self.bed.shared / "list"
         listed.write_text(f"{self.data}/a.bin\n{self.data}/deep/er/b.txt\n")
         job, state = self.run_job(["#DW jobdw capacity=32MiB access_mode=striped type=scratch",
-                                   f"#DW stage_in type=list source={listed} \\", "#DW destination=$DW_JOB_STRIPED/flat"],
+                                   f"#DW stage_in type=list source={listed} \\",
+                                   "#DW destination=$DW_JOB_STRIPED/flat"],
                                   'ls "$DW_JOB_STRIPED/flat"')
         self.assertEqual((state, self.bed.output_of(job).split()), ("COMPLETED", ["a.bin", "b.txt"]))
         self.wait_until_gone(job)

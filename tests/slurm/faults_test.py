@@ -36,6 +36,7 @@ class WithFaults(support.TestWithBed):
 
 class Faults(WithFaults):
     """What can be done to beds of either mode."""
+    OPTIONS = (*WithFaults.OPTIONS, "--conf", "PartitionName=meek Nodes=ALL PriorityTier=1")
 
     def test_jobs_outlive_a_restart_of_slurmctld(self):
         job = self.start_sleeper(seconds=2)
@@ -75,7 +76,7 @@ class Faults(WithFaults):
         support.wait_for(lambda: self.bed.node_states()["n1"] == "idle", 15, "the node idle again")
 
     def test_a_job_of_the_urgent_partition_takes_the_nodes_of_others(self):
-        job = self.start_sleeper("--nodes=2", "--exclusive")
+        job = self.start_sleeper("--partition=meek", "--nodes=2", "--exclusive")
         done = self.bed.client("srun", "--partition=urgent", "-N2", "--exclusive", "hostname")
         self.assertEqual(sorted(done.stdout.split()), ["n1", "n2"], done.stderr)
         self.assertIn(self.bed.state_of(job), ("PENDING", "RUNNING"))
@@ -104,7 +105,8 @@ class NodesThatDie(WithFaults):
 
         def connect():
             """From n1 to the slurmd of n2."""
-            return self.bed.client("srun", "-w", "n1", "timeout", "1", "bash", "-c", f"exec 3<>/dev/tcp/n2/{port}").returncode
+            command = f"exec 3<>/dev/tcp/n2/{port}"
+            return self.bed.client("srun", "-w", "n1", "timeout", "1", "bash", "-c", command).returncode
         self.assertEqual(connect(), 0)
         self.do("cut", "node:n2")
         self.assertNotEqual(connect(), 0)

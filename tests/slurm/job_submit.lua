@@ -1,4 +1,4 @@
--- What a site's slurmdbd would refuse, without one: accounts that nobody has, and accounts that a partition does not take.
+-- What a site's slurmdbd would refuse, without one: accounts that nobody has, and those that a partition does not take.
 -- `banner`, when the file beside slurm.conf sets it, is shown to everyone who submits, as sites do.
 
 local INVALID_ACCOUNT = 2045 -- ESLURM_INVALID_ACCOUNT of slurm_errno.h

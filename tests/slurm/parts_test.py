@@ -47,7 +47,8 @@ class Directives(unittest.TestCase):
             self.assertFalse(read(script, DW).job_buffer)
 
     def test_the_words_of_lua_have_no_types(self):
-        request = read(b"#BB_LUA pool=p capacity=4G\n#BB_LUA stage_in source=/a destination=$BB_JOB_STRIPED/a\n", BB_LUA)
+        request = read(b"#BB_LUA pool=p capacity=4G\n"
+                       b"#BB_LUA stage_in source=/a destination=$BB_JOB_STRIPED/a\n", BB_LUA)
         self.assertEqual(request.stage_in, [Transfer(None, "/a", "BB_JOB_STRIPED", "a")])
 
     def test_mistakes_are_quoted_with_the_reason(self):
@@ -57,7 +58,7 @@ class Directives(unittest.TestCase):
                              (b"stage_in type=file source=/a destination=/b", "in no buffer"),
                              (b"stage_in type=file source=/a destination=$DW_JOB_STRIPED/a/../../b", "without .."),
                              (b"stage_in type=file source=/a destination=$HOME/b", "no buffer of this job"),
-                             (b"stage_in type=file source=/a destination=$DW_PERSISTENT_STRIPED_x/b", "no buffer of this"),
+                             (b"stage_in type=file source=/a destination=$DW_PERSISTENT_STRIPED_x/b", "no buffer"),
                              (b"persistentdw", "name= is missing"), (b"swap 3GiB", "unknown command swap"),
                              (b"jobdw capacity=1GiB access_mode=private type=scratch", "striped"),
                              (b"jobdw capacity=1GiB colour=red", "knows no colour")):
@@ -76,8 +77,9 @@ class Store(unittest.TestCase):
         self.script.write_bytes(JOB + b"\0")
 
     def call(self, function, *words, dialect="DW"):
-        return subprocess.run([sys.executable, "-IB", FOLDER / "burst" / "dw_wlm_cli.py", "--store", self.store, "--dialect",
-                               dialect, "--function", function, *words], capture_output=True, text=True)
+        program = [sys.executable, "-IB", FOLDER / "burst" / "dw_wlm_cli.py"]
+        return subprocess.run([*program, "--store", self.store, "--dialect", dialect, "--function", function, *words],
+                              capture_output=True, text=True)
 
     def setup_job(self, token="7", size="20MiB"):
         return self.call("setup", "--token", token, "--caller", "SLURM", "--user", str(os.getuid()), "--groupid",

@@ -96,7 +96,11 @@ class Bed:
     def wait_for_end(self, number, patience_s=30):
         """Returns a job's final state; it may still be staging out until then."""
         final = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
-        return wait_for(lambda: (state := self.state_of(number)) in final and state, patience_s, f"the end of job {number}")
+
+        def final_state():
+            state = self.state_of(number)
+            return state if state in final else None
+        return wait_for(final_state, patience_s, f"the end of job {number}")
 
     def output_of(self, number):
         return (self.shared / f"{number}.out").read_text()

@@ -65,7 +65,7 @@ def _parser():
         command.add_argument("target")
         command.set_defaults(act=_order, action=name)
     for name, state in (("drain", "drain"), ("undrain", "resume")):
-        command = commands.add_parser(name, help=f"tell slurmctld: no new jobs on NODE{' no more' * (state != 'drain')}")
+        command = commands.add_parser(name, help=f"tell slurmctld to {state} NODE")
         _add_state(command)
         command.add_argument("node")
         command.set_defaults(act=_set_node_state, node_state=state)
@@ -75,17 +75,18 @@ def _parser():
 def _add_settings(parser):
     defaults = plans.Settings(state=None)
     parser.add_argument("--nodes", type=int, default=defaults.nodes, metavar="N")
-    parser.add_argument("--cpus", type=int, default=defaults.cpus, metavar="N", help="of each node; more than there are is fine")
+    parser.add_argument("--cpus", type=int, default=defaults.cpus, metavar="N", help="of each node; may be too many")
     parser.add_argument("--memory", type=int, default=defaults.memory_mib, metavar="MIB", help="of each node")
-    parser.add_argument("--gpus", type=int, default=defaults.gpus, metavar="N", help="of each node: names without devices")
+    parser.add_argument("--gpus", type=int, default=defaults.gpus, metavar="N", help="of each node; nothing is behind")
     parser.add_argument("--mode", choices=("auto", plans.NAMESPACES, plans.PLAIN), default="auto",
-                        help="nodes in namespaces of their own (root), or plain slurmds; auto: the first where it works")
+                        help="nodes in namespaces of their own (root), or plain slurmds; auto: as is possible")
     parser.add_argument("--burst-buffer", choices=(plans.NO_BUFFER, plans.DATAWARP, plans.LUA), default=plans.NO_BUFFER)
     parser.add_argument("--buffer-capacity", type=int, default=defaults.buffer_capacity_mib, metavar="MIB")
     parser.add_argument("--banner", default="", metavar="TEXT", help="what everyone who submits a job is told")
-    parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="any line of slurm.conf; repeatable")
-    parser.add_argument("--state", type=pathlib.Path, metavar="FOLDER", help="where everything is kept while the bed is "
-                        "up; must be empty or not there (default: a temporary folder)")
+    parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE",
+                        help="any line of slurm.conf; repeatable")
+    parser.add_argument("--state", type=pathlib.Path, metavar="FOLDER",
+                        help="where everything is kept; must be empty or not there (default: a temporary folder)")
     parser.add_argument("--keep", action="store_true", help="leave the folder with its logs behind")
 
 
@@ -97,8 +98,9 @@ def _add_state(parser):
 def _settings(options):
     """Checks what can be checked before the first file is written."""
     for name, value, least, most in (
-            ("--nodes", options.nodes, 1, plans.MAX_NODES), ("--cpus", options.cpus, 1, 1024), ("--gpus", options.gpus, 0, 64),
-            ("--memory", options.memory, 1, 1 << 30), ("--buffer-capacity", options.buffer_capacity, 1, 1 << 20)):
+            ("--nodes", options.nodes, 1, plans.MAX_NODES), ("--cpus", options.cpus, 1, 1024),
+            ("--gpus", options.gpus, 0, 64), ("--memory", options.memory, 1, 1 << 30),
+            ("--buffer-capacity", options.buffer_capacity, 1, 1 << 20)):
         if not least <= value <= most:
             raise UsageError(f"{name} {value}: must be from {least} to {most}")
     for line in options.conf:
@@ -106,7 +108,8 @@ def _settings(options):
             raise UsageError(f"--conf {line}: must be NAME=VALUE")
     settings = plans.Settings(
         state=options.state and options.state.absolute(), nodes=options.nodes, cpus=options.cpus,
-        memory_mib=options.memory, gpus=options.gpus, mode=machine.choose_mode(options.mode), burst_buffer=options.burst_buffer,
+        memory_mib=options.memory, gpus=options.gpus, mode=machine.choose_mode(options.mode),
+        burst_buffer=options.burst_buffer,
         buffer_capacity_mib=options.buffer_capacity, banner=options.banner,
         conf=tuple(options.conf))
     machine.require(settings)

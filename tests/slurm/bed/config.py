@@ -37,7 +37,7 @@ def _parameters(plan):
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_CPU",
         "SlurmdParameters": "config_overrides",                    # nodes may claim more than the machine has
-        "SchedulerParameters": "bf_interval=1,sched_interval=2",
+        "SchedulerParameters": "bf_interval=1,sched_interval=1",
         "PreemptType": "preempt/partition_prio",
         "PreemptMode": "REQUEUE",
         "EnforcePartLimits": "ALL",                                # what can never run is refused, instead of waiting
@@ -72,8 +72,8 @@ def _parameters(plan):
 
 
 def _listening(plan):
-    """Nothing listens on more addresses than it must. slurmctld obeys where the machine's name leads, slurmd and srun too;
-    but srun is called back under the address that its own call came from: the same only when that is 127.0.0.1."""
+    """Nothing listens on more addresses than it must. The options mean the address that the machine's name leads to,
+    also for srun; but that is called back where its own call came from: the same only when it is 127.0.0.1."""
     if plan.namespaces:
         return "NoCtldInAddrAny"
     if plan.address is None:
@@ -108,7 +108,7 @@ def cgroup_conf():
 
 
 def gpus(plan):
-    """The names of a node's devices, which lead to /dev/null: a job learns which are its own, and nobody is kept from them."""
+    """The names of a node's devices. They lead to /dev/null: jobs learn which are theirs; nobody is kept from others."""
     return [f"gpu{i}" for i in range(plan.settings.gpus)]
 
 
@@ -125,8 +125,8 @@ def hosts(plan):
 
 
 def task_prolog(plan):
-    """Plain nodes share the machine's /tmp and /dev/shm and its name: what would collide gets a folder of the node. Not so
-    Open MPI's shared memory in a batch script, whose mpirun would hand the folder of its own node to the ranks of all."""
+    """Plain nodes share the machine's /tmp, /dev/shm and name: what would collide gets a folder of the node. Not so
+    Open MPI's shared memory in a batch script, whose mpirun would hand the folder of its node to the ranks of all."""
     return ("#!/bin/sh\n"
             f"folder={shlex.quote(str(plan.state))}/nodes/$SLURMD_NODENAME/tmp\n"
             'echo "export TMPDIR=$folder"\n'
@@ -158,7 +158,7 @@ def burst_buffer_conf(plan):
 def buffer_tools(plan, sources):
     """{name: text} of the programs that Slurm's burst-buffer plugin calls, beside slurm.conf.
 
-    `sources` is the folder of the stand-in. The programs hold the folder of this bed's buffers, which it must be told."""
+    `sources` is the folder of the stand-in, which they tell where this bed's buffers are."""
     store = shlex.quote(str(plan.buffers))
     tool = f"#!/bin/sh\nexec {PYTHON} {shlex.quote(str(sources))}/%s --store {store} %s \"$@\"\n"
     if plan.settings.burst_buffer == plans.DATAWARP:

@@ -10,8 +10,8 @@ from bed.errors import UsageError
 
 
 def make(wanted):
-    """Makes the folder, which must be empty or not there; None: a new temporary one. Slurm knows no quotes, and sockets have
-    short paths: throws UsageError when the path does not suit them."""
+    """Makes the folder, which must be empty or not there; None: a new temporary one. Slurm knows no quotes, and sockets
+    have short paths: throws UsageError when the path does not suit them."""
     state = wanted or pathlib.Path(tempfile.gettempdir()).absolute() / "slurm-bed-12345678"
     if len(os.fsencode(state)) > plans.MAX_STATE_PATH:
         raise UsageError(f"{state} is longer than {plans.MAX_STATE_PATH} bytes, too long for the sockets inside")

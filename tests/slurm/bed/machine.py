@@ -15,8 +15,8 @@ PACKAGES = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "si
 PLUGIN_FOLDERS = ("/usr/lib/*/slurm-wlm", "/usr/lib/slurm*", "/usr/lib64/slurm", "/usr/local/lib/slurm")
 
 # One of each thing that a node in namespaces needs; all of it is gone when the command ends.
-TRIAL = ("mount --bind /tmp /tmp && ip link add name bridge0 type bridge && ip link add name cable0 type veth peer name cable1 && "
-         "hostname trial")
+TRIAL = ("mount --bind /tmp /tmp && hostname trial && ip link add name bridge0 type bridge && "
+         "ip link add name cable0 type veth peer name cable1")
 
 
 def find(program):

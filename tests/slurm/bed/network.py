@@ -41,7 +41,8 @@ class Switch:
         self._inside(f"link set {name} master switch")
 
     def end(self):
-        _ip(["-force"], f"link delete {self._plan.login_interface}", may_fail=True)  # at once; the kernel takes its time
+        """Removes the cable first: the kernel takes its time with a namespace that has ended."""
+        _ip(["-force"], f"link delete {self._plan.login_interface}", may_fail=True)
         self.process.end()
 
     def _has_namespace(self):

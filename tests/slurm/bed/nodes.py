@@ -29,7 +29,8 @@ class SpaceNode:
         """Starts the first process; end_boot() waits for it, so that several nodes boot at the same time."""
         plan, node = self._plan, self._node
         self._space = Daemon(
-            f"node {node.name}", ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+            f"node {node.name}",
+            ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
              NODE_PROGRAM, node.name, node.address, node.folder, plan.state, find("slurmd")],
             plan.log / f"{node.name}.log", self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -90,12 +91,12 @@ class PlainNode:
 
     def start(self, _switch):
         if not self.is_running():
-            self._slurmd = Daemon(f"slurmd:{self.name}", [find("slurmd"), "-D", "-N", self.name], self._plan.log / f"{self.name}.log",
-                                  self._environment)
+            self._slurmd = Daemon(f"slurmd:{self.name}", [find("slurmd"), "-D", "-N", self.name],
+                                  self._plan.log / f"{self.name}.log", self._environment)
 
     def kill(self):
-        raise UsageError(f"a plain node cannot be killed as a whole; next: kill slurmd:{self.name}, or bring the bed up "
-                         "with --mode namespaces (as root)")
+        raise UsageError(f"a plain node cannot be killed as a whole; next: kill slurmd:{self.name}, or bring the bed "
+                         "up with --mode namespaces (as root)")
 
     def signal_slurmd(self, number):
         if self.is_running():

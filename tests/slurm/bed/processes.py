@@ -121,7 +121,7 @@ def descendants(pid):
 
 
 def reap(known):
-    """Collects ended children: those in `known`, which have `pid` and `is_running()`, by asking them; orphans itself."""
+    """Collects ended children: orphans itself, those in `known` by asking them (they have `pid` and `is_running()`)."""
     by_pid = {process.pid: process for process in known}
     while True:
         try:

@@ -1,7 +1,7 @@
 """The one process that owns a bed: brings it up, serves orders, takes it down.
 
-All processes of a bed are below its supervisor. If that is killed, the kernel kills the daemons and the nodes with all that
-runs on them; only plain nodes, which are no more than a daemon, leave the processes of their jobs behind."""
+All processes of a bed are below its supervisor. If that is killed, the kernel kills the daemons and the nodes with all
+that runs on them; only plain nodes, which are no more than a daemon, leave the processes of their jobs behind."""
 
 import dataclasses
 import os
@@ -71,8 +71,9 @@ class Supervisor:
         (plan.state / "controller").chmod(0o700)
         self._write_key()
         self.environment = self._environment()
-        texts = {"slurm.conf": config.slurm_conf(plan), "cgroup.conf": config.cgroup_conf(), "hosts": config.hosts(plan),
-                 "resolv.conf": config.resolv_conf(), "job_submit.lua": config.job_submit(plan, PROGRAMS),
+        texts = {"slurm.conf": config.slurm_conf(plan), "cgroup.conf": config.cgroup_conf(),
+                 "hosts": config.hosts(plan), "resolv.conf": config.resolv_conf(),
+                 "job_submit.lua": config.job_submit(plan, PROGRAMS),
                  "task_prolog": config.task_prolog(plan), "burst_buffer.conf": config.burst_buffer_conf(plan),
                  "gres.conf": config.gres_conf(plan),
                  **config.buffer_tools(plan, PROGRAMS / "burst")}
@@ -116,8 +117,9 @@ class Supervisor:
 
     def _munged(self):
         folder = self.plan.state / "munge"
-        return [machine.find("munged"), "-F", "--force", f"--key-file={folder}/key", f"--socket={self.plan.munge_socket}",
-                f"--pid-file={folder}/pid", f"--log-file={self.plan.log}/munged.log", f"--seed-file={folder}/seed"]
+        return [machine.find("munged"), "-F", "--force", f"--key-file={folder}/key",
+                f"--socket={self.plan.munge_socket}", f"--pid-file={folder}/pid",
+                f"--log-file={self.plan.log}/munged.log", f"--seed-file={folder}/seed"]
 
     def _slurmctld(self):
         """In namespaces it reads the bed's /etc/hosts: it listens where the machine's name leads, and nowhere else."""
@@ -218,8 +220,8 @@ class Supervisor:
         return ""
 
     def _status(self):
-        lines = [f"{name:<12} {'runs' if daemon.is_running() else 'is down'}" for name, daemon in self._daemons.items()]
-        lines += [f"slurmd:{node.name:<5} {'runs' if node.is_running() else 'is down'}" for node in self._nodes.values()]
+        parts = {**self._daemons, **{f"slurmd:{name}": node for name, node in self._nodes.items()}}
+        lines = [f"{name:<12} {'runs' if part.is_running() else 'is down'}" for name, part in parts.items()]
         return "\n".join([f"{self.settings.mode} in {self.settings.state}"] + lines)
 
     # Taking down

@@ -1,6 +1,6 @@
--- The hook of Slurm's plugin burst_buffer/lua on the test bed: `#BB_LUA pool=pool capacity=N`, `#BB_LUA stage_in source=PATH
--- destination=$BB_JOB_STRIPED/...` and stage_out the other way round. The work is done by `buffer_tool`, a program whose path
--- the file beside slurm.conf sets before it reads this one.
+-- The hook of Slurm's plugin burst_buffer/lua on the test bed: `#BB_LUA pool=pool capacity=N`, `#BB_LUA stage_in
+-- source=PATH destination=$BB_JOB_STRIPED/...` and stage_out the other way round. The work is done by `buffer_tool`, a
+-- program whose path the file beside slurm.conf sets before it reads this one.
 -- Slurm 22.05 calls with strings only; later versions add arguments at the end. All functions must exist.
 
 local function quoted(word)

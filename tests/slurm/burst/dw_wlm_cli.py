@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A stand-in for Cray's dw_wlm_cli, the program that Slurm's plugin burst_buffer/datawarp calls: with buffers that are folders.
+"""A stand-in for Cray's dw_wlm_cli, which Slurm's plugin burst_buffer/datawarp calls: its buffers are folders.
 
 What it prints and how it fails is what the plugin of Slurm 22.05 reads. The hook of burst_buffer/lua calls it too."""
 

@@ -1,7 +1,7 @@
 """The buffers of the stand-in: folders that are really made, filled, emptied and removed.
 
-STORE/pool holds the pool's name and capacity. STORE/TOKEN/record.json tells of a buffer, STORE/TOKEN/data is it; the token is
-the job's id, or the name of a persistent buffer."""
+STORE/pool holds the pool's name and capacity. STORE/TOKEN/record.json tells of a buffer, STORE/TOKEN/data is it; the
+token is the job's id, or the name of a persistent buffer."""
 
 import json
 import os
