@@ -24,6 +24,8 @@ packages_tests=(
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer
+  munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2  # tests/slurm: a Slurm of several nodes
+  libpmix-dev             # by name: srun --mpi=pmix loads a link that only this package has
 )
 
 # missing_packages NAME...: prints those that are not installed, one a line.

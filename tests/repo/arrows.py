@@ -40,7 +40,7 @@ ARROWS = {
 
 # A library's headers -> the folders or files that may include them.
 HOMES = {
-    r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/support"},
+    r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/slurm", "tests/support"},
     r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
     r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble", "tests/bench/ensemble"},
     r"boost/.*|Eigen/.*|LBFGSB?\.h": {"ensemble/search"},

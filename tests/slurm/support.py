@@ -1,0 +1,139 @@
+"""What the tests of the test bed share: a bed for the tests of a class, and clients of it."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = pathlib.Path(__file__).resolve().parent / "testbed"
+CANNOT_HERE = 77
+ORDINARY_USER = "nobody"  # who the clients are when the tests run as root: root may not have burst buffers
+# The fastest start of Open MPI on plain networks, and the surest.
+OPEN_MPI = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self,vader", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+
+
+def ordinary_user():
+    """Options of subprocess.run that make the command an ordinary user's."""
+    if os.geteuid() != 0:
+        return {}
+    entry = pwd.getpwnam(ORDINARY_USER)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def testbed(*words, environment=None, timeout=60, **options):
+    """Runs the program testbed to its end."""
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env=environment, timeout=timeout, **options)
+
+
+def skip_unless_possible(*options):
+    """Throws SkipTest with the reason when this machine cannot run such a bed."""
+    checked = testbed("check", *options)
+    if checked.returncode == CANNOT_HERE:
+        raise unittest.SkipTest(checked.stderr.strip())
+    assert checked.returncode == 0, checked.stderr
+
+
+def wait_for(condition, patience_s, what):
+    """Returns what `condition` returns once that is true; fails after the patience."""
+    deadline = time.monotonic() + patience_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {patience_s} s"
+        time.sleep(0.05)
+    return value
+
+
+class Bed:
+    """A bed that ends with this process at the latest."""
+
+    def __init__(self, *options, **process_options):
+        skip_unless_possible(*options)
+        started = time.monotonic()
+        up = testbed("up", "--follow", os.getpid(), *options, **process_options)
+        assert up.returncode == 0, up.stderr
+        self.seconds_to_idle = time.monotonic() - started
+        listed = subprocess.run(["sh", "-c", f"{up.stdout}\nenv -0"], capture_output=True, text=True, check=True)
+        self.environment = dict(line.split("=", 1) for line in listed.stdout.split("\0") if line)
+        self.state = pathlib.Path(self.environment["SLIPWAY_TESTBED"])
+        self.shared = pathlib.Path(self.environment["SLIPWAY_TESTBED_SHARED"])
+
+    def down(self):
+        done = self.order("down")
+        assert done.returncode == 0, done.stderr
+
+    def order(self, *words):
+        return testbed(*words, environment=self.environment)
+
+    def client(self, *words, stdin=None, timeout=60):
+        """Runs a client of Slurm as an ordinary user, in the shared folder."""
+        return subprocess.run([str(word) for word in words], env={**self.environment, **OPEN_MPI}, cwd=self.shared,
+                              capture_output=True, text=True, input=stdin or "", timeout=timeout, **ordinary_user())
+
+    def administrate(self, *words):
+        """Runs a client of Slurm as the user whom the bed belongs to."""
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    def submit(self, script, *options):
+        """Submits a job script; returns the job's id. Its output is in ID.out in the shared folder."""
+        done = self.client("sbatch", "--parsable", "--output=%j.out", *options, stdin=script)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def job(self, number):
+        """What slurmctld says of a job, {field: value}."""
+        shown = self.client("scontrol", "--oneliner", "show", "job", number)
+        return dict(word.split("=", 1) for word in shown.stdout.split() if "=" in word)
+
+    def state_of(self, number):
+        return self.job(number).get("JobState")
+
+    def wait_for_end(self, number, patience_s=30):
+        """Returns a job's final state; it may still be staging out until then."""
+        final = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
+
+        def final_state():
+            state = self.state_of(number)
+            return state if state in final else None
+        return wait_for(final_state, patience_s, f"the end of job {number}")
+
+    def output_of(self, number):
+        return (self.shared / f"{number}.out").read_text()
+
+    def node_states(self):
+        listed = self.client("sinfo", "-h", "-N", "-p", "debug", "-o", "%N %t")
+        return dict(line.split() for line in listed.stdout.splitlines())
+
+
+class TestWithBed(unittest.TestCase):
+    """The tests of a class share a bed with these options."""
+    OPTIONS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = Bed(*cls.OPTIONS)
+        cls.addClassCleanup(cls.bed.down)
+
+
+class Folder:
+    """A folder for a bed, short of path, that the test may look into afterwards."""
+
+    def __init__(self, test):
+        self._parent = pathlib.Path(tempfile.mkdtemp(prefix="slurm-bed-test-"))
+        self._parent.chmod(0o755)
+        test.addCleanup(shutil.rmtree, self._parent)
+        self.path = self._parent / "bed"
+
+
+def main():
+    """Runs the tests of the program; exit code 77 when the machine could run none of them."""
+    ran = unittest.main(exit=False, verbosity=2).result
+    if not ran.wasSuccessful():
+        sys.exit(1)
+    skipped = [test for test, _ in ran.skipped if isinstance(test, unittest.TestCase)]  # without whole classes
+    sys.exit(CANNOT_HERE if ran.testsRun == len(skipped) else 0)
