@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
+#include "launcher/engines/slurm/directive_text.h"
 #include "launcher/plan/promised_buffer.h"
 #include "launcher/spec/burst_buffer_spec.h"
 
@@ -71,48 +72,28 @@ Bytes CapacityFor(const Plan& plan) {
   return Bytes{static_cast<std::uint64_t>(std::ceil(static_cast<double>(need.count) * (1 + buffer.headroom)))};
 }
 
-/// The directory below which `file` has its name in the dataset; empty when it is called otherwise there.
-fs::path RootOf(const staging::SourceFile& file) {
-  const auto ending = "/" + file.name.native();
-  const auto& path = file.path.native();
-  return path.ends_with(ending) ? fs::path(path.substr(0, path.size() - ending.size())) : fs::path();
-}
-
-bool IsFlat(const staging::StagingPlan& dataset) {
-  return std::all_of(dataset.files.begin(), dataset.files.end(),
-                     [](const auto& file) { return file.name == file.path.filename(); });
-}
-
-/// One name to a line is all that a list can hold.
+/// Lists stage files under their own names, one to a line.
 bool CanBeListed(const staging::StagingPlan& dataset) {
-  return IsFlat(dataset) && std::none_of(dataset.files.begin(), dataset.files.end(), [](const auto& file) {
-           return file.path.native().find('\n') != std::string::npos;
-         });
+  return std::all_of(dataset.files.begin(), dataset.files.end(), [](const auto& file) {
+    return file.name == file.path.filename() && file.path.native().find('\n') == std::string::npos;
+  });
 }
 
-/// A whole directory, when all files lie below the same one under their names.
-std::optional<fs::path> CommonRoot(const staging::StagingPlan& dataset) {
-  const auto root = RootOf(dataset.files.front());
-  const bool common =
-      std::all_of(dataset.files.begin(), dataset.files.end(), [&](const auto& file) { return RootOf(file) == root; });
-  return common && !root.empty() ? std::optional(root) : std::nullopt;
+/// Directives have no quotes; a list takes any name.
+bool NeedsAList(const staging::StagingPlan& dataset) {
+  return dataset.files.size() > 1 || !WhyNotInBufferDirective(dataset.files.front().path.native()).empty();
 }
 
 fs::path ListFor(const staging::StagingPlan& dataset, const fs::path& folder) {
   return folder / fmt::format("stage-in-{}.list", dataset.request.name);
 }
 
-/// By a list where one is allowed and the files are many; a file for each line else, unless only a whole directory
-/// keeps the names of its files.
 std::vector<BufferTransfer> TransfersOf(const staging::StagingPlan& dataset, BurstBufferKind kind,
                                         const fs::path& folder) {
   const auto inside = fmt::format("{}/{}", kStagedIn, dataset.request.name);
-  const bool many = dataset.files.size() > 1;
-  if (many && kind != BurstBufferKind::kDws && CanBeListed(dataset)) {
+  if (kind != BurstBufferKind::kDws && NeedsAList(dataset) && CanBeListed(dataset)) {
     return {{TransferKind::kList, ListFor(dataset, folder), inside}};
   }
-  if (const auto root = CommonRoot(dataset); !IsFlat(dataset) && root)
-    return {{TransferKind::kDirectory, *root, inside}};
   std::vector<BufferTransfer> transfers;
   for (const auto& file : dataset.files) {
     transfers.push_back({TransferKind::kFile, file.path, inside + "/" + file.name.native()});

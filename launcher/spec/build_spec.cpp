@@ -93,7 +93,8 @@ SlurmSpec BuildSlurm(const Json& json) {
   result.qos = TextOrEmpty(json.at("qos"));
   result.reservation = TextOrEmpty(json.at("reservation"));
   result.licenses = TextOrEmpty(json.at("licenses"));
-  result.memory_per_node = MaybeBytes(json.at("memory_per_node"));
+  const Json& memory = json.at("memory_per_node");
+  result.memory_per_node = memory.is_string() ? Bytes{0} : MaybeBytes(memory);
   result.exclusive = json.at("exclusive").get<bool>();
   result.requeue = json.at("requeue").get<bool>();
   result.signal_before = Seconds(json.at("signal_before").get<double>());

@@ -18,19 +18,17 @@ namespace {
   throw Error(ErrorKind::kUsage, fmt::format("the batch script cannot hold {}: {}", what, reason));
 }
 
-bool IsControl(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
-
 /// One word of bash, on one line whatever it holds: a line of its own could be taken for a directive.
 std::string Quote(const std::string& word) {
-  if (word.find('\0') != std::string::npos) Refuse("'" + word.substr(0, word.find('\0')) + "...'", "it holds a NUL");
-  if (std::none_of(word.begin(), word.end(), IsControl)) {
+  if (word.find('\0') != std::string::npos) Refuse(Shown(word), "it holds a NUL");
+  if (std::none_of(word.begin(), word.end(), IsControlCharacter)) {
     return QuoteForShell({"exec", word}).substr(5);  // never the first word of a line
   }
   std::string quoted = "$'";
   for (const char c : word) {
     if (c == '\'' || c == '\\') {
       quoted += {'\\', c};
-    } else if (IsControl(c)) {
+    } else if (IsControlCharacter(c)) {
       quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
     } else {
       quoted += c;
@@ -55,7 +53,7 @@ class Head {
   void Option(std::string_view option, const std::string& value) {
     if (value.empty()) return;
     if (const auto reason = WhyNotInDirective(value); !reason.empty()) {
-      Refuse(fmt::format("{}='{}'", option, value), reason);
+      Refuse(fmt::format("{}={}", option, Shown(value)), reason);
     }
     text_ += fmt::format("#SBATCH {}={}\n", option, Quote(value));
   }
@@ -64,7 +62,7 @@ class Head {
 
   /// As the user gave it: "--exclude=n1".
   void Extra(const std::string& option) {
-    if (const auto reason = WhyNotAnOption(option); !reason.empty()) Refuse("'" + option + "'", reason);
+    if (const auto reason = WhyNotAnOption(option); !reason.empty()) Refuse(Shown(option), reason);
     const auto equals = option.find('=');
     if (equals == std::string::npos) return Flag(option);
     Option(option.substr(0, equals), option.substr(equals + 1));
@@ -140,7 +138,7 @@ std::string Modules(const std::vector<std::string>& modules) {
 std::string Variables(const BatchJob& job) {
   std::string text;
   for (const auto& [name, value] : job.environment) {
-    if (!IsVariableName(name)) Refuse("the variable '" + name + "'", "this is no name of a variable");
+    if (!IsVariableName(name)) Refuse("the variable " + Shown(name), "this is no name of a variable");
     text += fmt::format("export {}={}\n", name, Quote(value));
   }
   return text;

@@ -21,7 +21,7 @@ constexpr std::string_view kDwsName = "slipway";
 /// A value as the directive holds it; Slurm takes `%%` for `%`.
 std::string Value(std::string_view what, const std::string& text) {
   if (const auto reason = WhyNotInBufferDirective(text); !reason.empty()) {
-    Refuse(fmt::format("{} '{}' cannot stand in a burst-buffer directive: {}", what, text, reason),
+    Refuse(fmt::format("{} {} cannot stand in a burst-buffer directive: {}", what, Shown(text), reason),
            "give it another name, or stage inside the job (launch.slurm.burst_buffer.stage_in: false)");
   }
   return SlurmPattern(text);
@@ -47,13 +47,15 @@ std::string_view WordFor(TransferKind kind) {
 
 std::string Inside(const BurstBuffer& buffer, const BufferTransfer& transfer) {
   for (const auto& part : std::filesystem::path(transfer.inside)) {
-    if (part == ".." || part == "/") Refuse(fmt::format("'{}' leaves the burst buffer", transfer.inside), "");
+    if (part == ".." || part == "/")
+      Refuse(fmt::format("{} leaves the burst buffer", Shown(transfer.inside)), "name a folder of the buffer");
   }
   return fmt::format("${}/{}", BufferVariable(buffer), Value("the path", transfer.inside));
 }
 
 std::string Outside(const BufferTransfer& transfer) {
-  if (!transfer.outside.is_absolute()) Refuse(fmt::format("'{}' is not absolute", transfer.outside.string()), "");
+  if (!transfer.outside.is_absolute())
+    Refuse(fmt::format("{} is not absolute", Shown(transfer.outside.string())), "begin it with '/'");
   return Value("the path", transfer.outside.string());
 }
 
@@ -69,7 +71,7 @@ void CheckPersistent(const BurstBuffer& buffer) {
   if (std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::all_of(name.begin(), name.end(), may_stand)) {
     return;
   }
-  Refuse(fmt::format("'{}' cannot be the name of a persistent burst buffer", name),
+  Refuse(fmt::format("{} cannot be the name of a persistent burst buffer", Shown(name)),
          "use letters, digits and '_', and begin with a letter");
 }
 

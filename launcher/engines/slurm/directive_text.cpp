@@ -8,10 +8,6 @@
 namespace slipway::launcher {
 namespace {
 
-bool IsControl(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
-
-bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
-
 bool IsOptionCharacter(char c) { return (c >= 'a' && c <= 'z') || c == '-'; }
 
 /// Options that a run relies on -> where they come from.
@@ -64,8 +60,18 @@ const OwnOption* FindOwn(std::string_view name) {
 
 }  // namespace
 
+bool IsControlCharacter(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+
+std::string Shown(std::string_view text) {
+  std::string shown(text);
+  std::replace_if(shown.begin(), shown.end(), IsControlCharacter, '?');
+  return "'" + shown + "'";
+}
+
 std::string WhyNotInDirective(std::string_view text) {
-  if (HasControl(text)) return "it holds a line break or another control character";
+  if (std::any_of(text.begin(), text.end(), IsControlCharacter)) {
+    return "it holds a line break or another control character";
+  }
   // sbatch takes a backslash as an escape also inside quotes, and the names of files end their symbols with two.
   if (text.find('\\') != std::string_view::npos) return "it holds a backslash";
   return {};

@@ -18,6 +18,12 @@ std::string WhyNotAnOption(std::string_view option);
 /// look for their keys anywhere in the line. Empty when it can.
 std::string WhyNotInBufferDirective(std::string_view text);
 
+/// Whether a text of one line may not hold it: also a NUL.
+bool IsControlCharacter(char c);
+
+/// `text` in quotes for a message, without control characters.
+std::string Shown(std::string_view text);
+
 /// A path as a file name pattern of Slurm that means exactly this path: `%` is doubled.
 std::string SlurmPattern(const std::filesystem::path& path);
 
