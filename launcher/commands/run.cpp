@@ -45,6 +45,12 @@ void HandOver(const RunFolder& folder) {
 /// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do.
 bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason.empty(); }
 
+void RequireLocalEngine(const Plan& plan) {
+  if (plan.engine == "local") return;
+  throw Error(ErrorKind::kEnvironment, "the Slurm engine is not part of this version",
+              "write engine: local; `slipway plan` shows the batch script");
+}
+
 void WaitForEndOfInput() {
   char unused[64];
   while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
@@ -55,6 +61,7 @@ void WaitForEndOfInput() {
 
 int Run(const RunOptions& options, Session& session) {
   const auto plan = PlanFor(options.selection, session);
+  RequireLocalEngine(plan);
   const auto folder = PrepareRun(plan);
   session.output.Say("run " + folder.id());
   return ManageRun(folder, plan, session.output, options.prefix);
@@ -62,6 +69,7 @@ int Run(const RunOptions& options, Session& session) {
 
 int Submit(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
+  RequireLocalEngine(plan);
   const auto folder = PrepareRun(plan);
   HandOver(folder);
   const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};

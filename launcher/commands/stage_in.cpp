@@ -12,6 +12,7 @@
 #include "launcher/commands/stage_tiers.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/interrupt.h"
+#include "staging/generation/discover_tiers.h"
 #include "staging/generation/stage.h"
 #include "staging/network/group_key.h"
 #include "staging/network/stage_across.h"
@@ -122,7 +123,7 @@ std::vector<staging::StagingPlan> PlansOf(const Work& work) {
   std::vector<staging::StagingPlan> plans;
   for (auto request : work.requests) {
     if (request.tiers != std::vector<std::string>{"none"}) std::erase(request.tiers, "none");
-    plans.push_back(PlanDataset(request, work.tiers, {}));
+    plans.push_back(PlanDataset(request, staging::DiscoverTiers(request.tiers, work.tiers), {}));
   }
   return plans;
 }

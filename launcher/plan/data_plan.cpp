@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "staging/generation/discover_tiers.h"
+#include "launcher/plan/promised_buffer.h"
 
 namespace slipway::launcher {
 namespace {
@@ -64,14 +64,13 @@ staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& s
   return request;
 }
 
-staging::StagingPlan PlanDataset(const staging::DatasetRequest& request,
-                                 const std::vector<staging::TierDefinition>& tiers,
+staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const std::vector<staging::TierState>& tiers,
                                  const staging::PlanRequest& for_whom) {
   return WithContext(fmt::format("while planning dataset '{}'", request.name), [&] {
     auto files = staging::ListSources(request);
     auto whom = for_whom;
     whom.read_ahead = std::min(whom.read_ahead, TotalOf(files));  // nobody reads further than the data
-    return staging::PlanStaging(request, std::move(files), staging::DiscoverTiers(request.tiers, tiers), whom);
+    return staging::PlanStaging(request, std::move(files), tiers, whom);
   });
 }
 
@@ -81,10 +80,10 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
   for_whom.nodes = launch.nodes;
   for_whom.can_stream = launch.engine != EngineChoice::kSlurm;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
-  const auto tiers = SiteTiersOf(document);
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
-    plans.push_back(PlanDataset(RequestFor(dataset, document.spec.site), tiers, for_whom));
+    const auto request = RequestFor(dataset, document.spec.site);
+    plans.push_back(PlanDataset(request, TiersForRun(request.tiers, document), for_whom));
   }
   return plans;
 }

@@ -13,10 +13,9 @@ namespace slipway::launcher {
 /// What staging is asked for. A limit of the site counts where the dataset has none.
 staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& site);
 
-/// Looks at the sources and the tiers of this node, chooses, writes nothing.
+/// Looks at the sources, chooses among the tiers, writes nothing.
 /// Errors: what ListSources and PlanStaging throw, naming the dataset.
-staging::StagingPlan PlanDataset(const staging::DatasetRequest& request,
-                                 const std::vector<staging::TierDefinition>& tiers,
+staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const std::vector<staging::TierState>& tiers,
                                  const staging::PlanRequest& for_whom);
 
 /// The plan of each dataset of the experiment, for the first of its nodes.

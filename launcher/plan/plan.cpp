@@ -13,8 +13,8 @@
 #include "ensemble/schedulers/scheduler.h"
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/plan/promised_buffer.h"
 #include "launcher/spec/scheduler_settings.h"
-#include "staging/generation/discover_tiers.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
@@ -23,17 +23,31 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The first tier that can be written; how large checkpoints become nobody knows yet.
-CheckpointPlan PlanCheckpoints(const CheckpointSpec& spec, const std::vector<staging::TierDefinition>& site) {
+CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
   CheckpointPlan plan;
-  for (const auto& tier : spec.tiers) {
+  for (const auto& tier : document.spec.checkpoint.tiers) {
     if (tier == "none") return plan;
-    const auto state = staging::DiscoverTiers({tier}, site).front();
+    const auto state = TiersForRun({tier}, document).front();
     if (state.usable) return {state.name, state.root, std::move(plan.rejected)};
     plan.rejected.push_back(state.name + ": " + state.reason);
   }
   throw Error(ErrorKind::kEnvironment,
               fmt::format("no tier can take the checkpoints: {}", fmt::join(plan.rejected, "; ")),
               "name another one in checkpoint.tier; none stands for the run folder");
+}
+
+/// `auto` is the local engine as long as nothing can be submitted.
+std::string_view WordFor(EngineChoice engine) { return engine == EngineChoice::kSlurm ? "slurm" : "local"; }
+
+/// On a node from which Slurm jobs are submitted there may be no MPI at all.
+MpiLauncher MpiOf(const LaunchSpec& launch) {
+  if (launch.ranks() == 1) return {};
+  if (launch.engine != EngineChoice::kSlurm) return FindMpiLauncher(launch.mpi);
+  try {
+    return FindMpiLauncher(launch.mpi);
+  } catch (const Error&) {
+    return {launch.mpi.value_or(Mpi::kOpenMpi)};
+  }
 }
 
 /// So that the ranks' programs get the libslipway for the MPI that starts them.
@@ -49,12 +63,12 @@ Variables LibraryVariables(const Plan& plan) {
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   RequireEnvironment(document);
   Plan plan;
-  plan.engine = "local";
+  plan.engine = WordFor(document.spec.launch.engine);
   plan.runs_directory = std::move(runs_directory);
-  if (document.spec.launch.ranks() > 1) plan.mpi = FindMpiLauncher(document.spec.launch.mpi);
+  plan.mpi = MpiOf(document.spec.launch);
   plan.working_directory = document.directory;
   plan.data = PlanDatasets(document);
-  plan.checkpoints = PlanCheckpoints(document.spec.checkpoint, SiteTiersOf(document));
+  plan.checkpoints = PlanCheckpoints(document);
   plan.exchange = PlanExchange(document.spec);
   plan.document = std::move(document);
   return plan;
@@ -64,9 +78,11 @@ fs::path OutboxDirectory(const fs::path& root, const fs::path& folder) {
   return root / ".out" / fmt::format("{}-{:08x}", folder.filename().string(), Fnv1a64(folder.native()) & 0xffffffff);
 }
 
+fs::path PlannedFolder(const Plan& plan) { return plan.runs_directory / (plan.spec().name + "-<time>-<id>"); }
+
 AttemptPlace PlannedPlace(const Plan& plan) {
   const fs::path trial = plan.spec().ensemble ? "trials/00000" : "";
-  const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
+  const auto run = PlannedFolder(plan);
   AttemptPlace place;
   place.run = trial.empty() ? run : run / trial;
   place.directory = place.run / "attempt-1";

@@ -22,7 +22,7 @@ struct CheckpointPlan {
 
 struct Plan {
   SpecDocument document;
-  std::string engine;                       ///< "local"
+  std::string engine;                       ///< "local" or "slurm"
   std::filesystem::path runs_directory;     ///< absolute
   MpiLauncher mpi;                          ///< of several ranks
   std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
@@ -42,10 +42,13 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
 /// share one: its name holds the run's id and the whole path of its folder.
 std::filesystem::path OutboxDirectory(const std::filesystem::path& root, const std::filesystem::path& folder);
 
-/// The place of the first attempt as the plan shows it, before the run folder has a name.
+/// The folder of the run as the plan shows it, before it has a name.
+std::filesystem::path PlannedFolder(const Plan& plan);
+/// The place of the first attempt as the plan shows it.
 AttemptPlace PlannedPlace(const Plan& plan);
 StagedDirectories PlannedDirectories(const Plan& plan);
-/// The command that starts all ranks, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs 3`.
+/// The command that starts all ranks of the local engine, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs
+/// 3`.
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
 /// Everything that Slipway sets for a rank of the attempt in `place`.
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,

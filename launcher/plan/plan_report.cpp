@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
 #include "core/process.h"
+#include "launcher/plan/batch_plan.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
@@ -63,8 +66,27 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
   auto text = fmt::format("start: engine {}, {} rank{}{}\n", plan.engine, launch.ranks(),
                           launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
+  if (plan.engine == "slurm") return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;
+}
+
+std::string ScriptOf(const Plan& plan) { return RenderBatchScript(MakeBatchJob(plan, PlannedFolder(plan))); }
+
+/// The script as it will be submitted, every line from its first column on.
+std::string DescribeScript(const Plan& plan) {
+  if (plan.engine != "slurm") return {};
+  auto text = fmt::format("\nsubmit: job.sh\n\n{}", ScriptOf(plan));
+  for (const auto& list : StageLists(plan, PlannedFolder(plan))) {
+    const auto files = std::count(list.content.begin(), list.content.end(), '\n');
+    text += fmt::format("\n{} names {} files\n", list.path.filename().string(), files);
+  }
+  return text;
+}
+
+std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
+  if (plan.engine == "slurm") return MakeBatchJob(plan, PlannedFolder(plan)).command;
+  return LaunchCommand(plan, parameters);
 }
 
 Json EnvironmentOf(const Plan& plan, const Json& parameters) {
@@ -88,6 +110,7 @@ std::string DescribePlan(const Plan& plan) {
   const auto parameters = ParametersShown(plan);
   auto text = fmt::format("experiment {} ({}, hash {})\n\n", plan.spec().name, plan.document.file.string(),
                           plan.document.spec_hash);
+  text += DescribeOrigins(plan.document);
   text += DescribeData(plan) + "\n";
   text += DescribeCheckpoints(plan);
   if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
@@ -97,9 +120,8 @@ std::string DescribePlan(const Plan& plan) {
   for (const auto& [name, value] : environment.items()) {
     text += fmt::format("    {}={}\n", name, value.get<std::string>());
   }
-  const auto run = plan.runs_directory / (plan.spec().name + "-<time>-<id>");
-  text += fmt::format("\nstore: {}\n", run.string());
-  return text;
+  text += DescribeScript(plan);
+  return text + fmt::format("\nstore: {}\n", PlannedFolder(plan).string());
 }
 
 Json ToJson(const Plan& plan) {
@@ -122,7 +144,8 @@ Json ToJson(const Plan& plan) {
                 {"root", plan.checkpoints.root.string()},
                 {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
-              {"command", LaunchCommand(plan, parameters)},
+              {"command", CommandOf(plan, parameters)},
+              {"script", plan.engine == "slurm" ? Json(ScriptOf(plan)) : Json()},
               {"working_directory", plan.working_directory.string()},
               {"environment", EnvironmentOf(plan, parameters)},
               {"runs_directory", plan.runs_directory.string()},

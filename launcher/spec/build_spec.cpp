@@ -1,30 +1,15 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
+#include "launcher/spec/burst_buffer_spec.h"
+#include "launcher/spec/json_values.h"
 #include "launcher/spec/load.h"
 #include "launcher/spec/scheduler_settings.h"
 
 namespace slipway::launcher {
 namespace {
-
-template <class Enum>
-struct Word {
-  std::string_view word;
-  Enum value;
-};
-
-template <class Enum, std::size_t size>
-Enum FromWord(const std::array<Word<Enum>, size>& words, const Json& json) {
-  const auto text = json.get<std::string>();
-  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.word == text; });
-  if (found == words.end())
-    throw Error(ErrorKind::kInternal, "the resolved spec holds the unknown word '" + text + "'");
-  return found->value;
-}
 
 constexpr std::array kFormats = {Word{"tfrecord", DataFormat::kTfRecord}, Word{"hdf5", DataFormat::kHdf5}};
 constexpr std::array kDistributions = {Word{"replicate", Distribution::kReplicate}, Word{"shard", Distribution::kShard},
@@ -55,8 +40,6 @@ constexpr std::array kOnNodeFailures = {Word{"fail", OnNodeFailure::kFail}, Word
 constexpr std::array kGoals = {Word{"minimize", Goal::kMinimize}, Word{"maximize", Goal::kMaximize}};
 constexpr std::array kObjectiveValues = {Word{"last", ObjectiveValue::kLast}, Word{"best", ObjectiveValue::kBest}};
 
-std::string TextOrEmpty(const Json& json) { return json.is_null() ? "" : json.get<std::string>(); }
-
 std::vector<std::string> Texts(const Json& json) {
   return json.is_null() ? std::vector<std::string>() : json.get<std::vector<std::string>>();
 }
@@ -79,7 +62,7 @@ staging::TierDefinition BuildTier(const std::string& name, const Json& json) {
   result.path = TextOrEmpty(json.at("path"));
   result.kind = FromWord(kTierKinds, json.at("kind"));
   if (!json.at("scope").is_null()) result.scope = FromWord(kScopes, json["scope"]);
-  if (!json.at("capacity").is_null()) result.capacity = Bytes{json["capacity"].get<std::uint64_t>()};
+  result.capacity = MaybeBytes(json.at("capacity"));
   result.bandwidth = BytesOrNone(json.at("bandwidth"));
   result.origin = "site.tiers." + name;
   return result;
@@ -103,8 +86,21 @@ DatasetSpec BuildDataset(const std::string& name, const Json& json) {
 }
 
 SlurmSpec BuildSlurm(const Json& json) {
-  return {TextOrEmpty(json.at("partition")), TextOrEmpty(json.at("account")),     TextOrEmpty(json.at("constraint")),
-          TextOrEmpty(json.at("qos")),       TextOrEmpty(json.at("reservation")), Texts(json.at("extra"))};
+  SlurmSpec result;
+  result.partition = TextOrEmpty(json.at("partition"));
+  result.account = TextOrEmpty(json.at("account"));
+  result.constraint = TextOrEmpty(json.at("constraint"));
+  result.qos = TextOrEmpty(json.at("qos"));
+  result.reservation = TextOrEmpty(json.at("reservation"));
+  result.licenses = TextOrEmpty(json.at("licenses"));
+  const Json& memory = json.at("memory_per_node");
+  result.memory_per_node = memory.is_string() ? Bytes{0} : MaybeBytes(memory);
+  result.exclusive = json.at("exclusive").get<bool>();
+  result.requeue = json.at("requeue").get<bool>();
+  result.signal_before = Seconds(json.at("signal_before").get<double>());
+  result.extra = Texts(json.at("extra"));
+  result.burst_buffer = BuildBurstBuffer(json.at("burst_buffer"));
+  return result;
 }
 
 LaunchSpec BuildLaunch(const Json& json) {
@@ -115,8 +111,7 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.ranks_per_node = json.at("ranks_per_node").get<int>();
   result.cpus_per_rank = json.at("cpus_per_rank").get<int>();
   result.gpus_per_rank = json.at("gpus_per_rank").get<int>();
-  if (!json.at("memory_per_rank").is_null())
-    result.memory_per_rank = Bytes{json["memory_per_rank"].get<std::uint64_t>()};
+  result.memory_per_rank = MaybeBytes(json.at("memory_per_rank"));
   result.time_limit = MaybeSeconds(json.at("time_limit"));
   result.slurm = BuildSlurm(json.at("slurm"));
   result.modules = Texts(json.at("modules"));
@@ -175,9 +170,7 @@ CheckpointSpec BuildCheckpoint(const Json& json) {
   result.every = MaybeSeconds(json.at("every"));
   result.keep = json.at("keep").get<int>();
   result.tiers = Texts(json.at("tier"));
-  if (const Json& limit = json.at("bandwidth"); !limit.is_null()) {
-    result.bandwidth = Bytes{limit.get<std::uint64_t>()};
-  }
+  result.bandwidth = MaybeBytes(json.at("bandwidth"));
   result.on_time_limit = FromWord(kOnTimeLimits, json.at("on_time_limit"));
   result.signal = FromWord(kSignals, json.at("signal"));
   return result;

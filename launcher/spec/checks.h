@@ -15,6 +15,7 @@ void ResolveDatasets(const Sources& sources, Report& report, Draft& draft);
 /// Fields that were already reported as wrong take no part.
 void CheckTraining(const Sources& sources, Report& report, const Draft& draft);
 void CheckLaunch(Report& report, const Draft& draft);
+void CheckSlurm(Report& report, const Draft& draft);
 void CheckEnsemble(Report& report, const Draft& draft);
 
 }  // namespace slipway::launcher

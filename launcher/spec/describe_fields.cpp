@@ -70,13 +70,26 @@ Json TypeSchema(const Type& type) {
 
 Json SectionSchema(const FieldNode& node);
 
+/// What this version leaves undone, or does not always do.
+std::string_view RemarkOn(Since since) {
+  switch (since) {
+    case Since::kNow: return "";
+    case Since::kWithSlurm: return "with engine: slurm";
+    case Since::kPlanned: return "read, not acted on yet";
+  }
+  return "";
+}
+
 Json NodeSchema(const FieldNode& node) {
   const auto& field = *node.field;
   Json schema = node.children.empty() ? TypeSchema(field.type) : SectionSchema(node);
   if (field.type.kind == TypeKind::kList && !node.children.empty()) {
     schema = Json{{"type", "array"}, {"items", std::move(schema)}};
   }
-  schema["description"] = field.description + (field.since == Since::kPlanned ? " (read, not acted on yet)" : "");
+  schema["description"] = field.description;
+  if (const auto remark = RemarkOn(field.since); !remark.empty()) {
+    schema["description"] = fmt::format("{} ({})", field.description, remark);
+  }
   if (!field.default_yaml.empty()) {
     const auto value = Json::parse(field.default_yaml, nullptr, false);
     schema["default"] = value.is_discarded() ? Json(field.default_yaml) : value;
@@ -121,9 +134,10 @@ std::vector<std::string> PlannedWords(const Type& type) {
   return words;
 }
 
-/// What this version leaves undone; a planned section says it for its fields.
+/// A planned section says it for its fields.
 std::string Note(const Field& field) {
   if (field.since == Since::kPlanned) return " *Read, not acted on yet.*";
+  if (field.since == Since::kWithSlurm) return " *With engine: slurm.*";
   const auto words = PlannedWords(field.type);
   return words.empty() ? "" : fmt::format(" *Not in this version: {}.*", fmt::join(words, ", "));
 }

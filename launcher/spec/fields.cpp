@@ -105,24 +105,56 @@ std::vector<Field> LaunchFields() {
       {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},
       {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
       {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},
-      {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", planned},
-      {"launch.memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", planned},
+      {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", Since::kWithSlurm},
+      {"launch.memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", Since::kWithSlurm},
       {"launch.time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"},
-      {"launch.slurm", Section(), "", "What the Slurm engine asks for.", "", planned},
-      {"launch.slurm.partition", Of(kText), "", "Partition.", "debug"},
-      {"launch.slurm.account", Of(kText), "", "Account to charge.", "m1234"},
-      {"launch.slurm.constraint", Of(kText), "", "Node features.", "knl"},
-      {"launch.slurm.qos", Of(kText), "", "Quality of service.", "regular"},
-      {"launch.slurm.reservation", Of(kText), "", "Reservation.", "training"},
-      {"launch.slurm.extra", ListOf(Of(kText)), "[]", "Further options of sbatch, one a word.",
-       "[\"--licenses=scratch\"]"},
-      {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", planned},
+      {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", Since::kWithSlurm},
       {"launch.env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"},
       {"launch.container", Section(kOptional), "", "Container the ranks run in.", "", planned},
       {"launch.container.image", Of(kText), "", "Image: a file or a reference.", "docker://pytorch/pytorch:2.1",
        Since::kNow, Need::kRequired},
       {"launch.container.runtime", Words({"auto", "apptainer", "shifter", "podman", "docker"}), "auto",
        "Program that runs containers.", "apptainer"},
+  };
+}
+
+std::vector<Field> SlurmFields() {
+  return {
+      {"launch.slurm", Section(), "", "What the Slurm engine asks for.", ""},
+      {"launch.slurm.partition", Of(kText), "", "Partition, or several with commas.", "debug"},
+      {"launch.slurm.account", Of(kText), "", "Account to charge.", "m1234"},
+      {"launch.slurm.constraint", Of(kText), "", "Node features.", "knl"},
+      {"launch.slurm.qos", Of(kText), "", "Quality of service.", "regular"},
+      {"launch.slurm.reservation", Of(kText), "", "Reservation.", "training"},
+      {"launch.slurm.licenses", Of(kText), "", "Licenses.", "scratch:2"},
+      {"launch.slurm.memory_per_node", OneOf({Of(kBytes), Words({"all"})}), "",
+       "Main memory on each node; left out: that of its ranks and of what is staged in RAM.", "120 GiB"},
+      {"launch.slurm.exclusive", Of(kBool), "false", "No other job on the same nodes.", "true"},
+      {"launch.slurm.requeue", Of(kBool), "true",
+       "Whether Slurm puts the job back into the queue after preemption or the loss of a node.", "false"},
+      {"launch.slurm.signal_before", Of(kDuration), "120s",
+       "Time before the end that the ranks are given to save; one minute more is asked for, since Slurm looks at the "
+       "clock every half minute.",
+       "5m"},
+      {"launch.slurm.extra", ListOf(Of(kText)), "[]", "Further options of sbatch.", "[\"--exclude=n[1-3]\"]"},
+      {"launch.slurm.burst_buffer", Section(), "", "Where the tier `burst` comes from; mostly set once for a site.",
+       ""},
+      {"launch.slurm.burst_buffer.type", Words({"none", "datawarp", "dws", "lua"}), "none",
+       "Directives that the site understands: `#DW` of DataWarp, `#DW` of HPE's DWS, `#BB_LUA`, or none.", "datawarp"},
+      {"launch.slurm.burst_buffer.pool", Of(kText), "", "Pool to take it from; for dws the profile.", "wlm_pool"},
+      {"launch.slurm.burst_buffer.access", Words({"striped", "private"}), "striped",
+       "Whether all nodes see the same, or each its own, into which the system stages nothing.", "striped"},
+      {"launch.slurm.burst_buffer.capacity", Of(kBytes), "",
+       "Its size, all nodes together; left out: what is staged there and `headroom`.", "2 TiB"},
+      {"launch.slurm.burst_buffer.headroom", Of(kShare), "10%", "Room beyond what is staged there.", "25%"},
+      {"launch.slurm.burst_buffer.persistent", Of(kName), "", "Name of a buffer that outlives the job.", "cosmo"},
+      {"launch.slurm.burst_buffer.action", Words({"use", "create", "destroy"}), "use",
+       "What the job does with a persistent one; what is created is used as well.", "create"},
+      {"launch.slurm.burst_buffer.stage_in", Of(kBool), "true",
+       "Datasets of the tier `burst` are brought by directives before the job starts, or else by the job.", "false"},
+      {"launch.slurm.burst_buffer.stage_out", MapOf(Of(kPath)), "{}",
+       "Folders of the buffer that the system copies out when the job has ended: name -> where to.",
+       "{plots: /project/me/plots}"},
   };
 }
 
@@ -288,8 +320,8 @@ std::vector<Field> EnsembleControlFields() {
 
 std::vector<Field> AllFields() {
   std::vector<Field> all = HeadFields();
-  for (auto* part : {&SiteFields, &DataFields, &LaunchFields, &TrainFields, &GradientFields, &SafetyFields,
-                     &EnsembleFields, &EnsembleControlFields}) {
+  for (auto* part : {&SiteFields, &DataFields, &LaunchFields, &SlurmFields, &TrainFields, &GradientFields,
+                     &SafetyFields, &EnsembleFields, &EnsembleControlFields}) {
     Append(all, part());
   }
   return all;

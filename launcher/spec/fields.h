@@ -13,7 +13,8 @@ namespace slipway::launcher {
 
 enum class Since {
   kNow,
-  kPlanned  ///< read and checked, but this version does not act on it: said whenever it is given
+  kWithSlurm,  ///< only the Slurm engine acts on it: said when it is given for another
+  kPlanned     ///< read and checked, but this version does not act on it: said whenever it is given
 };
 
 enum class Need { kOptional, kRequired };

@@ -132,6 +132,7 @@ class Loader {
     ResolveDatasets(sources_, report_, draft);
     CheckTraining(sources_, report_, draft);
     CheckLaunch(report_, draft);
+    CheckSlurm(report_, draft);
     CheckEnsemble(report_, draft);
     Stop();
     return Document(draft);

@@ -142,6 +142,7 @@ class FieldReader {
     // What is right in a map is still checked, so that all of its errors are told at once.
     if (!problems.empty()) return field.type.kind == TypeKind::kMap ? value : nullptr;
     if (field.since == Since::kPlanned && value != DefaultValue(field)) WarnPlanned(path, entry.key_place);
+    if (field.since == Since::kWithSlurm && value != DefaultValue(field)) NoteSlurmOnly(path, entry.key_place);
     if (IsPlannedWord(field.type, value)) WarnPlanned(path + ": " + value.get<std::string>(), entry.value.place);
     return value;
   }
@@ -182,6 +183,10 @@ class FieldReader {
   void WarnPlanned(const std::string& what, const Place& place) {
     if (settings_.count(place.source) > 0) return;
     report_.Warn(place, what + " is read but not acted on by this version");
+  }
+
+  void NoteSlurmOnly(const std::string& path, const Place& place) {
+    if (settings_.count(place.source) == 0) draft_.slurm_only.emplace(path, place);
   }
 
   void Note(const std::string& path, const Place& place) {

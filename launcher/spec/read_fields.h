@@ -36,6 +36,7 @@ class Draft {
 
   std::map<std::string, Place> places;         ///< of the values that were given
   std::map<std::string, std::string> origins;  ///< of all fields
+  std::map<std::string, Place> slurm_only;     ///< values in the spec that no other engine acts on
   std::set<std::string> failed;                ///< paths whose value was reported as wrong
 
  private:

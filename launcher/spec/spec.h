@@ -14,6 +14,7 @@
 #include "ensemble/schedulers/scheduler.h"
 #include "ensemble/space.h"
 #include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/slurm/burst_buffer.h"
 #include "staging/plan/tier_places.h"
 
 namespace slipway::launcher {
@@ -53,9 +54,26 @@ struct SiteSpec {
 
 enum class EngineChoice { kAuto, kLocal, kSlurm };
 
+struct BurstBufferSpec {
+  BurstBufferKind type = BurstBufferKind::kNone;
+  std::string pool;
+  BufferAccess access = BufferAccess::kStriped;
+  std::optional<Bytes> capacity;  ///< unset: what is staged there and the head-room
+  double headroom = 0.1;          ///< share of what is staged there
+  std::string persistent;         ///< empty: a buffer of the job
+  PersistentAction action = PersistentAction::kUse;
+  bool stage_in = true;    ///< by directives
+  NamedStrings stage_out;  ///< folder of the buffer -> absolute path
+};
+
 struct SlurmSpec {
-  std::string partition, account, constraint, qos, reservation;  ///< empty = not given
+  std::string partition, account, constraint, qos, reservation, licenses;  ///< empty = not given
+  std::optional<Bytes> memory_per_node;                                    ///< 0: all of it
+  bool exclusive = false;
+  bool requeue = true;
+  Seconds signal_before{120};
   std::vector<std::string> extra;
+  BurstBufferSpec burst_buffer;
 };
 
 struct ContainerSpec {

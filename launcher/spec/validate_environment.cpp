@@ -101,15 +101,14 @@ class EnvironmentCheck {
   }
 
   void CheckEngine() {
-    if (spec_.launch.engine == EngineChoice::kSlurm) {
-      Add("launch.engine", "the Slurm engine is not part of this version; write engine: local");
-    } else if (spec_.launch.nodes > 1) {
+    if (spec_.launch.engine != EngineChoice::kSlurm && spec_.launch.nodes > 1) {
       Add("launch.nodes", "the local engine has one node; ask for more with ranks_per_node");
     }
   }
 
+  /// Under Slurm the ranks start elsewhere, often with modules that are not loaded here.
   void CheckMpi() {
-    if (spec_.launch.ranks() == 1) return;
+    if (spec_.launch.ranks() == 1 || spec_.launch.engine == EngineChoice::kSlurm) return;
     try {
       FindMpiLauncher(spec_.launch.mpi);
     } catch (const Error& error) {

@@ -1,0 +1,59 @@
+/// The batch script of a run: what Slurm is asked for, and what runs when it has been given. Pure.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+#include "launcher/engines/slurm/burst_buffer.h"
+
+namespace slipway::launcher {
+
+/// A job as sbatch or libslurm may be asked for it; empty texts leave the choice to Slurm. All paths are absolute.
+struct BatchJob {
+  std::string name;
+  std::string comment;  ///< by which a job is found again whose number was lost
+  std::string account;
+  std::string partition;  ///< or several, with commas
+  std::string qos;
+  std::string constraint;
+  std::string reservation;
+  std::string licenses;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  int cpus_per_rank = 1;
+  int gpus_per_rank = 0;
+  std::optional<Bytes> memory_per_node;   ///< 0: all of it
+  std::optional<int> time_limit_minutes;  ///< whole minutes are all that Slurm knows
+  int signal_lead_s = 0;                  ///< SIGUSR1 to the script so long before the time limit; 0: none
+  bool requeue = true;                    ///< by Slurm itself, after preemption or the loss of the batch host
+  bool exclusive = false;                 ///< no other job on its nodes
+  bool no_kill = false;                   ///< goes on when one of its nodes fails
+  std::filesystem::path directory;        ///< the run folder: where the script starts
+  std::filesystem::path output;           ///< of the script, both streams, appended to
+  std::string shifter_image;              ///< what the job asks of the plugin of Shifter
+  std::vector<std::string> extra;         ///< further options of sbatch
+  BurstBuffer burst_buffer;
+  std::string staged_in;  ///< the folder of the buffer with a folder for each dataset that a directive stages there
+  std::vector<std::string> modules;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> command;  ///< what the script becomes; gets Slurm's signals
+
+  int tasks() const { return nodes * ranks_per_node; }
+};
+
+/// The script, for bash. `#SBATCH` lines say what the job's description says to libslurm, which does not read them;
+/// burst-buffer directives follow, before the first command, after which Slurm ignores them.
+///
+/// Result: any text in `environment`, `modules`, `command` and the paths reaches the program as it is.
+/// Errors: Error(kUsage) naming the option and the reason when a text cannot stand in a directive, a variable has no
+/// name, or a text holds a NUL; what BurstBufferDirectives throws.
+std::string RenderBatchScript(const BatchJob& job);
+
+/// The whole minutes that a job must ask for to have `limit`: at least 1.
+int WholeMinutes(Seconds limit);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,310 @@
+// From a spec to the job that Slurm is asked for, and what `slipway plan` shows of it. No Slurm is needed.
+
+#include "launcher/plan/batch_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/process.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr auto kHead = "name: small\ntrain: {command: [/bin/true]}\n";
+
+class BatchPlan : public testing::Test {
+ protected:
+  BatchPlan() {
+    ::unsetenv("SLURM_JOB_ID");
+    for (const char* variable : {"DW_JOB_STRIPED", "BB_JOB_STRIPED", "SLIPWAY_TIER_BURST"}) ::unsetenv(variable);
+  }
+  void TearDown() override { ::unsetenv("SLURM_JOB_ID"); }
+
+  /// A file of `bytes` in the folder of the spec.
+  void Data(const std::string& name, std::size_t bytes = 1000) const {
+    MakeDirectories((directory_ / name).parent_path());
+    WriteFile(directory_ / name, std::string(bytes, 'x'));
+  }
+
+  Plan PlanOf(const std::string& text, const std::string& site = "{}") const {
+    WriteFile(directory_ / "exp.yaml", kHead + text);
+    WriteFile(directory_ / "site.yaml", site);
+    auto document = LoadSpec(directory_ / "exp.yaml", {"launch.engine=slurm"}, {directory_ / "site.yaml"});
+    return MakePlan(std::move(document), "/runs");
+  }
+  BatchJob JobOf(const std::string& text, const std::string& site = "{}") const {
+    return MakeBatchJob(PlanOf(text, site), "/runs/small-1");
+  }
+  std::string RefusalOf(const std::string& text) const {
+    try {
+      JobOf(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.what();
+    }
+    return "no error";
+  }
+  std::string WithDirectory(std::string text) const {
+    const auto name = directory_.path().string();
+    for (auto at = text.find(name); at != text.npos; at = text.find(name, at)) text.replace(at, name.size(), "<here>");
+    return text;
+  }
+  std::vector<std::string> DirectivesOf(const std::string& text, const std::string& site = "{}") const {
+    auto lines = BurstBufferDirectives(JobOf(text, site).burst_buffer);
+    for (auto& line : lines) line = WithDirectory(line);
+    return lines;
+  }
+
+  test::TempDirectory directory_;
+};
+
+TEST_F(BatchPlan, FillsTheJobFromTheSpecAndTheSite) {
+  const auto job = JobOf(
+      "launch:\n"
+      "  nodes: 4\n"
+      "  ranks_per_node: 2\n"
+      "  cpus_per_rank: 8\n"
+      "  gpus_per_rank: 1\n"
+      "  memory_per_rank: 1GiB\n"
+      "  time_limit: 90s\n"
+      "  env: {OMP_NUM_THREADS: \"8\"}\n"
+      "  slurm: {partition: regular, licenses: scratch, exclusive: true, extra: [--hold]}\n"
+      "resilience: {on_node_failure: exclude}\n",
+      "launch: {modules: [pytorch], slurm: {account: m1234, partition: debug, qos: low, requeue: false}}\n");
+  EXPECT_EQ(job.name, "small");
+  EXPECT_EQ(job.comment, "slipway:small-1");
+  EXPECT_EQ(job.account, "m1234");
+  EXPECT_EQ(job.partition, "regular");  // the spec's own comes before the site's
+  EXPECT_EQ(job.qos, "low");
+  EXPECT_EQ(job.licenses, "scratch");
+  EXPECT_EQ(job.tasks(), 8);
+  EXPECT_EQ(job.cpus_per_rank, 8);
+  EXPECT_EQ(job.gpus_per_rank, 1);
+  EXPECT_EQ(job.memory_per_node, Bytes{std::uint64_t{2} << 30});
+  EXPECT_EQ(job.time_limit_minutes, 2);
+  EXPECT_FALSE(job.requeue);
+  EXPECT_TRUE(job.exclusive);
+  EXPECT_TRUE(job.no_kill);
+  EXPECT_THAT(job.extra, ElementsAre("--hold"));
+  EXPECT_THAT(job.modules, ElementsAre("pytorch"));
+  EXPECT_THAT(job.environment, ElementsAre(testing::Pair("OMP_NUM_THREADS", "8")));
+  EXPECT_EQ(job.output, "/runs/small-1/manager.log");
+  ASSERT_EQ(job.command.size(), 3u);
+  EXPECT_TRUE(fs::path(job.command[0]).is_absolute());
+  EXPECT_THAT(job.command[0], testing::EndsWith("/bin/slipway"));
+  EXPECT_EQ(job.command[1], "manage");
+  EXPECT_EQ(job.command[2], "/runs/small-1");
+}
+
+TEST_F(BatchPlan, AsksForTheSignalEarlyButNeverInTheFirstHalf) {
+  EXPECT_EQ(JobOf("").signal_lead_s, 180);  // 120 s of the spec and the slack of slurmctld
+  EXPECT_EQ(JobOf("launch: {time_limit: 2m}\n").signal_lead_s, 60);
+  EXPECT_EQ(JobOf("launch: {time_limit: 2h, slurm: {signal_before: 10m}}\n").signal_lead_s, 660);
+}
+
+TEST_F(BatchPlan, CountsWhatIsStagedInRamAsMemory) {
+  Data("a.tfrecord", 5'000'000);
+  const auto job = JobOf("data: {train: {source: a.tfrecord, tier: ram}}\nlaunch: {memory_per_rank: 1GiB}\n");
+  EXPECT_GE(job.memory_per_node->count, (std::uint64_t{1} << 30) + 5'000'000);
+  EXPECT_LE(job.memory_per_node->count, (std::uint64_t{1} << 30) + 6'000'000);
+  EXPECT_EQ(JobOf("launch: {slurm: {memory_per_node: all}}\n").memory_per_node, Bytes{0});
+  EXPECT_EQ(JobOf("").memory_per_node, std::nullopt);
+}
+
+constexpr auto kDataWarp = "launch: {slurm: {burst_buffer: {type: datawarp, pool: wlm_pool}}}\n";
+
+TEST_F(BatchPlan, BringsADatasetIntoTheBuffer) {
+  Data("a.tfrecord", 10'000'000);
+  const auto text = "data: {train: {source: a.tfrecord, tier: [burst, none]}}\n";
+  EXPECT_THAT(DirectivesOf(text, kDataWarp),
+              ElementsAre("#DW jobdw type=scratch access_mode=striped capacity=12MiB pool=wlm_pool",
+                          "#DW stage_in type=file source=<here>/a.tfrecord "
+                          "destination=$DW_JOB_STRIPED/staged/train/a.tfrecord"));
+  EXPECT_EQ(JobOf(text, kDataWarp).staged_in, "staged");
+  EXPECT_EQ(PlanOf(text, kDataWarp).data[0].tier, "burst");
+}
+
+TEST_F(BatchPlan, NamesManyFilesInAList) {
+  Data("data/a.tfrecord");
+  Data("data/b.tfrecord");
+  const auto text = "data: {train: {source: data/*.tfrecord, tier: burst}}\n";
+  const auto plan = PlanOf(text, kDataWarp);
+  EXPECT_THAT(
+      DirectivesOf(text, kDataWarp).back(),
+      "#DW stage_in type=list source=/runs/small-1/stage-in-train.list destination=$DW_JOB_STRIPED/staged/train");
+  const auto lists = StageLists(plan, "/runs/small-1");
+  ASSERT_EQ(lists.size(), 1u);
+  EXPECT_EQ(lists[0].path, "/runs/small-1/stage-in-train.list");
+  EXPECT_EQ(WithDirectory(lists[0].content), "<here>/data/a.tfrecord\n<here>/data/b.tfrecord\n");
+}
+
+TEST_F(BatchPlan, NamesAFileInAListThatNoDirectiveCanHold) {
+  Data("my data.tfrecord");
+  const auto text = "data: {train: {source: \"my data.tfrecord\", tier: burst}}\n";
+  EXPECT_THAT(DirectivesOf(text, kDataWarp).back(), HasSubstr("type=list"));
+  EXPECT_EQ(WithDirectory(StageLists(PlanOf(text, kDataWarp), "/runs/small-1").at(0).content),
+            "<here>/my data.tfrecord\n");
+}
+
+TEST_F(BatchPlan, NamesEachFileToTheSuccessor) {
+  Data("a.tfrecord");
+  Data("b.tfrecord");
+  EXPECT_THAT(DirectivesOf("data: {train: {source: \"*.tfrecord\", tier: burst}}\n",
+                           "launch: {slurm: {burst_buffer: {type: dws}}}\n"),
+              ElementsAre("#DW jobdw type=lustre capacity=1MiB name=slipway",
+                          "#DW copy_in source=<here>/a.tfrecord destination=$DW_JOB_slipway/staged/train/a.tfrecord",
+                          "#DW copy_in source=<here>/b.tfrecord destination=$DW_JOB_slipway/staged/train/b.tfrecord"));
+}
+
+TEST_F(BatchPlan, LeavesStagingToTheJobWhenAskedTo) {
+  Data("a.tfrecord");
+  const auto job = JobOf(
+      "data: {train: {source: a.tfrecord, tier: burst}}\n"
+      "launch: {slurm: {burst_buffer: {stage_in: false}}}\n",
+      kDataWarp);
+  EXPECT_THAT(BurstBufferDirectives(job.burst_buffer), ElementsAre(StartsWith("#DW jobdw")));
+  EXPECT_EQ(job.staged_in, "");
+}
+
+TEST_F(BatchPlan, StagesNothingIntoPrivateBuffersButMakesRoomOnEachNode) {
+  Data("a.tfrecord", 10'000'000);
+  EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: burst}}\n"
+                           "launch: {nodes: 3, slurm: {burst_buffer: {type: datawarp, access: private}}}\n"),
+              ElementsAre("#DW jobdw type=scratch access_mode=private capacity=34MiB"));
+}
+
+TEST_F(BatchPlan, AsksForNoBufferThatNothingNeeds) {
+  Data("a.tfrecord");
+  EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: none}}\n", kDataWarp), IsEmpty());
+}
+
+TEST_F(BatchPlan, TakesTheSizeThatIsGiven) {
+  const std::string buffer = "launch: {slurm: {burst_buffer: {type: datawarp, capacity: 2TiB}}}\n";
+  EXPECT_THAT(DirectivesOf("checkpoint: {tier: burst}\n", buffer),
+              ElementsAre("#DW jobdw type=scratch access_mode=striped capacity=2048GiB"));
+  Data("a.tfrecord", 10'000'000);
+  const auto plan = PlanOf("data: {train: {source: a.tfrecord, tier: [burst, none]}}\n",
+                           "launch: {slurm: {burst_buffer: {type: datawarp, capacity: 1MB}}}\n");
+  EXPECT_EQ(plan.data[0].tier, "none");
+  EXPECT_THAT(plan.data[0].rejected, ElementsAre(HasSubstr("burst: needs")));
+}
+
+TEST_F(BatchPlan, DoesNotGuessTheSizeOfResults) {
+  const std::string buffer = "launch: {slurm: {burst_buffer: {type: datawarp}}}\n";
+  EXPECT_THAT(RefusalOf(buffer + "checkpoint: {tier: burst}\n"), HasSubstr("launch.slurm.burst_buffer.capacity"));
+}
+
+TEST_F(BatchPlan, UsesAPersistentBuffer) {
+  Data("a.tfrecord");
+  EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: burst}}\n"
+                           "launch: {slurm: {burst_buffer: {type: datawarp, persistent: cosmo}}}\n"),
+              ElementsAre("#DW persistentdw name=cosmo",
+                          "#DW stage_in type=file source=<here>/a.tfrecord "
+                          "destination=$DW_PERSISTENT_STRIPED_cosmo/staged/train/a.tfrecord"));
+}
+
+TEST_F(BatchPlan, CopiesOutWhatTheUserNames) {
+  EXPECT_THAT(
+      DirectivesOf("launch: {slurm: {burst_buffer: {type: datawarp, capacity: 1GiB, stage_out: {plots: out}}}}\n"),
+      ElementsAre(StartsWith("#DW jobdw"),
+                  "#DW stage_out type=directory source=$DW_JOB_STRIPED/plots destination=<here>/out"));
+}
+
+TEST_F(BatchPlan, PromisesNoBufferInsideTheJob) {
+  Data("a.tfrecord");
+  ::setenv("SLURM_JOB_ID", "7", 1);
+  const auto plan = PlanOf("data: {train: {source: a.tfrecord, tier: [burst, none]}}\n", kDataWarp);
+  EXPECT_EQ(plan.data[0].tier, "none");
+}
+
+TEST_F(BatchPlan, RefusesInTheSpecWhatTheScriptCannotHold) {
+  const auto refused = [&](const std::string& slurm) { return RefusalOf("launch: {slurm: {" + slurm + "}}\n"); };
+  EXPECT_THAT(refused("partition: \"a\\nb\""), HasSubstr("exp.yaml:3:29: error: launch.slurm.partition cannot stand"));
+  EXPECT_THAT(refused("extra: [--hold, --nodes=3]"), HasSubstr("exp.yaml:3:34: error: --nodes follows from"));
+  EXPECT_THAT(refused("burst_buffer: {type: lua}"), HasSubstr("needs a pool"));
+  EXPECT_THAT(refused("burst_buffer: {type: datawarp, action: destroy}"), HasSubstr("name it"));
+  EXPECT_THAT(refused("burst_buffer: {type: datawarp, persistent: 1st}"), HasSubstr("1st"));
+  EXPECT_THAT(refused("burst_buffer: {type: datawarp, stage_out: {../x: /out}}"), HasSubstr("leaves the burst buffer"));
+}
+
+/// The installed program, without settings of this machine.
+Captured Slipway(const std::vector<std::string>& words, const test::TempDirectory& directory) {
+  SpawnOptions options;
+  options.argv = {SLIPWAY_BUILD_DIR "/bin/slipway"};
+  options.argv.insert(options.argv.end(), words.begin(), words.end());
+  auto environment = Environment::Inherited();
+  environment.Set("XDG_CONFIG_HOME", directory.path().string());
+  environment.Set("SLIPWAY_SITE", (directory / "site.yaml").string());
+  environment.Unset("SLURM_JOB_ID").Unset("SLURM_CONF");
+  options.environment = environment;
+  options.working_directory = directory.path();
+  return RunAndCapture(options, std::chrono::seconds(20));
+}
+
+TEST_F(BatchPlan, IsShownWordForWord) {
+  WriteFile(directory_ / "exp.yaml", std::string(kHead) + "launch: {nodes: 2, ranks_per_node: 2, time_limit: 1h}\n");
+  WriteFile(directory_ / "site.yaml", "launch: {slurm: {account: m1234}}\n");
+  const auto shown = Slipway({"plan", "exp.yaml", "--engine", "slurm"}, directory_);
+  ASSERT_TRUE(shown.status.Success()) << shown.errors;
+  const auto run = (directory_ / "runs/small-<time>-<id>").string();
+  const std::string script =
+      "#!/bin/bash\n"
+      "#SBATCH --job-name=small\n"
+      "#SBATCH --comment='slipway:small-<time>-<id>'\n"
+      "#SBATCH --account=m1234\n"
+      "#SBATCH --nodes=2\n"
+      "#SBATCH --ntasks=4\n"
+      "#SBATCH --ntasks-per-node=2\n"
+      "#SBATCH --cpus-per-task=1\n"
+      "#SBATCH --time=60\n"
+      "#SBATCH --signal=B:USR1@180\n"
+      "#SBATCH --requeue\n"
+      "#SBATCH --chdir='" +
+      run +
+      "'\n"
+      "#SBATCH --output='" +
+      run +
+      "/manager.log'\n"
+      "#SBATCH --open-mode=append\n"
+      "exec " SLIPWAY_BUILD_DIR "/bin/slipway manage '" +
+      run + "'\n";
+  EXPECT_THAT(shown.output, HasSubstr("\nsubmit: job.sh\n\n" + script));
+  EXPECT_THAT(shown.output,
+              HasSubstr("  launch.slurm.account: m1234 (" + (directory_ / "site.yaml").string() + ":1)\n"));
+  EXPECT_THAT(shown.output, HasSubstr("  launch.engine: slurm (--set)\n"));
+  const auto document = Json::parse(Slipway({"plan", "exp.yaml", "--engine", "slurm", "--json"}, directory_).output);
+  EXPECT_EQ(document["script"], script);
+  EXPECT_EQ(document["engine"], "slurm");
+}
+
+TEST_F(BatchPlan, IsNotMadeForTheLocalEngine) {
+  WriteFile(directory_ / "exp.yaml", kHead);
+  WriteFile(directory_ / "site.yaml", "{}\n");
+  const auto shown = Slipway({"plan", "exp.yaml"}, directory_);
+  EXPECT_THAT(shown.output, Not(HasSubstr("job.sh")));
+  EXPECT_THAT(shown.output, Not(HasSubstr("settings:")));
+}
+
+TEST_F(BatchPlan, IsNotSubmittedYet) {
+  WriteFile(directory_ / "exp.yaml", kHead);
+  WriteFile(directory_ / "site.yaml", "{}\n");
+  const auto said = Slipway({"submit", "exp.yaml", "--engine", "slurm"}, directory_);
+  EXPECT_EQ(said.status.code, 3);
+  EXPECT_THAT(said.errors, HasSubstr("the Slurm engine is not part of this version"));
+  EXPECT_FALSE(fs::exists(directory_ / "runs"));
+}
+
+}  // namespace
+}  // namespace slipway::launcher
