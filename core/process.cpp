@@ -238,11 +238,14 @@ Pipe MakePipe() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// Takes what is there; false at the end of the pipe.
+/// A program gone wild must not fill our memory too.
+constexpr std::size_t kMostCaptured = 256u << 20;
+
+/// Takes what is there, and keeps it up to kMostCaptured; false at the end of the pipe.
 bool Drain(int fd, std::string& into) {
   char buffer[1 << 16];
   const ssize_t count = ::read(fd, buffer, sizeof buffer);
-  if (count > 0) into.append(buffer, static_cast<std::size_t>(count));
+  if (count > 0) into.append(buffer, std::min(static_cast<std::size_t>(count), kMostCaptured - into.size()));
   return count > 0 || (count < 0 && errno == EINTR);
 }
 

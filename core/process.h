@@ -90,7 +90,7 @@ struct Captured {
   bool timed_out = false;
 };
 
-/// Runs a program to its end and returns what it printed; both pipes are drained together, so it cannot block.
+/// Runs a program to its end and returns what it printed, 256 MiB of each; both pipes are drained, so it cannot block.
 /// After `limit` the group is killed and `timed_out` set.
 Captured RunAndCapture(SpawnOptions options, std::chrono::nanoseconds limit = std::chrono::minutes(5));
 

@@ -10,6 +10,7 @@ packages_build=(
   libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places
   libhdf5-dev zlib1g-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key
+  libslurm-dev            # optional: the module for libslurm
 )
 
 packages_trainers=(

@@ -41,7 +41,7 @@ ARROWS = {
 # A library's headers -> the folders or files that may include them.
 HOMES = {
     r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/slurm", "tests/support"},
-    r"slurm/.*": {"launcher/engines/slurm", "tests/slurm"},
+    r"slurm/.*": {"launcher/engines/slurm/module"},
     r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble", "tests/bench/ensemble"},
     r"boost/.*|Eigen/.*|LBFGSB?\.h": {"ensemble/search"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},

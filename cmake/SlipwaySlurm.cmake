@@ -1,0 +1,21 @@
+# libslurm, for the one module that is linked to it. Sites keep it in unusual places: -DSLURM_ROOT=/opt/slurm.
+# Sets SLIPWAY_SLURM_SONAME to the number in its soname, 38 for Slurm 22.05; empty when there is none.
+
+option(SLIPWAY_SLURM "Build the module for libslurm when its headers are found" ON)
+set(SLIPWAY_SLURM_SONAME "")
+if(SLIPWAY_SLURM)
+  find_path(SLURM_INCLUDE_DIR slurm/slurm.h)
+  find_library(SLURM_LIBRARY slurm)
+  if(SLURM_INCLUDE_DIR AND SLURM_LIBRARY)
+    file(REAL_PATH "${SLURM_LIBRARY}" library_file)
+    if(library_file MATCHES "\\.so\\.([0-9]+)")
+      set(SLIPWAY_SLURM_SONAME ${CMAKE_MATCH_1})
+      add_library(slipway_libslurm INTERFACE)
+      target_include_directories(slipway_libslurm SYSTEM INTERFACE ${SLURM_INCLUDE_DIR})
+      target_link_libraries(slipway_libslurm INTERFACE ${SLURM_LIBRARY})
+    endif()
+  endif()
+  if(SLIPWAY_SLURM_SONAME STREQUAL "")
+    message(STATUS "Slurm: no libslurm-dev here, so --engine slurm will say that it is not built")
+  endif()
+endif()

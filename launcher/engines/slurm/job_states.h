@@ -1,0 +1,71 @@
+/// The states of a Slurm job, the flags on top of them, and what both mean for us. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway::launcher {
+
+/// Slurm's twelve base states.
+enum class JobState {
+  kPending,
+  kRunning,
+  kSuspended,
+  kCompleted,
+  kCancelled,
+  kFailed,
+  kTimeout,
+  kNodeFail,
+  kPreempted,
+  kBootFail,
+  kDeadline,
+  kOutOfMemory
+};
+
+/// What Slurm may add to a base state.
+enum class JobFlag {
+  kLaunchFailed,
+  kRequeue,      ///< goes back to the queue when its epilog is done
+  kRequeueHold,  ///< the same, and is held there
+  kSpecialExit,  ///< held in the queue after an exit status that the site treats specially
+  kResizing,
+  kConfiguring,  ///< its nodes boot
+  kCompleting,   ///< its processes end, or its epilog runs
+  kStopped,      ///< stopped by a signal, its cores kept
+  kReconfigFail,
+  kPowerUpNode,  ///< its nodes are being switched on
+  kRevoked,      ///< runs on another cluster of a federation
+  kRequeueFederated,
+  kReservationHold,  ///< held because its reservation was deleted
+  kSignaling,        ///< a signal is on its way
+  kStageOut          ///< the burst buffer's contents are being copied out
+};
+
+/// What is to be done about a job.
+enum class JobPhase {
+  kWaiting,  ///< in the queue, first time or again
+  kRunning,  ///< its processes run, or are about to
+  kEnding,   ///< the result is known, but its nodes or its burst buffer are still in use, or it is requeued
+  kOver
+};
+
+/// Slurm's words: "PENDING", "OUT_OF_MEMORY", "STAGE_OUT".
+std::string_view NameOf(JobState state);
+std::string_view NameOf(JobFlag flag);
+/// Nothing for a word that is none of them.
+std::optional<JobState> JobStateOf(std::string_view name);
+std::optional<JobFlag> JobFlagOf(std::string_view name);
+std::span<const JobState> AllJobStates();
+std::span<const JobFlag> AllJobFlags();
+
+/// True for the nine states that a job ends in.
+bool IsFinal(JobState state);
+JobPhase PhaseOf(JobState state, std::span<const JobFlag> flags);
+
+/// One clause for people, with what the flags add: "ran past its time limit; the burst buffer is being copied out".
+std::string InWords(JobState state, std::span<const JobFlag> flags);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,21 @@
+/// Jobs as libslurm shows them.
+#pragma once
+
+#include <slurm/slurm.h>
+
+#include <functional>
+#include <vector>
+
+#include "launcher/engines/slurm/slurm_types.h"
+
+namespace slipway::launcher {
+
+SlurmJob JobFrom(const slurm_job_info_t& info);
+
+/// Those of the jobs of `user` that the controller remembers and `wanted` takes; one RPC.
+std::vector<SlurmJob> JobsOfUser(std::uint32_t user, const std::function<bool(const slurm_job_info_t&)>& wanted);
+
+/// The job of this number, or the jobs of the array of this number; one RPC. None: the controller does not know it.
+std::vector<SlurmJob> JobsOfNumber(JobId id);
+
+}  // namespace slipway::launcher
