@@ -214,10 +214,10 @@ TEST_F(RealSlurm, GivesAJobTheEnvironmentThatSbatchWould) {
   const auto ours = UntilOver(Submit(request));
   const auto conf = "SLURM_CONF=" + *bed_->environment().Get("SLURM_CONF");
   WriteFile(bed_->shared() / "job.sh", request.script);
-  const auto theirs = std::stoul(
-      bed_->Client({"env", "-i", "-C", bed_->shared().string(), "PATH=/usr/bin:/bin", conf, "sbatch", "--parsable",
-                    "--export=PATH", "--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--cpus-per-task=2", "--time=5",
-                    "--job-name=test", "--output=" + request.output, "job.sh"}));
+  const auto theirs =
+      std::stoul(bed_->Client({"env", "-i", "-C", bed_->shared().string(), "PATH=/usr/bin:/bin", conf, "sbatch",
+                               "--parsable", "--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--cpus-per-task=2",
+                               "--time=5", "--job-name=test", "--output=" + request.output, "job.sh"}));
   UntilOver(static_cast<JobId>(theirs));
   const auto expected = Variables(OutputOf(static_cast<JobId>(theirs)));
   EXPECT_EQ(Variables(OutputOf(ours.id)), expected);
