@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <stdexcept>
 
 #include "core/process.h"
@@ -63,7 +64,13 @@ SlurmBed::SlurmBed(const std::vector<std::string>& options)
     : environment_(EnvironmentAfter(RunWell(Words({Program(), "up", "--follow", std::to_string(::getpid())}, options),
                                             Environment::Inherited()))) {}
 
-SlurmBed::~SlurmBed() { Run({Program(), "down"}, environment_); }
+SlurmBed::~SlurmBed() {
+  try {
+    Run({Program(), "down"}, environment_);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "testbed: %s\n", error.what());  // it follows this process to its end
+  }
+}
 
 fs::path SlurmBed::shared() const { return environment_.Get("SLIPWAY_TESTBED_SHARED").value(); }
 

@@ -439,6 +439,23 @@ TEST_F(SlurmWithBurstBuffer, RefusesAWrongDirective) {
   EXPECT_EQ(report.trouble, SlurmTrouble::kBurstBuffer) << report.text;
 }
 
+class SlurmWithGpus : public RealSlurm {
+  std::vector<std::string> BedOptions() const override { return {"--gpus", "2"}; }
+};
+
+TEST_F(SlurmWithGpus, GivesThemToJobs) {
+  auto request = Request("echo gpus $SLURM_JOB_GPUS");
+  request.gpus_per_node = "2";
+  EXPECT_EQ(OutputOf(UntilOver(Submit(request)).id), "gpus 0,1\n");
+  request.gpus_per_node.clear();
+  request.gpus_per_task = "1";
+  request.tasks = 1;
+  EXPECT_EQ(OutputOf(UntilOver(Submit(request)).id), "gpus 0\n");
+  request.gpus_per_task = "3";
+  EXPECT_EQ(Refusal(request), SlurmTrouble::kResources);
+  EXPECT_THAT(Client().Nodes().front().gres, HasSubstr("gpu:2"));
+}
+
 class SlurmWithoutMemory : public RealSlurm {
   std::vector<std::string> BedOptions() const override { return {"--conf", "MinJobAge=2"}; }
 };
