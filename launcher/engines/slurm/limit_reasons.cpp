@@ -80,7 +80,8 @@ bool IsShared(const LimitReason& limit) {
 }
 
 std::string NextStep(const LimitReason& limit) {
-  const auto list = limit.owner == LimitOwner::kQos ? "sacctmgr show qos" : "sacctmgr show associations user=$USER";
+  const std::string_view list =
+      limit.owner == LimitOwner::kQos ? "sacctmgr show qos" : "sacctmgr show associations user=$USER";
   if (!IsShared(limit))
     return fmt::format("change what is asked for, or name another account or QOS; {} lists the limits", list);
   if (limit.time == LimitTime::kMinutes)

@@ -29,7 +29,7 @@ struct SlurmClientOptions {
 
 /// The calls of Slurm that the launcher needs.
 ///
-/// Cost:   a process, reading slurm.conf, a ping and one RPC: about 15 ms where the controller is idle. Ask about many
+/// Cost:   a process, reading slurm.conf, a ping and one RPC: about 10 ms where the controller is idle. Ask about many
 ///         jobs in one call, and again after NextPollAfter.
 /// Errors: SlurmError; what a caller can go on from is told apart by its trouble(). Nothing here waits longer than
 ///         the deadlines.
@@ -44,7 +44,7 @@ class SlurmClient {
   std::vector<SlurmNode> Nodes() const;
 
   /// After kTimeout or kHelper the job may have been submitted all the same: look for its comment with FindJobs.
-  Submission Submit(const SubmitRequest& request) const;
+  Submission Submit(const SubmitRequest& job) const;
 
   /// Those of these jobs that the controller still remembers; for the number of an array all its records. Several jobs
   /// must be of one owner; none given: who asks.
