@@ -84,6 +84,7 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
   for (const auto& dataset : document.spec.data) {
     const auto request = RequestFor(dataset, document.spec.site);
     plans.push_back(PlanDataset(request, TiersForRun(request.tiers, document), for_whom));
+    if (IsPromised(plans.back().root)) plans.back().reason = "the job asks for it";
   }
   return plans;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -136,8 +137,10 @@ std::vector<std::string> PlannedWords(const Type& type) {
 
 /// A planned section says it for its fields.
 std::string Note(const Field& field) {
-  if (field.since == Since::kPlanned) return " *Read, not acted on yet.*";
-  if (field.since == Since::kWithSlurm) return " *With engine: slurm.*";
+  if (std::string remark(RemarkOn(field.since)); !remark.empty()) {
+    remark[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(remark[0])));
+    return fmt::format(" *{}.*", remark);
+  }
   const auto words = PlannedWords(field.type);
   return words.empty() ? "" : fmt::format(" *Not in this version: {}.*", fmt::join(words, ", "));
 }

@@ -22,7 +22,7 @@ constexpr std::string_view kDwsName = "slipway";
 std::string Value(std::string_view what, const std::string& text) {
   if (const auto reason = WhyNotInBufferDirective(text); !reason.empty()) {
     Refuse(fmt::format("{} {} cannot stand in a burst-buffer directive: {}", what, Shown(text), reason),
-           "give it another name, or stage inside the job (launch.slurm.burst_buffer.stage_in: false)");
+           "directives have no quotes: give it another name");
   }
   return SlurmPattern(text);
 }

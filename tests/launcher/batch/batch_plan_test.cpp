@@ -108,6 +108,18 @@ TEST_F(BatchPlan, FillsTheJobFromTheSpecAndTheSite) {
   EXPECT_EQ(job.command[2], "/runs/small-1");
 }
 
+TEST_F(BatchPlan, LeavesWhatIsForSlurmAloneUndoneElsewhereAndSaysSo) {
+  const auto warnings = [&](const std::string& text, const std::string& engine) {
+    WriteFile(directory_ / "exp.yaml", kHead + text);
+    WriteFile(directory_ / "site.yaml", "launch: {modules: [pytorch], slurm: {account: m1234}}\n");
+    return LoadSpec(directory_ / "exp.yaml", {"launch.engine=" + engine}, {directory_ / "site.yaml"}).warnings;
+  };
+  EXPECT_THAT(warnings("", "local"), IsEmpty());  // a site says it for all its users
+  EXPECT_THAT(warnings("launch: {gpus_per_rank: 1}\n", "slurm"), IsEmpty());
+  ASSERT_EQ(warnings("launch: {gpus_per_rank: 1}\n", "local").size(), 1u);
+  EXPECT_THAT(warnings("launch: {gpus_per_rank: 1}\n", "local")[0].message, HasSubstr("with engine: slurm only"));
+}
+
 TEST_F(BatchPlan, AsksForTheSignalEarlyButNeverInTheFirstHalf) {
   EXPECT_EQ(JobOf("").signal_lead_s, 180);  // 120 s of the spec and the slack of slurmctld
   EXPECT_EQ(JobOf("launch: {time_limit: 2m}\n").signal_lead_s, 60);
@@ -133,7 +145,10 @@ TEST_F(BatchPlan, BringsADatasetIntoTheBuffer) {
                           "#DW stage_in type=file source=<here>/a.tfrecord "
                           "destination=$DW_JOB_STRIPED/staged/train/a.tfrecord"));
   EXPECT_EQ(JobOf(text, kDataWarp).staged_in, "staged");
-  EXPECT_EQ(PlanOf(text, kDataWarp).data[0].tier, "burst");
+  const auto plan = PlanOf(text, kDataWarp);
+  EXPECT_EQ(plan.data[0].tier, "burst");
+  EXPECT_EQ(plan.data[0].reason, "the job asks for it");
+  EXPECT_THAT(plan.data[0].directory.string(), StartsWith("${DW_JOB_STRIPED}/slipway-<uid>/train-"));
 }
 
 TEST_F(BatchPlan, NamesManyFilesInAList) {
