@@ -10,6 +10,8 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "launcher/commands/plan_for.h"
+#include "launcher/commands/runs.h"
+#include "launcher/run/batch_run.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/prepare.h"
 
@@ -45,10 +47,32 @@ void HandOver(const RunFolder& folder) {
 /// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do.
 bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason.empty(); }
 
-void RequireLocalEngine(const Plan& plan) {
-  if (plan.engine == "local") return;
-  throw Error(ErrorKind::kEnvironment, "the Slurm engine is not part of this version",
-              "write engine: local; `slipway plan` shows the batch script");
+/// True when the run is to be carried out by a job of its own. What cannot be submitted is refused before there is a
+/// run folder.
+bool NeedsSubmission(const Plan& plan) {
+  if (plan.engine != "slurm") return false;
+  if (plan.spec().launch.nodes > 1) {
+    throw Error(ErrorKind::kEnvironment, "runs on several nodes are not part of this version",
+                "write launch.nodes: 1; `slipway plan` shows the batch script of more");
+  }
+  if (OwnBatchJob() != 0) return false;
+  RequireBatchSystem();
+  return true;
+}
+
+/// Prints the run's id and how to go on.
+void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) {
+  Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
+  if (job != 0) document["batch_job"] = job;
+  const auto text = fmt::format("submitted {0}{1}\n  slipway status {0}\n  slipway logs -f {0}", folder.id(),
+                                job != 0 ? fmt::format(" as job {}", job) : "");
+  session.output.Print({document, text, folder.id()});
+}
+
+/// Waits in the foreground for what runs elsewhere.
+int Follow(const RunFolder& folder, Session& session) {
+  WaitForBatchEnd(folder, {});
+  return Status({folder.path().string()}, session);
 }
 
 void WaitForEndOfInput() {
@@ -61,26 +85,39 @@ void WaitForEndOfInput() {
 
 int Run(const RunOptions& options, Session& session) {
   const auto plan = PlanFor(options.selection, session);
-  RequireLocalEngine(plan);
+  const bool submits = NeedsSubmission(plan);
   const auto folder = PrepareRun(plan);
   session.output.Say("run " + folder.id());
+  if (submits) {
+    session.output.Say(fmt::format("job {}; it goes on without this terminal: end it with slipway cancel {}",
+                                   SubmitBatchRun(folder, plan), folder.id()));
+    return Follow(folder, session);
+  }
   return ManageRun(folder, plan, session.output, options.prefix);
 }
 
 int Submit(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
-  RequireLocalEngine(plan);
+  const bool submits = NeedsSubmission(plan);
   const auto folder = PrepareRun(plan);
-  HandOver(folder);
-  const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
-  const auto text = fmt::format("submitted {0}\n  slipway status {0}\n  slipway logs -f {0}", folder.id());
-  session.output.Print({document, text, folder.id()});
+  std::uint32_t job = 0;
+  if (submits) {
+    job = SubmitBatchRun(folder, plan);
+  } else {
+    HandOver(folder);
+  }
+  SaySubmitted(folder, job, session);
   return 0;
 }
 
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session.runs_directory, options.run);
-  const auto state = folder.ReadState();
+  const auto state = ObserveRun(folder);
+  if (IsInBatchSystem(folder, state)) {
+    throw Error(
+        ErrorKind::kBusy, fmt::format("run {} has not ended: {}", folder.id(), PhaseName(state.phase)),
+        fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
+  }
   if (state.phase == Phase::kSucceeded && !HasMoreToDo(state)) {
     session.output.Print(
         {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
@@ -89,6 +126,10 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto plan = ReplanRun(folder);
   session.output.Say("resuming " + folder.id());
   if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
+  if (NeedsSubmission(plan)) {
+    SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
+    return 0;
+  }
   return ManageRun(folder, plan, session.output, options.prefix);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
+#include "launcher/run/batch_run.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/run_folder.h"
@@ -55,6 +56,10 @@ int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
   return OutcomeExitCode(state.phase);
 }
 
+std::optional<RunState> WaitForEndOf(const RunFolder& run, std::optional<Seconds> limit) {
+  return IsInBatchSystem(run, run.ReadState()) ? WaitForBatchEnd(run, limit) : WaitForEnd(run, limit);
+}
+
 }  // namespace
 
 int Ls(const LsOptions& options, Session& session) {
@@ -64,7 +69,7 @@ int Ls(const LsOptions& options, Session& session) {
   TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
   std::string brief;
   for (const auto& run : runs) {
-    const auto state = run.ReadState();
+    const auto state = ObserveRun(run);
     list.push_back(StatusDocument(run, state));
     table.AddRow({run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started,
                   state.ended, state.reason});
@@ -79,12 +84,12 @@ int Ls(const LsOptions& options, Session& session) {
 
 int Status(const StatusOptions& options, Session& session) {
   const auto run = FindRun(session.runs_directory, options.run);
-  return PrintStatus(run, run.ReadState(), session);
+  return PrintStatus(run, ObserveRun(run), session);
 }
 
 int Wait(const WaitOptions& options, Session& session) {
   const auto run = FindRun(session.runs_directory, options.run);
-  const auto state = WaitForEnd(run, options.timeout);
+  const auto state = WaitForEndOf(run, options.timeout);
   if (!state) {
     throw Error(ErrorKind::kTryAgain,
                 fmt::format("run {} has not ended within {}", run.id(), FormatDuration(*options.timeout)),
@@ -95,14 +100,18 @@ int Wait(const WaitOptions& options, Session& session) {
 
 int Cancel(const CancelOptions& options, Session& session) {
   const auto run = FindRun(session.runs_directory, options.run);
-  auto state = run.ReadState();
+  auto state = ObserveRun(run);
   if (HasEnded(state.phase)) {
     const auto text = fmt::format("{} has ended already: {}", run.id(), PhaseName(state.phase));
     session.output.Print({StatusDocument(run, state), text, PhaseName(state.phase)});
     return 0;
   }
-  AskToStop(state);
-  state = *WaitForEnd(run, {});
+  if (IsInBatchSystem(run, state)) {
+    CancelBatchRun(run, state);
+  } else {
+    AskToStop(state);
+  }
+  state = *WaitForEndOf(run, {});
   session.output.Print(
       {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});
   return 0;

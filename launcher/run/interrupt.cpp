@@ -4,8 +4,15 @@
 
 namespace slipway::launcher {
 
-Interrupt::Interrupt(EventLoop& loop) {
+Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
   loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) { Ask(); });
+}
+
+void Interrupt::ListenForTimeLimit() {
+  loop_.OnSignals({SIGUSR1}, [this](int) {
+    if (!asked()) cause_ = InterruptCause::kTimeLimit;
+    Ask();
+  });
 }
 
 void Interrupt::Ask() {

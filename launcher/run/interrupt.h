@@ -1,4 +1,4 @@
-/// Ctrl-C, SIGTERM and SIGHUP as an event instead of a sudden end.
+/// Ctrl-C, SIGTERM and SIGHUP, and the batch system's warning of the end, as an event instead of a sudden end.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,9 @@
 #include "core/event_loop.h"
 
 namespace slipway::launcher {
+
+/// Why a run is to end early.
+enum class InterruptCause { kUser, kTimeLimit };
 
 class Interrupt {
  public:
@@ -19,11 +22,18 @@ class Interrupt {
   /// As if the user had asked: for what ends a run from within.
   void Ask();
 
+  /// From now on SIGUSR1 asks, too: the batch system sends it some time before the job's time is over.
+  void ListenForTimeLimit();
+  /// Of the first who asked.
+  InterruptCause cause() const { return cause_; }
+
   /// Called whenever somebody asks from now on; replaces the one before. Null: only counted.
   void OnAsk(std::function<void()> callback) { callback_ = std::move(callback); }
 
  private:
+  EventLoop& loop_;
   int count_ = 0;
+  InterruptCause cause_ = InterruptCause::kUser;
   std::function<void()> callback_;
 };
 

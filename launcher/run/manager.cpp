@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "launcher/run/batch_run.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/outbox.h"
@@ -32,16 +33,20 @@ class Manager {
   int CarryOut() {
     EndOrphan(state_.job);
     BecomeManager();
-    const auto result = Perform();
+    const auto result = AtTimeLimit(Perform());
     EmptyOutbox();
     data_.Release();
     WriteDown(result);
     Announce(result);
+    if (result.phase == Phase::kQueued) RequeueBatchJob(state_);
     return OutcomeExitCode(result.phase);
   }
 
  private:
   void BecomeManager() {
+    // Submitted runs are queued when their job begins; one that lost its node is found as its manager left it.
+    if (state_.phase == Phase::kQueued || state_.batch_job != 0) state_.batch_job = OwnBatchJob();
+    if (state_.batch_job != 0) interrupt_.ListenForTimeLimit();
     state_.host = HostName();
     state_.manager = IdentityOf(::getpid());
     state_.started = FormatUtc(SystemClock().Now());
@@ -90,6 +95,18 @@ class Manager {
     EmptyOutbox();
     WriteDown(failed);
     throw;
+  }
+
+  /// A run that its job's time limit has cut goes back into the queue, or has failed.
+  RunResult AtTimeLimit(RunResult result) const {
+    const bool cut = result.phase == Phase::kCancelled && interrupt_.cause() == InterruptCause::kTimeLimit;
+    if (!cut) return result;
+    const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
+    result.phase = wanted && result.progressed ? Phase::kQueued : Phase::kFailed;
+    result.reason = "the time limit of its job was reached";
+    if (wanted && !result.progressed) result.reason += " before it had written a checkpoint to go on from";
+    if (result.phase == Phase::kQueued) result.reason += "; the job is queued again and goes on from there";
+    return result;
   }
 
   /// `detail` says what is kept for the next run.

@@ -42,7 +42,8 @@ struct RunResult {
   Phase phase = Phase::kFailed;
   std::string reason;
   std::string detail;
-  Json summary;  ///< members for the document of `run`: metrics, or the best trials
+  bool progressed = true;  ///< since the manager began; if not, going on would be without end
+  Json summary;            ///< members for the document of `run`: metrics, or the best trials
   std::string summary_text;
 };
 

@@ -44,7 +44,8 @@ std::string TextOf(const RunState& state) {
 }
 
 bool ManagerIsGone(const RunState& state) {
-  return !HasEnded(state.phase) && state.host == HostName() && !IsAlive(state.manager);
+  const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued;
+  return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ struct PhaseRow {
 };
 
 constexpr std::array kPhases = {
-    PhaseRow{Phase::kCreated, "created", false, 0}, PhaseRow{Phase::kStaging, "staging", false, 0},
-    PhaseRow{Phase::kRunning, "running", false, 0}, PhaseRow{Phase::kSucceeded, "succeeded", true, 0},
-    PhaseRow{Phase::kFailed, "failed", true, 1},    PhaseRow{Phase::kCancelled, "cancelled", true, 130},
-    PhaseRow{Phase::kLost, "lost", true, 1},
+    PhaseRow{Phase::kCreated, "created", false, 0},      PhaseRow{Phase::kQueued, "queued", false, 0},
+    PhaseRow{Phase::kStaging, "staging", false, 0},      PhaseRow{Phase::kRunning, "running", false, 0},
+    PhaseRow{Phase::kSucceeded, "succeeded", true, 0},   PhaseRow{Phase::kFailed, "failed", true, 1},
+    PhaseRow{Phase::kCancelled, "cancelled", true, 130}, PhaseRow{Phase::kLost, "lost", true, 1},
 };
 
 const PhaseRow& RowOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
@@ -38,11 +38,14 @@ std::optional<Phase> ParsePhase(std::string_view name) {
 }
 
 Json ToJson(const RunState& state) {
-  return Json{{"schema", "slipway.state/1"},      {"run", state.run},           {"name", state.name},
-              {"phase", PhaseName(state.phase)},  {"ensemble", state.ensemble}, {"attempt", state.attempt},
-              {"created", state.created},         {"started", state.started},   {"ended", state.ended},
-              {"reason", state.reason},           {"detail", state.detail},     {"host", state.host},
-              {"manager", ToJson(state.manager)}, {"job", ToJson(state.job)}};
+  return Json{{"schema", "slipway.state/1"},  {"run", state.run},
+              {"name", state.name},           {"phase", PhaseName(state.phase)},
+              {"ensemble", state.ensemble},   {"attempt", state.attempt},
+              {"created", state.created},     {"started", state.started},
+              {"ended", state.ended},         {"reason", state.reason},
+              {"detail", state.detail},       {"host", state.host},
+              {"batch_job", state.batch_job}, {"manager", ToJson(state.manager)},
+              {"job", ToJson(state.job)}};
 }
 
 RunState RunStateFromJson(const Json& json) {
@@ -61,6 +64,7 @@ RunState RunStateFromJson(const Json& json) {
     state.reason = json.at("reason").get<std::string>();
     state.detail = json.at("detail").get<std::string>();
     state.host = json.at("host").get<std::string>();
+    state.batch_job = json.value("batch_job", std::uint32_t{0});
     state.manager = ProcessIdentityFromJson(json.at("manager"));
     state.job = ProcessIdentityFromJson(json.at("job"));
     return state;

@@ -1,6 +1,7 @@
 /// What a run is doing, as `state.json` in its folder says it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,8 @@ namespace slipway::launcher {
 ///       |         |          |----> failed
 ///       '---------+----------'----> cancelled
 ///   any of the first three without a living manager reads as `lost`; `resume` starts again at staging.
-enum class Phase { kCreated, kStaging, kRunning, kSucceeded, kFailed, kCancelled, kLost };
+///   A run of a batch job is `queued` between created and staging, and again when its job goes back into the queue.
+enum class Phase { kCreated, kQueued, kStaging, kRunning, kSucceeded, kFailed, kCancelled, kLost };
 
 std::string_view PhaseName(Phase phase);
 std::optional<Phase> ParsePhase(std::string_view name);
@@ -37,6 +39,7 @@ struct RunState {
   std::string reason;   ///< why it ended or what it does, one line
   std::string detail;   ///< more lines, e.g. the end of a failed rank's log
   std::string host;
+  std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
   ProcessIdentity manager;
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };

@@ -18,6 +18,7 @@ class SingleRun final : public JobObserver {
   RunResult CarryOut() {
     int restarts_left = context_.plan.spec().resilience.max_restarts;
     auto newest = Newest();
+    steps_at_first_ = StepsTo(newest);
     while (true) {
       RunAttempt(newest);
       if (IsOver()) return MakeResult();
@@ -109,7 +110,7 @@ class SingleRun final : public JobObserver {
 
   std::optional<EventLoop::TimerId> StartTimeLimit(Job& job) {
     const auto limit = context_.plan.spec().launch.time_limit;
-    if (!limit) return {};
+    if (!limit || context_.state.batch_job != 0) return {};  // a batch system holds to it, and says so in advance
     return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &job] {
       time_limit_hit_ = true;
       job.Stop("time_limit");
@@ -117,8 +118,10 @@ class SingleRun final : public JobObserver {
   }
 
   void OnInterrupt(Job& job) {
-    context_.output.Say("cancelling: the ranks are being ended");
-    job.Stop("cancelled");
+    const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
+    context_.output.Say(by_user ? "cancelling: the ranks are being ended"
+                                : "the job's time is nearly over: the ranks are being ended");
+    job.Stop(by_user ? "cancelled" : "time_limit");
   }
 
   /// The time limit, or a wish of the program, cuts a run that goes on.
@@ -143,6 +146,7 @@ class SingleRun final : public JobObserver {
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.reason = "cancelled by the user";
+      result.progressed = StepsTo(Newest()) > steps_at_first_;
     } else if (time_limit_hit_) {
       result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
     } else if (outcome_->status.Success()) {
@@ -171,6 +175,7 @@ class SingleRun final : public JobObserver {
   std::map<std::string, double> metrics_;
   std::optional<GroupOutcome> outcome_;
   bool time_limit_hit_ = false;
+  std::uint64_t steps_at_first_ = 0;
 };
 
 }  // namespace

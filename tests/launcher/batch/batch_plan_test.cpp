@@ -255,7 +255,8 @@ TEST_F(BatchPlan, RefusesInTheSpecWhatTheScriptCannotHold) {
 }
 
 /// The installed program, without settings of this machine.
-Captured Slipway(const std::vector<std::string>& words, const test::TempDirectory& directory) {
+Captured Slipway(const std::vector<std::string>& words, const test::TempDirectory& directory,
+                 const std::string& slurm_conf = "") {
   SpawnOptions options;
   options.argv = {SLIPWAY_BUILD_DIR "/bin/slipway"};
   options.argv.insert(options.argv.end(), words.begin(), words.end());
@@ -263,6 +264,7 @@ Captured Slipway(const std::vector<std::string>& words, const test::TempDirector
   environment.Set("XDG_CONFIG_HOME", directory.path().string());
   environment.Set("SLIPWAY_SITE", (directory / "site.yaml").string());
   environment.Unset("SLURM_JOB_ID").Unset("SLURM_CONF");
+  if (!slurm_conf.empty()) environment.Set("SLURM_CONF", (directory / slurm_conf).string());
   options.environment = environment;
   options.working_directory = directory.path();
   return RunAndCapture(options, std::chrono::seconds(20));
@@ -312,12 +314,12 @@ TEST_F(BatchPlan, IsNotMadeForTheLocalEngine) {
   EXPECT_THAT(shown.output, Not(HasSubstr("settings:")));
 }
 
-TEST_F(BatchPlan, IsNotSubmittedYet) {
-  WriteFile(directory_ / "exp.yaml", kHead);
+TEST_F(BatchPlan, IsNotSubmittedWhereThereIsNoSlurm) {
+  WriteFile(directory_ / "exp.yaml", std::string(kHead));
   WriteFile(directory_ / "site.yaml", "{}\n");
-  const auto said = Slipway({"submit", "exp.yaml", "--engine", "slurm"}, directory_);
+  const auto said = Slipway({"submit", "exp.yaml", "--engine", "slurm"}, directory_, "nowhere.conf");
   EXPECT_EQ(said.status.code, 3);
-  EXPECT_THAT(said.errors, HasSubstr("the Slurm engine is not part of this version"));
+  EXPECT_THAT(said.errors, HasSubstr("nowhere.conf"));
   EXPECT_FALSE(fs::exists(directory_ / "runs"));
 }
 

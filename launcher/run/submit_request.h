@@ -1,0 +1,20 @@
+/// A batch job as libslurm is asked for it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/engines/slurm/batch_script.h"
+#include "launcher/engines/slurm/partition_limits.h"
+#include "launcher/engines/slurm/slurm_types.h"
+
+namespace slipway::launcher {
+
+/// With the script that RenderBatchScript gives: libslurm does not read its `#SBATCH` lines, so that all they say is
+/// said here, too.
+/// Errors: Error(kUsage) for options of sbatch that libslurm has no field for here; those of RenderBatchScript.
+SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environment);
+
+PartitionLimits LimitsOf(const SlurmPartition& partition);
+
+}  // namespace slipway::launcher
