@@ -4,6 +4,8 @@
 import collections
 import json
 import os
+import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -11,11 +13,29 @@ import unittest
 
 import support
 
-SLIPWAY = os.environ["SLIPWAY_TEST_PROGRAM"]
+BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
+PARTS = ("bin/slipway", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor",
+         "lib/slipway/slurm")
+
+
+def install(prefix):
+    """What jobs need, where every node and user sees it: the build tree may lie in /tmp, of which each node has its own."""
+    for part in PARTS:
+        (prefix / part).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (BUILT / part).is_dir() else shutil.copy
+        copy(BUILT / part, prefix / part)
+    return prefix / PARTS[0]
 
 
 class Engine(support.TestWithBed):
     OPTIONS = ("--nodes", "2")
+
+    @classmethod
+    def setUpClass(cls):
+        if not (BUILT / PARTS[-1]).exists():
+            raise unittest.SkipTest("this build has no module for libslurm")
+        super().setUpClass()
+        cls.program = install(cls.bed.shared / "prefix")
 
     def setUp(self):
         self.place = self.bed.shared / self.id().rsplit(".", 1)[1]
@@ -23,7 +43,7 @@ class Engine(support.TestWithBed):
         self.place.chmod(0o777)
 
     def slipway(self, *words, status=0):
-        done = subprocess.run([SLIPWAY, *map(str, words)], env=self.bed.environment, cwd=self.place, capture_output=True,
+        done = subprocess.run([self.program, *map(str, words)], env=self.bed.environment, cwd=self.place, capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=90, **support.ordinary_user())
         if status is not None:
             self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
