@@ -9,6 +9,7 @@
 #include "ensemble/manager.h"
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/local_trial_runner.h"
+#include "launcher/run/outbox.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
 
@@ -38,6 +39,9 @@ class Reporter final : public ensemble::EnsembleObserver {
     if (trials_ <= kTrialsSaidOneByOne) output_.Say(Describe(trial, attempt));
     ShowProgress();
   }
+
+  /// Trials that came to their end while this looked on.
+  int ended() const { return ended_; }
 
  private:
   static constexpr std::int64_t kTrialsSaidOneByOne = 200;
@@ -141,8 +145,28 @@ void AddModels(const SelectSpec& select, RunContext& context, RunResult& result)
   context.folder.AppendEvent("no_model_ensemble", Json{{"reason", error.what()}});
 }
 
+/// Whether a trial has written one: then it goes on from there next time.
+bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext& context) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(context.folder.trials(), error), end; entry != end;
+       entry.increment(error)) {
+    AttemptPlace place;
+    place.run = entry->path();
+    PlaceCheckpoints(place, context.outbox);
+    const bool any = std::filesystem::directory_iterator(place.checkpoints, error) != end;
+    if (any && std::filesystem::last_write_time(place.checkpoints, error) >= began) return true;
+  }
+  return false;
+}
+
+struct Trials {
+  ensemble::EnsembleSummary summary;
+  bool progressed = false;
+};
+
 /// The book is one plain file again when it returns.
-ensemble::EnsembleSummary RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
+Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
+  const auto began = std::filesystem::file_time_type::clock::now();
   auto book = ensemble::TrialBook::OpenForWriting(context.folder.path());
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
@@ -151,7 +175,7 @@ ensemble::EnsembleSummary RunTrials(const ensemble::EnsembleOptions& options, Ru
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
   book.Settle();
-  return summary;
+  return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }
 
 }  // namespace
@@ -159,8 +183,9 @@ ensemble::EnsembleSummary RunTrials(const ensemble::EnsembleOptions& options, Ru
 RunResult CarryOutEnsemble(RunContext& context) {
   auto options = EnsembleOptionsFor(context.plan);
   options.requests_in = context.folder.path();
-  const auto summary = RunTrials(options, context);
-  auto result = ResultOf(summary, options);
+  const auto trials = RunTrials(options, context);
+  auto result = ResultOf(trials.summary, options);
+  result.progressed = trials.progressed;
   const auto& select = context.plan.spec().ensemble->select;
   if (select && result.phase == Phase::kSucceeded) AddModels(*select, context, result);
   return result;

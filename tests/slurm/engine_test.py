@@ -148,6 +148,9 @@ class Waiting(Engine):
 
 
 class Running(Engine):
+    ENSEMBLE = {"objective": {"metric": "objective", "goal": "maximize"}, "trials": 12, "parallel": 2,
+                "sampler": "grid", "space": {"x": {"int": [1, 12]}}}
+
     def test_cancel_ends_it_in_order(self):
         self.write("touch up; sleep 60")
         job = self.submit()["batch_job"]
@@ -166,10 +169,17 @@ class Running(Engine):
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertIn("time limit", self.status()["reason"])
 
+    def test_ensemble_without_progress_is_not_queued_again_for_ever(self):
+        self.write("touch up; sleep 60", ensemble=dict(self.ENSEMBLE, trials=2))
+        job = self.submit()["batch_job"]
+        support.wait_for((self.place / "up").exists, 30, "the first trial")
+        self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
+        self.slipway("wait", "--timeout", "60s", status=1)
+        self.assertIn("before it had written a checkpoint", self.status()["reason"])
+
     def test_ensemble_goes_on_in_the_next_job_after_the_warning(self):
         self.write('sleep 0.2; echo "$1" >> done; echo FoM: "$1"',
-                   ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 12, "parallel": 2,
-                             "sampler": "grid", "space": {"x": {"int": [1, 12]}}})
+                   ensemble=self.ENSEMBLE)
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "done").exists, 30, "the first trial")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
