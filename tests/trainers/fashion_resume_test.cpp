@@ -103,6 +103,19 @@ TEST(FashionEndsAtItsLimit, OfStepsAtTheEndOfAnEpochAndNotBehindItsLast) {
   EXPECT_THAT(wrong.errors, HasSubstr("SLIPWAY_RESOURCE_LIMIT is 'two': must be a number"));
 }
 
+TEST(FashionThatHasNothingLeftToTrain, ReportsTheValueOfTheWeightsThatItBeganWith) {
+  FashionPlace place;
+  ASSERT_EQ(place.Train(kTwoEpochs).status.code, 0);
+  const auto before = place.Values("validation_accuracy");
+  ASSERT_EQ(before.size(), 2u);
+  Continue(place);
+  ASSERT_EQ(place.Train(kTwoEpochs).status.code, 0);
+  const auto after = place.Values("validation_accuracy");
+  ASSERT_FALSE(after.empty());
+  EXPECT_EQ(after.back(), before.back());
+  EXPECT_NE(after, before) << "it is reported again, by the attempt that goes on";
+}
+
 TEST(FashionStops, OnAllRanksWhenAskedWhileItTrains) {
   const FashionPlace place;
   std::jthread asker([&place](const std::stop_token& ended) {

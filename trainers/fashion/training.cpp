@@ -68,6 +68,8 @@ class Trainer {
   Ending Run() {
     Resume();
     if (First()) PrintStart();
+    // A trial that begins with the weights of one that was done has nothing to train, but a value all the same.
+    if (progress_.epoch >= arguments_.epochs) Validate();
     while (progress_.epoch < arguments_.epochs) {
       if (!TrainEpoch()) return Ending::kDone;
       FinishEpoch();
@@ -214,22 +216,27 @@ class Trainer {
 
   void FinishEpoch() {
     const auto train = OverRanks(train_sums_, session_);
-    std::vector<double> outputs(WantsPredictions() ? validation_.size() * kClasses : 0);
-    const auto validation = Evaluate(images_, validation_, outputs);
     Report("train_loss", train.MeanLoss());
     Report("train_accuracy", train.Accuracy());
+    const auto validation = Validate();
+    if (std::isfinite(images_per_second_)) Report("images_per_second", images_per_second_);
+    if (First()) PrintEpoch(train, validation);
+  }
+
+  Sums Validate() {
+    std::vector<double> outputs(WantsPredictions() ? validation_.size() * kClasses : 0);
+    const auto validation = Evaluate(images_, validation_, outputs);
     if (!validation_.empty()) {
       Report("validation_loss", validation.MeanLoss());
       Report("validation_accuracy", validation.Accuracy());
     }
-    if (std::isfinite(images_per_second_)) Report("images_per_second", images_per_second_);
-    if (First()) PrintEpoch(train, validation);
     if (!outputs.empty()) KeepPredictions(outputs);
+    return validation;
   }
 
   /// After the last epoch: those of the network that the last reported values are of.
   bool WantsPredictions() const {
-    return arguments_.predictions != 0 && !settings_.run_folder.empty() && progress_.epoch + 1 == arguments_.epochs;
+    return arguments_.predictions != 0 && !settings_.run_folder.empty() && progress_.epoch + 1 >= arguments_.epochs;
   }
 
   /// `outputs`: a row for each validation image, filled by one rank, 0 on the others.
