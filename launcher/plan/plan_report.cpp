@@ -63,8 +63,10 @@ std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
 
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
   const auto& launch = plan.spec().launch;
-  auto text = fmt::format("start: engine {}, {} rank{}{}\n", plan.engine, launch.ranks(),
-                          launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
+  const auto& reason = plan.document.engine_reason;
+  auto text =
+      fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
+                  launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
   if (plan.engine == "slurm") return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
@@ -136,6 +138,7 @@ Json ToJson(const Plan& plan) {
               {"spec", *plan.document.resolved},
               {"origins", plan.document.origins},
               {"engine", plan.engine},
+              {"engine_reason", plan.document.engine_reason},
               {"hosts", Json::array({HostName()})},
               {"ranks", plan.spec().launch.ranks()},
               {"data", data},
