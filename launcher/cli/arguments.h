@@ -9,6 +9,7 @@
 #include "launcher/commands/bench.h"
 #include "launcher/commands/data.h"
 #include "launcher/commands/doctor.h"
+#include "launcher/commands/explain.h"
 #include "launcher/commands/logs.h"
 #include "launcher/commands/plan.h"
 #include "launcher/commands/run.h"
@@ -40,6 +41,7 @@ struct Arguments {
 
   LsOptions ls;
   DoctorOptions doctor;
+  ExplainOptions explain;
   StatusOptions status;
   WaitOptions wait;
   std::string wait_timeout;

@@ -20,6 +20,11 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
     arguments.doctor.selection = SelectionOf(arguments);
     arguments.command = [&](Session& session) { return Doctor(arguments.doctor, session); };
   });
+
+  auto* explain = AddCommand(app, "explain", "Say why a run waits, or why it ended, and what can be done",
+                             "  slipway explain\n  slipway explain fash --json | jq -r '.next[]'");
+  AddRunSelector(explain, arguments.explain.run);
+  explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
 }
 
 }  // namespace slipway::launcher
