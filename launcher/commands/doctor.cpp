@@ -55,6 +55,12 @@ std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& sessio
   return checks;
 }
 
+void RequireSpecForChanges(const SpecSelection& selection) {
+  if (!selection.spec.empty() || selection.overrides.empty()) return;
+  throw Error(ErrorKind::kUsage, "--set and --engine change an experiment, and none is named",
+              "slipway doctor SPEC --set KEY=VALUE");
+}
+
 Json ToJson(const CheckResult& result) {
   Json findings = Json::array();
   for (const auto& finding : result.findings) findings.push_back(ToJson(finding));
@@ -64,6 +70,7 @@ Json ToJson(const CheckResult& result) {
 }  // namespace
 
 int Doctor(const DoctorOptions& options, Session& session) {
+  RequireSpecForChanges(options.selection);
   Findings all;
   Json list = Json::array();
   for (const auto& check : ChecksFor(options, session)) {

@@ -13,7 +13,7 @@ struct DoctorOptions {
   bool try_srun = false;
 };
 
-/// Returns 0, or 1 when a check has failed.
+/// Returns 0, or 1 when a check has failed. Errors: Error(kUsage) for changes of no experiment.
 int Doctor(const DoctorOptions& options, Session& session);
 
 }  // namespace slipway::launcher

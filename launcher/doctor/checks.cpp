@@ -14,6 +14,9 @@ namespace slipway::launcher {
 namespace {
 using std::chrono::seconds;
 
+/// Three starts, and six programs that are asked which MPI they are, each with its own limit.
+constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
+
 ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngines(Environment::Inherited())); }
 
 Findings LookAtEngine(EngineChoice asked) {
@@ -41,7 +44,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   std::vector<Check> checks{
       {"installation", seconds(5), [] { return Judge(ProbeInstallation()); }},
       {"engine", seconds(5), [asked = request.asked] { return LookAtEngine(asked); }},
-      {"mpirun", 3 * (kStartLimit + seconds(10)), [] { return JudgeMpirun(TryMpirun()); }},
+      {"mpirun", kMpirunDeadline, [] { return JudgeMpirun(TryMpirun()); }},
   };
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});

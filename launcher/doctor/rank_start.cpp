@@ -120,7 +120,7 @@ std::string WhyBroken(const RankStart& start) {
   if (start.captured.timed_out) {
     return fmt::format("two ranks did not come to their end in {}{}", FormatDuration(kStartLimit), words);
   }
-  return fmt::format("two ranks did not start, {}{}", start.captured.status.Describe(), words);
+  return fmt::format("two ranks ended with {}{}", start.captured.status.Describe(), words);
 }
 
 Finding JudgeExchange(const Measured& measured) {
@@ -162,7 +162,7 @@ Findings Judge(const RankStart& start) {
   if (start.captured.timed_out || !start.captured.status.Success()) return {Broken(start, WhyBroken(start))};
   if (measured.empty()) return {Broken(start, "two ranks ended well, but said nothing")};
   if (measured.size() > 1 || measured.front().ranks != kRanks) {
-    return {Broken(start, fmt::format("started {} lone ranks instead of two of one job", measured.size()))};
+    return {Broken(start, "started lone ranks instead of two of one job")};
   }
   const auto version = start.version.empty() ? "" : start.version + ": ";
   return {Ok(start.way, fmt::format("{}two ranks in {}", version, FormatDuration(start.took))),

@@ -148,7 +148,7 @@ class Observation {
     auto asked = numbers;
     std::erase(asked, JobId{0});
     const auto jobs = slurm.Jobs(asked, owner);
-    for (std::size_t k = 0; k < indices.size(); ++k) Correct(indices[k], numbers[k], jobs);
+    for (std::size_t k = 0; k < indices.size(); ++k) Correct(indices[k], numbers[k], jobs, slurm);
     return {};
   } catch (const SlurmError& error) {
     return error.message();
@@ -159,14 +159,15 @@ class Observation {
     return number != 0 ? number : FindSubmitted(slurm, JobComment(folders_[i].path())).value_or(0);
   }
 
-  void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs) {
+  void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto& run = runs_[i];
     if (number == 0) {
       run.state = Unsubmitted(std::move(run.state));
       return;
     }
     const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == number; });
-    if (found != jobs.end()) run.job = *found;
+    // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
+    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(number);
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = number;

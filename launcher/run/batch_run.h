@@ -35,7 +35,7 @@ struct ObservedRun {
 
 /// In the order of `folders`. A controller that does not answer leaves a state as it is, with that in the reason.
 /// Cost: that of ReadState for each, and one question to the controller for all runs of an owner that are in the batch
-/// system; a run whose submission was cut off costs a question of its own.
+/// system; one whose submission was cut off, or whose job is not known any more, costs a question of its own.
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
 RunState ObserveRun(const RunFolder& folder);
 

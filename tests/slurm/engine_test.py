@@ -126,6 +126,13 @@ class Submitted(Engine):
         conf.chmod(0o644)
         self.slipway("run", "exp.yaml", status=3, SLIPWAY_ENGINE="", SLURM_CONF=str(conf))
 
+    def test_run_in_an_allocation_uses_it(self):
+        self.write("echo $SLURMD_NODENAME > where; echo FoM: 1", engine="auto")
+        job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && SLIPWAY_ENGINE= {self.program} run exp.yaml\n", "--ntasks=1")
+        self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
+        self.assertIn((self.place / "where").read_text().strip(), ("n1", "n2"))
+        self.assertEqual(self.status()["batch_job"], 0)
+
     def test_several_nodes_are_not_promised(self):
         self.write("true", nodes=2)
         self.assertIn("launch.nodes", self.slipway("submit", "exp.yaml", status=3).stderr)

@@ -71,6 +71,19 @@ TEST_F(Doctor, KnowsAnExperimentThatCanRun) {
   EXPECT_THAT(Run({"exp.yaml"}).output, HasSubstr("x can be planned: engine local, 1 rank"));
 }
 
+TEST_F(Doctor, RefusesChangesOfNoExperiment) {
+  const auto refused = Run({"--engine", "local"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("slipway doctor SPEC"));
+}
+
+TEST_F(Doctor, IsInOrderWithoutMpiAndSlurmAndSaysWhatToInstall) {
+  environment_.Set("PATH", "/nowhere").Unset("SLURM_CONF");
+  const auto looked = Run({});
+  EXPECT_THAT(looked.output, HasSubstr("warn  mpirun"));
+  EXPECT_THAT(looked.output, HasSubstr("warn  munge             not installed"));
+}
+
 TEST_F(Doctor, TriesSrunOnlyInAnAllocation) {
   EXPECT_THAT(Run({}).output, Not(HasSubstr("srun")));
   EXPECT_THAT(Run({"--srun"}).output, HasSubstr("not tried: this is no allocation"));

@@ -37,7 +37,7 @@ TEST(RankStart, OfLoneRanksHasFailedAlthoughItEndedWell) {
     const auto findings = Judge(Started(output));
     ASSERT_THAT(findings, SizeIs(1));
     EXPECT_EQ(findings[0].grade, Grade::kFail);
-    EXPECT_THAT(findings[0].text, HasSubstr("lone rank"));
+    EXPECT_THAT(findings[0].text, HasSubstr("lone ranks"));
   }
 }
 
