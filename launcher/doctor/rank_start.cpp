@@ -28,13 +28,15 @@ bool HasLibrary(Mpi mpi) {
   return std::filesystem::exists(LibraryDirectory() / "slipway" / NameOf(mpi) / "libslipway.so", error);
 }
 
-std::string LastLineOf(const std::string& text) {
-  std::string last;
+/// The last line of the program itself, whose functions begin with their names; else the last line that is not empty.
+std::string TellingLineOf(const std::string& text) {
+  std::string own, last;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.find_first_not_of(" \t\r-") != std::string::npos) last = line;
+    if (line.starts_with("slipway_")) own = line;
   }
-  return last;
+  return own.empty() ? last : own;
 }
 
 // ---- starting
@@ -115,7 +117,7 @@ Finding Broken(const RankStart& start, std::string text) {
 }
 
 std::string WhyBroken(const RankStart& start) {
-  const auto said = LastLineOf(start.captured.errors);
+  const auto said = TellingLineOf(start.captured.errors);
   const auto words = said.empty() ? "" : ": " + said;
   if (start.captured.timed_out) {
     return fmt::format("two ranks did not come to their end in {}{}", FormatDuration(kStartLimit), words);

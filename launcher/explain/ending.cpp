@@ -54,11 +54,17 @@ std::string RankList(const std::vector<int>& ranks) {
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
 }
 
+/// The reason has told how this one ended.
+bool IsTold(const RunFacts& facts, const std::vector<int>& ranks) {
+  return ranks.size() == 1 && facts.state.reason.starts_with(fmt::format("rank {} ", ranks.front()));
+}
+
 /// Ranks that ended alike share a line. Those without a record were ended by others, or with their node.
 void AddRanks(const RunFacts& facts, Explanation& explanation) {
   std::map<std::string, std::vector<int>> by_end;
   for (const auto& end : facts.ends) by_end[end.status.Describe()].push_back(end.rank);
   for (const auto& [end, ranks] : by_end) {
+    if (IsTold(facts, ranks)) continue;
     explanation.because.push_back(
         fmt::format("{} ended by {} with {}", RankList(ranks), ranks.size() == 1 ? "itself" : "themselves", end));
   }

@@ -49,6 +49,8 @@ TEST(RankStart, ThatHangsOrDiesOrIsSilentHasFailedWithItsLastWords) {
   dies.captured.status = {1, 0};
   dies.captured.errors = "no network\n-----\n\n";
   EXPECT_THAT(Judge(dies)[0].text, HasSubstr("exit status 1: no network"));
+  dies.captured.errors = "slipway_init: another MPI\nsrun: error: n1: tasks 0-1: Exited with exit code 1\n";
+  EXPECT_THAT(Judge(dies)[0].text, HasSubstr("exit status 1: slipway_init: another MPI"));
   for (const auto& start : {hangs, dies, Started(""), Started("doctor-ranks two\n")}) {
     EXPECT_EQ(WorstOf(Judge(start)), Grade::kFail);
   }

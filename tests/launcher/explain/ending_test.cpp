@@ -39,8 +39,7 @@ TEST(ExplainEnd, NamesTheRankThatFailedAndShowsItsLastWords) {
   const auto explanation = Explain(facts);
   EXPECT_EQ(explanation.headline, "failed at 2026-11-22T06:00:00Z");
   EXPECT_THAT(explanation.because,
-              ElementsAre("rank 1 on n2 ended with exit status 3", "rank 1 ended by itself with exit status 3",
-                          "rank 3 ended by itself with signal 11 (SIGSEGV)",
+              ElementsAre("rank 1 on n2 ended with exit status 3", "rank 3 ended by itself with signal 11 (SIGSEGV)",
                           "2 other ranks were ended by Slipway, or with their node"));
   EXPECT_THAT(explanation.next,
               ElementsAre("read all of it: slipway logs small-1 --rank 1", "begin again: slipway resume small-1"));
@@ -54,6 +53,13 @@ TEST(ExplainEnd, PutsRanksThatEndedAlikeOnOneLine) {
   EXPECT_THAT(Explain(facts).because, Contains("ranks 0 to 2 ended by themselves with exit status 1"));
   facts.ends = {{0, {1, 0}}, {2, {1, 0}}};
   EXPECT_THAT(Explain(facts).because, Contains("ranks 0, 2 ended by themselves with exit status 1"));
+}
+
+TEST(ExplainEnd, NamesTheRankWhereTheReasonDoesNot) {
+  auto facts = FailedOfFour();
+  facts.state.phase = Phase::kLost;
+  facts.state.reason = "its manager is gone";
+  EXPECT_THAT(Explain(facts).because, Contains("rank 1 ended by itself with exit status 3"));
 }
 
 TEST(ExplainEnd, AdvisesByTheStatusOfTheRankAtFault) {

@@ -50,7 +50,7 @@ TEST_F(ExplainCommand, TellsTheLastWordsOfAFailedRun) {
   EXPECT_EQ(explained["log"]["lines"], "no such field");
   const auto text = Slipway({"explain"});
   EXPECT_EQ(text.status.code, 0);
-  EXPECT_THAT(text.output, HasSubstr("rank 0 ended by itself with exit status 3"));
+  EXPECT_THAT(text.output, HasSubstr("ended with exit status 3\n"));
   EXPECT_THAT(text.output, HasSubstr("slipway logs " + explained["run"].get<std::string>() + " --rank 0"));
 }
 
