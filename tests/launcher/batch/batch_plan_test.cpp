@@ -227,7 +227,8 @@ TEST_F(BatchPlan, UsesAPersistentBuffer) {
                            "launch: {slurm: {burst_buffer: {type: datawarp, persistent: cosmo}}}\n"),
               ElementsAre("#DW persistentdw name=cosmo",
                           "#DW stage_in type=file source=<here>/a.tfrecord "
-                          "destination=$DW_PERSISTENT_STRIPED_cosmo/staged/train/a.tfrecord"));
+                          "destination=$DW_PERSISTENT_STRIPED_cosmo/staged-small-1/train/a.tfrecord"))
+      << "another run may stage into it at the same time";
 }
 
 TEST_F(BatchPlan, CopiesOutWhatTheUserNames) {
