@@ -4,11 +4,14 @@
 import hashlib
 import json
 import os
+import pathlib
 import struct
+import unittest
 
 import engine_test
 import support
 
+TEMPLATE = pathlib.Path(__file__).resolve().parents[2] / "templates/burst_buffer.lua"
 POLYNOMIAL = 0x82F63B78  # CRC32C, bits reversed
 
 
@@ -190,6 +193,120 @@ class Lua(StagedByDirectives, WithBuffer):
     OPTIONS = ("--nodes", "2", "--burst-buffer", "lua")
     BUFFER = {"type": "lua", "pool": "pool"}
     VARIABLE = "BB_JOB_STRIPED"
+
+
+class SiteHook(WithBuffer):
+    """The hook that sites get, filled in as a facility's engineer would."""
+    OPTIONS = ("--nodes", "2", "--burst-buffer", "lua")
+    BUFFER = {"type": "lua", "pool": "pool"}
+    SITE = {"program": "/usr/bin/slipway", "root": "/flash/slurm-buffers", "pool": "flash"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        hook = TEMPLATE.read_text()
+        mine = {"program": str(cls.program), "root": str(cls.bed.state / "buffers"), "pool": "pool"}
+        for name, value in mine.items():
+            line = f'{name} = "{cls.SITE[name]}"'
+            assert line in hook, line
+            hook = hook.replace(line, f'{name} = "{value}"')
+        hook = hook.replace("capacity_mib = 100 * 1024 * 1024", "capacity_mib = 1024")
+        hook = hook.replace("granularity_mib = 1024,", "granularity_mib = 16,")
+        (pathlib.Path(cls.bed.environment["SLURM_CONF"]).parent / "burst_buffer.lua").write_text(hook)
+
+    def test_a_run_trains_from_what_the_hook_staged_and_its_results_come_back(self):
+        results = self.place / "results"
+        self.write_run(TRAIN + 'mkdir "$BB_JOB_STRIPED/out/deep"; echo 7 >"$BB_JOB_STRIPED/out/deep/answer"',
+                       buffer={"capacity": "32MiB", "stage_out": {"out": str(results)}})
+        job = self.submit()["batch_job"]
+        self.finish()
+        self.assert_trained_in_the_buffer(job)
+        self.assertTrue(self.events("staged")[0]["found"])
+        self.assertEqual(self.events("mended"), [])
+        self.bed.wait_for_end(job)
+        self.assertEqual((results / "deep/answer").read_text(), "7\n")
+        self.assertEqual((results / "deep/answer").stat().st_uid, (self.place / "seen").stat().st_uid)
+        self.wait_until_gone(job)
+
+    def test_names_with_percent_signs_arrive(self):
+        odd = self.place / "50%d%%"
+        self.data.rename(odd)
+        self.data = odd
+        self.write_run(TRAIN)
+        job = self.submit()["batch_job"]
+        self.finish()
+        self.assert_trained_in_the_buffer(job)
+        self.assertEqual(self.events("mended"), [])
+
+    def test_text_of_users_is_no_command(self):
+        """Names that a shell would take for more."""
+        odd = self.place / "a;touch${IFS}pwned"
+        odd.mkdir()
+        listed = [odd / "$(touch pwned).tfrecord", odd / "'; touch pwned; '.tfrecord"]
+        for name, content in zip(listed, FILES.values()):
+            name.write_bytes(content)
+        (self.place / "list").write_text("".join(f"{name}\n" for name in listed))
+        job = self.bed.submit("#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n"
+                              f"#BB_LUA stage_in type=list source={self.place}/list destination=$BB_JOB_STRIPED/`id`;id\n"
+                              'ls "$BB_JOB_STRIPED"/*\n')
+        self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
+        self.assertEqual(sorted(self.bed.output_of(job).splitlines()), sorted(name.name for name in listed))
+        self.assertEqual(list(self.bed.state.rglob("pwned")), [])
+
+    def test_mistakes_are_refused_at_submission(self):
+        for line, reason in (("stage_on type=file", "none of stage_in, stage_out"),
+                             ("stage_in type=file source=/a destination=$BB_JOB_STRIPED/../x", "leaves the burst buffer"),
+                             ("stage_in type=file source=a destination=$BB_JOB_STRIPED/x", "not absolute")):
+            done = self.bed.client("sbatch", stdin=f"#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n#BB_LUA {line}\n")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(reason, done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs two users")
+    def test_nobody_stages_what_they_may_not_read(self):
+        secret = self.place / "secret"
+        secret.mkdir(mode=0o700)
+        (secret / "file").write_text("secret")
+        job = self.bed.submit("#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n"
+                              f"#BB_LUA stage_in type=file source={secret}/file destination=$BB_JOB_STRIPED/x\n")
+        support.wait_for(lambda: "Permission denied" in self.bed.client("scontrol", "show", "job", job).stdout, 20, "the reason")
+        self.wait_until_gone(job)
+        self.bed.client("scancel", job)
+
+    def test_more_than_it_asked_for_is_not_staged(self):
+        with open(self.place / "large", "wb") as file:
+            file.truncate(33 << 20)
+        job = self.bed.submit("#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n"
+                              f"#BB_LUA stage_in type=file source={self.place}/large destination=$BB_JOB_STRIPED/x\n")
+        words = "34603008 bytes into a burst buffer of 33554432 bytes"
+        support.wait_for(lambda: words in self.bed.client("scontrol", "show", "job", job).stdout, 20, "the reason")
+        self.wait_until_gone(job)
+        self.bed.client("scancel", job)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs two users")
+    def test_a_stage_in_that_fails_is_told_and_nothing_is_lost(self):
+        (self.data / "b.tfrecord").chmod(0o600)
+        self.write_run(TRAIN)
+        job = self.submit()["batch_job"]
+        support.wait_for(lambda: "Permission denied" in self.status()["reason"], 30, "the reason")
+        self.assertIn("b.tfrecord", self.status()["reason"])
+        self.wait_until_gone(job)
+        self.slipway("cancel")
+        (self.data / "b.tfrecord").chmod(0o644)
+        self.slipway("resume")
+        self.finish()
+        self.assert_trained_in_the_buffer(self.status()["batch_job"])
+
+    def test_results_that_cannot_be_copied_out_are_told(self):
+        (self.place / "results").write_text("a file, where a folder should be")
+        self.write_run('echo 7 >"$BB_JOB_STRIPED/out/answer"',
+                       buffer={"capacity": "32MiB", "stage_out": {"out": str(self.place / "results")}})
+        self.submit()
+        self.finish()
+        self.assertIn("results", self.status()["detail"])
+
+    def test_buffers_are_shown(self):
+        self.assertIn(str(self.bed.state / "buffers"), self.bed.client("scontrol", "show", "bbstat").stdout)
+        self.assertIn("TotalSpace=1GiB", self.bed.client("scontrol", "show", "burst").stdout)
 
 
 if __name__ == "__main__":
