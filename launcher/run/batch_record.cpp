@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/files.h"
 
 namespace slipway::launcher {
@@ -17,6 +18,8 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
   if (!json.is_object()) return {};
   return {json.value("job", std::uint32_t{0}), json.value("stages_out", false), json.value("lost", std::string())};
 } catch (const Json::exception&) {
+  return {};
+} catch (const Error&) {
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/process.h"
 #include "launcher/engines/slurm/poll_interval.h"
+#include "launcher/engines/slurm/sbatch.h"
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch_record.h"
@@ -68,9 +69,9 @@ std::optional<JobId> FindSubmitted(const SlurmClient& slurm, const std::string& 
   return {};
 }
 
-JobId SubmitOrFind(const SlurmClient& slurm, const SubmitRequest& request) {
+JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request) {
   try {
-    return slurm.Submit(request).job;
+    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitWithSbatch(request.script_path);
   } catch (const SlurmError& error) {
     const bool unknown = error.trouble() == SlurmTrouble::kTimeout || error.trouble() == SlurmTrouble::kHelper;
     const auto found = unknown ? FindSubmitted(slurm, request.comment) : std::nullopt;
@@ -101,7 +102,7 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
   RemoveBatchRecord(folder);  // of an earlier submission
   std::filesystem::remove(folder.path() / kCancelRequest);
   EnterQueue(folder);
-  return {SubmitOrFind(slurm, request), !job.burst_buffer.out.empty(), {}};
+  return {SubmitOrFind(slurm, job, request), !job.burst_buffer.out.empty(), {}};
 }
 
 /// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
