@@ -47,11 +47,11 @@ class BySbatch(engine_test.Engine):
         self.assertTrue((self.place / "ran").exists())
 
     def test_variables_of_the_user_change_nothing(self):
-        self.write("true", {**self.NICE, "partition": "small"})
+        self.write("true", {**self.NICE, "partition": "short"})
         self.environment["SBATCH_PARTITION"] = "urgent"
         submitted, _ = self.submit_by('exec "$REAL" "$@"')
         self.slipway("wait", "--timeout", "60s")
-        self.assertEqual(self.bed.job(submitted["batch_job"])["Partition"], "small")
+        self.assertEqual(self.bed.job(submitted["batch_job"])["Partition"], "short")
 
     def test_what_a_site_prints_around_the_number_is_overlooked(self):
         self.write("true", self.NICE)
@@ -85,8 +85,7 @@ class BySbatch(engine_test.Engine):
 
     def test_a_job_whose_number_cannot_be_written_down_is_still_there(self):
         self.write("touch ran", self.NICE)
-        submitted, said = self.submit_by('mkdir -p "$(dirname "$2")/batch_job.json/x"; exec "$REAL" "$@"')
-        self.assertIn("cannot be written down", said)
+        submitted, _ = self.submit_by('mkdir -p "$(dirname "$2")/batch_job.json/x"; exec "$REAL" "$@"')
         self.slipway("wait", "--timeout", "60s")
         self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
         self.assertTrue((self.place / "ran").exists())
