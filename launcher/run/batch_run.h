@@ -34,10 +34,10 @@ struct ObservedRun {
 };
 
 /// In the order of `folders`. A controller that does not answer leaves a state as it is, with that in the reason. A run
-/// that has ended, but whose job still copies results out of the burst buffer, is `running`; results that did not arrive
-/// are in its detail.
-/// Cost: that of ReadState for each, and one question to the controller for all runs of an owner that are in the batch
-/// system; one whose submission was cut off, or whose job is not known any more, costs a question of its own.
+/// that has ended, but whose job still copies results out of the burst buffer, is `running`; results that did not
+/// arrive are in its detail. Cost: that of ReadState for each, and one question to the controller for all runs of an
+/// owner that are in the batch system; one whose submission was cut off, or whose job is not known any more, costs a
+/// question of its own.
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
 RunState ObserveRun(const RunFolder& folder);
 
