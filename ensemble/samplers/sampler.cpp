@@ -17,8 +17,8 @@
 #include "ensemble/search/gp_proposer.h"
 #include "ensemble/search/grid_walk.h"
 #include "ensemble/search/nsga2.h"
-#include "ensemble/search/portfolio.h"
 #include "ensemble/search/quadratic_search.h"
+#include "ensemble/search/restarts.h"
 #include "ensemble/search/tpe.h"
 
 namespace slipway::ensemble {
@@ -57,7 +57,7 @@ const Entry kEntries[] = {
     {"genetic", Learning<GeneticProposer, 10>},
     {"nsga2", Learning<Nsga2Proposer, 16>},
     {"gp", Learning<GpProposer, 0>},
-    {"portfolio", Learning<Portfolio, 0>},
+    {"portfolio", Learning<Restarts, 0>},
 };
 
 // Nobody means a larger grid.

@@ -14,7 +14,6 @@ constexpr std::size_t kMostFailures = 60;
 constexpr std::size_t kMostPending = 100;
 constexpr std::size_t kFewestResults = 4;
 constexpr std::size_t kStarts = 5;
-constexpr double kNoTrend = 1e-6;
 constexpr int kIterationsNearby = 30;
 
 std::vector<double> ValuesOf(const Observations& known) {
@@ -85,7 +84,6 @@ struct GpProposer::Step {
   Reach reach;
   OutputScale scale;
   TrustRegion region;
-  bool blind = false;  ///< goes where least is known, whatever the values say
 };
 
 struct GpProposer::Model {
@@ -119,22 +117,16 @@ GpProposer::Step GpProposer::PlanStep(const Observations& known, TrialNumber tri
   const auto region = ReplayRegion(known.complete, design_, encoding_.axes(), known.pending.size());
   const auto turn = TurnOf(trial) / 2;
   if (!IsLocalStep(trial)) {
-    const bool clipped = turn % 2 == 0;
-    return {Reach::kEverywhere, clipped ? OutputScale::kClipped : OutputScale::kLog, region,
-            clipped && region.stalls > 0};
+    return {Reach::kEverywhere, turn % 2 == 0 ? OutputScale::kClipped : OutputScale::kLog, region};
   }
   const bool enough = known.complete.size() >= encoding_.axes().size() + 4;
   const bool nearby = enough && turn % 2 == 0;
-  return {nearby ? Reach::kNearby : Reach::kRegion, OutputScale::kLog, region, false};
+  return {nearby ? Reach::kNearby : Reach::kRegion, OutputScale::kLog, region};
 }
 
 GpProposer::Model GpProposer::Learn(const Observations& known, const Step& step) {
-  auto kernel = (step.scale == OutputScale::kLog ? log_ : clipped_).For(known.complete);
-  auto values = TransformValues(ValuesOf(known), step.scale);
-  if (step.blind) {
-    kernel.trend = kNoTrend;
-    std::ranges::fill(values, 0.0);
-  }
+  const auto& kernel = (step.scale == OutputScale::kLog ? log_ : clipped_).For(known.complete);
+  const auto values = TransformValues(ValuesOf(known), step.scale);
   TrainingSet data;
   for (const auto i : SpreadSubset(values, kMostResults)) data.Add(map_, known.complete[i].at, values[i]);
   const double failed = FailedValue(values);

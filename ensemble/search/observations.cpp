@@ -44,8 +44,11 @@ void ObservationLog::Forget(const Open& open) {
 
 void ObservationLog::CollectPending(const TrialTable& table) {
   known_.pending.clear();
+  known_.pending_origins.clear();
   for (const auto& open : open_) {
-    if (IsPending(open.state)) known_.pending.push_back(encoding_.Encode(table.at(open.trial).parameters));
+    if (!IsPending(open.state)) continue;
+    known_.pending.push_back(encoding_.Encode(table.at(open.trial).parameters));
+    known_.pending_origins.push_back(table.at(open.trial).origin);
   }
 }
 

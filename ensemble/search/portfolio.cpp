@@ -10,6 +10,7 @@
 #include "ensemble/search/nsga2.h"
 #include "ensemble/search/objective_weights.h"
 #include "ensemble/search/quadratic_search.h"
+#include "ensemble/search/search_runs.h"
 #include "ensemble/search/spread.h"
 #include "ensemble/search/tpe.h"
 
@@ -106,7 +107,7 @@ std::vector<Portfolio::Share> Portfolio::Shares(const Observations& known) const
   const auto kind = KindOf(known);
   Ledger ledger;
   for (const auto& result : known.complete) {
-    const auto method = std::ranges::find(kMethods, std::string_view(result.origin), &Method::name);
+    const auto method = std::ranges::find(kMethods, MethodOf(result.origin), &Method::name);
     const bool credited = result.trial >= design_ && method != std::end(kMethods);
     ledger.Enter(result, credited ? static_cast<std::size_t>(method - kMethods) : 0, credited);
   }

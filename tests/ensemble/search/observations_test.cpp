@@ -59,6 +59,14 @@ TEST_F(Log, KeepsTheOrderOfTheNumbersWhoeverFailsFirst) {
   EXPECT_THAT(log_.Update(3, table_).failed, ElementsAre(ElementsAre(0.0), ElementsAre(0.2)));
 }
 
+TEST_F(Log, KeepsTheOriginsOfOpenTrials) {
+  for (int x = 0; x < 3; ++x) Add(x, TrialState::kRunning);
+  for (const TrialNumber trial : {0, 1, 2}) table_.at(trial).origin = "gp#" + std::to_string(trial);
+  EXPECT_THAT(log_.Update(3, table_).pending_origins, ElementsAre("gp#0", "gp#1", "gp#2"));
+  Complete(1, 20);
+  EXPECT_THAT(log_.Update(3, table_).pending_origins, ElementsAre("gp#0", "gp#2"));
+}
+
 TEST_F(Log, KnowsNothingOfTheTrialThatIsAskedFor) {
   Add(1, TrialState::kFailed);
   Add(2, TrialState::kQueued);
