@@ -56,17 +56,17 @@ TEST_F(RestartedSearch, LeavesAMinimumThatIsFoundForADeeperOne) {
 }
 
 TEST_F(RestartedSearch, GivesTheWholeSearchEachFifthTrialWhenItHasConverged) {
-  Run(80, 1);
+  Run(120, 1);
   const auto runs = ReplayRuns(known_, 5, encoding_.axes());
   ASSERT_TRUE(runs.converged);
-  for (TrialNumber trial = 80; trial < 90; ++trial) {
+  for (TrialNumber trial = 120; trial < 130; ++trial) {
     search_->Propose(known_, trial, 0);
     EXPECT_EQ(RunOf(search_->Origin()), trial % 5 == 0 ? 0 : runs.run);
   }
 }
 
 TEST_F(RestartedSearch, FillsTheSpaceAnewWithOtherPoints) {
-  Run(80, 1);
+  Run(120, 1);
   std::set<Coordinates> first, anew;
   for (const auto& result : known_.complete) {
     if (result.trial < 5) first.insert(result.at);
@@ -78,18 +78,18 @@ TEST_F(RestartedSearch, FillsTheSpaceAnewWithOtherPoints) {
 }
 
 TEST_F(RestartedSearch, ProposesTheSameAfterARestartOfTheProgram) {
-  Run(80, 2, 3);
+  Run(120, 2, 3);
   Restarts other(encoding_, 2);
-  for (TrialNumber trial = 80; trial < 90; ++trial) {
+  for (TrialNumber trial = 120; trial < 130; ++trial) {
     EXPECT_EQ(other.Propose(known_, trial, 0), search_->Propose(known_, trial, 0));
     EXPECT_EQ(other.Origin(), search_->Origin());
   }
 }
 
 TEST_F(RestartedSearch, GivesTrialsOfARunThatAreOpenTogetherDifferentPlaces) {
-  Run(80, 1);
+  Run(120, 1);
   std::set<Coordinates> places;
-  for (TrialNumber trial = 81; trial < 85; ++trial) {
+  for (TrialNumber trial = 121; trial < 125; ++trial) {
     known_.pending.push_back(search_->Propose(known_, trial, 0));
     known_.pending_origins.emplace_back(search_->Origin());
     EXPECT_GT(RunOf(search_->Origin()), 0u);
