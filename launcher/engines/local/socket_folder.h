@@ -1,0 +1,27 @@
+/// A private folder with a short path, for sockets.
+#pragma once
+
+#include <filesystem>
+
+namespace slipway::launcher {
+
+/// Mode 0700; removed in the end with what is in it.
+class SocketFolder {
+ public:
+  /// Errors: SystemError, also when it is there already: it could be somebody else's.
+  explicit SocketFolder(std::filesystem::path path);
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  ~SocketFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp; the same on every
+  /// node of a job.
+  static std::filesystem::path NewPath();
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace slipway::launcher
