@@ -194,7 +194,8 @@ class Nodes::Service {
     if (arrival == Arrival::kComplete) {
       Adopt(visitor->Finish(IntroductionOf(agents_, 0, 0).plan));
     } else {
-      Refuse(visitor->refusal().empty() ? "left in the middle of the handshake (has it the same key?)" : visitor->refusal());
+      Refuse(visitor->refusal().empty() ? "left in the middle of the handshake (has it the same key?)"
+                                        : visitor->refusal());
     }
     visitors_.erase(visitor);
   }
@@ -320,7 +321,9 @@ Nodes::Nodes(Options options) {
   service_ = std::make_unique<Service>(agents_, options.silence, std::move(listeners));
 }
 
-Nodes::~Nodes() {
+Nodes::~Nodes() { Leave(); }
+
+void Nodes::Leave() {
   service_.reset();
   std::error_code ignored;
   fs::remove(agents_.key_file, ignored);

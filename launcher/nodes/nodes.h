@@ -38,8 +38,11 @@ class Nodes {
   explicit Nodes(Options options);
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
-  /// Ends the connections, and so the agents; removes the key.
+  /// Leaves.
   ~Nodes();
+
+  /// Ends the connections, and so the agents; removes the key. Afterwards nothing may be asked any more.
+  void Leave();
 
   /// What the agents are to be started with, on each node once.
   const AgentOptions& agents() const { return agents_; }

@@ -31,8 +31,9 @@ std::uint32_t NodeNumber() {
 UniqueFd TakeTurn(const std::string& turn_of, std::chrono::seconds patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "slipway-agent-%u-%016llx",
-                                   static_cast<unsigned>(::geteuid()), static_cast<unsigned long long>(Fnv1a64(turn_of)));
+  const int length =
+      std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "slipway-agent-%u-%016llx",
+                    static_cast<unsigned>(::geteuid()), static_cast<unsigned long long>(Fnv1a64(turn_of)));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
   const auto deadline = SystemClock().Steady() + patience;
   while (SystemClock().Steady() < deadline) {

@@ -14,8 +14,8 @@ import unittest
 import support
 
 BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
-PARTS = ("bin/slipway", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor",
-         "lib/slipway/slurm")
+PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm",
+         "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
 
 
 def install(prefix):
@@ -44,7 +44,7 @@ class Engine(support.TestWithBed):
 
     def slipway(self, *words, status=0):
         done = subprocess.run([self.program, *map(str, words)], env=self.bed.environment, cwd=self.place, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=90, **support.ordinary_user())
+                              text=True, stdin=subprocess.DEVNULL, timeout=120, **support.ordinary_user())
         if status is not None:
             self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
         return done
@@ -107,10 +107,6 @@ class Submitted(Engine):
             refused = self.slipway("submit", "exp.yaml", status=2)
             self.assertIn(words, refused.stderr)
             self.assertEqual(self.status()["phase"], "failed")
-
-    def test_several_nodes_are_not_promised(self):
-        self.write("true", nodes=2)
-        self.assertIn("launch.nodes", self.slipway("submit", "exp.yaml", status=3).stderr)
 
 
 class Waiting(Engine):
