@@ -8,6 +8,9 @@ target_include_directories(slipway_rapidcheck SYSTEM INTERFACE ${RAPIDCHECK_INCL
 target_link_libraries(slipway_rapidcheck INTERFACE ${RAPIDCHECK_LIBRARY})
 include(GoogleTest)
 
+# Whether or not this machine is part of a cluster: what `engine: auto` stands for in all tests.
+set(SLIPWAY_TEST_ENVIRONMENT "SLIPWAY_ENGINE=local")
+
 # slipway_test(<program> SOURCES a_test.cpp ... LIBRARIES slipway_core ... [LABELS core ...] [TIMEOUT seconds]
 #              [LOCK name])
 # Tests with the same lock never run at the same time.
@@ -23,7 +26,8 @@ function(slipway_test program)
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_LIST ${program}_list
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RESOURCE_LOCK "${ARG_LOCK}")
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RESOURCE_LOCK "${ARG_LOCK}"
+                                  ENVIRONMENT "${SLIPWAY_TEST_ENVIRONMENT}")
   # gtest_discover_tests would take a list of labels apart, so they are set when ctest has read the tests.
   set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${program}_labels.cmake")
   file(WRITE "${labels_file}" "if(${program}_list)\n  set_tests_properties(\${${program}_list} PROPERTIES LABELS "

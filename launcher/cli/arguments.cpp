@@ -273,6 +273,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   app.add_option("--runs-dir", arguments.runs_directory, "Where run folders are (default: $SLIPWAY_RUNS, else ./runs)");
   DescribeSpecCommands(app, arguments);
   DescribeRunCommands(app, arguments);
+  DescribeDiagnosis(app, arguments);
   DescribeTrialsCommands(app, arguments);
   DescribeDataCommands(app, arguments);
   DescribeStageCommands(app, arguments);

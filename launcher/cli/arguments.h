@@ -8,6 +8,8 @@
 #include "core/output.h"
 #include "launcher/commands/bench.h"
 #include "launcher/commands/data.h"
+#include "launcher/commands/doctor.h"
+#include "launcher/commands/explain.h"
 #include "launcher/commands/logs.h"
 #include "launcher/commands/plan.h"
 #include "launcher/commands/run.h"
@@ -38,6 +40,8 @@ struct Arguments {
   std::function<int(Session&)> command;
 
   LsOptions ls;
+  DoctorOptions doctor;
+  ExplainOptions explain;
   StatusOptions status;
   WaitOptions wait;
   std::string wait_timeout;

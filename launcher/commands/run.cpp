@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
+#include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
-#include "launcher/commands/runs.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/prepare.h"
@@ -65,12 +65,6 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
   session.output.Print({document, text, folder.id()});
 }
 
-/// Waits in the foreground for what runs elsewhere.
-int Follow(const RunFolder& folder, Session& session) {
-  WaitForBatchEnd(folder, {});
-  return Status({folder.path().string()}, session);
-}
-
 void WaitForEndOfInput() {
   char unused[64];
   while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
@@ -85,9 +79,8 @@ int Run(const RunOptions& options, Session& session) {
   const auto folder = PrepareRun(plan);
   session.output.Say("run " + folder.id());
   if (submits) {
-    session.output.Say(fmt::format("job {}; it goes on without this terminal: end it with slipway cancel {}",
-                                   SubmitBatchRun(folder, plan), folder.id()));
-    return Follow(folder, session);
+    session.output.Say(fmt::format("job {}", SubmitBatchRun(folder, plan)));
+    return FollowBatchRun(folder, session);
   }
   return ManageRun(folder, plan, session.output, options.prefix);
 }

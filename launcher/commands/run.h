@@ -12,7 +12,7 @@ struct RunOptions {
   SpecSelection selection;
   LinePrefix prefix = LinePrefix::kRank;
 };
-/// To the end, in the foreground. Ctrl-C cancels it.
+/// To the end, in the foreground. Ctrl-C cancels it; where a batch job carries it out, after a question.
 int Run(const RunOptions& options, Session& session);
 
 /// Starts a manager that outlives the terminal and prints the run's id.

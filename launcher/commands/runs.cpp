@@ -68,8 +68,10 @@ int Ls(const LsOptions& options, Session& session) {
   Json list = Json::array();
   TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
   std::string brief;
-  for (const auto& run : runs) {
-    const auto state = ObserveRun(run);
+  const auto observed = ObserveRuns(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& run = runs[i];
+    const auto& state = observed[i].state;
     list.push_back(StatusDocument(run, state));
     table.AddRow({run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started,
                   state.ended, state.reason});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/spec/choose_engine.h"
 #include "launcher/spec/describe_fields.h"
 #include "launcher/spec/load.h"
 
@@ -66,6 +67,12 @@ std::string Cases(const std::vector<CommandWords>& commands) {
   return cases;
 }
 
+/// Only what the file does not say itself.
+std::string EngineText(const SpecDocument& document) {
+  if (document.engine_reason.empty()) return {};
+  return fmt::format("; engine {} ({})", NameOf(document.spec.launch.engine), document.engine_reason);
+}
+
 }  // namespace
 
 int Validate(const SpecSelection& selection, Session& session) {
@@ -78,11 +85,13 @@ int Validate(const SpecSelection& selection, Session& session) {
                     {"valid", true},
                     {"name", document.spec.name},
                     {"spec_hash", document.spec_hash},
+                    {"engine", NameOf(document.spec.launch.engine)},
+                    {"engine_reason", document.engine_reason},
                     {"warnings", warnings}};
-  const auto text =
-      fmt::format("{}: valid; {} dataset{}, {} rank{}{}", document.file.string(), document.spec.data.size(),
-                  document.spec.data.size() == 1 ? "" : "s", document.spec.launch.ranks(),
-                  document.spec.launch.ranks() == 1 ? "" : "s", document.spec.ensemble ? ", an ensemble" : "");
+  const auto text = fmt::format("{}: valid; {} dataset{}, {} rank{}{}{}", document.file.string(),
+                                document.spec.data.size(), document.spec.data.size() == 1 ? "" : "s",
+                                document.spec.launch.ranks(), document.spec.launch.ranks() == 1 ? "" : "s",
+                                document.spec.ensemble ? ", an ensemble" : "", EngineText(document));
   session.output.Print({result, text, "valid"});
   return 0;
 }

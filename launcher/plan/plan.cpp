@@ -14,6 +14,7 @@
 #include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
+#include "launcher/spec/choose_engine.h"
 #include "launcher/spec/scheduler_settings.h"
 #include "staging/plan/tiers.h"
 
@@ -35,9 +36,6 @@ CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
               fmt::format("no tier can take the checkpoints: {}", fmt::join(plan.rejected, "; ")),
               "name another one in checkpoint.tier; none stands for the run folder");
 }
-
-/// `auto` is the local engine as long as nothing can be submitted.
-std::string_view WordFor(EngineChoice engine) { return engine == EngineChoice::kSlurm ? "slurm" : "local"; }
 
 /// On a node from which Slurm jobs are submitted there may be no MPI at all.
 MpiLauncher MpiOf(const LaunchSpec& launch) {
@@ -63,7 +61,7 @@ Variables LibraryVariables(const Plan& plan) {
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   RequireEnvironment(document);
   Plan plan;
-  plan.engine = WordFor(document.spec.launch.engine);
+  plan.engine = NameOf(document.spec.launch.engine);
   plan.runs_directory = std::move(runs_directory);
   plan.mpi = MpiOf(document.spec.launch);
   plan.working_directory = document.directory;

@@ -11,6 +11,7 @@
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
+#include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
 namespace {
@@ -61,12 +62,19 @@ std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
   return text;
 }
 
+/// Inside an allocation `run` and `submit` use that.
+bool IsSubmitted(const Plan& plan) {
+  return plan.engine == "slurm" && LookForEngines(Environment::Inherited()).allocation.empty();
+}
+
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
   const auto& launch = plan.spec().launch;
-  auto text = fmt::format("start: engine {}, {} rank{}{}\n", plan.engine, launch.ranks(),
-                          launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
+  const auto& reason = plan.document.engine_reason;
+  auto text =
+      fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
+                  launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
-  if (plan.engine == "slurm") return text + "  the job looks at its own nodes and plans data and ranks again there\n";
+  if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;
 }
@@ -75,7 +83,7 @@ std::string ScriptOf(const Plan& plan) { return RenderBatchScript(MakeBatchJob(p
 
 /// The script as it will be submitted, every line from its first column on.
 std::string DescribeScript(const Plan& plan) {
-  if (plan.engine != "slurm") return {};
+  if (!IsSubmitted(plan)) return {};
   auto text = fmt::format("\nsubmit: job.sh\n\n{}", ScriptOf(plan));
   for (const auto& list : StageLists(plan, PlannedFolder(plan))) {
     const auto files = std::count(list.content.begin(), list.content.end(), '\n');
@@ -85,7 +93,7 @@ std::string DescribeScript(const Plan& plan) {
 }
 
 std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
-  if (plan.engine == "slurm") return MakeBatchJob(plan, PlannedFolder(plan)).command;
+  if (IsSubmitted(plan)) return MakeBatchJob(plan, PlannedFolder(plan)).command;
   return LaunchCommand(plan, parameters);
 }
 
@@ -136,6 +144,7 @@ Json ToJson(const Plan& plan) {
               {"spec", *plan.document.resolved},
               {"origins", plan.document.origins},
               {"engine", plan.engine},
+              {"engine_reason", plan.document.engine_reason},
               {"hosts", Json::array({HostName()})},
               {"ranks", plan.spec().launch.ranks()},
               {"data", data},
@@ -145,7 +154,7 @@ Json ToJson(const Plan& plan) {
                 {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
               {"command", CommandOf(plan, parameters)},
-              {"script", plan.engine == "slurm" ? Json(ScriptOf(plan)) : Json()},
+              {"script", IsSubmitted(plan) ? Json(ScriptOf(plan)) : Json()},
               {"working_directory", plan.working_directory.string()},
               {"environment", EnvironmentOf(plan, parameters)},
               {"runs_directory", plan.runs_directory.string()},

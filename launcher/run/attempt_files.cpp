@@ -38,10 +38,17 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
   return metrics;
 }
 
+std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {
+  std::vector<std::optional<ExitStatus>> ends;
+  for (int rank = 0; rank < ranks; ++rank) ends.push_back(ReadRecord(RankFile(shim::kExitName, directory, rank)));
+  return ends;
+}
+
+fs::path RankLog(const fs::path& directory, int rank) { return RankFile(shim::kLogName, directory, rank); }
+
 std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
   ExitStatus end;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const auto status = ReadRecord(RankFile(shim::kExitName, directory, rank));
+  for (const auto& status : ReadEnds(directory, ranks)) {
     if (!status) return {};
     if (!status->Success()) end = *status;
   }

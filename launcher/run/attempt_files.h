@@ -14,6 +14,12 @@ namespace slipway::launcher {
 /// All metrics of the attempt in `directory`, from metrics.jsonl or from what rank 0 printed.
 std::vector<MetricsLine> ReadMetrics(const std::filesystem::path& directory, const MetricsSpec& source);
 
+/// How each of the ranks of the attempt in `directory` ended; nothing for one that has not ended by itself.
+std::vector<std::optional<ExitStatus>> ReadEnds(const std::filesystem::path& directory, int ranks);
+
+/// The log of a rank of the attempt in `directory`.
+std::filesystem::path RankLog(const std::filesystem::path& directory, int rank);
+
 /// How the attempt ended, if every one of its ranks had ended by itself: a failed rank's status, else success.
 std::optional<ExitStatus> ReadEnd(const std::filesystem::path& directory, int ranks);
 

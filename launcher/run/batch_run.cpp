@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -110,6 +112,82 @@ RunState Unsubmitted(RunState state) {
   return state;
 }
 
+/// Runs whose jobs the controller is asked about together.
+class Observation {
+ public:
+  explicit Observation(const std::vector<RunFolder>& folders) : folders_(folders), runs_(folders.size()) {
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+      runs_[i].state = folders[i].ReadState();
+      if (IsInBatchSystem(folders[i], runs_[i].state)) by_owner_[OwnerOf(folders[i])].push_back(i);
+    }
+  }
+
+  /// A controller that does not answer for one owner is not asked for the others.
+  void AskSlurm() {
+    std::string trouble;
+    for (const auto& [owner, indices] : by_owner_) {
+      if (trouble.empty()) trouble = Ask(owner, indices);
+      if (!trouble.empty()) NoteTrouble(indices, trouble);
+    }
+  }
+
+  std::vector<ObservedRun> TakeRuns() { return std::move(runs_); }
+
+ private:
+  static std::uint32_t OwnerOf(const RunFolder& folder) {
+    struct stat info {};
+    CheckErrno(::stat(folder.path().c_str(), &info), fmt::format("cannot look at '{}'", folder.path().string()));
+    return info.st_uid;
+  }
+
+  /// Why there is no answer, or empty.
+  std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
+    const SlurmClient slurm;
+    std::vector<JobId> numbers;
+    for (const auto i : indices) numbers.push_back(NumberOf(i, slurm));
+    auto asked = numbers;
+    std::erase(asked, JobId{0});
+    const auto jobs = slurm.Jobs(asked, owner);
+    for (std::size_t k = 0; k < indices.size(); ++k) Correct(indices[k], numbers[k], jobs, slurm);
+    return {};
+  } catch (const SlurmError& error) {
+    return error.message();
+  }
+
+  JobId NumberOf(std::size_t i, const SlurmClient& slurm) const {
+    const auto number = JobOf(folders_[i], runs_[i].state);
+    return number != 0 ? number : FindSubmitted(slurm, JobComment(folders_[i].path())).value_or(0);
+  }
+
+  void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
+    auto& run = runs_[i];
+    if (number == 0) {
+      run.state = Unsubmitted(std::move(run.state));
+      return;
+    }
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == number; });
+    // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
+    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(number);
+    // A manager that has just written its last word is over, too: its word counts.
+    run.state = folders_[i].ReadState();
+    run.state.batch_job = number;
+    run.state = WithJob(std::move(run.state), run.job);
+  }
+
+  void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
+    for (const auto i : indices) {
+      runs_[i].trouble = trouble;
+      auto& state = runs_[i].state;
+      state.reason += fmt::format("{}what Slurm says about job {} is not known: {}", state.reason.empty() ? "" : "; ",
+                                  JobOf(folders_[i], state), trouble);
+    }
+  }
+
+  const std::vector<RunFolder>& folders_;
+  std::vector<ObservedRun> runs_;
+  std::map<std::uint32_t, std::vector<std::size_t>> by_owner_;  ///< of those in the batch system
+};
+
 /// The first look is at once, the next as the state of the job says.
 class Poll {
  public:
@@ -157,27 +235,20 @@ bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
   return !HasEnded(state.phase) && (state.phase == Phase::kQueued || JobOf(folder, state) != 0);
 }
 
-RunState ObserveRun(const RunFolder& folder) {
-  auto state = folder.ReadState();
-  if (!IsInBatchSystem(folder, state)) return state;
-  JobId number = JobOf(folder, state);
-  try {
-    const SlurmClient slurm;
-    if (number == 0) number = FindSubmitted(slurm, JobComment(folder.path())).value_or(0);
-    if (number == 0) return Unsubmitted(std::move(state));
-    const auto job = slurm.Job(number);
-    // A manager that has just written its last word is over, too: its word counts.
-    state = folder.ReadState();
-    state.batch_job = number;
-    return WithJob(std::move(state), job);
-  } catch (const SlurmError& error) {
-    state.reason += fmt::format("{}what Slurm says about job {} is not known: {}", state.reason.empty() ? "" : "; ",
-                                number, error.message());
-    return state;
-  }
+std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
+  Observation observation(folders);
+  observation.AskSlurm();
+  return observation.TakeRuns();
 }
 
-std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit) {
+RunState ObserveRun(const RunFolder& folder) { return std::move(ObserveRuns({folder}).front().state); }
+
+bool SleepOn(std::chrono::nanoseconds longest) {
+  SystemClock().Sleep(longest);
+  return true;
+}
+
+std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit, const Pause& pause) {
   const auto deadline = SystemClock().Steady() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                      limit.value_or(std::chrono::hours(24 * 365)));
   Poll poll;
@@ -189,7 +260,7 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
     if (HasEnded(state.phase)) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
-    SystemClock().Sleep(std::min<std::chrono::nanoseconds>(left, kFolderInterval));
+    if (!pause(std::min<std::chrono::nanoseconds>(left, kFolderInterval))) return {};
   }
 }
 

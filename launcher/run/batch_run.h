@@ -1,10 +1,15 @@
 /// Runs whose manager lives in a batch job: submitted, looked at, ended and queued again.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/units.h"
+#include "launcher/engines/slurm/slurm_types.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/run_folder.h"
 
@@ -21,16 +26,30 @@ void RequireBatchSystem();
 /// with the reason.
 std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan);
 
-/// The state as stored, corrected by what the batch system says about its job. A controller that does not answer leaves
-/// it as it is, with that in the reason.
-/// Cost: without a job that of ReadState, else a question to the controller.
+/// What is known of a run at this moment.
+struct ObservedRun {
+  RunState state;               ///< as stored, corrected by what the batch system says about its job
+  std::optional<SlurmJob> job;  ///< of a run in the batch system, as its controller remembers it
+  std::string trouble;          ///< why the batch system could not be asked; empty: it could, or there was no need
+};
+
+/// In the order of `folders`. A controller that does not answer leaves a state as it is, with that in the reason.
+/// Cost: that of ReadState for each, and one question to the controller for all runs of an owner that are in the batch
+/// system; one whose submission was cut off, or whose job is not known any more, costs a question of its own.
+std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
 RunState ObserveRun(const RunFolder& folder);
 
 /// True when the run was submitted and has not ended.
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state);
 
+/// Sleeps that long at most; false: the waiting is to end now.
+using Pause = std::function<bool(std::chrono::nanoseconds longest)>;
+bool SleepOn(std::chrono::nanoseconds longest);
+
 /// As WaitForEnd, for a run in the batch system: its folder is looked at every second, the controller ever less often.
-std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit);
+/// Nothing also when `pause` ends the waiting.
+std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit,
+                                        const Pause& pause = SleepOn);
 
 /// Ends the run: a job that waits is removed, one that runs is asked to end as by Ctrl-C.
 void CancelBatchRun(const RunFolder& folder, const RunState& state);

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
 namespace {
@@ -24,9 +25,13 @@ Json SoundPlan(const RunFolder& folder) {
   return stored;
 }
 
-/// Another version of Slipway has other fields.
+/// Another version of Slipway has other fields. What `engine: auto` meant then it means for the life of the run.
 Spec SpecOf(const RunFolder& folder, const Json& stored) try {
-  return BuildSpec(stored["spec"]);
+  auto spec = BuildSpec(stored["spec"]);
+  const bool slurm = stored.value("engine", "") == NameOf(EngineChoice::kSlurm);
+  auto& engine = spec.launch.engine;
+  if (engine == EngineChoice::kAuto) engine = slurm ? EngineChoice::kSlurm : EngineChoice::kLocal;
+  return spec;
 } catch (const Error& error) {
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' is not of this version of Slipway, or damaged: {}", folder.plan_file().string(),

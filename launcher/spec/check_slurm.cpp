@@ -8,6 +8,7 @@
 #include "launcher/engines/slurm/directive_text.h"
 #include "launcher/spec/burst_buffer_spec.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
 namespace {
@@ -49,8 +50,14 @@ void CheckBuffer(Report& report, const Draft& draft) {
   }
 }
 
+bool IsForSlurm(const Draft& draft) {
+  const auto& engine = draft.At("launch.engine");
+  if (engine != "auto") return engine == "slurm";
+  return ChooseEngine(EngineChoice::kAuto, LookForEngines(Environment::Inherited())).engine == EngineChoice::kSlurm;
+}
+
 void WarnOfOtherEngine(Report& report, const Draft& draft) {
-  if (draft.At("launch.engine") == "slurm") return;
+  if (draft.slurm_only.empty() || IsForSlurm(draft)) return;
   for (const auto& [path, place] : draft.slurm_only) report.Warn(place, path + " is acted on with engine: slurm only");
 }
 

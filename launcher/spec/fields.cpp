@@ -99,7 +99,9 @@ std::vector<Field> LaunchFields() {
   return {
       {"launch", Section(), "", "Where and how the ranks start.", ""},
       {"launch.engine", Words({"auto", "local", "slurm"}), "auto",
-       "Who starts the ranks: this machine or Slurm; auto decides by where it runs.", "local"},
+       "Who starts the ranks: this machine or Slurm; auto is slurm inside an allocation or where a slurm.conf is "
+       "found.",
+       "local"},
       {"launch.mpi", Words({"auto", "openmpi", "mpich"}), "auto",
        "The MPI that starts several ranks, and whose libslipway they get; auto takes what `mpirun` is.", "mpich"},
       {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},

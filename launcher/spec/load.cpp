@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/fnv1a.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/choose_engine.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/fields.h"
 #include "launcher/spec/read_fields.h"
@@ -167,6 +168,9 @@ class Loader {
   SpecDocument Document(Draft& draft) {
     SpecDocument document;
     document.spec = BuildSpec(draft.values());
+    auto chosen = ChooseEngine(document.spec.launch.engine, LookForEngines(Environment::Inherited()));
+    document.spec.launch.engine = chosen.engine;
+    document.engine_reason = std::move(chosen.reason);
     document.warnings = report_.TakeWarnings();
     document.origins = std::move(draft.origins);
     for (const auto& [path, place] : draft.places) document.places.emplace(path, report_.At(place));

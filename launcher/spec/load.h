@@ -42,6 +42,8 @@ class SpecError : public Error {
 
 struct SpecDocument {
   Spec spec;
+  /// Why `launch.engine` is what it is in `spec`, where the file leaves it to us (`auto`); else empty.
+  std::string engine_reason;
   std::vector<Diagnostic> warnings;  ///< render with "warning"; fields that this version reads but does not act on
   /// Every field with its value, nested as in the spec; durations in seconds, sizes in bytes, paths absolute.
   std::shared_ptr<const Json> resolved;

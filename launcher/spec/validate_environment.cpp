@@ -101,9 +101,10 @@ class EnvironmentCheck {
   }
 
   void CheckEngine() {
-    if (spec_.launch.engine != EngineChoice::kSlurm && spec_.launch.nodes > 1) {
-      Add("launch.nodes", "the local engine has one node; ask for more with ranks_per_node");
-    }
+    if (spec_.launch.engine == EngineChoice::kSlurm || spec_.launch.nodes == 1) return;
+    const auto& reason = document_.engine_reason;
+    Add("launch.nodes", fmt::format("the local engine{} has one node; ask for more with ranks_per_node",
+                                    reason.empty() ? "" : " (engine: auto, " + reason + ")"));
   }
 
   /// Under Slurm the ranks start elsewhere, often with modules that are not loaded here.

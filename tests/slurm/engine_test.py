@@ -18,9 +18,12 @@ PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipwa
          "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
 
 
+DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi")
+
+
 def install(prefix):
     """What jobs need, where every node and user sees it: the build tree may lie in /tmp, of which each node has its own."""
-    for part in PARTS:
+    for part in PARTS + tuple(part for part in DOCTOR if (BUILT / part).exists()):
         (prefix / part).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (BUILT / part).is_dir() else shutil.copy
         copy(BUILT / part, prefix / part)
@@ -42,8 +45,9 @@ class Engine(support.TestWithBed):
         self.place.mkdir(mode=0o777)
         self.place.chmod(0o777)
 
-    def slipway(self, *words, status=0):
-        done = subprocess.run([self.program, *map(str, words)], env=self.bed.environment, cwd=self.place, capture_output=True,
+    def slipway(self, *words, status=0, **variables):
+        environment = {**self.bed.environment, **variables}
+        done = subprocess.run([self.program, *map(str, words)], env=environment, cwd=self.place, capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=120, **support.ordinary_user())
         if status is not None:
             self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
@@ -95,6 +99,9 @@ class Submitted(Engine):
         done = self.slipway("wait", "--timeout", "60s", status=1)
         self.assertIn("exit status 3", done.stdout)
         self.assertIn("out of luck", done.stdout)
+        explained = json.loads(self.slipway("explain", "--json").stdout)
+        self.assertEqual(explained["ranks"], [{"rank": 0, "exit_code": 3, "signal": 0}])
+        self.assertEqual(explained["log"]["lines"], "out of luck")
 
     def test_run_in_the_foreground_waits_for_its_job(self):
         self.write("echo FoM: 1")
@@ -108,6 +115,24 @@ class Submitted(Engine):
             self.assertIn(words, refused.stderr)
             self.assertEqual(self.status()["phase"], "failed")
 
+    def test_auto_is_slurm_where_there_is_one_and_an_error_where_it_does_not_answer(self):
+        self.write("echo FoM: 1", engine="auto")
+        shown = json.loads(self.slipway("plan", "exp.yaml", "--json", SLIPWAY_ENGINE="").stdout)
+        self.assertEqual((shown["engine"], shown["engine_reason"]), ("slurm", f"there is a {self.bed.environment['SLURM_CONF']}"))
+        self.assertIn("succeeded", self.slipway("run", "exp.yaml", SLIPWAY_ENGINE="").stdout)
+        self.assertGreater(self.status()["batch_job"], 0)
+        conf = self.place / "other.conf"
+        conf.write_text("ClusterName=none\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=9\nAuthType=auth/none\n")
+        conf.chmod(0o644)
+        self.slipway("run", "exp.yaml", status=3, SLIPWAY_ENGINE="", SLURM_CONF=str(conf))
+
+    def test_run_in_an_allocation_uses_it(self):
+        self.write("echo $SLURMD_NODENAME > where; echo FoM: 1", engine="auto")
+        job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && SLIPWAY_ENGINE= {self.program} run exp.yaml\n", "--ntasks=1")
+        self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
+        self.assertIn((self.place / "where").read_text().strip(), ("n1", "n2"))
+        self.assertEqual(self.status()["batch_job"], 0)
+
 
 class Waiting(Engine):
     def setUp(self):
@@ -115,6 +140,16 @@ class Waiting(Engine):
         for node in ("n1", "n2"):
             self.on_node("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
         self.addCleanup(self.undrain)
+
+    def count_questions(self):
+        """Puts a program before the helper that asks Slurm; returns the file that gets a line for each question."""
+        helper = self.program.parent.parent / "libexec/slipway/slipway-slurm"
+        kept = helper.rename(helper.with_name("slipway-slurm-kept"))
+        self.addCleanup(kept.rename, helper)
+        asked = self.place / "asked"
+        helper.write_text(f"#!/bin/sh\necho asked >> {asked}\nexec {kept}\n")
+        helper.chmod(0o755)
+        return asked
 
     def undrain(self):
         """Lets jobs begin; a node that is not drained refuses to be resumed."""
@@ -131,6 +166,31 @@ class Waiting(Engine):
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
         self.assertFalse((self.place / "ran").exists())
+
+    def test_what_holds_it_up_is_explained(self):
+        self.write("touch ran")
+        job = self.submit()["batch_job"]
+        support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 20, "the reason")
+        explained = json.loads(self.slipway("explain", "--json").stdout)
+        self.assertEqual(explained["phase"], "queued")
+        self.assertEqual(explained["job"]["id"], job)
+        self.assertIn(f"as job {job}", explained["headline"])
+        self.assertIn(f"({explained['job']['reason']})", explained["because"][0])
+        self.assertIn("slipway cancel", explained["next"][-1])
+        self.on_node("scontrol", "hold", job)
+        support.wait_for(lambda: "it is held: its priority is 0" in self.slipway("explain").stdout, 20, "the hold")
+        self.slipway("cancel")
+
+    def test_list_asks_about_all_runs_at_once(self):
+        self.write("touch ran")
+        jobs = [self.submit()["batch_job"] for _ in range(3)]
+        questions = self.count_questions()
+        runs = json.loads(self.slipway("ls", "--json").stdout)["runs"]
+        self.assertEqual(questions.read_text(), "asked\n")
+        self.assertEqual(sorted(run["batch_job"] for run in runs), sorted(jobs))
+        self.assertEqual({run["phase"] for run in runs}, {"queued"})
+        for run in runs:
+            self.slipway("cancel", run["run"])
 
     def test_job_that_another_removes_is_cancelled_and_the_run_can_be_resumed(self):
         self.write("touch ran")
@@ -183,6 +243,89 @@ class Running(Engine):
         self.assertEqual(self.bed.job(job)["Restarts"], "1")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 12})
+
+
+class Followed(Engine):
+    """`slipway run` on a terminal, and Ctrl-C."""
+
+    def follow(self, terminal=True):
+        """Starts a run whose program runs; returns it and what types and reads there."""
+        self.write("touch up; sleep 60")
+        ours, theirs = os.openpty() if terminal else (None, subprocess.PIPE)
+        run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place, stdin=theirs,
+                               stdout=theirs, stderr=theirs, start_new_session=True, **support.ordinary_user())
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        if terminal:
+            os.close(theirs)
+            self.addCleanup(os.close, ours)
+        else:
+            for stream in (run.stdin, run.stdout, run.stderr):
+                self.addCleanup(stream.close)
+        support.wait_for((self.place / "up").exists, 30, "the program")
+        self.until("running")
+        return run, ours
+
+    def asked(self, run, terminal):
+        """Presses Ctrl-C and reads on to the question."""
+        run.send_signal(signal.SIGINT)
+        said = ""
+        while "leaves it running" not in said:
+            said += os.read(terminal, 4096).decode()
+
+    def test_second_ctrl_c_cancels_the_job(self):
+        run, terminal = self.follow()
+        self.asked(run, terminal)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(60), 130)
+        self.assertEqual(self.status()["phase"], "cancelled")
+
+    def test_yes_cancels_the_job(self):
+        run, terminal = self.follow()
+        self.asked(run, terminal)
+        os.write(terminal, b"y\n")
+        self.assertEqual(run.wait(60), 130)
+        self.assertEqual(self.status()["phase"], "cancelled")
+
+    def test_anything_else_leaves_it_running(self):
+        run, terminal = self.follow()
+        self.asked(run, terminal)
+        os.write(terminal, b"\n")
+        self.assertEqual(run.wait(20), 130)
+        self.assertEqual(self.status()["phase"], "running")
+        self.slipway("cancel")
+
+    def test_without_a_terminal_nobody_is_asked_and_the_job_goes_on(self):
+        run, _ = self.follow(terminal=False)
+        run.send_signal(signal.SIGINT)
+        said = run.communicate(timeout=20)[0].decode()
+        self.assertEqual(run.returncode, 130)
+        self.assertIn("slipway cancel", said)
+        self.assertEqual(self.status()["phase"], "running")
+        self.slipway("cancel")
+
+
+class Doctor(Engine):
+    def findings(self, done):
+        checks = json.loads(done.stdout[done.stdout.index("{"):])["checks"]
+        return {finding["about"]: finding for check in checks for finding in check["findings"]}
+
+    def test_login_node_is_in_order(self):
+        found = self.findings(self.slipway("doctor", "--json"))
+        self.assertIn("partitions up", found["slurm"]["text"])
+        for about in ("slurm", "libslurm", "munge", "run folders"):
+            self.assertEqual(found[about]["grade"], "ok", found[about])
+
+    @unittest.skipUnless((BUILT / DOCTOR[0]).exists(), "built without MPI")
+    def test_ranks_are_tried_in_an_allocation(self):
+        script = f"#!/bin/sh\ncd {self.place} && {self.program} doctor --srun --json\n"
+        job = self.bed.submit(script, "--ntasks=2", "--nodes=1", "--time=5")
+        self.bed.wait_for_end(job, patience_s=90)
+        output = self.bed.output_of(job)
+        found = self.findings(subprocess.CompletedProcess([], 0, output))
+        self.assertEqual(found["engine"]["text"], f"slurm (SLURM_JOB_ID: in the allocation of job {job})")
+        self.assertEqual(found["mpirun"]["grade"], "ok", found)
+        self.assertIn(found["srun --mpi=pmix"]["grade"], ("ok", "warn"))
 
 
 class IntoBurstBuffer(Engine):

@@ -256,7 +256,7 @@ TEST_F(BatchPlan, RefusesInTheSpecWhatTheScriptCannotHold) {
 
 /// The installed program, without settings of this machine.
 Captured Slipway(const std::vector<std::string>& words, const test::TempDirectory& directory,
-                 const std::string& slurm_conf = "") {
+                 const std::string& slurm_conf = "", const std::string& allocation = "") {
   SpawnOptions options;
   options.argv = {SLIPWAY_BUILD_DIR "/bin/slipway"};
   options.argv.insert(options.argv.end(), words.begin(), words.end());
@@ -265,6 +265,7 @@ Captured Slipway(const std::vector<std::string>& words, const test::TempDirector
   environment.Set("SLIPWAY_SITE", (directory / "site.yaml").string());
   environment.Unset("SLURM_JOB_ID").Unset("SLURM_CONF");
   if (!slurm_conf.empty()) environment.Set("SLURM_CONF", (directory / slurm_conf).string());
+  if (!allocation.empty()) environment.Set("SLURM_JOB_ID", allocation);
   options.environment = environment;
   options.working_directory = directory.path();
   return RunAndCapture(options, std::chrono::seconds(20));
@@ -312,6 +313,14 @@ TEST_F(BatchPlan, IsNotMadeForTheLocalEngine) {
   const auto shown = Slipway({"plan", "exp.yaml"}, directory_);
   EXPECT_THAT(shown.output, Not(HasSubstr("job.sh")));
   EXPECT_THAT(shown.output, Not(HasSubstr("settings:")));
+}
+
+TEST_F(BatchPlan, IsNotMadeInsideAnAllocationWhichIsUsedInstead) {
+  WriteFile(directory_ / "exp.yaml", kHead);
+  WriteFile(directory_ / "site.yaml", "{}\n");
+  const auto shown = Slipway({"plan", "exp.yaml", "--engine", "slurm"}, directory_, "", "12");
+  EXPECT_THAT(shown.output, Not(HasSubstr("job.sh")));
+  EXPECT_THAT(shown.output, HasSubstr("  run "));
 }
 
 TEST_F(BatchPlan, IsNotSubmittedWhereThereIsNoSlurm) {

@@ -1,0 +1,30 @@
+// Commands that say why something is as it is.
+
+#include <CLI/CLI.hpp>
+
+#include "launcher/cli/arguments.h"
+#include "launcher/cli/describe.h"
+
+namespace slipway::launcher {
+
+void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
+  auto* doctor = AddCommand(app, "doctor", "Look whether this machine is in order; exit status 1 when it is not",
+                            "  slipway doctor\n  slipway doctor exp.yaml --set launch.ranks_per_node=4\n"
+                            "  slipway doctor --json | jq '.checks[].findings[] | select(.grade != \"ok\")'\n"
+                            "  salloc -n 2 slipway doctor --srun");
+  AddSpecOptions(doctor, arguments);
+  doctor->get_option("spec")->required(false);
+  doctor->add_flag("--srun", arguments.doctor.try_srun,
+                   "In an allocation: start two ranks by srun --mpi=pmix and --mpi=pmi2, too");
+  doctor->callback([&] {
+    arguments.doctor.selection = SelectionOf(arguments);
+    arguments.command = [&](Session& session) { return Doctor(arguments.doctor, session); };
+  });
+
+  auto* explain = AddCommand(app, "explain", "Say why a run waits, or why it ended, and what can be done",
+                             "  slipway explain\n  slipway explain fash --json | jq -r '.next[]'");
+  AddRunSelector(explain, arguments.explain.run);
+  explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
+}
+
+}  // namespace slipway::launcher

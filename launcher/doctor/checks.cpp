@@ -1,0 +1,61 @@
+#include "launcher/doctor/checks.h"
+
+#include <fmt/format.h>
+
+#include "launcher/doctor/installation.h"
+#include "launcher/doctor/limits.h"
+#include "launcher/doctor/memory_bandwidth.h"
+#include "launcher/doctor/rank_start.h"
+#include "launcher/doctor/run_root.h"
+#include "launcher/doctor/slurm_reach.h"
+#include "launcher/doctor/tiers.h"
+
+namespace slipway::launcher {
+namespace {
+using std::chrono::seconds;
+
+/// Three starts, and six programs that are asked which MPI they are, each with its own limit.
+constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
+
+ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngines(Environment::Inherited())); }
+
+Findings LookAtEngine(EngineChoice asked) {
+  const auto chosen = Chosen(asked);
+  const auto reason = chosen.reason.empty() ? std::string("it is asked for") : chosen.reason;
+  return {Ok("engine", fmt::format("{} ({})", NameOf(chosen.engine), reason))};
+}
+
+Findings LookAtSrun() {
+  if (!Environment::Inherited().Get("SLURM_JOB_ID")) {
+    return {Warn("srun", "not tried: this is no allocation", "salloc -n 2 slipway doctor --srun")};
+  }
+  Findings findings;
+  for (const auto& start : TrySrun()) {
+    const auto found = Judge(start);
+    findings.insert(findings.end(), found.begin(), found.end());
+  }
+  if (findings.empty()) findings.push_back(Warn("srun", "not found, or Slipway was built without MPI", ""));
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Check> MachineChecks(const DoctorRequest& request) {
+  std::vector<Check> checks{
+      {"installation", seconds(5), [] { return Judge(ProbeInstallation()); }},
+      {"engine", seconds(5), [asked = request.asked] { return LookAtEngine(asked); }},
+      {"mpirun", kMpirunDeadline, [] { return JudgeMpirun(TryMpirun()); }},
+  };
+  if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
+  checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
+  checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
+  checks.push_back({"runs", seconds(10), [request] {
+                      const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;
+                      return Judge(ProbeRunRoot(request.runs_directory, for_slurm));
+                    }});
+  checks.push_back({"limits", seconds(5), [] { return Judge(ProbeLimits()); }});
+  checks.push_back({"memory bandwidth", seconds(10), [] { return Judge(ProbeMemoryBandwidth()); }});
+  return checks;
+}
+
+}  // namespace slipway::launcher

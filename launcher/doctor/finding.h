@@ -1,0 +1,41 @@
+/// One line of `slipway doctor`: what was found, what it means, and what to do about it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace slipway::launcher {
+
+/// kFail: runs will not work, or not as the settings say. kWarn: some runs will not, or slower than they could.
+enum class Grade { kOk, kWarn, kFail };
+
+/// "ok", "warn", "fail".
+std::string_view NameOf(Grade grade);
+
+struct Finding {
+  Grade grade = Grade::kOk;
+  std::string about;   ///< "mpirun", "tier ram"
+  std::string text;    ///< one line
+  std::string remedy;  ///< empty when there is nothing to do
+
+  bool operator==(const Finding&) const = default;
+};
+using Findings = std::vector<Finding>;
+
+Finding Ok(std::string about, std::string text);
+Finding Warn(std::string about, std::string text, std::string remedy);
+Finding Fail(std::string about, std::string text, std::string remedy);
+
+/// kFail when there is a fail among them.
+Grade WorstOf(const Findings& findings);
+
+Json ToJson(const Finding& finding);
+/// Errors: Error(kInternal) for what is none.
+Finding FindingFromJson(const Json& document);
+
+/// A line for each, with its remedy below it.
+std::string Describe(const Findings& findings);
+
+}  // namespace slipway::launcher

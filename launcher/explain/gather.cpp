@@ -1,0 +1,160 @@
+#include "launcher/explain/gather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/checkpoint.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "ensemble/store/trial_book.h"
+#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/monitor/log_tail.h"
+#include "launcher/monitor/watch_report.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/run/attempt_files.h"
+#include "launcher/run/batch_run.h"
+#include "launcher/trials/trials_documents.h"
+#include "launcher/trials/trials_view.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLogLines = 10;
+/// Beyond so many nobody reads on; each costs the end of a log.
+constexpr std::size_t kGroupsWithLog = 5;
+
+/// Of a run that has ended: a job that has left the queue is known for some minutes. Numbers are given again after a
+/// controller has lost its state, so the comment must be this run's.
+std::optional<SlurmJob> RememberedJob(const RunFolder& folder, JobId number) try {
+  auto job = SlurmClient().Job(number);
+  return job && job->comment == JobComment(folder.path()) ? job : std::nullopt;
+} catch (const SlurmError&) {
+  return {};
+}
+
+void AddJob(const RunFolder& folder, RunFacts& facts) {
+  auto observed = std::move(ObserveRuns({folder}).front());
+  facts.state = std::move(observed.state);
+  facts.job = std::move(observed.job);
+  facts.slurm_trouble = std::move(observed.trouble);
+  const bool may_tell = HasEnded(facts.state.phase) && facts.state.phase != Phase::kSucceeded;
+  if (!facts.job && facts.slurm_trouble.empty() && may_tell && facts.state.batch_job != 0) {
+    facts.job = RememberedJob(folder, facts.state.batch_job);
+  }
+}
+
+void AddPlan(const RunFolder& folder, RunFacts& facts) try {
+  const auto plan = Json::parse(ReadFile(folder.plan_file()));
+  facts.ranks = plan.at("ranks").get<int>();
+  facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
+} catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
+}
+
+int RestartsIn(const RunFolder& folder) {
+  int restarts = 0;
+  std::istringstream lines(ReadFileIfPresent(folder.path() / "events.jsonl").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = Json::parse(line, nullptr, false);
+    if (event.is_object() && event.value("event", Json()) == "restarting") ++restarts;
+  }
+  return restarts;
+}
+
+/// The rank that a reason begins with: "rank 1 on n2 ended with ...".
+std::optional<int> RankIn(const std::string& reason) {
+  int rank = 0;
+  return std::sscanf(reason.c_str(), "rank %d ", &rank) == 1 ? std::optional(rank) : std::nullopt;
+}
+
+std::optional<int> Culprit(const RunFacts& facts) {
+  if (const auto named = RankIn(facts.state.reason)) return named;
+  const auto failed =
+      std::find_if(facts.ends.begin(), facts.ends.end(), [](const RankEnd& end) { return !end.status.Success(); });
+  return failed == facts.ends.end() ? std::nullopt : std::optional(failed->rank);
+}
+
+/// That of the rank at fault; without one that of the program that started the ranks, or of the manager.
+LogEnd LogThatTells(const RunFolder& folder, const fs::path& attempt, std::optional<int> culprit) {
+  for (const auto& file :
+       {RankLog(attempt, culprit.value_or(0)), attempt / "launcher.log", folder.path() / "manager.log"}) {
+    auto lines = LastLines(file, kLogLines);
+    if (!lines.empty()) return {file, std::move(lines)};
+  }
+  return {};
+}
+
+void AddAttempt(const RunFolder& folder, RunFacts& facts) {
+  const auto attempt = folder.attempt(facts.state.attempt);
+  const auto ends = ReadEnds(attempt, facts.ranks);
+  for (int rank = 0; rank < facts.ranks; ++rank) {
+    if (ends[static_cast<std::size_t>(rank)]) facts.ends.push_back({rank, *ends[static_cast<std::size_t>(rank)]});
+  }
+  facts.culprit = Culprit(facts);
+  const auto finding = FindWatchReport(attempt);
+  if (finding && finding->report) facts.watch = finding->report->message;
+  if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
+    facts.log = LogThatTells(folder, attempt, facts.culprit);
+  }
+  const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
+  if (!checkpoints.empty()) facts.checkpoint = checkpoints.front().step;
+}
+
+// ---- trials
+
+/// "failed: exit status 3", "time limit", "no objective: reported no 'loss'".
+std::string HowItFailed(const ensemble::AttemptRecord& attempt) {
+  const auto words = OutcomeWords(attempt);
+  const bool by_status = attempt.status && !attempt.status->Success();
+  const auto more =
+      by_status ? attempt.status->Describe() : ReasonBeside(words, attempt.reason.substr(0, attempt.reason.find('\n')));
+  return more.empty() ? words : words + ": " + more;
+}
+
+std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  const auto directory = folder.path() / TrialFolder(attempt.trial) / fmt::format("attempt-{}", attempt.number);
+  return LastLines(RankLog(directory, RankIn(attempt.reason).value_or(0)), 1);
+}
+
+void AddTrials(const RunFolder& folder, RunFacts& facts) try {
+  auto book = ensemble::TrialBook::OpenForReading(folder.path());
+  std::map<ensemble::TrialState, int> counts;
+  std::map<ensemble::TrialNumber, ensemble::AttemptRecord> last;
+  std::vector<TrialFailure> failures;
+  for (const auto& trial : book.Trials()) {
+    ++counts[trial.state];
+    auto attempts = trial.state == ensemble::TrialState::kFailed ? book.Attempts(trial.number)
+                                                                 : std::vector<ensemble::AttemptRecord>();
+    if (attempts.empty()) continue;
+    failures.push_back({trial.number, HowItFailed(attempts.back())});
+    last[trial.number] = std::move(attempts.back());
+  }
+  for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
+  facts.failures = GroupFailures(failures);
+  for (std::size_t i = 0; i < std::min(kGroupsWithLog, facts.failures.size()); ++i) {
+    facts.failures[i].last_line = LastWords(folder, last.at(facts.failures[i].trials.front()));
+  }
+} catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
+}
+
+}  // namespace
+
+RunFacts GatherFacts(const RunFolder& folder) {
+  RunFacts facts;
+  AddJob(folder, facts);
+  AddPlan(folder, facts);
+  facts.restarts = RestartsIn(folder);
+  if (facts.state.ensemble) {
+    AddTrials(folder, facts);
+  } else if (facts.state.attempt > 0) {
+    AddAttempt(folder, facts);
+  }
+  return facts;
+}
+
+}  // namespace slipway::launcher

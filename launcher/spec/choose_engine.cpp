@@ -1,0 +1,49 @@
+#include "launcher/spec/choose_engine.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "launcher/engines/slurm/slurm_conf.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr char kWish[] = "SLIPWAY_ENGINE";
+
+/// Nothing when there is no wish.
+std::optional<EngineChoice> WishedFor(const std::string& wish) {
+  if (wish.empty() || wish == NameOf(EngineChoice::kAuto)) return {};
+  for (const auto engine : {EngineChoice::kLocal, EngineChoice::kSlurm}) {
+    if (wish == NameOf(engine)) return engine;
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("{} is '{}', which is no engine", kWish, wish),
+              fmt::format("set {} to local, slurm or auto, or unset it", kWish));
+}
+
+}  // namespace
+
+EngineFacts LookForEngines(const Environment& environment, const std::filesystem::path& root) {
+  return {environment.Get(kWish).value_or(""), environment.Get("SLURM_JOB_ID").value_or(""),
+          FindSlurmConf(environment, root)};
+}
+
+ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts) {
+  if (asked != EngineChoice::kAuto) return {asked, ""};
+  if (const auto wished = WishedFor(facts.wish)) return {*wished, fmt::format("{}={}", kWish, facts.wish)};
+  if (!facts.allocation.empty()) {
+    return {EngineChoice::kSlurm, fmt::format("SLURM_JOB_ID: in the allocation of job {}", facts.allocation)};
+  }
+  if (facts.slurm_conf) return {EngineChoice::kSlurm, fmt::format("there is a {}", facts.slurm_conf->string())};
+  return {EngineChoice::kLocal, "no allocation and no slurm.conf here"};
+}
+
+std::string_view NameOf(EngineChoice engine) {
+  switch (engine) {
+    case EngineChoice::kLocal: return "local";
+    case EngineChoice::kSlurm: return "slurm";
+    case EngineChoice::kAuto: break;
+  }
+  return "auto";
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,36 @@
+/// Which engine `auto` stands for. A run keeps the engine that it was planned with.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/environment.h"
+#include "launcher/spec/spec.h"
+
+namespace slipway::launcher {
+
+/// What the choice depends on.
+struct EngineFacts {
+  std::string wish;                                 ///< SLIPWAY_ENGINE: what `auto` is to mean here; empty: nothing
+  std::string allocation;                           ///< the batch job that we are in; empty: none
+  std::optional<std::filesystem::path> slurm_conf;  ///< see FindSlurmConf
+};
+
+/// Cost: a few stat(2).
+EngineFacts LookForEngines(const Environment& environment, const std::filesystem::path& root = "/");
+
+struct ChosenEngine {
+  EngineChoice engine = EngineChoice::kLocal;  ///< never kAuto
+  std::string reason;  ///< "SLURM_JOB_ID: in the allocation of job 12"; empty when it was asked for
+};
+
+/// Pure. `auto` is Slurm inside an allocation and wherever a slurm.conf is found, whether or not its controller
+/// answers: that a cluster is out of order must not turn a login node into a training machine.
+/// Errors: Error(kUsage) for a wish that is neither auto, local nor slurm.
+ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts);
+
+/// "local" or "slurm".
+std::string_view NameOf(EngineChoice engine);
+
+}  // namespace slipway::launcher

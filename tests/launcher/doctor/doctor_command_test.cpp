@@ -1,0 +1,93 @@
+// `slipway doctor` on this machine.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/process.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Doctor : public testing::Test {
+ protected:
+  Doctor() {
+    environment_.Set("XDG_CONFIG_HOME", directory_.path().string());
+    for (const char* name : {"SLIPWAY_ENGINE", "SLIPWAY_SITE", "SLIPWAY_RUNS", "SLURM_JOB_ID"})
+      environment_.Unset(name);
+    environment_.Set("SLURM_CONF", (directory_ / "nowhere.conf").string());
+    environment_.Set("SLIPWAY_TIER_RAM", directory_.path().string());
+  }
+
+  Captured Run(const std::vector<std::string>& words) const {
+    SpawnOptions options;
+    options.argv = {SLIPWAY_BUILD_DIR "/bin/slipway", "doctor"};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    options.environment = environment_;
+    options.working_directory = directory_.path();
+    return RunAndCapture(options, std::chrono::seconds(50));
+  }
+
+  test::TempDirectory directory_;
+  Environment environment_ = Environment::Inherited();
+};
+
+TEST_F(Doctor, FailsWhereSlurmIsConfiguredAndDoesNotAnswer) {
+  const auto looked = Run({"--json"});
+  EXPECT_EQ(looked.status.code, 1) << looked.errors;
+  const auto document = Json::parse(looked.output);
+  EXPECT_EQ(document["schema"], "slipway.doctor/1");
+  EXPECT_EQ(document["worst"], "fail");
+  std::map<std::string, std::string> grades;
+  for (const auto& check : document["checks"]) {
+    EXPECT_GE(check["took_s"].get<double>(), 0);
+    for (const auto& finding : check["findings"]) grades[finding["about"]] = finding["grade"];
+  }
+  EXPECT_EQ(grades["slurm"], "fail");
+  EXPECT_EQ(grades["slipway"], "ok");
+  EXPECT_EQ(grades["run folders"], "ok");
+}
+
+TEST_F(Doctor, TellsAllErrorsOfAnExperimentAndLeavesNothingBehind) {
+  WriteFile(directory_ / "exp.yaml", "name: x\nlaunch: {engine: local, nodes: 2}\ntrain: {command: [./missing]}\n");
+  const auto looked = Run({"exp.yaml"});
+  EXPECT_EQ(looked.status.code, 1);
+  EXPECT_THAT(looked.output, HasSubstr("fail  experiment"));
+  EXPECT_THAT(looked.output, HasSubstr("exp.yaml:2: the local engine has one node"));
+  EXPECT_THAT(looked.output, HasSubstr("exp.yaml:3: there is no program"));
+  EXPECT_THAT(looked.output, HasSubstr("ok    engine            local (it is asked for)"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "runs"));
+}
+
+TEST_F(Doctor, KnowsAnExperimentThatCanRun) {
+  WriteFile(directory_ / "exp.yaml", "name: x\nlaunch: {engine: local}\ntrain: {command: [\"true\"]}\n");
+  EXPECT_THAT(Run({"exp.yaml"}).output, HasSubstr("x can be planned: engine local, 1 rank"));
+}
+
+TEST_F(Doctor, RefusesChangesOfNoExperiment) {
+  const auto refused = Run({"--engine", "local"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("slipway doctor SPEC"));
+}
+
+TEST_F(Doctor, IsInOrderWithoutMpiAndSlurmAndSaysWhatToInstall) {
+  environment_.Set("PATH", "/nowhere").Unset("SLURM_CONF");
+  const auto looked = Run({});
+  EXPECT_THAT(looked.output, HasSubstr("warn  mpirun"));
+  EXPECT_THAT(looked.output, HasSubstr("warn  munge             not installed"));
+}
+
+TEST_F(Doctor, TriesSrunOnlyInAnAllocation) {
+  EXPECT_THAT(Run({}).output, Not(HasSubstr("srun")));
+  EXPECT_THAT(Run({"--srun"}).output, HasSubstr("not tried: this is no allocation"));
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,89 @@
+// `slipway explain` of real runs on this machine.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/process.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+class ExplainCommand : public testing::Test {
+ protected:
+  ExplainCommand() {
+    environment_.Set("XDG_CONFIG_HOME", directory_.path().string());
+    for (const char* name : {"SLIPWAY_SITE", "SLIPWAY_RUNS", "SLURM_JOB_ID"}) environment_.Unset(name);
+  }
+
+  Captured Slipway(std::vector<std::string> words) const {
+    SpawnOptions options;
+    options.argv = std::move(words);
+    options.argv.insert(options.argv.begin(), SLIPWAY_BUILD_DIR "/bin/slipway");
+    options.environment = environment_;
+    options.working_directory = directory_.path();
+    return RunAndCapture(options, std::chrono::seconds(50));
+  }
+
+  void Run(const std::string& spec) const {
+    WriteFile(directory_ / "exp.yaml", "name: small\nlaunch: {engine: local}\n" + spec);
+    Slipway({"run", "exp.yaml"});
+  }
+
+  Json Explained() const { return Json::parse(Slipway({"explain", "--json"}).output); }
+
+  test::TempDirectory directory_;
+  Environment environment_ = Environment::Inherited();
+};
+
+TEST_F(ExplainCommand, TellsTheLastWordsOfAFailedRun) {
+  Run("train: {command: [sh, -c, 'echo no such field; exit 3']}\n");
+  const auto explained = Explained();
+  EXPECT_EQ(explained["phase"], "failed");
+  EXPECT_EQ(explained["ranks"], Json::parse(R"([{"rank": 0, "exit_code": 3, "signal": 0}])"));
+  EXPECT_EQ(explained["log"]["lines"], "no such field");
+  const auto text = Slipway({"explain"});
+  EXPECT_EQ(text.status.code, 0);
+  EXPECT_THAT(text.output, HasSubstr("ended with exit status 3\n"));
+  EXPECT_THAT(text.output, HasSubstr("slipway logs " + explained["run"].get<std::string>() + " --rank 0"));
+}
+
+TEST_F(ExplainCommand, GroupsTheFailedTrialsOfAnEnsemble) {
+  Run("train:\n  command: [sh, -c, 'echo FoM: 1; echo bad $1; exit $1', sh, '{x}']\n"
+      "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+      "ensemble:\n  objective: {metric: objective, goal: maximize}\n  trials: 4\n  sampler: grid\n"
+      "  space: {x: {choice: [0, 3, 4, 5]}}\n");
+  const auto explained = Explained();
+  ASSERT_EQ(explained["failures"].size(), 3u);
+  EXPECT_EQ(explained["failures"][0]["what"], "failed: exit status 3");
+  EXPECT_EQ(explained["failures"][0]["trials"], Json::parse("[1]"));
+  EXPECT_EQ(explained["failures"][0]["last_line"], "bad 3");
+  EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("trials: 1 complete, 3 failed"));
+}
+
+TEST_F(ExplainCommand, HasNothingToAddToASuccess) {
+  Run("train: {command: [\"true\"]}\n");
+  const auto explained = Explained();
+  EXPECT_EQ(explained["phase"], "succeeded");
+  EXPECT_TRUE(explained["next"].empty());
+  EXPECT_TRUE(explained["log"].is_null());
+}
+
+TEST_F(ExplainCommand, LeavesOutWhatIsMissingOrDamaged) {
+  Run("train: {command: [\"true\"]}\n");
+  for (const auto& run : std::filesystem::directory_iterator(directory_ / "runs")) {
+    std::filesystem::remove(run.path() / "plan.json");
+    std::filesystem::remove_all(run.path() / "attempt-1");
+    WriteFile(run.path() / "events.jsonl", "not json\n{}\n[]\n");
+  }
+  EXPECT_EQ(Explained()["phase"], "succeeded");
+}
+
+}  // namespace
+}  // namespace slipway::launcher
