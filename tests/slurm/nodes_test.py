@@ -52,7 +52,8 @@ class OnNodes(engine_test.Engine):
 
 class Ranks(OnNodes):
     def test_each_node_has_its_ranks_in_order(self):
-        self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK", **SEVERAL)
+        self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK",
+                   env={"TMPDIR": str(self.place)}, **SEVERAL)  # which all nodes share
         run = self.submit()["run"]
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(list(self.texts("host.*").values()), HOSTS)

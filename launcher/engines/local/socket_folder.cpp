@@ -16,6 +16,12 @@ namespace {
 /// With the names of the folder and of a socket it must stay below kLongestDoorPath.
 constexpr std::size_t kLongestBase = 64;
 
+fs::path NewName() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
+  return fmt::format("slipway-{:016x}", number);
+}
+
 }  // namespace
 
 SocketFolder::SocketFolder(fs::path path) : path_(std::move(path)) {
@@ -28,11 +34,10 @@ SocketFolder::~SocketFolder() {
 }
 
 fs::path SocketFolder::NewPath() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
-  auto base = fs::temp_directory_path();
-  if (base.native().size() > kLongestBase) base = "/tmp";
-  return base / fmt::format("slipway-{:016x}", number);
+  const auto base = fs::temp_directory_path();
+  return base.native().size() > kLongestBase ? NewPathOnNodes() : base / NewName();
 }
+
+fs::path SocketFolder::NewPathOnNodes() { return "/tmp" / NewName(); }
 
 }  // namespace slipway::launcher

@@ -16,9 +16,10 @@ class SocketFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp; the same on every
-  /// node of a job.
+  /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp.
   static std::filesystem::path NewPath();
+  /// One that nobody has on any node: below /tmp, which each has for itself. TMPDIR may be a folder that they share.
+  static std::filesystem::path NewPathOnNodes();
 
  private:
   std::filesystem::path path_;
