@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
         "Usage: slipway bench launch [--slurm] [--json]\n\n"
         "  --slurm  Within an allocation: trials through the agents beside steps of srun. Elsewhere: from submission "
         "to\n"
-        "           the first rank, beside a script for sbatch. TMPDIR must name a folder that all nodes see.");
+        "           the first step, beside a script for sbatch. TMPDIR must name a folder that all nodes see.");
     return 0;
   }
   const bool json = asked("--json");

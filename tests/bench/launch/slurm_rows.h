@@ -8,7 +8,8 @@
 namespace slipway::bench {
 
 /// Within an allocation: no-op trials through the agents of its nodes, beside steps of srun, eight in flight.
-/// Elsewhere: from submission to the first rank's program, beside a script for sbatch that starts it by srun.
+/// Elsewhere: from submission to the first allreduce of an MPI program, beside a script for sbatch that starts it by
+/// srun.
 /// Errors: Error when a side fails.
 std::vector<Row> MeasureSlurm(Workplace& place);
 
