@@ -17,6 +17,7 @@
 #include "launcher/commands/session.h"
 #include "launcher/commands/spec.h"
 #include "launcher/commands/stage.h"
+#include "launcher/commands/stage_directives.h"
 #include "launcher/commands/stage_out.h"
 #include "launcher/commands/trials.h"
 #include "launcher/commands/trials_export.h"
@@ -81,6 +82,7 @@ struct Arguments {
   StageEvictOptions stage_evict;
   StageGcOptions stage_gc;
   StageOutCommand stage_out;
+  StageDirectivesOptions stage_directives;
   BenchOptions bench;
 };
 

@@ -28,6 +28,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments);
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.
 void DescribeStageOut(CLI::App& stage, Arguments& arguments);
+void DescribeStageDirectives(CLI::App& stage, Arguments& arguments);
 /// `trials` is the group: what brings trials out and in.
 void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments);
 /// `trials` is the group: trials that are run from outside.

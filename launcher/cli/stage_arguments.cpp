@@ -114,6 +114,7 @@ void DescribeStageCommands(CLI::App& app, Arguments& arguments) {
   DescribeVerify(*stage, arguments);
   DescribeEvict(*stage, arguments);
   DescribeGc(*stage, arguments);
+  DescribeStageDirectives(*stage, arguments);
 }
 
 }  // namespace slipway::launcher

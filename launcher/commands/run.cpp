@@ -119,6 +119,7 @@ int Resume(const ResumeOptions& options, Session& session) {
     SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
     return 0;
   }
+  ForgetBatchJob(folder);
   return ManageRun(folder, plan, session.output, options.prefix);
 }
 

@@ -15,8 +15,11 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-/// Where directives stage: a folder for each dataset.
-constexpr std::string_view kStagedIn = "staged";
+/// The folder of the buffer that directives stage into, with a folder for each dataset. In a buffer that outlives its
+/// job each run has its own: two jobs may stage at a time.
+std::string StagedInFor(const BurstBufferSpec& buffer, const fs::path& folder) {
+  return buffer.persistent.empty() ? "staged" : "staged-" + folder.filename().string();
+}
 
 /// slurmctld looks at the clock about every half minute.
 constexpr int kSlack = 60;
@@ -58,12 +61,6 @@ std::optional<Bytes> MemoryFor(const Plan& plan) {
 
 bool GoesIntoBuffer(const staging::StagingPlan& dataset) { return IsPromised(dataset.root); }
 
-/// What a directive can bring: all of it, for all nodes, in one place.
-bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset) {
-  return plan.spec().launch.slurm.burst_buffer.stage_in && GoesIntoBuffer(dataset) &&
-         dataset.scope == staging::TierScope::kJob && dataset.layout == staging::Layout::kReplica;
-}
-
 /// A place that each node has for itself takes what a node holds as often as there are nodes; shares add up likewise.
 Bytes NeedOfAllNodes(const staging::StagingPlan& dataset) {
   const auto need = staging::PlannedNeedOf(dataset.files, {}).bytes.count;
@@ -101,10 +98,10 @@ fs::path ListFor(const staging::StagingPlan& dataset, const fs::path& folder) {
   return folder / fmt::format("stage-in-{}.list", dataset.request.name);
 }
 
-std::vector<BufferTransfer> TransfersOf(const staging::StagingPlan& dataset, BurstBufferKind kind,
+std::vector<BufferTransfer> TransfersOf(const staging::StagingPlan& dataset, const BurstBufferSpec& buffer,
                                         const fs::path& folder) {
-  const auto inside = fmt::format("{}/{}", kStagedIn, dataset.request.name);
-  if (kind != BurstBufferKind::kDws && NeedsAList(dataset) && CanBeListed(dataset)) {
+  const auto inside = fmt::format("{}/{}", StagedInFor(buffer, folder), dataset.request.name);
+  if (buffer.type != BurstBufferKind::kDws && NeedsAList(dataset) && CanBeListed(dataset)) {
     return {{TransferKind::kList, ListFor(dataset, folder), inside}};
   }
   std::vector<BufferTransfer> transfers;
@@ -128,10 +125,10 @@ void AddBuffer(const Plan& plan, const fs::path& folder, BatchJob& job) {
   job.burst_buffer = BufferOf(spec, exists ? Bytes{} : CapacityFor(plan));
   for (const auto& dataset : plan.data) {
     if (!IsStagedByDirective(plan, dataset)) continue;
-    const auto transfers = TransfersOf(dataset, spec.type, folder);
+    const auto transfers = TransfersOf(dataset, spec, folder);
     job.burst_buffer.in.insert(job.burst_buffer.in.end(), transfers.begin(), transfers.end());
   }
-  if (!job.burst_buffer.in.empty()) job.staged_in = kStagedIn;
+  if (!job.burst_buffer.in.empty()) job.staged_in = StagedInFor(spec, folder);
 }
 
 // ---- the rest
@@ -161,6 +158,12 @@ void AddSite(const SlurmSpec& slurm, BatchJob& job) {
 }
 
 }  // namespace
+
+/// What a directive can bring: all of it, for all nodes, in one place.
+bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset) {
+  return plan.spec().launch.slurm.burst_buffer.stage_in && GoesIntoBuffer(dataset) &&
+         dataset.scope == staging::TierScope::kJob && dataset.layout == staging::Layout::kReplica;
+}
 
 std::string JobComment(const fs::path& folder) { return "slipway:" + folder.filename().string(); }
 

@@ -23,6 +23,9 @@ struct StageList {
 /// The lists of files that the job's directives name.
 std::vector<StageList> StageLists(const Plan& plan, const std::filesystem::path& folder);
 
+/// Whether a directive of the job's script stages it before the job begins.
+bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset);
+
 /// The comment of the job of a run, by which it is found again.
 std::string JobComment(const std::filesystem::path& folder);
 

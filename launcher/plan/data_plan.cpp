@@ -82,8 +82,10 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
-    const auto request = RequestFor(dataset, document.spec.site);
-    plans.push_back(PlanDataset(request, TiersForRun(request.tiers, document), for_whom));
+    auto request = RequestFor(dataset, document.spec.site);
+    auto tiers = TiersForRun(request.tiers, document);
+    PreferStagedIn(request, tiers);
+    plans.push_back(PlanDataset(request, tiers, for_whom));
     if (IsPromised(plans.back().root)) plans.back().reason = "the job asks for it";
   }
   return plans;

@@ -84,7 +84,11 @@ std::string ScriptOf(const Plan& plan) { return RenderBatchScript(MakeBatchJob(p
 /// The script as it will be submitted, every line from its first column on.
 std::string DescribeScript(const Plan& plan) {
   if (!IsSubmitted(plan)) return {};
-  auto text = fmt::format("\nsubmit: job.sh\n\n{}", ScriptOf(plan));
+  const auto job = MakeBatchJob(plan, PlannedFolder(plan));
+  const auto for_sbatch = OptionsOnlyForSbatch(job);
+  const auto how = for_sbatch.empty() ? std::string()
+                                      : fmt::format(", with sbatch, which alone reads {}", fmt::join(for_sbatch, " "));
+  auto text = fmt::format("\nsubmit: job.sh{}\n\n{}", how, RenderBatchScript(job));
   for (const auto& list : StageLists(plan, PlannedFolder(plan))) {
     const auto files = std::count(list.content.begin(), list.content.end(), '\n');
     text += fmt::format("\n{} names {} files\n", list.path.filename().string(), files);

@@ -2,16 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
 #include "launcher/spec/burst_buffer_spec.h"
 #include "staging/generation/discover_tiers.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::launcher {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+constexpr char kBuffer[] = "burst";
 
 bool BeforeTheJob(const LaunchSpec& launch) {
   return launch.engine == EngineChoice::kSlurm && std::getenv("SLURM_JOB_ID") == nullptr;
@@ -20,9 +24,9 @@ bool BeforeTheJob(const LaunchSpec& launch) {
 /// Replaces `state` where the directives give more than this node has.
 void Promise(const BurstBufferSpec& spec, staging::TierState& state) {
   const auto variable = BufferVariable(BufferOf(spec, {}));
-  if (state.usable || state.name != "burst" || variable.empty()) return;
+  if (state.usable || state.name != kBuffer || variable.empty()) return;
   state = {};
-  state.name = "burst";
+  state.name = kBuffer;
   state.root = fmt::format("${{{}}}/slipway-<uid>", variable);
   state.available = spec.capacity.value_or(Bytes{kAll});
   state.free_inodes = kAll;
@@ -32,6 +36,25 @@ void Promise(const BurstBufferSpec& spec, staging::TierState& state) {
 }
 
 }  // namespace
+
+std::optional<fs::path> StagedIn(const std::string& dataset) {
+  const char* place = std::getenv("SLIPWAY_STAGED_IN");
+  if (place == nullptr) return {};
+  auto directory = fs::path(place) / dataset;
+  std::error_code error;
+  return fs::is_directory(directory, error) ? std::optional(std::move(directory)) : std::nullopt;
+}
+
+void PreferStagedIn(staging::DatasetRequest& request, std::vector<staging::TierState>& tiers) {
+  const auto buffer = std::find_if(tiers.begin(), tiers.end(), [](const auto& tier) { return tier.name == kBuffer; });
+  if (buffer == tiers.end() || !buffer->usable) return;
+  const auto staged = StagedIn(request.name);
+  if (!staged) return;
+  const auto taken = staging::TakenBy(*staged);
+  buffer->available.count += std::min(taken.bytes.count, kAll - buffer->available.count);
+  buffer->free_inodes += std::min(taken.inodes, kAll - buffer->free_inodes);
+  request.tiers.erase(request.tiers.begin(), std::find(request.tiers.begin(), request.tiers.end(), kBuffer));
+}
 
 bool IsPromised(const std::filesystem::path& root) { return root.native().starts_with("${"); }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,35 +13,42 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
+#include "core/process.h"
 #include "launcher/engines/slurm/poll_interval.h"
+#include "launcher/engines/slurm/sbatch.h"
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
+#include "launcher/run/batch_record.h"
 #include "launcher/run/batch_state.h"
+#include "launcher/run/staged_in.h"
 #include "launcher/run/submit_request.h"
 
 namespace slipway::launcher {
 namespace {
 
-constexpr char kRecord[] = "batch_job.json";
+/// Somebody wants the run to end whose job has no number yet.
+constexpr char kCancelRequest[] = "cancel_requested";
 constexpr auto kFolderInterval = std::chrono::seconds(1);
-
-/// Only who submits writes this file, and only the manager writes state.json, which it may do before we know the
-/// number.
-void Record(const RunFolder& folder, JobId job) {
-  const Json record{{"schema", "slipway.batch-job/1"}, {"job", job}};
-  WriteFileAtomically(folder.path() / kRecord, record.dump() + "\n");
-}
-
-std::uint32_t RecordedJob(const RunFolder& folder) {
-  const auto text = ReadFileIfPresent(folder.path() / kRecord);
-  const auto record = text ? Json::parse(*text, nullptr, false) : Json();
-  return record.is_object() ? record.value("job", std::uint32_t{0}) : 0;
-}
 
 /// The number is in the state once the manager has begun, and in the record before.
 JobId JobOf(const RunFolder& folder, const RunState& state) {
-  const auto recorded = RecordedJob(folder);
+  const auto recorded = ReadBatchRecord(folder).job;
   return recorded != 0 ? recorded : state.batch_job;
+}
+
+/// Until its job begins the run is in the hands of who submits it.
+void EnterQueue(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  state.phase = Phase::kQueued;
+  state.host = HostName();
+  state.manager = IdentityOf(::getpid());
+  state.batch_job = 0;
+  state.reason.clear();
+  state.detail.clear();
+  state.ended.clear();
+  folder.WriteState(state);
+  folder.AppendEvent(PhaseName(state.phase), Json{{"reason", ""}});
 }
 
 void Enter(const RunFolder& folder, Phase phase, const std::string& reason) {
@@ -61,9 +69,9 @@ std::optional<JobId> FindSubmitted(const SlurmClient& slurm, const std::string& 
   return {};
 }
 
-JobId SubmitOrFind(const SlurmClient& slurm, const SubmitRequest& request) {
+JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request) {
   try {
-    return slurm.Submit(request).job;
+    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitWithSbatch(request.script_path);
   } catch (const SlurmError& error) {
     const bool unknown = error.trouble() == SlurmTrouble::kTimeout || error.trouble() == SlurmTrouble::kHelper;
     const auto found = unknown ? FindSubmitted(slurm, request.comment) : std::nullopt;
@@ -82,26 +90,35 @@ SubmitRequest Prepare(const RunFolder& folder, const Plan& plan, const BatchJob&
   auto request = RequestOf(job, Environment::Inherited().entries());
   WriteFile(request.script_path, request.script, 0750);
   for (const auto& list : StageLists(plan, folder.path())) WriteFile(list.path, list.content);
+  RecordStagedIn(folder, plan);
   return request;
 }
 
-/// What directives bring into the buffer the manager would bring once more, into room that there is not.
-void RefuseStagingByDirectives(const BatchJob& job) {
-  if (job.staged_in.empty()) return;
-  throw Error(ErrorKind::kEnvironment,
-              "data that burst-buffer directives stage is not taken up by runs of this version",
-              "write launch.slurm.burst_buffer.stage_in: false; the job then stages it into the buffer itself");
-}
-
-JobId Submit(const RunFolder& folder, const Plan& plan) {
+BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
   const auto job = MakeBatchJob(plan, folder.path());
-  RefuseStagingByDirectives(job);
   const SlurmClient slurm;
   RequireFittingPartition(slurm, job);
   const auto request = Prepare(folder, plan, job);
-  std::filesystem::remove(folder.path() / kRecord);  // of an earlier submission
-  Enter(folder, Phase::kQueued, "");
-  return SubmitOrFind(slurm, request);
+  RemoveBatchRecord(folder);  // of an earlier submission
+  std::filesystem::remove(folder.path() / kCancelRequest);
+  EnterQueue(folder);
+  return {SubmitOrFind(slurm, job, request), !job.burst_buffer.out.empty(), {}};
+}
+
+/// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
+void Note(const RunFolder& folder, const BatchRecord& record) try {
+  WriteBatchRecord(folder, record);
+  folder.AppendEvent("submitted", Json{{"job", record.job}});
+} catch (const Error& error) {
+  log::Warn("job {} is submitted, but that cannot be written down: {}", record.job, error.message());
+}
+
+/// Who asked for the end before the job had a number could only leave a note. It is looked at after the number has
+/// been written down: of the two, one sees what the other has written.
+void CancelIfAsked(const RunFolder& folder, JobId job) {
+  if (!std::filesystem::exists(folder.path() / kCancelRequest)) return;
+  SlurmClient().Cancel(job);
+  Enter(folder, Phase::kCancelled, "cancelled by the user while it was being submitted");
 }
 
 /// Its number was never written down, and no job is of this run.
@@ -112,13 +129,40 @@ RunState Unsubmitted(RunState state) {
   return state;
 }
 
+/// How the stage-out ended is known as long as Slurm remembers the job: whoever sees it writes it down.
+BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std::optional<SlurmJob>& job) {
+  record.stages_out = false;
+  record.lost = job ? job->reason_text : "Slurm does not know the job any more, and nobody asked it before";
+  try {
+    WriteBatchRecord(folder, record);
+  } catch (const SystemError& error) {
+    log::Info("{}", error.message());  // a reader who may not write: the next one asks again
+  }
+  return record;
+}
+
+/// Its manager has said how it ended; what directives copy out of the buffer comes after that.
+RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optional<SlurmJob>& job) {
+  auto record = ReadBatchRecord(folder);
+  if (record.stages_out) {
+    if (job && job->phase() != JobPhase::kOver) return WhileStagingOut(std::move(state), *job);
+    record = NoteStageOut(folder, std::move(record), job);
+  }
+  return record.lost.empty() ? state : WithLostResults(std::move(state), record.job, record.lost);
+}
+
 /// Runs whose jobs the controller is asked about together.
 class Observation {
  public:
   explicit Observation(const std::vector<RunFolder>& folders) : folders_(folders), runs_(folders.size()) {
     for (std::size_t i = 0; i < folders.size(); ++i) {
       runs_[i].state = folders[i].ReadState();
-      if (IsInBatchSystem(folders[i], runs_[i].state)) by_owner_[OwnerOf(folders[i])].push_back(i);
+      auto& state = runs_[i].state;
+      if (IsInBatchSystem(folders[i], state)) {
+        by_owner_[OwnerOf(folders[i])].push_back(i);
+      } else if (HasEnded(state.phase)) {
+        state = AfterItsEnd(folders[i], std::move(state), {});
+      }
     }
   }
 
@@ -171,7 +215,8 @@ class Observation {
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = number;
-    run.state = WithJob(std::move(run.state), run.job);
+    run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
+                                          : WithJob(std::move(run.state), run.job);
   }
 
   void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
@@ -220,19 +265,21 @@ std::uint32_t OwnBatchJob() {
 void RequireBatchSystem() { SlurmClient().Ping(); }
 
 std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
+  BatchRecord record;
   try {
-    const auto number = Submit(folder, plan);
-    Record(folder, number);
-    folder.AppendEvent("submitted", Json{{"job", number}});
-    return number;
+    record = Submit(folder, plan);
   } catch (const Error& error) {
     Enter(folder, Phase::kFailed, error.message());
     throw;
   }
+  Note(folder, record);
+  CancelIfAsked(folder, record.job);
+  return record.job;
 }
 
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
-  return !HasEnded(state.phase) && (state.phase == Phase::kQueued || JobOf(folder, state) != 0);
+  if (HasEnded(state.phase)) return ReadBatchRecord(folder).stages_out;
+  return state.phase == Phase::kQueued || JobOf(folder, state) != 0;
 }
 
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
@@ -266,12 +313,27 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
 
 void CancelBatchRun(const RunFolder& folder, const RunState& state) {
   const SlurmClient slurm;
-  const auto number = JobOf(folder, state);
+  auto number = JobOf(folder, state);
+  if (number == 0) {
+    WriteFile(folder.path() / kCancelRequest, "");
+    number = ReadBatchRecord(folder).job;
+    if (number == 0) number = FindSubmitted(slurm, JobComment(folder.path())).value_or(0);
+    if (number == 0) return;  // who submits it finds the request
+  }
   const auto job = slurm.Job(number);
   if (!job || job->phase() == JobPhase::kOver) return;
   if (job->phase() != JobPhase::kWaiting) return slurm.Signal(number, SIGTERM, SignalTarget::kScript);
   slurm.Cancel(number);
   Enter(folder, Phase::kCancelled, "cancelled by the user before its job began");
+}
+
+void ForgetBatchJob(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (ReadBatchRecord(folder).job == 0 && state.batch_job == 0 && state.phase != Phase::kQueued) return;
+  RemoveBatchRecord(folder);
+  state.batch_job = 0;
+  state.phase = Phase::kCreated;
+  folder.WriteState(state);
 }
 
 void RequeueBatchJob(const RunState& state) { SlurmClient().Requeue(state.batch_job); }

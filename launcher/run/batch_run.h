@@ -33,13 +33,15 @@ struct ObservedRun {
   std::string trouble;          ///< why the batch system could not be asked; empty: it could, or there was no need
 };
 
-/// In the order of `folders`. A controller that does not answer leaves a state as it is, with that in the reason.
-/// Cost: that of ReadState for each, and one question to the controller for all runs of an owner that are in the batch
-/// system; one whose submission was cut off, or whose job is not known any more, costs a question of its own.
+/// In the order of `folders`. A controller that does not answer leaves a state as it is, with that in the reason. A run
+/// that has ended, but whose job still copies results out of the burst buffer, is `running`; results that did not
+/// arrive are in its detail. Cost: that of ReadState for each, and one question to the controller for all runs of an
+/// owner that are in the batch system; one whose submission was cut off, or whose job is not known any more, costs a
+/// question of its own.
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
 RunState ObserveRun(const RunFolder& folder);
 
-/// True when the run was submitted and has not ended.
+/// True when the run was submitted and has not ended, or its job may still be copying results out of its buffer.
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state);
 
 /// Sleeps that long at most; false: the waiting is to end now.
@@ -53,6 +55,10 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
 
 /// Ends the run: a job that waits is removed, one that runs is asked to end as by Ctrl-C.
 void CancelBatchRun(const RunFolder& folder, const RunState& state);
+
+/// Before a run that was submitted once goes on in this process, in no job of its own: what is known of the old job
+/// counts no more. Changes nothing for a run that never was.
+void ForgetBatchJob(const RunFolder& folder);
 
 /// Puts the job that this manager runs in back into the queue. It is ended by that.
 void RequeueBatchJob(const RunState& state);

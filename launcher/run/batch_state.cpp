@@ -2,23 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "core/clock.h"
 #include "launcher/engines/slurm/wait_reasons.h"
 
 namespace slipway::launcher {
 namespace {
 
-/// "waits for resources (Resources)", and what to do about it.
-std::string WhyItWaits(const SlurmJob& job) {
-  if (!job.reason_text.empty()) return fmt::format("{} ({})", job.reason_text, job.reason);
+/// What tools say ends with a line break, and may have several.
+std::string OnOneLine(const std::string& text) {
+  std::string line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+bool IsHeld(const SlurmJob& job) { return job.priority == 0; }
+
+/// "waits for resources (Resources)", and what to do about it. A job whose stage-in failed is held, and only an
+/// operator may release it.
+std::string WhyItWaits(const SlurmJob& job, const std::string& run) {
+  if (!job.reason_text.empty()) {
+    const auto said = fmt::format("{} ({})", OnOneLine(job.reason_text), job.reason);
+    if (!IsHeld(job)) return said;
+    return fmt::format("{}; Slurm holds it. When that is mended: slipway cancel {}, then slipway resume {}", said, run,
+                       run);
+  }
   const auto words = ExplainReason(job.reason);
   return words.next_step.empty() ? words.sentence : fmt::format("{}; {}", words.sentence, words.next_step);
 }
 
 RunState Waiting(RunState state, const SlurmJob& job) {
   state.phase = Phase::kQueued;
-  state.reason = fmt::format("job {} waits: {}", job.id, WhyItWaits(job));
-  if (job.start) state.reason += fmt::format(" (expected to start {})", FormatUtc(*job.start));
+  state.reason = fmt::format("job {} waits: {}", job.id, WhyItWaits(job, state.run));
+  if (job.start && !IsHeld(job)) state.reason += fmt::format(" (expected to start {})", FormatUtc(*job.start));
   return state;
 }
 
@@ -40,6 +58,20 @@ RunState Forgotten(RunState state) {
 }
 
 }  // namespace
+
+RunState WhileStagingOut(RunState ended, const SlurmJob& job) {
+  ended.reason = fmt::format("{}; job {} copies results out of the burst buffer",
+                             ended.reason.empty() ? std::string(PhaseName(ended.phase)) : ended.reason, job.id);
+  ended.phase = Phase::kRunning;
+  ended.ended.clear();
+  return ended;
+}
+
+RunState WithLostResults(RunState ended, JobId job, const std::string& reason) {
+  ended.detail += fmt::format("{}job {}: not all results were copied out of the burst buffer, which is gone by now: {}",
+                              ended.detail.empty() ? "" : "\n\n", job, OnOneLine(reason));
+  return ended;
+}
 
 RunState WithJob(RunState stored, const std::optional<SlurmJob>& job) {
   if (HasEnded(stored.phase)) return stored;

@@ -14,4 +14,10 @@ namespace slipway::launcher {
 /// the controller does not know it any more.
 RunState WithJob(RunState stored, const std::optional<SlurmJob>& job);
 
+/// A run that has ended, and whose job still copies results out of the burst buffer.
+RunState WhileStagingOut(RunState ended, const SlurmJob& job);
+
+/// A run that has ended, and whose results did not all come out of the burst buffer; `reason` is Slurm's.
+RunState WithLostResults(RunState ended, JobId job, const std::string& reason);
+
 }  // namespace slipway::launcher

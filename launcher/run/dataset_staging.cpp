@@ -12,8 +12,8 @@ namespace slipway::launcher {
 using staging::StageOptions;
 
 DatasetStaging::DatasetStaging(const staging::StagingPlan& plan, const DatasetSpec& spec,
-                               std::filesystem::path link_root, std::size_t readers)
-    : plan_(plan), spec_(spec), link_root_(std::move(link_root)), readers_(readers) {}
+                               std::filesystem::path link_root, staging::FoundFiles found, std::size_t readers)
+    : plan_(plan), spec_(spec), link_root_(std::move(link_root)), found_(std::move(found)), readers_(readers) {}
 
 /// What is read in place has nothing to arrive.
 bool DatasetStaging::may_be_early() const { return is_stream() || (spec_.overlap && plan_.tier != "none"); }
@@ -22,6 +22,7 @@ void DatasetStaging::Start(EventLoop& loop, Output& output, std::function<void()
   output_ = &output;
   StageOptions options;
   options.link_root = link_root_;
+  options.found = found_;
   options.bandwidth = plan_.bandwidth;
   if (may_be_early()) {
     options.order = staging::FileOrder(plan_.files.size(), spec_.seed, 0);

@@ -17,9 +17,9 @@ namespace slipway::launcher {
 
 class DatasetStaging {
  public:
-  /// `link_root`: StageOptions::link_root. `readers`: the most that may read a stream at a time.
+  /// `link_root`, `found`: of StageOptions. `readers`: the most that may read a stream at a time.
   DatasetStaging(const staging::StagingPlan& plan, const DatasetSpec& spec, std::filesystem::path link_root,
-                 std::size_t readers);
+                 staging::FoundFiles found, std::size_t readers);
 
   const staging::StagingPlan& plan() const { return plan_; }
   const DatasetSpec& spec() const { return spec_; }
@@ -55,6 +55,7 @@ class DatasetStaging {
   staging::StagingPlan plan_;
   const DatasetSpec& spec_;
   std::filesystem::path link_root_;
+  staging::FoundFiles found_;
   std::size_t readers_;
   Output* output_ = nullptr;
   bool ready_ = false;

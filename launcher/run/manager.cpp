@@ -73,6 +73,7 @@ class Manager {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     data_.Begin();
+    state_.detail = data_.remarks();
     if (interrupt_.asked()) return Cancelled();
     RunContext context{plan_,
                        folder_,
@@ -137,7 +138,9 @@ class Manager {
 
   void WriteDown(const RunResult& result) {
     state_.reason = result.reason;
-    state_.detail = result.detail;
+    state_.detail = data_.remarks();
+    if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
+    state_.detail += result.detail;
     state_.ended = FormatUtc(SystemClock().Now());
     state_.job = {};
     Enter(result.phase);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/progress.h"
+#include "launcher/run/staged_in.h"
 #include "staging/generation/generation.h"
 
 namespace slipway::launcher {
@@ -14,6 +16,19 @@ namespace {
 /// A program may open a stream more than once, one after the other; what it forgot to close takes a place too.
 constexpr std::size_t kReadersOfRank = 4;
 constexpr auto kLook = std::chrono::milliseconds(50);
+
+/// A broken file system breaks many.
+constexpr std::size_t kMendedShown = 10;
+
+std::string HowStaged(const staging::StagedDataset& staged) {
+  if (staged.adopted) return "already there";
+  const auto copied = fmt::format("{} in {} ({})", FormatBytes(staged.copied), FormatDuration(staged.elapsed),
+                                  FormatRate(staged.copied, staged.elapsed));
+  return staged.found
+             ? fmt::format("{} found in the burst buffer and checked, {} copied in {}", FormatBytes(staged.kept),
+                           FormatBytes(staged.copied), FormatDuration(staged.elapsed))
+             : copied;
+}
 
 /// A stream removes itself.
 bool EndsWithItsJob(const DatasetStaging& dataset) {
@@ -29,8 +44,8 @@ StagingSession::StagingSession(const RunFolder& folder, const Plan& plan, Output
 void StagingSession::Begin() {
   const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
   for (std::size_t i = 0; i < plan_.data.size(); ++i) {
-    datasets_.push_back(
-        std::make_unique<DatasetStaging>(plan_.data[i], plan_.spec().data[i], folder_.path() / "data", readers));
+    datasets_.push_back(std::make_unique<DatasetStaging>(plan_.data[i], plan_.spec().data[i], folder_.path() / "data",
+                                                         FoundFor(folder_, plan_.data[i]), readers));
   }
   // Those that must be whole first: the others would only take their share of the source.
   for (auto& dataset : datasets_) {
@@ -106,18 +121,35 @@ void StagingSession::OnFailure(const DatasetStaging& dataset, const Error& error
 
 void StagingSession::Announce(const DatasetStaging& dataset) {
   const auto& staged = *dataset.staged();
-  const auto what = staged.adopted
-                        ? std::string("already there")
-                        : fmt::format("{} in {} ({})", FormatBytes(staged.copied), FormatDuration(staged.elapsed),
-                                      FormatRate(staged.copied, staged.elapsed));
-  output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, what, dataset.plan().tier));
+  output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, HowStaged(staged), dataset.plan().tier));
+  if (!staged.mended.empty()) TellOfMended(dataset);
+  RemoveEmptyStagedIn();
   folder_.AppendEvent("staged", Json{{"dataset", staged.name},
                                      {"tier", dataset.plan().tier},
                                      {"directory", staged.directory.string()},
                                      {"adopted", staged.adopted},
+                                     {"found", staged.found},
                                      {"overlapped", stage_ != Stage::kBegin},
                                      {"bytes", staged.copied.count},
                                      {"seconds", staged.elapsed.count()}});
+}
+
+void StagingSession::TellOfMended(const DatasetStaging& dataset) {
+  const auto& mended = dataset.staged()->mended;
+  const auto shown = std::min(mended.size(), kMendedShown);
+  Json files = Json::array();
+  std::string words;
+  for (std::size_t i = 0; i < shown; ++i) {
+    files.push_back({{"file", mended[i].name}, {"reason", mended[i].reason}});
+    words += fmt::format("\n  {}: {}", mended[i].name, mended[i].reason);
+  }
+  if (mended.size() > shown) words += fmt::format("\n  and {} more", mended.size() - shown);
+  const auto remark =
+      fmt::format("{} of {} files of {} were not as they should be in the burst buffer, and were copied again:{}",
+                  mended.size(), dataset.plan().files.size(), dataset.spec().name, words);
+  output_.Warn(remark);
+  remarks_ += (remarks_.empty() ? "" : "\n") + remark;
+  folder_.AppendEvent("mended", Json{{"dataset", dataset.spec().name}, {"count", mended.size()}, {"files", files}});
 }
 
 void StagingSession::End() {

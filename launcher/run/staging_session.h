@@ -30,6 +30,9 @@ class StagingSession {
   /// Where the ranks find the data; of Begin().
   const StagedDirectories& directories() const { return directories_; }
 
+  /// What the user should know about data that was there before the run, in lines; empty: nothing.
+  const std::string& remarks() const { return remarks_; }
+
   /// After the ranks have ended: ends streams and stagings under way, but finishes those that are kept for other runs
   /// unless the user has interrupted. Errors: that of a staging that failed while the ranks ran.
   void End();
@@ -46,6 +49,7 @@ class StagingSession {
   void OnNews(DatasetStaging& dataset);
   void OnFailure(const DatasetStaging& dataset, const Error& error);
   void Announce(const DatasetStaging& dataset);
+  void TellOfMended(const DatasetStaging& dataset);
   void EndOne(DatasetStaging& dataset);
   void RemoveWhatArrived(const DatasetStaging& dataset);
   void RemoveStaged(const DatasetStaging& dataset);
@@ -59,6 +63,7 @@ class StagingSession {
   enum class Stage { kBegin, kRanksRun, kRanksEnded } stage_ = Stage::kBegin;
   std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan
   StagedDirectories directories_;
+  std::string remarks_;
   std::exception_ptr failure_;
   bool asked_by_us_ = false;  ///< not the user: a staging failed, and asked to end the run
 };

@@ -1,12 +1,9 @@
 #include "launcher/run/submit_request.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <sstream>
 
-#include "core/error.h"
 #include "launcher/engines/slurm/directive_text.h"
 
 namespace slipway::launcher {
@@ -16,15 +13,6 @@ constexpr std::uint64_t kMebibyte = 1024 * 1024;
 
 std::int64_t MebibytesOf(const std::optional<Bytes>& memory) {
   return memory ? static_cast<std::int64_t>((memory->count + kMebibyte - 1) / kMebibyte) : 0;
-}
-
-void RefuseWhatOnlySbatchReads(const BatchJob& job) {
-  if (job.extra.empty() && job.shifter_image.empty()) return;
-  throw Error(ErrorKind::kUsage,
-              job.extra.empty() ? "the image of Shifter is an option that only sbatch reads"
-                                : fmt::format("launch.slurm.extra ({}) holds options that only sbatch reads",
-                                              fmt::join(job.extra, " ")),
-              "take them out, or write the script with slipway plan and submit it with sbatch");
 }
 
 std::vector<std::string> Listed(const std::string& names) {
@@ -37,7 +25,6 @@ std::vector<std::string> Listed(const std::string& names) {
 }  // namespace
 
 SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environment) {
-  RefuseWhatOnlySbatchReads(job);
   SubmitRequest request;
   request.name = job.name;
   request.script = RenderBatchScript(job);

@@ -11,8 +11,8 @@
 namespace slipway::launcher {
 
 /// With the script that RenderBatchScript gives: libslurm does not read its `#SBATCH` lines, so that all they say is
-/// said here, too.
-/// Errors: Error(kUsage) for options of sbatch that libslurm has no field for here; those of RenderBatchScript.
+/// said here, too, but for OptionsOnlyForSbatch.
+/// Errors: those of RenderBatchScript.
 SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environment);
 
 PartitionLimits LimitsOf(const SlurmPartition& partition);

@@ -19,6 +19,16 @@ struct StageProgress {
   std::string current;  ///< the file, or that another run is waited for
 };
 
+/// Files that somebody else has put into the tier before: a directive of the batch system. Nobody believes them unseen.
+struct FoundFiles {
+  /// They lie there under their names in the dataset. It is removed when the dataset is published. Empty: there is
+  /// none.
+  std::filesystem::path directory = {};
+  /// The sources are since before those files were copied what they are now: then a format that has sums of its own
+  /// may speak for itself.
+  bool of_these_sources = false;
+};
+
 struct StageOptions;
 
 /// Brings all files of `plan` into `directory`, where their directories are made already and where an earlier,
@@ -43,6 +53,7 @@ struct StageOptions {
   std::size_t files_at_once = 0;        ///< 0: what the copier finds best
   Bytes bandwidth = {};                 ///< bytes a second read from the sources; 0: no limit
   Copier copier = {};                   ///< empty: CopyAll
+  FoundFiles found = {};
 };
 
 }  // namespace slipway::staging

@@ -88,14 +88,14 @@ class FileCopier::Pass {
       copied.kept = source_.size;
       return copied;
     }
-    if (kept == nullptr && arrivals() != nullptr) arrivals()->FileStarted(index_, state_.ctime_ns);
+    if (IsNews(kept) && arrivals() != nullptr) arrivals()->FileStarted(index_, state_.ctime_ns);
+    if (kept != nullptr && kept->found == FoundBasis::kFormat) {
+      if (auto copied = TakenByItsFormat()) return *std::move(copied);
+      kept = nullptr;
+    }
     CopiedFile copied;
     for (std::uint64_t block = 0; block < Blocks(); ++block) copied.crc32c.push_back(TakeBlock(block, kept));
-    auto summary = check_->Finish();
-    copied.kept = kept_;
-    copied.records = summary.records;
-    copied.record_offsets = std::move(summary.record_offsets);
-    copied.record_bytes = summary.record_bytes;
+    Conclude(copied);
     return copied;
   }
 
@@ -110,7 +110,43 @@ class FileCopier::Pass {
     return {tools_.buffer.get(), static_cast<std::size_t>(std::min<std::uint64_t>(most, kCopyBlock))};
   }
 
-  /// What is known of an earlier run's blocks, unless the source changed since.
+  /// Nothing of it stands in the journal.
+  static bool IsNews(const KeptFile* kept) { return kept == nullptr || kept->found; }
+
+  void Conclude(CopiedFile& copied) {
+    auto summary = check_->Finish();
+    copied.kept = kept_;
+    copied.mended = mended_;
+    copied.records = summary.records;
+    copied.record_offsets = std::move(summary.record_offsets);
+    copied.record_bytes = summary.record_bytes;
+  }
+
+  /// Nothing when its own sums, or the count of its records, speak against what was found: the check then begins anew.
+  std::optional<CopiedFile> TakenByItsFormat() try {
+    CopiedFile copied;
+    for (std::uint64_t block = 0; block < Blocks(); ++block) {
+      crc_ = 0;
+      CheckCopy(block);
+      copied.crc32c.push_back(crc_);
+    }
+    kept_ = source_.size;
+    Conclude(copied);
+    if (source_.records && copied.records != source_.records) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("it has {} records, its manifest says {}", copied.records.value_or(0), *source_.records));
+    }
+    return copied;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kEnvironment) throw;
+    kept_ = {};
+    mended_ = error.message();
+    holds_other_bytes_ = true;
+    check_ = MakeStreamCheck(Format(), source_.path);
+    return {};
+  }
+
+  /// What is known of the blocks that are there, unless the source changed since.
   const KeptFile* Kept() const {
     const auto& kept = tools_.options.kept;
     const bool counts =
@@ -156,7 +192,7 @@ class FileCopier::Pass {
   bool AllKept(const KeptFile& kept) {
     if (!output_) return false;
     for (std::uint64_t block = 0; block < Blocks(); ++block) {
-      if (!IsThere(block, kept)) return false;
+      if (!IsThere(block, NotedCrc(block, kept))) return false;
       on_block_(EndOf(block));
     }
     return true;
@@ -164,10 +200,24 @@ class FileCopier::Pass {
 
   /// Whether the copy has the block as it was noted. It is always looked at: after a kill the page cache still has what
   /// was written, after a power cut only the disk knows, and reading the tier costs less than the source.
-  bool IsThere(std::uint64_t block, const KeptFile& kept) {
-    if (!output_ || block >= kept.crc32c.size() || !kept.crc32c[block]) return false;
+  bool IsThere(std::uint64_t block, std::optional<std::uint32_t> noted) {
+    if (!output_ || !noted) return false;
     std::uint32_t crc = 0;
-    return ReadCopy(block, [&](Piece piece) { crc = Crc32c(piece, crc); }) && crc == *kept.crc32c[block];
+    return ReadCopy(block, [&](Piece piece) { crc = Crc32c(piece, crc); }) && crc == *noted;
+  }
+
+  std::optional<std::uint32_t> NotedCrc(std::uint64_t block, const KeptFile& kept) {
+    if (kept.found == FoundBasis::kSource) return CrcOfSource(block);
+    return block < kept.crc32c.size() ? kept.crc32c[block] : std::nullopt;
+  }
+
+  std::uint32_t CrcOfSource(std::uint64_t block) {
+    std::uint32_t crc = 0;
+    ReadSource(block, [&](Piece piece, std::uint64_t& at) {
+      crc = Crc32c(piece, crc);
+      at += piece.size();
+    });
+    return crc;
   }
 
   /// False when the copy ends before the block does.
@@ -185,18 +235,31 @@ class FileCopier::Pass {
 
   std::uint32_t TakeBlock(std::uint64_t block, const KeptFile* kept) {
     crc_ = 0;
-    if (kept != nullptr && IsThere(block, *kept)) {
+    const auto noted = kept != nullptr ? NotedCrc(block, *kept) : std::nullopt;
+    if (IsThere(block, noted)) {
       CheckCopy(block);
       kept_.count += EndOf(block) - block * kCrcBlock;
+      if (kept->found) Tell(block);
       return crc_;
     }
+    holds_other_bytes_ = holds_other_bytes_ || noted.has_value();
+    if (noted && kept->found && mended_.empty()) mended_ = Difference(block, *kept->found);
     if (by_kernel_ && (cloned_ || CopyRange(block))) {
       CheckCopy(block);
     } else {
       CopyPieces(block);
     }
-    if (arrivals() != nullptr && Blocks() > 1) arrivals()->BlockDone(index_, block, crc_);
+    Tell(block);
     return crc_;
+  }
+
+  static std::string Difference(std::uint64_t block, FoundBasis basis) {
+    return fmt::format("its bytes from {} on are not those {}", block * kCrcBlock,
+                       basis == FoundBasis::kSource ? "of its source" : "that its manifest tells (CRC32C)");
+  }
+
+  void Tell(std::uint64_t block) {
+    if (arrivals() != nullptr && Blocks() > 1) arrivals()->BlockDone(index_, block, crc_);
   }
 
   /// The stream goes on with what lies in the copy.
@@ -231,15 +294,23 @@ class FileCopier::Pass {
     return true;
   }
 
-  void CopyPieces(std::uint64_t block) {
+  /// `use` gets a piece and where it begins, and moves that to where it ends.
+  template <class Use>
+  void ReadSource(std::uint64_t block, const Use& use) {
     for (auto at = block * kCrcBlock; at < EndOf(block);) {
       const auto wanted = Buffer(EndOf(block) - at);
       Pay(wanted.size(), at);
       const auto piece = ReadAt(input_, wanted, at, source_.path);
       if (piece.size() < wanted.size()) ThrowEndedEarly(source_, at + piece.size());
-      if (output_ && !(sparse_ && IsZero(piece))) WriteAt(output_.get(), piece, at, path_);
-      Check(piece, at);
+      use(piece, at);
     }
+  }
+
+  void CopyPieces(std::uint64_t block) {
+    ReadSource(block, [&](Piece piece, std::uint64_t& at) {
+      if (output_ && !(sparse_ && !holds_other_bytes_ && IsZero(piece))) WriteAt(output_.get(), piece, at, path_);
+      Check(piece, at);
+    });
   }
 
   void Pay(std::uint64_t bytes, std::uint64_t done) {
@@ -260,6 +331,8 @@ class FileCopier::Pass {
   bool cloned_ = false;
   std::uint32_t crc_ = 0;  // of the present block
   Bytes kept_;
+  bool holds_other_bytes_ = false;  // where it is not written it is no hole
+  std::string mended_;
 };
 
 FileCopier::FileCopier(fs::path directory, const CopyOptions& options, BandwidthLimit& limit)

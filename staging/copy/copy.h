@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "staging/dataset/crc_blocks.h"
@@ -23,14 +24,24 @@ struct CopiedFile {
   std::optional<std::uint64_t> records;
   std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
   std::uint64_t record_bytes = 0;                  ///< where the last record ends: of compressed files, inflated
-  Bytes kept = {};                                 ///< what an earlier run had copied already
+  Bytes kept = {};                                 ///< what lay there already, and was whole
+  std::string mended = {};                         ///< why a found file was not taken as it was; empty: it was
 };
 
-/// What an interrupted run noted about a file it had begun in the private directory.
+/// By what a file is judged that somebody else has put into the private directory.
+enum class FoundBasis {
+  kNoted,   ///< CRCs of its blocks that somebody wrote down
+  kSource,  ///< there are none: each block is compared with the source's
+  kFormat   ///< the file's own sums say whether all of it is whole
+};
+
+/// What is known of a file that lies in the private directory: what an interrupted run noted about one that it had
+/// begun, or what a found one is to be judged by.
 struct KeptFile {
   std::int64_t ctime_ns = 0;                         ///< of the source when these blocks were read from it
-  std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block that was written
-  std::optional<CopiedFile> complete;                ///< the whole file, checked
+  std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block; nothing for one that was not written or noted
+  std::optional<CopiedFile> complete = {};           ///< the whole file, checked
+  std::optional<FoundBasis> found = {};              ///< it comes from somebody else; nothing: from an earlier run
 };
 
 /// Is told of what has arrived in the private directory, by any thread. `file` is an index into plan.files.
@@ -70,7 +81,8 @@ class FileCopier {
   ~FileCopier();
 
   /// `index`: the file's place in the plan. Of a file that CopyOptions::kept knows only what lacks is read from the
-  /// source; what is there is read in the copy and compared.
+  /// source; what is there is read in the copy and compared. Blocks of a found file that are not whole are written
+  /// anew; where only its own sums speak, all of it is.
   ///
   /// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
   ///         starts it once more, or ends it.

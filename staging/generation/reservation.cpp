@@ -53,13 +53,13 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 }  // namespace
 
 std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, Room& room,
-                                             const std::function<void()>& on_wait) {
+                                             const std::function<void()>& on_wait, Bytes found) {
   const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
   room = RoomIn(plan);
   room.bytes.count -= std::min(room.bytes.count, others.bytes.count);
   room.inodes -= std::min(room.inodes, others.inodes);
-  const auto lacking = Rest(need, TakenBy(Generation(plan.root, plan.generation).Private()));
+  const auto lacking = Rest(Rest(need, TakenBy(Generation(plan.root, plan.generation).Private())), {found, 0});
   if (lacking.bytes > room.bytes || lacking.inodes > room.inodes) return {};
   Reservation taken(plan.root / ".locks" / (plan.generation + std::string(kNeed)));
   WriteFile(taken.path_, fmt::format("{} {}\n", need.bytes.count, need.inodes));

@@ -94,12 +94,13 @@ class Waiting {
 std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& options) {
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
+  const auto found = SizeOfFound(plan, options.found);
   Waiting waiting(plan, options, {}, "another run reckons up the room in this tier",
                   [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
   Room room;
-  auto reservation = Reservation::Take(plan, need, room, std::ref(waiting));
+  auto reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
   if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
-    reservation = Reservation::Take(plan, need, room, std::ref(waiting));
+    reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
   }
   if (!reservation) throw NoRoom(plan, room);
   return reservation;
@@ -127,16 +128,24 @@ std::vector<CopiedFile> LinkAndCheck(const StagingPlan& plan, const fs::path& di
   return CopyAll(plan, {}, {plan.request.format, plan.request.verify}, options);
 }
 
-std::vector<CopiedFile> CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory,
-                                  const StageOptions& options) {
+/// What is in the private directory, and which of the files found were not as they should be.
+struct Filled {
+  std::vector<CopiedFile> files;
+  std::vector<MendedFile> mended = {};
+};
+
+Filled CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
   WriteListing(directory.path(), ListingOf(plan));
   JournalArrivals journal(directory.path(), plan, directory.leftover(), directory.owner());
   if (!options.order.empty()) journal.TellAtOnce();  // the order of first use is for readers that follow
   const auto& copy = options.copier ? options.copier : Copier(CopyAll);
-  auto copied = copy(plan, directory.path(),
-                     {plan.request.format, plan.request.verify, directory.leftover().kept, &journal}, options);
+  auto kept = directory.leftover().kept;
+  const auto refused = TakeOver(plan, options.found, directory.path(), kept);
+  auto copied =
+      copy(plan, directory.path(), {plan.request.format, plan.request.verify, std::move(kept), &journal}, options);
   journal.Flush();  // a reader that follows it sees the end
-  return copied;
+  auto mended = MendedFiles(plan, refused, copied);
+  return {std::move(copied), std::move(mended)};
 }
 
 ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
@@ -168,13 +177,13 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   return ManifestIndex{std::string(kRecordIndexName), Bytes{bytes.size()}, Crc32c(bytes)};
 }
 
-std::vector<CopiedFile> Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
+Filled Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
   MakeTree(plan, directory.path());
-  if (ReadsInPlace(plan)) return LinkAndCheck(plan, directory.path(), options);
-  auto copied = CopyFiles(plan, directory, options);
+  if (ReadsInPlace(plan)) return {LinkAndCheck(plan, directory.path(), options)};
+  auto filled = CopyFiles(plan, directory, options);
   directory.Sync();
-  if (plan.request.verify == VerifyMode::kFull) CompareAll(plan, directory.path(), copied, options);
-  return copied;
+  if (plan.request.verify == VerifyMode::kFull) CompareAll(plan, directory.path(), filled.files, options);
+  return filled;
 }
 
 Bytes KeptOf(const std::vector<CopiedFile>& files) {
@@ -182,9 +191,14 @@ Bytes KeptOf(const std::vector<CopiedFile>& files) {
                          [](Bytes sum, const CopiedFile& file) { return Bytes{sum.count + file.kept.count}; });
 }
 
-/// Returns the bytes that an earlier run had copied.
-Bytes FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
-  auto copied = Fill(plan, directory, options);
+/// What had not to be copied, and what of it had to be after all.
+struct Spared {
+  Bytes bytes;
+  std::vector<MendedFile> mended;
+};
+
+Spared FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
+  auto [copied, mended] = Fill(plan, directory, options);
   directory.owner().CheckIn(directory.path());  // from here on files are written by their names
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
@@ -192,7 +206,7 @@ Bytes FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, const
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   directory.Publish();
-  return kept;
+  return {kept, std::move(mended)};
 }
 
 void KeepForTheNextRun(const StagingPlan& plan, PrivateDirectory& directory, Error& failure) {
@@ -204,8 +218,7 @@ void KeepForTheNextRun(const StagingPlan& plan, PrivateDirectory& directory, Err
                   FormatBytes(kept), plan.tier));
 }
 
-/// Returns the bytes that an earlier run had copied.
-Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+Spared Build(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
   PrivateDirectory directory(generation, plan);
   try {
     return FillAndPublish(plan, directory, options);
@@ -216,7 +229,7 @@ Bytes Build(const StagingPlan& plan, const Generation& generation, const StageOp
 }
 
 /// A full tier is said in the tier's words; by then the private directory is gone, so the numbers are those that count.
-Bytes BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
+Spared BuildInTier(const StagingPlan& plan, const Generation& generation, const StageOptions& options) {
   const auto reservation = Reserve(plan, options);
   try {
     return Build(plan, generation, options);
@@ -319,9 +332,13 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
     for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
   } else {
     RemoveDamaged(generation);
-    staged.kept = BuildInTier(plan, generation, options);
+    auto spared = BuildInTier(plan, generation, options);
+    staged.kept = spared.bytes;
+    staged.found = !options.found.directory.empty();
+    staged.mended = std::move(spared.mended);
     if (!ReadsInPlace(plan)) staged.copied.count = plan.total.count - staged.kept.count;
   }
+  if (!options.found.directory.empty()) RemoveTree(options.found.directory);  // what was not taken is of no use
   staged.lease = generation.Lease();
   return staged;
 }

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "core/units.h"
 #include "staging/copy/copier.h"
+#include "staging/generation/found_files.h"
 #include "staging/generation/generation.h"
 #include "staging/plan/plan.h"
 
@@ -17,14 +19,18 @@ struct StagedDataset {
   std::string name;
   std::filesystem::path directory;
   std::filesystem::path manifest;
-  bool adopted = false;  ///< it was there already
-  Bytes copied;          ///< read from the sources into the tier; 0 when adopted or read in place
-  Bytes kept;            ///< taken over from an earlier run that was interrupted
+  bool adopted = false;                 ///< it was there already
+  Bytes copied;                         ///< read from the sources into the tier; 0 when adopted or read in place
+  Bytes kept;                           ///< not copied: left by an earlier run that was interrupted, or found
+  bool found = false;                   ///< there were files to be taken over (StageOptions::found)
+  std::vector<MendedFile> mended = {};  ///< those that were missing or not as they should be, in the order of the plan
   Seconds elapsed{};
   std::optional<FileLock> lease;  ///< shared: keeps the generation from being removed while it is held
 };
 
 /// Stages `plan`, or adopts the generation when it is there and whole. Another run that stages the same is waited for.
+/// What StageOptions::found has of it is moved there and checked (found_files.h), and copied only where it is not
+/// whole.
 ///
 /// Result: a directory with the files and, last written, manifest.json. With tier `none` the files are links to the
 ///         sources, which are read and checked once (not with VerifyMode::kOff); it needs `link_root`.

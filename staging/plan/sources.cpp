@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -20,6 +18,7 @@
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/plan/plan.h"
+#include "staging/plan/source_manifests.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/utf8_name.h"
 
@@ -31,12 +30,6 @@ namespace {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' cannot be staged: {}", path.string(), reason),
               std::move(next_step));
 }
-
-/// What a manifest beside the sources says of a file.
-struct Promise {
-  Bytes bytes;
-  std::optional<std::uint64_t> records;
-};
 
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
@@ -262,38 +255,11 @@ class SourceList {
   std::vector<Found> found_;
 };
 
-/// The counts that a manifest in `directory` promises, by path in it; a directory without one, or with one that cannot
-/// be read, tells nothing.
-std::map<std::string, Promise> PromisesIn(const fs::path& directory) {
-  std::map<std::string, Promise> promises;
-  try {
-    const auto text = ReadFileIfPresent(directory / kManifestName);
-    if (!text) return promises;
-    for (auto& file : ParseManifest(*text).files) promises[file.path] = {file.bytes, file.records};
-  } catch (const Error&) {
-    promises.clear();
-  }
-  return promises;
-}
-
 /// For the planner's words only: who reads the files counts for himself.
 void AddRecordCounts(std::vector<SourceFile>& files) {
-  using Promises = std::map<std::string, Promise>;
-  std::unordered_map<std::string, Promises> known;
-  const Promises* promises = nullptr;
-  std::string_view last;  // of files that are sorted by name, most lie where the one before does
+  SourceManifests manifests;
   for (auto& file : files) {
-    const std::string_view path = file.path.native();
-    const auto directory = path.substr(0, path.rfind('/') + 1);
-    if (promises == nullptr || directory != last) {
-      const auto [entry, fresh] = known.try_emplace(std::string(directory));
-      if (fresh) entry->second = PromisesIn(directory);
-      promises = &entry->second;
-      last = directory;
-    }
-    if (promises->empty()) continue;
-    const auto promise = promises->find(file.path.filename().string());
-    if (promise != promises->end() && promise->second.bytes == file.size) file.records = promise->second.records;
+    if (const auto* promise = manifests.Find(file)) file.records = promise->records;
   }
 }
 

@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import signal
-import struct
 import subprocess
 import unittest
 
@@ -326,36 +325,6 @@ class Doctor(Engine):
         self.assertEqual(found["engine"]["text"], f"slurm (SLURM_JOB_ID: in the allocation of job {job})")
         self.assertEqual(found["mpirun"]["grade"], "ok", found)
         self.assertIn(found["srun --mpi=pmix"]["grade"], ("ok", "warn"))
-
-
-class IntoBurstBuffer(Engine):
-    OPTIONS = ("--nodes", "2", "--burst-buffer", "datawarp")
-
-    def write_with_data(self, command, **buffer):
-        """One file of one TFRecord of 1,000 bytes, in the tier `burst`; no checksum is looked at."""
-        data = self.place / "data"
-        data.mkdir()
-        (data / "a.tfrecord").write_bytes(struct.pack("<QI", 1000, 0) + bytes(1000) + struct.pack("<I", 0))
-        self.write(command, {"burst_buffer": {"type": "datawarp", **buffer}})
-        spec = json.loads((self.place / "exp.yaml").read_text())
-        spec["data"] = {"train": {"source": f"{data}/*.tfrecord", "tier": "burst", "verify": "off"}}
-        (self.place / "exp.yaml").write_text(json.dumps(spec))
-        return data
-
-    def test_job_stages_into_the_buffer_that_its_directives_ask_for(self):
-        data = self.write_with_data("cat $SLIPWAY_DATA_TRAIN/*.tfrecord | wc -c > seen; echo $SLIPWAY_DATA_TRAIN > where",
-                                    stage_in=False, capacity="1GiB")
-        job = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s")
-        self.assertEqual((self.place / "seen").read_text().strip(), "1016")
-        where = (self.place / "where").read_text().strip()
-        self.assertNotIn(str(data), where)
-        self.bed.wait_for_end(job)
-        support.wait_for(lambda: not os.path.exists(where), 20, "the end of the buffer")
-
-    def test_data_that_directives_would_stage_is_refused(self):
-        self.write_with_data("true")
-        self.assertIn("stage_in: false", self.slipway("submit", "exp.yaml", status=3).stderr)
 
 
 if __name__ == "__main__":

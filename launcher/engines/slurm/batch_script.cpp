@@ -170,6 +170,12 @@ int WholeMinutes(Seconds limit) {
   return static_cast<int>(std::clamp(minutes, 1.0, static_cast<double>(std::numeric_limits<int>::max())));
 }
 
+std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job) {
+  auto options = job.extra;
+  if (!job.shifter_image.empty()) options.push_back("--image=" + job.shifter_image);
+  return options;
+}
+
 std::string RenderBatchScript(const BatchJob& job) {
   return "#!/bin/bash\n" + Options(job) + Directives(job.burst_buffer) + Modules(job.modules) + Variables(job) +
          Buffer(job) + Command(job.command);

@@ -53,6 +53,10 @@ struct BatchJob {
 /// name, or a text holds a NUL; what BurstBufferDirectives throws.
 std::string RenderBatchScript(const BatchJob& job);
 
+/// The options of the job that libslurm has no field for, as they stand in the script: it must be submitted with sbatch
+/// when there are any.
+std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job);
+
 /// The whole minutes that a job must ask for to have `limit`: at least 1.
 int WholeMinutes(Seconds limit);
 

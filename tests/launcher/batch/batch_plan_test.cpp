@@ -221,13 +221,20 @@ TEST_F(BatchPlan, DoesNotGuessTheSizeOfResults) {
   EXPECT_THAT(RefusalOf(buffer + "checkpoint: {tier: burst}\n"), HasSubstr("launch.slurm.burst_buffer.capacity"));
 }
 
+TEST_F(BatchPlan, SaysWhichOptionsMakeItGoThroughSbatch) {
+  EXPECT_THAT(DescribePlan(PlanOf("launch: {slurm: {extra: [--nice=3, --wckey=k]}}\n")),
+              HasSubstr("\nsubmit: job.sh, with sbatch, which alone reads --nice=3 --wckey=k\n"));
+  EXPECT_THAT(DescribePlan(PlanOf("")), HasSubstr("\nsubmit: job.sh\n"));
+}
+
 TEST_F(BatchPlan, UsesAPersistentBuffer) {
   Data("a.tfrecord");
   EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: burst}}\n"
                            "launch: {slurm: {burst_buffer: {type: datawarp, persistent: cosmo}}}\n"),
               ElementsAre("#DW persistentdw name=cosmo",
                           "#DW stage_in type=file source=<here>/a.tfrecord "
-                          "destination=$DW_PERSISTENT_STRIPED_cosmo/staged/train/a.tfrecord"));
+                          "destination=$DW_PERSISTENT_STRIPED_cosmo/staged-small-1/train/a.tfrecord"))
+      << "another run may stage into it at the same time";
 }
 
 TEST_F(BatchPlan, CopiesOutWhatTheUserNames) {

@@ -39,6 +39,17 @@ TEST(WithJob, PrefersWhatTheSiteSays) {
   EXPECT_THAT(WithJob(Stored(Phase::kQueued), job).reason, HasSubstr("no such file: /data/train"));
 }
 
+TEST(WithJob, SaysWhatToDoAboutAStageInThatFailed) {
+  auto job = Job(JobState::kPending, "BurstBufferOperation");
+  job.reason_text = "dws_data_in: /data/train:\n no such file\n";
+  job.priority = 0;
+  job.start = SlurmTime(std::chrono::seconds(1'000'000'000));
+  const auto reason = WithJob(Stored(Phase::kQueued), job).reason;
+  EXPECT_THAT(reason, HasSubstr("dws_data_in: /data/train: no such file (BurstBufferOperation)"));
+  EXPECT_THAT(reason, HasSubstr("slipway cancel small-1, then slipway resume small-1"));
+  EXPECT_EQ(reason.find("expected to start"), std::string::npos) << "it is held";
+}
+
 TEST(WithJob, IsQueuedAgainAfterTheLossOfANode) {
   EXPECT_EQ(WithJob(Stored(Phase::kRunning), Job(JobState::kPending, "BeginTime")).phase, Phase::kQueued);
 }
@@ -71,6 +82,24 @@ TEST(WithJob, LeavesEndedRunsAlone) {
   auto state = Stored(Phase::kSucceeded);
   EXPECT_EQ(WithJob(state, std::nullopt).phase, Phase::kSucceeded);
   EXPECT_EQ(WithJob(state, Job(JobState::kFailed)).phase, Phase::kSucceeded);
+}
+
+TEST(StageOut, IsAPartOfTheRun) {
+  auto state = Stored(Phase::kSucceeded);
+  state.ended = "2026-01-01T00:00:00Z";
+  const auto copying = WhileStagingOut(state, Job(JobState::kCompleted));
+  EXPECT_FALSE(HasEnded(copying.phase));
+  EXPECT_EQ(copying.ended, "");
+  EXPECT_THAT(copying.reason, HasSubstr("succeeded; job 12 copies results out"));
+}
+
+TEST(StageOut, ThatFailedIsToldBesideTheOutcome) {
+  auto state = Stored(Phase::kFailed);
+  state.detail = "rank 1 died";
+  const auto told = WithLostResults(state, 12, "no space\nleft\n");
+  EXPECT_EQ(told.phase, Phase::kFailed);
+  EXPECT_THAT(told.detail, HasSubstr("rank 1 died\n\njob 12"));
+  EXPECT_THAT(told.detail, HasSubstr("no space left"));
 }
 
 }  // namespace

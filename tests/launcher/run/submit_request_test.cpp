@@ -6,13 +6,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "core/error.h"
-
 namespace slipway::launcher {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 BatchJob SomeJob() {
   BatchJob job;
@@ -58,18 +55,6 @@ TEST(SubmitRequest, KeepsPathsAsTheyAre) {
   EXPECT_EQ(request.work_dir, "/runs/50%");
   EXPECT_EQ(request.script_path, "/runs/50%/job.sh");
   EXPECT_EQ(request.script, RenderBatchScript(SomeJob()));
-}
-
-TEST(SubmitRequest, RefusesWhatOnlySbatchReads) {
-  auto job = SomeJob();
-  job.extra = {"--nice=3"};
-  try {
-    RequestOf(job, {});
-    FAIL() << "they would be lost without a word";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), HasSubstr("--nice=3"));
-  }
 }
 
 TEST(LimitsOf, TakesListsOfAPartitionApart) {

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import directives  # noqa: E402: the line above says where they are
+import faults  # noqa: E402
 import store  # noqa: E402
 import transfers  # noqa: E402
 
@@ -109,9 +110,10 @@ def _transfer_all(buffers, options, direction):
     """As the job's owner, whom `setup` was told."""
     found, ordered = _buffers_of(buffers, options), getattr(_request(options), direction)
     owner = buffers.find(options.token).record
+    ordered_faults = faults.Faults(buffers.folder)  # now: later the process may be the user's
     transfers.become(owner["uid"], owner["gid"])
     for transfer in ordered:
-        getattr(transfers, direction)(transfer, found[transfer.variable])
+        getattr(transfers, direction)(transfer, found[transfer.variable], ordered_faults)
 
 
 def _bytes(text):

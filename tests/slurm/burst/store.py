@@ -19,18 +19,18 @@ class StoreError(Exception):
 
 class Store:
     def __init__(self, folder):
-        self._folder = pathlib.Path(folder)
-        name, capacity_mib = (self._folder / "pool").read_text().split()
+        self.folder = pathlib.Path(folder)
+        name, capacity_mib = (self.folder / "pool").read_text().split()
         self.pool, self.capacity = name, int(capacity_mib) << 20
 
     def open_log(self):
         """The log of the calls, to be added to."""
-        return open(self._folder / "calls", "a", encoding="utf-8")
+        return open(self.folder / "calls", "a", encoding="utf-8")
 
     def buffers(self):
         """All buffers, oldest first."""
         found = []
-        for record in self._folder.glob("*/record.json"):
+        for record in self.folder.glob("*/record.json"):
             try:
                 found.append(Buffer(record.parent))
             except FileNotFoundError:
@@ -41,9 +41,9 @@ class Store:
         """Throws when there is none; the words are those that Slurm takes for "already gone"."""
         if not re.fullmatch(r"[\w.-]+", token) or token.startswith("."):
             raise StoreError(f"{token} is no name of a buffer")
-        if not (self._folder / token / "record.json").exists():
+        if not (self.folder / token / "record.json").exists():
             raise StoreError(f"token not found: {token}")
-        return Buffer(self._folder / token)
+        return Buffer(self.folder / token)
 
     def create(self, token, uid, gid, size, creator):
         """A new empty buffer that belongs to the user; a job that starts over gets a new one."""
@@ -51,7 +51,7 @@ class Store:
         free = self.capacity - sum(buffer.size for buffer in self.buffers() if buffer.token != token)
         if size > free:
             raise StoreError(f"the pool {self.pool} has {free} bytes free, {size} are asked for")
-        folder = self._folder / token
+        folder = self.folder / token
         if folder.exists():
             shutil.rmtree(folder)
         folder.mkdir()

@@ -19,7 +19,7 @@ def become(uid, gid):
         os.setuid(uid)
 
 
-def stage_in(transfer, buffer):
+def stage_in(transfer, buffer, faults):
     source, destination = pathlib.Path(transfer.outside), buffer.data / transfer.inside
     sources = _listed(source) if transfer.kind == "list" else [source]
     needed = sum(size_of(path) for path in sources)
@@ -27,11 +27,11 @@ def stage_in(transfer, buffer):
     if needed > free:
         raise StoreError(f"stage_in of {source}: {needed} bytes into a buffer with {free} bytes free")
     for path in sources:
-        _copy(transfer.kind, path, destination / path.name if transfer.kind == "list" else destination)
+        _copy(transfer.kind, path, destination / path.name if transfer.kind == "list" else destination, faults)
 
 
-def stage_out(transfer, buffer):
-    _copy(transfer.kind, buffer.data / transfer.inside, pathlib.Path(transfer.outside))
+def stage_out(transfer, buffer, faults):
+    _copy(transfer.kind, buffer.data / transfer.inside, pathlib.Path(transfer.outside), faults)
 
 
 def _listed(path):
@@ -43,13 +43,18 @@ def _listed(path):
     return paths
 
 
-def _copy(kind, source, destination):
+def _copy(kind, source, destination, faults):
+    def copy_file(source, destination):
+        faults.check(pathlib.Path(source))
+        shutil.copy2(source, destination)
+        faults.spoil(pathlib.Path(destination))
+
     if kind == "directory" or (kind is None and source.is_dir()):
         if not source.is_dir():
             raise StoreError(f"{source} is no directory")
-        shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True, copy_function=copy_file)
         return
     if not source.is_file():
         raise StoreError(f"{source} is no regular file")
     destination.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, destination)
+    copy_file(source, destination)

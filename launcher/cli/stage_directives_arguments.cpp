@@ -1,0 +1,28 @@
+// `slipway stage directives`.
+
+#include <CLI/CLI.hpp>
+
+#include "launcher/cli/arguments.h"
+#include "launcher/cli/describe.h"
+
+namespace slipway::launcher {
+
+void DescribeStageDirectives(CLI::App& stage, Arguments& arguments) {
+  auto* command = AddCommand(stage, "directives", "Do what the #BB_LUA lines of a job script ask for, checked",
+                             "  slipway stage directives check job.sh\n"
+                             "  slipway stage directives in job.sh --buffer /flash/12/data --capacity 64GiB\n"
+                             "  slipway stage directives out job.sh --buffer /flash/12/data");
+  auto& options = arguments.stage_directives;
+  command->add_option("what", options.what, "check, in or out")
+      ->required()
+      ->check(CLI::IsMember({"check", "in", "out"}));
+  command->add_option("script", options.script, "The job script")->required();
+  command->add_option("--buffer", options.buffer, "The directory that $BB_JOB_STRIPED stands for");
+  command->add_option("--capacity", options.capacity, "What may be staged into it, e.g. 64GiB");
+  command->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 500MB");
+  command->callback([&] {
+    arguments.command = [&](Session& session) { return StageDirectives(arguments.stage_directives, session); };
+  });
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,74 @@
+#include "launcher/engines/slurm/sbatch.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <sstream>
+
+#include "core/process.h"
+#include "launcher/engines/slurm/slurm_trouble.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::string_view kDuring = "submitting with sbatch";
+constexpr std::size_t kMostCharacters = 1000;
+
+/// "12" or "12;cluster".
+std::optional<JobId> JobOn(std::string_view line) {
+  JobId job = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), job);
+  const bool alone = end == line.data() + line.size() || *end == ';';
+  return error == std::errc() && alone && job != 0 ? std::optional(job) : std::nullopt;
+}
+
+/// The end of what it said: the beginning may be a banner.
+std::string Said(const Captured& captured) {
+  std::string said;
+  std::istringstream lines(captured.errors);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
+  }
+  return said.size() > kMostCharacters ? "..." + said.substr(said.size() - kMostCharacters) : said;
+}
+
+[[noreturn]] void Throw(SlurmTrouble trouble, std::string text) {
+  throw SlurmError({trouble, 0, std::move(text), std::string(kDuring)});
+}
+
+}  // namespace
+
+std::optional<JobId> SubmittedJobIn(std::string_view output) {
+  std::optional<JobId> job;
+  std::istringstream lines{std::string(output)};
+  for (std::string line; std::getline(lines, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (const auto found = JobOn(line)) job = found;
+  }
+  return job;
+}
+
+Environment WithoutOptionsOfSbatch(const Environment& environment) {
+  auto rest = environment;
+  for (const auto& entry : environment.entries()) {
+    if (entry.starts_with("SBATCH_")) rest.Unset(entry.substr(0, entry.find('=')));
+  }
+  return rest;
+}
+
+JobId SubmitWithSbatch(const std::filesystem::path& script, std::chrono::milliseconds deadline) {
+  SpawnOptions spawn;
+  spawn.argv = {"sbatch", "--parsable", script.string()};
+  spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
+  const auto captured = RunAndCapture(std::move(spawn), deadline);
+  if (captured.timed_out) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
+    Throw(SlurmTrouble::kTimeout, fmt::format("no answer in {} s; so far: '{}'", seconds, Said(captured)));
+  }
+  if (!captured.status.Success() && captured.status.signal == 0) Throw(SlurmTrouble::kRefused, Said(captured));
+  const auto job = SubmittedJobIn(captured.output);
+  if (!job) Throw(SlurmTrouble::kHelper, fmt::format("it named no job ({})", captured.status.Describe()));
+  return *job;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,86 @@
+#include "staging/out/copy_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <unordered_set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/copy/copy_pool.h"
+#include "staging/plan/source_stat.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+/// Removed with what is still in it.
+class PreparedFolder {
+ public:
+  explicit PreparedFolder(const fs::path& directory)
+      : path_(directory / fmt::format(".tmp-copy-{}", static_cast<long>(::getpid()))) {
+    RemoveTree(path_);
+    MakeDirectories(path_);
+  }
+  PreparedFolder(const PreparedFolder&) = delete;
+  PreparedFolder& operator=(const PreparedFolder&) = delete;
+  ~PreparedFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  const fs::path path_;
+};
+
+SourceFile Listed(const FileToCopy& file) {
+  const auto state = StatSource(file.source);
+  if (!S_ISREG(state.mode)) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is no regular file", file.source.string()));
+  }
+  return {file.source, file.name, state.size, state.mtime_ns, state.inode};
+}
+
+StagingPlan PlanOf(const std::vector<FileToCopy>& files) {
+  StagingPlan plan;
+  plan.request.name = "files";
+  std::unordered_set<std::string_view> names;
+  for (const auto& file : files) {
+    if (!names.insert(file.name).second) {
+      throw Error(ErrorKind::kUsage, fmt::format("two files are called '{}'", file.name));
+    }
+    plan.files.push_back(Listed(file));
+    plan.total.count += plan.files.back().size.count;
+  }
+  return plan;
+}
+
+void Sync(const fs::path& directory) {
+  const auto fd = OpenFile(directory, O_RDONLY | O_DIRECTORY);
+  if (::syncfs(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", directory.string()));
+}
+
+}  // namespace
+
+void CopyFiles(const std::vector<FileToCopy>& files, const fs::path& directory, const StageOptions& options) {
+  const auto plan = PlanOf(files);
+  MakeDirectories(directory);
+  const PreparedFolder prepared(directory);
+  CopyOptions copy;
+  copy.format = DataFormat::kRaw;
+  const auto copied = CopyAll(plan, prepared.path(), copy, options);
+  Sync(prepared.path());
+  CompareAll(plan, prepared.path(), copied, options);
+  for (const auto& file : plan.files) {
+    const auto from = prepared.path() / file.name;
+    const auto to = directory / file.name;
+    if (::rename(from.c_str(), to.c_str()) != 0) ThrowErrno(fmt::format("cannot rename to '{}'", to.string()));
+  }
+  SyncDirectory(directory);
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,27 @@
+/// Copies single files into a directory: complete and confirmed, or absent.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "staging/copy/copier.h"
+
+namespace slipway::staging {
+
+struct FileToCopy {
+  std::filesystem::path source;  ///< absolute; links are followed
+  std::string name;              ///< in the directory; no path
+};
+
+/// Copies all of them into `directory`, which is made; what has the same name there is replaced.
+///
+/// Way:    into a folder of its own in `directory`, several at a time, read back from the medium and compared (CRC32C),
+///         synced; then one rename for each.
+/// Errors: Error(kUsage) for two files of one name; Error(kEnvironment) naming the file: no regular file, changed while
+///         it was copied, differs when read back; SystemError; Error(kInterrupted). Nothing is left then but files that
+///         are whole.
+void CopyFiles(const std::vector<FileToCopy>& files, const std::filesystem::path& directory,
+               const StageOptions& options = {});
+
+}  // namespace slipway::staging

@@ -1,0 +1,55 @@
+#include "launcher/run/batch_record.h"
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "launcher/run/batch_run.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+class Records : public testing::Test {
+ protected:
+  test::TempDirectory directory_;
+  const RunFolder folder_ = RunFolder::Create(directory_.path(), "small", false);
+};
+
+TEST_F(Records, AreReadAsTheyWereWritten) {
+  WriteBatchRecord(folder_, {12, true, "no \xff space"});
+  const auto record = ReadBatchRecord(folder_);
+  EXPECT_EQ(record.job, 12u);
+  EXPECT_TRUE(record.stages_out);
+  EXPECT_EQ(record.lost, "no \xEF\xBF\xBD space") << "what tools say is in any encoding";
+}
+
+TEST_F(Records, ThatAreMissingOrDamagedAreOfNoJob) {
+  EXPECT_EQ(ReadBatchRecord(folder_).job, 0u);
+  for (const auto text : {"", "[]", "{", R"({"job": "twelve"})", R"({"job": -1, "stages_out": 3})"}) {
+    WriteFile(folder_.path() / "batch_job.json", text);
+    EXPECT_FALSE(ReadBatchRecord(folder_).stages_out) << text;
+  }
+}
+
+TEST_F(Records, OfAnEarlierJobCountNoMoreInAnotherProcess) {
+  auto state = folder_.ReadState();
+  state.phase = Phase::kQueued;
+  state.batch_job = 12;
+  folder_.WriteState(state);
+  WriteBatchRecord(folder_, {12, true, {}});
+  EXPECT_TRUE(IsInBatchSystem(folder_, folder_.ReadState()));
+  ForgetBatchJob(folder_);
+  EXPECT_FALSE(IsInBatchSystem(folder_, folder_.ReadState()));
+  EXPECT_EQ(folder_.ReadState().batch_job, 0u);
+}
+
+TEST_F(Records, NothingIsForgottenOfARunThatWasNeverSubmitted) {
+  auto state = folder_.ReadState();
+  state.phase = Phase::kFailed;
+  folder_.WriteState(state);
+  ForgetBatchJob(folder_);
+  EXPECT_EQ(folder_.ReadState().phase, Phase::kFailed);
+}
+
+}  // namespace
+}  // namespace slipway::launcher

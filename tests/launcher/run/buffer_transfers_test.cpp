@@ -1,0 +1,122 @@
+// What the directives of a script copy, with real files.
+
+#include "launcher/run/buffer_transfers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+class Transfers : public testing::Test {
+ protected:
+  void Put(const fs::path& name, const std::string& content) const {
+    MakeDirectories((directory_ / name).parent_path());
+    WriteFile(directory_ / name, content);
+  }
+  std::string Line(const std::string& words) const { return "#BB_LUA " + words + "\n"; }
+  std::string Outside(const std::string& name) const { return (directory_ / name).string(); }
+  std::string In(const std::string& kind, const std::string& name, const std::string& to) const {
+    return Line("stage_in type=" + kind + " source=" + Outside(name) + " destination=$BB_JOB_STRIPED/" + to);
+  }
+  std::string Out(const std::string& kind, const std::string& from, const std::string& name) const {
+    return Line("stage_out type=" + kind + " source=$BB_JOB_STRIPED/" + from + " destination=" + Outside(name));
+  }
+  std::string Inside(const std::string& name) const { return ReadFile(buffer_ / name); }
+
+  template <class Action>
+  static std::string MessageOf(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  staging::StageOutOptions Merging() const {
+    staging::StageOutOptions options;
+    options.existing = staging::Existing::kMerge;
+    return options;
+  }
+  void StageIn(const std::string& script, std::optional<Bytes> capacity = {}) const {
+    MakeDirectories(buffer_);
+    CopyIntoBuffer(script, buffer_, capacity, Merging());
+  }
+
+  test::TempDirectory directory_;
+  const fs::path buffer_ = directory_ / "buffer";
+};
+
+TEST_F(Transfers, FilesListsAndDirectoriesComeIn) {
+  Put("a", "1");
+  Put("d/b", "22");
+  Put("d/e/c", "333");
+  Put("odd name $(x)", "4");
+  Put("list", Outside("a") + "\n\n" + Outside("odd name $(x)") + "\n");
+  StageIn(In("file", "a", "one/renamed") + In("directory", "d", "tree") + In("list", "list", "flat"));
+  EXPECT_EQ(Inside("one/renamed"), "1");
+  EXPECT_EQ(Inside("tree/e/c"), "333");
+  EXPECT_EQ(Inside("flat/a"), "1");
+  EXPECT_EQ(Inside("flat/odd name $(x)"), "4");
+}
+
+TEST_F(Transfers, NothingElseIsLeftInTheBuffer) {
+  Put("a", "1");
+  StageIn(In("file", "a", "a"));
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(buffer_)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::ElementsAre("a"));
+}
+
+TEST_F(Transfers, MoreThanTheCapacityIsRefusedBeforeTheFirstByte) {
+  Put("a", std::string(600, 'a'));
+  Put("d/b", std::string(500, 'b'));
+  const auto script = In("file", "a", "a") + In("directory", "d", "d");
+  EXPECT_THAT(MessageOf([&] { StageIn(script, Bytes{1099}); }), HasSubstr("1100 bytes into a burst buffer of 1099"));
+  EXPECT_TRUE(fs::is_empty(buffer_));
+  StageIn(script, Bytes{1100});
+}
+
+TEST_F(Transfers, WhatCannotBeReadIsNamed) {
+  EXPECT_THAT(MessageOf([&] { StageIn(In("file", "gone", "a")); }), HasSubstr("gone"));
+  EXPECT_THAT(MessageOf([&] { StageIn(In("directory", "gone", "a")); }), HasSubstr("gone"));
+  EXPECT_THAT(MessageOf([&] { StageIn(In("list", "gone", "a")); }), HasSubstr("gone"));
+  Put("list", "relative\n");
+  EXPECT_THAT(MessageOf([&] { StageIn(In("list", "list", "a")); }), HasSubstr("'relative'"));
+  Put("a", "1");
+  Put("d/a", "2");
+  Put("list", Outside("a") + "\n" + Outside("d/a") + "\n");
+  EXPECT_THAT(MessageOf([&] { StageIn(In("list", "list", "x")); }), HasSubstr("two files are called 'a'"));
+  EXPECT_THAT(MessageOf([&] { StageIn(In("file", "d", "x")); }), HasSubstr("'" + Outside("d")));
+}
+
+TEST_F(Transfers, ResultsGoOutBesideWhatIsThere) {
+  Put("buffer/out/new", "1");
+  Put("buffer/out/same", "new");
+  Put("buffer/single", "3");
+  Put("results/old", "2");
+  Put("results/same", "old");
+  CopyOutOfBuffer(Out("directory", "out", "results") + Out("file", "single", "deep/er/single"), buffer_, Merging());
+  EXPECT_EQ(ReadFile(directory_ / "results/new"), "1");
+  EXPECT_EQ(ReadFile(directory_ / "results/old"), "2");
+  EXPECT_EQ(ReadFile(directory_ / "results/same"), "new");
+  EXPECT_EQ(ReadFile(directory_ / "deep/er/single"), "3");
+}
+
+TEST_F(Transfers, OneThatFailsKeepsNoOtherBack) {
+  Put("buffer/out/new", "1");
+  const auto script = Out("file", "gone", "x") + Out("directory", "out", "results");
+  EXPECT_THAT(MessageOf([&] { CopyOutOfBuffer(script, buffer_, Merging()); }), HasSubstr("gone"));
+  EXPECT_EQ(ReadFile(directory_ / "results/new"), "1");
+}
+
+}  // namespace
+}  // namespace slipway::launcher
