@@ -150,6 +150,9 @@ class Manager {
       TakeMetric(*metric, changes);
     } else if (const auto* ended = std::get_if<TrialEnded>(&event)) {
       TakeEnd(*ended, changes);
+    } else if (const auto* lost = std::get_if<NodeLost>(&event)) {
+      packer_.Lose(lost->node);
+      out_of_nodes_ = packer_.OutOfNodes();
     } else {
       interrupted_ = true;
       StopAll(StopReason::kCancelled);
@@ -363,6 +366,7 @@ class Manager {
     summary.interrupted = interrupted_;
     summary.too_many_failures = too_many_failures_;
     summary.out_of_time = out_of_time_;
+    summary.out_of_nodes = out_of_nodes_;
     summary.exhausted = study_.exhausted();
     return summary;
   }
@@ -386,6 +390,7 @@ class Manager {
   bool interrupted_ = false;
   bool too_many_failures_ = false;
   bool out_of_time_ = false;
+  bool out_of_nodes_ = false;
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ struct EnsembleSummary {
   bool interrupted = false;        ///< the user asked to stop
   bool too_many_failures = false;  ///< ended by max_failures
   bool out_of_time = false;        ///< its budget or this run's time limit was used up
+  bool out_of_nodes = false;       ///< so many were lost that no trial can run any more
   bool exhausted = false;          ///< the grid had fewer points than the budget
 };
 

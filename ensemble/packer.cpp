@@ -29,7 +29,9 @@ int Capacity(const NodeShare& node, const Need& need) {
 
 }  // namespace
 
-Packer::Packer(std::vector<NodeShare> nodes, Need need) : free_(std::move(nodes)), need_(need) {
+Packer::Packer(std::vector<NodeShare> nodes, Need need) : free_(std::move(nodes)), need_(need), slots_(MostAtATime()) {}
+
+int Packer::MostAtATime() const {
   // The largest number of attempts that each put one share on `need.nodes` different nodes.
   const auto fits = [&](int attempts) {
     long shares = 0;
@@ -38,7 +40,9 @@ Packer::Packer(std::vector<NodeShare> nodes, Need need) : free_(std::move(nodes)
   };
   long most = 0;
   for (const auto& node : free_) most += Capacity(node, need_);
-  while (slots_ < most && fits(slots_ + 1)) ++slots_;
+  int slots = 0;
+  while (slots < most && fits(slots + 1)) ++slots;
+  return slots;
 }
 
 bool Packer::Fits(const NodeShare& node) const { return Capacity(node, need_) >= 1; }
@@ -62,6 +66,10 @@ std::optional<std::vector<NodeShare>> Packer::Take() {
     place.push_back({node.node, TakeFirst(node.cores, need_.cores), TakeFirst(node.gpus, need_.gpus)});
   }
   return place;
+}
+
+void Packer::Lose(const std::string& node) {
+  std::erase_if(free_, [&](const NodeShare& share) { return share.node == node; });
 }
 
 void Packer::GiveBack(const std::vector<NodeShare>& place) {

@@ -27,11 +27,17 @@ class Packer {
   int Slots() const { return slots_; }
   /// Nothing when it does not fit now.
   std::optional<std::vector<NodeShare>> Take();
+  /// The node is not there any more: it is given to nobody, and what attempts have of it is not taken back.
+  void Lose(const std::string& node);
+  /// So many nodes are lost that no attempt will ever fit again.
+  bool OutOfNodes() const { return static_cast<int>(free_.size()) < need_.nodes; }
   /// What Take has given.
   void GiveBack(const std::vector<NodeShare>& place);
 
  private:
   bool Fits(const NodeShare& node) const;
+
+  int MostAtATime() const;
 
   std::vector<NodeShare> free_;
   Need need_;

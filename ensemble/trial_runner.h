@@ -67,7 +67,12 @@ struct TrialMetric {
 /// The user asked to end everything (Ctrl-C, SIGTERM, `slipway cancel`).
 struct StopAsked {};
 
-using TrialEvent = std::variant<TrialEnded, TrialMetric, StopAsked>;
+/// Nothing can be started on this node any more. The attempts that ran there end on their own.
+struct NodeLost {
+  std::string node;  ///< as in NodeShare
+};
+
+using TrialEvent = std::variant<TrialEnded, TrialMetric, StopAsked, NodeLost>;
 
 class TrialRunner {
  public:

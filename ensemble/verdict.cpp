@@ -78,7 +78,7 @@ Verdict GoesOnLater(const AttemptFacts& facts) {
   return {TrialState::kPaused, trial, Outcome::kPaused, reason};
 }
 
-Verdict NodeLost(const AttemptFacts& facts) {
+Verdict EndedWithItsNode(const AttemptFacts& facts) {
   const auto reason = WithDetail("its node was lost", facts.detail);
   const bool again = facts.losses < kMostLosses;
   return {TrialState::kLost, again ? TrialState::kQueued : TrialState::kFailed, Outcome::kNodeLost, reason};
@@ -89,7 +89,7 @@ Verdict NodeLost(const AttemptFacts& facts) {
 Verdict Judge(const AttemptFacts& facts) {
   const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
   if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail);
-  if (facts.cause == OutsideCause::kNodeLost) return NodeLost(facts);
+  if (facts.cause == OutsideCause::kNodeLost) return EndedWithItsNode(facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

@@ -51,10 +51,6 @@ bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason
 /// run folder.
 bool NeedsSubmission(const Plan& plan) {
   if (plan.engine != "slurm") return false;
-  if (plan.spec().launch.nodes > 1) {
-    throw Error(ErrorKind::kEnvironment, "runs on several nodes are not part of this version",
-                "write launch.nodes: 1; `slipway plan` shows the batch script of more");
-  }
   if (OwnBatchJob() != 0) return false;
   RequireBatchSystem();
   return true;

@@ -32,12 +32,25 @@ int LeadFor(const LaunchSpec& launch) {
 
 bool CountsAsMemory(const staging::StagingPlan& dataset) { return dataset.tier == "ram" || dataset.counts_as_memory; }
 
+/// Those that run at a time on one node: of as many trials as the ensemble wants there.
+int RanksOnANode(const Spec& spec) {
+  const auto& launch = spec.launch;
+  if (!spec.ensemble) return launch.ranks_per_node;
+  const int shares = spec.ensemble->parallel.value_or(1) * launch.nodes_per_job;
+  return launch.ranks_per_node * std::max(1, (shares + launch.nodes - 1) / launch.nodes);
+}
+
+/// A single run may go on without a lost node, an ensemble on several always does.
+bool OutlivesANode(const Spec& spec) {
+  return spec.resilience.on_node_failure == OnNodeFailure::kExclude || (spec.ensemble && spec.launch.nodes > 1);
+}
+
 /// The ranks' and that of what is staged in RAM, which a job's limit of memory covers as well.
 std::optional<Bytes> MemoryFor(const Plan& plan) {
   const auto& launch = plan.spec().launch;
   if (launch.slurm.memory_per_node) return launch.slurm.memory_per_node;
   if (!launch.memory_per_rank) return {};
-  Bytes memory{launch.memory_per_rank->count * static_cast<std::uint64_t>(launch.ranks_per_node)};
+  Bytes memory{launch.memory_per_rank->count * static_cast<std::uint64_t>(RanksOnANode(plan.spec()))};
   for (const auto& dataset : plan.data) {
     if (CountsAsMemory(dataset)) memory.count += staging::PlannedNeedOf(dataset.files, {}).bytes.count;
   }
@@ -123,13 +136,13 @@ void AddBuffer(const Plan& plan, const fs::path& folder, BatchJob& job) {
 void AddNodes(const Plan& plan, BatchJob& job) {
   const auto& launch = plan.spec().launch;
   job.nodes = launch.nodes;
-  job.ranks_per_node = launch.ranks_per_node;
+  job.ranks_per_node = RanksOnANode(plan.spec());
   job.cpus_per_rank = launch.cpus_per_rank;
   job.gpus_per_rank = launch.gpus_per_rank;
   job.memory_per_node = MemoryFor(plan);
   if (launch.time_limit) job.time_limit_minutes = WholeMinutes(*launch.time_limit);
   job.signal_lead_s = LeadFor(launch);
-  job.no_kill = plan.spec().resilience.on_node_failure == OnNodeFailure::kExclude;
+  job.no_kill = OutlivesANode(plan.spec());
 }
 
 void AddSite(const SlurmSpec& slurm, BatchJob& job) {

@@ -33,7 +33,7 @@ int RanksPerNode(const LaunchSpec& launch) {
 Placement PlacementOf(const LaunchSpec& launch) {
   const int per_node = RanksPerNode(launch);
   const int parts = (launch.ranks_per_node + per_node - 1) / per_node;
-  return {launch.ranks(), launch.nodes * parts, true};
+  return {launch.ranks(), launch.nodes_per_job * parts, true};
 }
 
 fs::path TunedFile() {

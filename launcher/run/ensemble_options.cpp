@@ -1,6 +1,7 @@
 #include "launcher/run/ensemble_options.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/process_identity.h"
 #include "ensemble/samplers/sampler.h"
@@ -9,18 +10,37 @@
 namespace slipway::launcher {
 namespace {
 
-/// One trial's ranks stay together on this machine.
-ensemble::Need NeedOf(const Spec& spec) { return {1, spec.launch.ranks() * spec.launch.cpus_per_rank, 0}; }
+ensemble::Need NeedOf(const Spec& spec) {
+  return {spec.launch.nodes_per_job, spec.launch.ranks_per_node * spec.launch.cpus_per_rank, 0};
+}
 
-/// As many trials at a time as the machine has cores for, each with cores of its own; more only where the user wants
-/// it, and then they share all cores.
-void Place(const Spec& spec, ensemble::EnsembleOptions& options) {
-  const std::vector<ensemble::NodeShare> nodes = {{HostName(), UsableCores(), {}}};
-  const int slots = ensemble::Packer(nodes, NeedOf(spec)).Slots();
-  options.parallel = spec.ensemble->parallel.value_or(std::max(1, slots));
-  if (options.parallel > slots) return;
-  options.nodes = nodes;
+int SlotsIn(const Spec& spec, const std::vector<ensemble::NodeShare>& nodes) {
+  return ensemble::Packer(nodes, NeedOf(spec)).Slots();
+}
+
+/// Nodes as they look to trials that share cores: each takes an equal part of those that run at a time.
+std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> nodes, int shares) {
+  const auto count = static_cast<int>(nodes.size());
+  for (auto& node : nodes) {
+    node.cores.resize(static_cast<std::size_t>((shares + count - 1) / count));
+    std::iota(node.cores.begin(), node.cores.end(), 0);
+  }
+  return nodes;
+}
+
+/// As many trials at a time as there are cores for, each with cores of its own; more only where the user wants it, and
+/// then those of a node share all its cores.
+void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  const bool here_only = nodes.empty();
+  if (here_only) nodes = {{HostName(), UsableCores(), {}}};
+  options.parallel = spec.ensemble->parallel.value_or(std::max(1, SlotsIn(spec, nodes)));
   options.need = NeedOf(spec);
+  if (TrialsShareCores(spec, nodes)) {
+    if (here_only) return;
+    options.need.cores = 1;
+    nodes = SharedNodes(std::move(nodes), options.parallel * options.need.nodes);
+  }
+  options.nodes = std::move(nodes);
 }
 
 ensemble::Objective ObjectiveFrom(const ObjectiveSpec& spec) {
@@ -58,14 +78,19 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
 
 }  // namespace
 
-ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan) {
+bool TrialsShareCores(const Spec& spec, const std::vector<ensemble::NodeShare>& nodes) {
+  const int slots = SlotsIn(spec, nodes);
+  return spec.ensemble->parallel.value_or(std::max(1, slots)) > slots;
+}
+
+ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::NodeShare> nodes) {
   const auto& spec = *plan.spec().ensemble;
   ensemble::EnsembleOptions options;
   options.objectives = {ObjectiveFrom(spec.objective)};
   for (const auto& further : spec.more_objectives) options.objectives.push_back(ObjectiveFrom(further));
   options.space = ensemble::MakeSearchSpace(spec.space, spec.constraints);
   options.points = spec.points;
-  Place(plan.spec(), options);
+  Place(plan.spec(), std::move(nodes), options);
   Limit(plan.spec(), options);
   options.repeats = spec.repeats;
   options.sampler = spec.sampler;

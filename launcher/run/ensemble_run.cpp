@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "ensemble/manager.h"
+#include "launcher/run/allocation.h"
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/local_trial_runner.h"
 #include "launcher/run/outbox.h"
@@ -113,6 +114,9 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
   if (summary.interrupted) {
     result.phase = Phase::kCancelled;
     result.reason = "cancelled by the user";
+  } else if (summary.out_of_nodes) {
+    result.reason = fmt::format("too few nodes are left for a trial, and {} trials wait; 'slipway resume' goes on",
+                                summary.waiting);
   } else if (summary.too_many_failures) {
     result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
   } else if (summary.complete == 0) {
@@ -159,6 +163,17 @@ bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext&
   return false;
 }
 
+/// What the trials are packed into; empty: this machine.
+std::vector<ensemble::NodeShare> NodesOf(RunContext& context) {
+  std::vector<ensemble::NodeShare> shares;
+  if (context.allocation == nullptr) return shares;
+  for (int node = 0; node < context.allocation->nodes().count(); ++node) {
+    const auto facts = context.allocation->nodes().FactsOf(node);
+    shares.push_back({facts.name, facts.cores, {}});
+  }
+  return shares;
+}
+
 struct Trials {
   ensemble::EnsembleSummary summary;
   bool progressed = false;
@@ -171,7 +186,7 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");
-  LocalTrialRunner runner(context);
+  LocalTrialRunner runner(context, TrialsShareCores(context.plan.spec(), NodesOf(context)));
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
   book.Settle();
@@ -181,7 +196,7 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
 }  // namespace
 
 RunResult CarryOutEnsemble(RunContext& context) {
-  auto options = EnsembleOptionsFor(context.plan);
+  auto options = EnsembleOptionsFor(context.plan, NodesOf(context));
   options.requests_in = context.folder.path();
   const auto trials = RunTrials(options, context);
   auto result = ResultOf(trials.summary, options);

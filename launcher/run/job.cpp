@@ -16,6 +16,7 @@
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
 #include "launcher/monitor/rank_log.h"
+#include "launcher/run/allocation.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -47,6 +48,7 @@ class Job::Watch {
   Watch(EventLoop& loop, DirectoryWatcher& files, const JobRequest& request, JobObserver& observer)
       : loop_(loop), files_(files), observer_(observer), place_(request.place), lines_(request.lines) {
     ranks_ = request.plan.spec().launch.ranks();
+    polls_ = request.where.nodes != nullptr;
     const auto& metrics = request.plan.spec().train.metrics;
     if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern);
     if (lines_ == LogLines::kFollow) {
@@ -62,6 +64,7 @@ class Job::Watch {
 
   ~Watch() {
     if (begin_) loop_.Cancel(*begin_);
+    if (look_) loop_.Cancel(*look_);
   }
 
   /// Everything that is there now, also lines without an end.
@@ -74,9 +77,22 @@ class Job::Watch {
  private:
   /// Trials by the thousand are over by then, and for them a watch would cost more than it tells.
   static constexpr auto kTrialWatchDelay = std::chrono::milliseconds(100);
+  static constexpr auto kPollPause = std::chrono::milliseconds(500);
+  /// A file system that many share is asked for about a hundred files a second.
+  static constexpr auto kPollPauseOfRank = std::chrono::milliseconds(10);
 
   void Begin() {
     directory_.emplace(files_, place_.directory, [this](const std::string& name) { Look(name); });
+    if (polls_) LookAgainLater();
+  }
+
+  /// What other nodes write into a shared file system does not show as an event here.
+  void LookAgainLater() {
+    const auto pause = std::max<std::chrono::milliseconds>(kPollPause, ranks_ * kPollPauseOfRank);
+    look_ = loop_.After(pause, [this] {
+      LookAtAll();
+      LookAgainLater();
+    });
   }
 
   void LookAtAll() {
@@ -121,7 +137,9 @@ class Job::Watch {
   AttemptPlace place_;
   LogLines lines_;
   int ranks_ = 1;
+  bool polls_ = false;
   std::optional<EventLoop::TimerId> begin_;
+  std::optional<EventLoop::TimerId> look_;
   std::optional<PatternMetrics> pattern_;
   std::map<std::string, LineFollower> followers_;
   std::optional<DirectoryWatch> directory_;
@@ -163,6 +181,9 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.log_directory = place_.directory;
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;
+  if (request.where.nodes != nullptr && launch.ranks > 1) {
+    PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
+  }
   return launch;
 }
 

@@ -20,6 +20,8 @@
 
 namespace slipway::launcher {
 
+class Nodes;
+
 /// Hears what happens in a job. Called from the event loop.
 class JobObserver {
  public:
@@ -44,6 +46,12 @@ struct TrialShare {
   Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job
 };
 
+/// Where on an allocation the ranks of a job run.
+struct NodesOfJob {
+  Nodes* nodes = nullptr;  ///< null: on this machine; else it must outlive the job
+  std::vector<int> on = {};
+};
+
 struct JobRequest {
   const Plan& plan;
   AttemptPlace place;
@@ -51,6 +59,7 @@ struct JobRequest {
   const Json& parameters;  ///< used while the job is made, not kept
   LogLines lines = LogLines::kFollow;
   TrialShare share = {};
+  NodesOfJob where = {};
 };
 
 class Job {

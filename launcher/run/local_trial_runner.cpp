@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "launcher/nodes/supervisor_on_node.h"
 #include "launcher/run/adopt_checkpoint.h"
+#include "launcher/run/allocation.h"
 #include "launcher/run/attempt_files.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/out_of_memory.h"
@@ -36,9 +38,8 @@ class LocalTrialRunner::Running final : public JobObserver {
               context_.data,
               start.parameters,
               LogLines::kLeave,
-              {{start.repeat, start.limit},
-               start.place.empty() ? std::vector<int>{} : start.place.front().cores,
-               &runner.supervisor_}},
+              {{start.repeat, start.limit}, runner.CoresOf(start.place), runner.SupervisorFor(start.place)},
+              runner.WhereIs(start.place)},
              *this) {}
 
   Job& job() { return job_; }
@@ -61,7 +62,9 @@ class LocalTrialRunner::Running final : public JobObserver {
   void OnEnd(const GroupOutcome& outcome) override {
     ended_ = true;
     const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
-    const auto cause = out_of_memory ? ensemble::OutsideCause::kOutOfMemory : ensemble::OutsideCause::kNone;
+    const auto cause = outcome.lost_node ? ensemble::OutsideCause::kNodeLost
+                       : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
+                                         : ensemble::OutsideCause::kNone;
     events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
   }
 
@@ -85,12 +88,52 @@ std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt
 
 }  // namespace
 
-LocalTrialRunner::LocalTrialRunner(RunContext& context) : context_(context), supervisor_(context.loop) {
+LocalTrialRunner::LocalTrialRunner(RunContext& context, bool cores_are_shared)
+    : context_(context), cores_are_shared_(cores_are_shared) {
+  if (context_.allocation == nullptr) {
+    nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
+  } else {
+    AddNodes(context_.allocation->nodes());
+  }
   context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
 }
 
 LocalTrialRunner::~LocalTrialRunner() { context_.interrupt.OnAsk(nullptr); }
+
+void LocalTrialRunner::AddNodes(Nodes& nodes) {
+  for (int node = 0; node < nodes.count(); ++node) {
+    nodes_[nodes.FactsOf(node).name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node};
+  }
+}
+
+std::vector<int> LocalTrialRunner::CoresOf(const std::vector<ensemble::NodeShare>& place) const {
+  return place.empty() || cores_are_shared_ ? std::vector<int>{} : place.front().cores;
+}
+
+Supervisor* LocalTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
+  return nodes_.at(context_.allocation == nullptr ? "" : place.front().node).supervisor.get();
+}
+
+NodesOfJob LocalTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
+  if (context_.allocation == nullptr) return {};
+  NodesOfJob where{&context_.allocation->nodes()};
+  for (const auto& share : place) where.on.push_back(nodes_.at(share.node).number);
+  return where;
+}
+
+void LocalTrialRunner::LookForLostNodes() {
+  if (context_.allocation == nullptr) return;
+  for (auto& [name, node] : nodes_) {
+    if (node.lost) continue;
+    const auto trouble = context_.allocation->nodes().TroubleOf(node.number);
+    if (trouble.empty()) continue;
+    node.lost = true;
+    context_.output.Warn(trouble + "; its trials run again elsewhere");
+    context_.folder.AppendEvent("node_lost", Json{{"reason", trouble}});
+    events_.push_back(ensemble::NodeLost{name});
+  }
+}
 
 AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   AttemptPlace place;
@@ -158,6 +201,7 @@ std::uint64_t LocalTrialRunner::KillsBefore() {
 std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
   kills_before_.reset();
   if (events_.empty()) context_.loop.RunOnce(limit);
+  LookForLostNodes();
   std::erase_if(running_, [this](const auto& entry) {
     if (entry.second->ended() && context_.outbox != nullptr) context_.outbox->Close(PlaceOf(entry.first, 1).run);
     return entry.second->ended();

@@ -1,4 +1,4 @@
-/// Trials as jobs on this machine: the launcher's side of the ensemble's port.
+/// Trials as jobs on this machine or on the nodes of an allocation: the launcher's side of the ensemble's port.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace slipway::launcher {
 
 class LocalTrialRunner final : public ensemble::TrialRunner {
  public:
-  explicit LocalTrialRunner(RunContext& context);
+  /// `cores_are_shared`: trials are not bound to the cores of their places.
+  LocalTrialRunner(RunContext& context, bool cores_are_shared);
   ~LocalTrialRunner() override;
 
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
@@ -35,7 +36,21 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   std::uint64_t KillsBefore();
 
   RunContext& context_;
-  Supervisor supervisor_;
+  /// What runs trials on one node.
+  struct Node {
+    std::unique_ptr<Supervisor> supervisor;
+    int number = 0;
+    bool lost = false;
+  };
+
+  void AddNodes(Nodes& nodes);
+  std::vector<int> CoresOf(const std::vector<ensemble::NodeShare>& place) const;
+  Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
+  NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
+  void LookForLostNodes();
+
+  std::map<std::string, Node> nodes_;
+  bool cores_are_shared_;
   std::optional<std::uint64_t> kills_before_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;

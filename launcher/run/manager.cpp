@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "launcher/run/allocation.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
@@ -70,6 +71,7 @@ class Manager {
   /// What went wrong is written down before anybody else hears of it.
   RunResult Perform() try {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
+    if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     data_.Begin();
     state_.detail = data_.remarks();
     if (interrupt_.asked()) return Cancelled();
@@ -83,6 +85,7 @@ class Manager {
                        output_,
                        prefix_,
                        outbox_.get(),
+                       allocation_ ? &*allocation_ : nullptr,
                        [this](std::string_view event) { Commit(event); }};
     auto result = plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     data_.End();
@@ -167,6 +170,7 @@ class Manager {
   DirectoryWatcher files_{loop_};
   Interrupt interrupt_;
   SteadyTime started_;
+  std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<Outbox> outbox_;
 };

@@ -16,6 +16,7 @@
 
 namespace slipway::launcher {
 
+class Allocation;
 class Outbox;
 
 struct RunContext {
@@ -28,7 +29,8 @@ struct RunContext {
   Interrupt& interrupt;
   Output& output;
   LinePrefix prefix;
-  Outbox* outbox;  ///< null: checkpoints go straight into the run folder
+  Outbox* outbox;          ///< null: checkpoints go straight into the run folder
+  Allocation* allocation;  ///< null: the run has this machine only
 
   /// Writes `state` down, durably, with an event of that name.
   std::function<void(std::string_view event)> commit;

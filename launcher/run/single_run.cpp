@@ -5,7 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "launcher/run/job.h"
+#include "launcher/run/nodes_in_use.h"
 #include "launcher/run/outbox.h"
 
 namespace slipway::launcher {
@@ -13,7 +15,7 @@ namespace {
 
 class SingleRun final : public JobObserver {
  public:
-  explicit SingleRun(RunContext& context) : context_(context) {}
+  explicit SingleRun(RunContext& context) : context_(context), nodes_(context.plan, context.allocation) {}
 
   RunResult CarryOut() {
     int restarts_left = context_.plan.spec().resilience.max_restarts;
@@ -78,10 +80,13 @@ class SingleRun final : public JobObserver {
 
   void RunAttempt(const Checkpoint& newest) {
     outcome_.reset();
+    node_trouble_.clear();
     time_limit_hit_ = false;
     const auto place = NextPlace(newest);
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
-    Job job(context_.loop, context_.files, {context_.plan, place, context_.data, Json::object()}, *this);
+    JobRequest request{nodes_.plan(), place, context_.data, Json::object()};
+    request.where = nodes_.where();
+    Job job(context_.loop, context_.files, std::move(request), *this);
     context_.state.phase = Phase::kRunning;
     context_.state.job = job.identity();
     context_.commit("running");
@@ -90,6 +95,20 @@ class SingleRun final : public JobObserver {
     if (context_.interrupt.asked()) OnInterrupt(job);
     job.Release();
     while (!outcome_) context_.loop.RunOnce();
+    LookForLostNode();
+  }
+
+  /// A rank that another node has lost may fail before that node is known to be lost.
+  void LookForLostNode() {
+    if (outcome_->status.Success() || outcome_->stopped) return;
+    const auto until = SystemClock().Steady() + kNewsPatience;
+    while ((node_trouble_ = nodes_.Trouble()).empty() && nodes_.where().nodes != nullptr &&
+           SystemClock().Steady() < until) {
+      context_.loop.RunOnce(std::chrono::milliseconds(50));
+    }
+    if (node_trouble_.empty()) return;
+    context_.folder.AppendEvent("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", node_trouble_}});
+    if (!outcome_->detail.starts_with(node_trouble_)) outcome_->detail = node_trouble_ + "\n" + outcome_->detail;
   }
 
   /// Takes back what calls into the attempt, also when an error ends it: the loop goes on to run.
@@ -135,8 +154,10 @@ class SingleRun final : public JobObserver {
     return context_.interrupt.asked() || (!AsksToGoOn() && (outcome_->status.Success() || time_limit_hit_));
   }
 
-  bool ShouldRestart(bool progressed, int& restarts_left) const {
-    if (AsksToGoOn() && progressed) return true;  // costs no restart as long as it moves on
+  bool ShouldRestart(bool progressed, int& restarts_left) {
+    if (!node_trouble_.empty()) return nodes_.LeaveOutLost();  // costs none: there are fewer each time
+    if (AsksToGoOn() && progressed) return true;               // as long as it moves on
+    if (!outcome_->started && nodes_.where().nodes != nullptr && !std::exchange(start_retried_, true)) return true;
     if (outcome_->status.Success() || time_limit_hit_) return false;
     return restarts_left-- > 0;
   }
@@ -156,12 +177,23 @@ class SingleRun final : public JobObserver {
       result.reason = outcome_->detail.substr(0, end_of_line);
       if (end_of_line != std::string::npos) result.detail = outcome_->detail.substr(end_of_line + 1);
     }
+    if (!node_trouble_.empty() && MayBeQueuedAgain()) {
+      result.phase = Phase::kQueued;
+      result.reason += "; the job is queued again, and goes on from its newest checkpoint";
+    }
     result.summary = Json{{"metrics", Json::object()}};
     for (const auto& [name, value] : metrics_) {
       result.summary["metrics"][name] = value;
       result.summary_text += fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", name, value);
     }
     return result;
+  }
+
+  /// Slurm gives the job other nodes then.
+  bool MayBeQueuedAgain() const {
+    const auto& spec = context_.plan.spec();
+    return spec.resilience.on_node_failure == OnNodeFailure::kExclude && spec.launch.slurm.requeue &&
+           context_.state.batch_job != 0 && !context_.interrupt.asked();
   }
 
   static std::string MetricsText(const MetricsLine& line) {
@@ -171,7 +203,12 @@ class SingleRun final : public JobObserver {
     return text;
   }
 
+  static constexpr auto kNewsPatience = std::chrono::milliseconds(500);
+
   RunContext& context_;
+  NodesInUse nodes_;
+  std::string node_trouble_;
+  bool start_retried_ = false;
   std::map<std::string, double> metrics_;
   std::optional<GroupOutcome> outcome_;
   bool time_limit_hit_ = false;

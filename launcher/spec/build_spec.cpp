@@ -199,6 +199,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   for (const Json& objective : json.at("objectives")) result.more_objectives.push_back(BuildObjective(objective));
   result.trials = Maybe<int>(json.at("trials"));
   if (json.at("parallel").is_number()) result.parallel = json["parallel"].get<int>();
+  result.nodes_per_trial = json.at("nodes_per_trial").get<int>();
   result.sampler = json.at("sampler").get<std::string>();
   if (!json.at("scheduler").is_null()) result.scheduler = BuildScheduler(json["scheduler"]);
   result.seed = json.at("seed").get<std::uint64_t>();
@@ -245,6 +246,7 @@ Spec Build(const Json& json) {
   spec.resilience = BuildResilience(json.at("resilience"));
   spec.trace = BuildTrace(json.at("trace"));
   if (!json.at("ensemble").is_null()) spec.ensemble = BuildEnsemble(json["ensemble"]);
+  spec.launch.nodes_per_job = spec.ensemble ? spec.ensemble->nodes_per_trial : spec.launch.nodes;
   return spec;
 }
 

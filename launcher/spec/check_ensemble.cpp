@@ -112,6 +112,14 @@ void CheckTrials(Report& report, const Draft& draft) {
   }
 }
 
+void CheckNodes(Report& report, const Draft& draft) {
+  const Json& wanted = draft.At("ensemble.nodes_per_trial");
+  const Json& nodes = draft.At("launch.nodes");
+  if (!wanted.is_number() || !nodes.is_number() || wanted <= nodes) return;
+  report.Error(draft.PlaceOf("ensemble.nodes_per_trial"),
+               fmt::format("more than 'launch.nodes', which is {}", nodes.get<std::int64_t>()));
+}
+
 /// A sampler that is quietly replaced would give other results than the user asked for.
 void CheckSampler(Report& report, const Draft& draft) {
   const std::string sampler = SamplerOf(draft);
@@ -185,6 +193,7 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   if (!draft.Has("ensemble")) return;
   CheckSpace(report, draft);
   CheckTrials(report, draft);
+  CheckNodes(report, draft);
   CheckSampler(report, draft);
   CheckScheduler(report, draft);
   CheckReach(report, draft);

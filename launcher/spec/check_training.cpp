@@ -134,7 +134,8 @@ const char* GiverOf(const Draft& draft, const std::string& name) {
 }
 
 void CheckDivides(Report& report, const Draft& draft, const Json& batch, const Place& place) {
-  const Json& nodes = draft.At("launch.nodes");
+  const bool is_ensemble = draft.At("ensemble").is_object();
+  const Json& nodes = draft.At(is_ensemble ? "ensemble.nodes_per_trial" : "launch.nodes");
   const Json& per_node = draft.At("launch.ranks_per_node");
   if (!batch.is_number_integer() || nodes.is_null() || per_node.is_null()) return;
   const auto ranks = nodes.get<std::int64_t>() * per_node.get<std::int64_t>();

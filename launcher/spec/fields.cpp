@@ -213,7 +213,6 @@ std::vector<Field> GradientFields() {
 }
 
 std::vector<Field> SafetyFields() {
-  const auto planned = Since::kPlanned;
   const Type tiers = OneOf({Of(kTier), ListOf(Of(kTier))});
   return {
       {"checkpoint", Section(), "", "When the state of training is saved.", ""},
@@ -232,9 +231,9 @@ std::vector<Field> SafetyFields() {
       {"resilience", Section(), "", "What happens when something goes wrong.", ""},
       {"resilience.max_restarts", Integer(0), "0",
        "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},
-      {"resilience.on_node_failure", Words({"fail", "exclude"}, {"exclude"}), "fail",
-       "End the run, or go on without the node.", "exclude"},
-      {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1", planned},
+      {"resilience.on_node_failure", Words({"fail", "exclude"}), "fail",
+       "End the run, or go on without the node; trials of an ensemble always go on.", "exclude"},
+      {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1"},
       {"resilience.stall_after", Of(kDuration), "60s", "Time without progress after which a rank counts as stuck.",
        "60s"},
       {"trace", Section(), "", "What the runtime tells of the time that each step takes.", ""},
@@ -264,6 +263,7 @@ std::vector<Field> EnsembleFields() {
       {"ensemble.objectives[].value", value, "last", "The last or the best value of a trial counts.", "last"},
       {"ensemble.trials", Integer(1), "", "Number of configurations to try; may be left out with sampler: grid.", "16"},
       {"ensemble.parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
+      {"ensemble.nodes_per_trial", Integer(1), "1", "Nodes of each trial, out of launch.nodes.", "2"},
       {"ensemble.sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto", "How the next values are chosen.",
        "random"},
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},

@@ -28,7 +28,8 @@ std::string Decode(std::string_view bytes, const Introduction& own, Introduction
   if (!reader.good()) return "sent a message that is too short";
   if (version != kNetworkVersion) return fmt::format("speaks version {}, here is version {}", version, kNetworkVersion);
   if (who.nodes != own.nodes) return fmt::format("has a list of {} nodes, here are {}", who.nodes, own.nodes);
-  if (who.from != own.to || who.to != own.from) {
+  const bool expected = own.to == kAnyNode ? who.from < own.nodes : who.from == own.to;
+  if (!expected || who.to != own.from) {
     return fmt::format("is node {} looking for node {}, here node {} expects node {}", who.from, who.to, own.from,
                        own.to);
   }
@@ -81,6 +82,7 @@ AcceptorHandshake::AcceptorHandshake(const GroupKey& key, Introduction own) : ke
 std::optional<std::string> AcceptorHandshake::Accept(std::string_view hello) {
   refusal_ = hello.size() == kHelloBytes ? Decode(hello, own_, peer_) : "sent a message that is too short";
   if (!refusal_.empty()) return {};
+  own_.to = peer_.from;
   const auto introduction = Encode(own_);
   transcript_ = std::string(hello) + introduction;
   return introduction + WireWriter().Array8(Proof(key_, kAcceptorProof, transcript_)).bytes();

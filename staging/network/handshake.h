@@ -24,6 +24,9 @@ inline constexpr std::size_t kHelloBytes = 8 + 4 * 4 + 32 + 32;
 inline constexpr std::size_t kAnswerBytes = kHelloBytes + 32;
 inline constexpr std::size_t kConfirmBytes = 32;
 
+/// As the node that an acceptor expects: whichever of the others connects.
+inline constexpr std::uint32_t kAnyNode = 0xffff'ffff;
+
 struct Introduction {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -60,7 +63,7 @@ class ConnectorHandshake {
 
 class AcceptorHandshake {
  public:
-  /// `own.from` is this node, `own.to` the node that is expected to connect.
+  /// `own.from` is this node, `own.to` the node that is expected to connect, or kAnyNode.
   AcceptorHandshake(const GroupKey& key, Introduction own);
   /// The Answer to send, or nothing with refusal() set.
   std::optional<std::string> Accept(std::string_view hello);
@@ -72,7 +75,7 @@ class AcceptorHandshake {
 
  private:
   const GroupKey key_;
-  const Introduction own_;
+  Introduction own_;
   std::string transcript_;
   Introduction peer_;
   std::string refusal_;

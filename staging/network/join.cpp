@@ -16,117 +16,12 @@ namespace slipway::staging {
 namespace {
 
 constexpr auto kRetryPause = std::chrono::milliseconds(100);
-constexpr auto kHandshakeTime = std::chrono::seconds(5);
 constexpr int kTickMs = 50;
 constexpr std::size_t kMostPending = 64;
 
 Introduction Introduce(const NodeGroup& group, std::uint32_t to, const Digest& plan) {
   return {group.number, to, static_cast<std::uint32_t>(group.nodes.size()), plan, RandomDigest()};
 }
-
-/// Handshake messages are smaller than any socket buffer: what does not go at once never will.
-bool SendWhole(int fd, std::string_view bytes) {
-  return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
-}
-
-enum class Arrival { kMore, kComplete, kLost };
-
-/// A message of known size that comes in pieces.
-class Message {
- public:
-  explicit Message(std::size_t size) : size_(size) {}
-  Arrival Receive(int fd) {
-    std::string piece(size_ - text_.size(), '\0');
-    const auto count = ::recv(fd, piece.data(), piece.size(), 0);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kMore;
-    if (count <= 0) return Arrival::kLost;
-    text_.append(piece, 0, static_cast<std::size_t>(count));
-    return text_.size() == size_ ? Arrival::kComplete : Arrival::kMore;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::size_t size_;
-  std::string text_;
-};
-
-/// Somebody who has connected to us.
-class Visitor {
- public:
-  Visitor(UniqueFd fd, const GroupKey& key, const Introduction& own)
-      : fd_(std::move(fd)), until_(SystemClock().Steady() + kHandshakeTime), handshake_(key, own) {}
-
-  int fd() const { return fd_.get(); }
-  bool TooSlow(SteadyTime now) const { return now > until_; }
-  const std::string& refusal() const { return handshake_.refusal(); }
-  /// kComplete: it has proved itself.
-  Arrival Advance() {
-    const auto arrival = message_.Receive(fd_.get());
-    if (arrival != Arrival::kComplete) return arrival;
-    if (confirming_) return handshake_.Confirm(message_.text()) ? Arrival::kComplete : Arrival::kLost;
-    const auto answer = handshake_.Accept(message_.text());
-    if (!answer || !SendWhole(fd_.get(), *answer)) return Arrival::kLost;
-    confirming_ = true;
-    message_ = Message(kConfirmBytes);
-    return Arrival::kMore;
-  }
-  Connection Finish(const Digest& plan) {
-    TuneForRing(fd_.get());
-    const auto keys = handshake_.Keys();
-    return {std::move(fd_), handshake_.peer().from, keys.from_acceptor, keys.from_connector,
-            SameDigest(handshake_.peer().plan, plan)};
-  }
-
- private:
-  UniqueFd fd_;
-  SteadyTime until_;
-  AcceptorHandshake handshake_;
-  Message message_{kHelloBytes};
-  bool confirming_ = false;
-};
-
-/// One attempt to reach the next node.
-class Attempt {
- public:
-  Attempt(UniqueFd fd, const GroupKey& key, const Introduction& own)
-      : fd_(std::move(fd)), until_(SystemClock().Steady() + kHandshakeTime), handshake_(key, own) {}
-
-  pollfd Wanted() const { return {fd_.get(), static_cast<short>(connected_ ? POLLIN : POLLOUT), 0}; }
-  bool TooSlow(SteadyTime now) const { return now > until_; }
-  const std::string& problem() const { return problem_; }
-  Arrival Advance() {
-    if (!connected_) return SayHello();
-    const auto arrival = answer_.Receive(fd_.get());
-    if (arrival == Arrival::kLost) problem_ = "closed the connection during the handshake (has it the same key?)";
-    if (arrival != Arrival::kComplete) return arrival;
-    const auto confirm = handshake_.Accept(answer_.text());
-    if (!confirm) problem_ = handshake_.refusal();
-    return confirm && SendWhole(fd_.get(), *confirm) ? Arrival::kComplete : Arrival::kLost;
-  }
-  Connection Finish(const Digest& plan) {
-    TuneForRing(fd_.get());
-    const auto keys = handshake_.Keys();
-    return {std::move(fd_), handshake_.peer().from, keys.from_connector, keys.from_acceptor,
-            SameDigest(handshake_.peer().plan, plan)};
-  }
-
- private:
-  Arrival SayHello() {
-    if (const int error = ConnectResult(fd_.get()); error != 0) {
-      problem_ = fmt::format("cannot be reached: {}", std::strerror(error));
-      return Arrival::kLost;
-    }
-    connected_ = true;
-    return SendWhole(fd_.get(), handshake_.hello()) ? Arrival::kMore : Arrival::kLost;
-  }
-
-  UniqueFd fd_;
-  SteadyTime until_;
-  ConnectorHandshake handshake_;
-  Message answer_{kAnswerBytes};
-  bool connected_ = false;
-  std::string problem_;
-};
 
 class Joining {
  public:

@@ -7,20 +7,10 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
-#include "staging/network/handshake.h"
 #include "staging/network/node_group.h"
+#include "staging/network/socket_handshake.h"
 
 namespace slipway::staging {
-
-/// A connection on which both sides have proved that they hold the key.
-struct Connection {
-  UniqueFd fd;
-  std::uint32_t peer = 0;
-  GroupKey send_key;
-  GroupKey receive_key;
-  bool same_plan = true;
-};
 
 struct JoinResult {
   std::optional<Connection> previous;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "staging/network/group_state.h"
 #include "staging/network/link.h"
 

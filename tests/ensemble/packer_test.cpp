@@ -59,6 +59,28 @@ TEST(Packer, HasNoRoomForWhatIsTooLarge) {
   EXPECT_EQ(Packer({}, {1, 1, 0}).Slots(), 0);
 }
 
+TEST(Packer, GivesALostNodeToNobodyAndTakesNothingOfItBack) {
+  Packer packer({Node("a", 1), Node("b", 1)}, {1, 1, 0});
+  const auto on_a = packer.Take();
+  ASSERT_EQ(on_a->at(0).node, "a");
+  packer.Lose("a");
+  EXPECT_FALSE(packer.OutOfNodes());
+  packer.GiveBack(*on_a);
+  EXPECT_EQ(packer.Take()->at(0).node, "b");
+  EXPECT_FALSE(packer.Take());
+  packer.Lose("b");
+  packer.Lose("nobody");
+  EXPECT_TRUE(packer.OutOfNodes());
+}
+
+TEST(Packer, IsOutOfNodesWhenTooFewAreLeftForOneTrial) {
+  Packer packer({Node("a", 4), Node("b", 4)}, {2, 1, 0});
+  EXPECT_FALSE(packer.OutOfNodes());
+  packer.Lose("b");
+  EXPECT_TRUE(packer.OutOfNodes());
+  EXPECT_FALSE(packer.Take());
+}
+
 RC_GTEST_PROP(Packer, NeverGivesACoreTwiceAndFillsAllItsSlots, ()) {
   std::vector<NodeShare> nodes;
   const auto count = *rc::gen::inRange(1, 5);

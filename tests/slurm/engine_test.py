@@ -13,8 +13,8 @@ import unittest
 import support
 
 BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
-PARTS = ("bin/slipway", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor",
-         "lib/slipway/slurm")
+PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm",
+         "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
 
 
 DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi")
@@ -47,7 +47,7 @@ class Engine(support.TestWithBed):
     def slipway(self, *words, status=0, **variables):
         environment = {**self.bed.environment, **variables}
         done = subprocess.run([self.program, *map(str, words)], env=environment, cwd=self.place, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=90, **support.ordinary_user())
+                              text=True, stdin=subprocess.DEVNULL, timeout=120, **support.ordinary_user())
         if status is not None:
             self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
         return done
@@ -131,10 +131,6 @@ class Submitted(Engine):
         self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
         self.assertIn((self.place / "where").read_text().strip(), ("n1", "n2"))
         self.assertEqual(self.status()["batch_job"], 0)
-
-    def test_several_nodes_are_not_promised(self):
-        self.write("true", nodes=2)
-        self.assertIn("launch.nodes", self.slipway("submit", "exp.yaml", status=3).stderr)
 
 
 class Waiting(Engine):

@@ -32,6 +32,7 @@ std::string Describe(const RankOutcome& rank, const std::string& program) {
     return fmt::format("rank {} on {} could not start '{}': {}", rank.rank, rank.host, program,
                        std::strerror(rank.start_error));
   }
+  if (!rank.node_trouble.empty()) return fmt::format("{}, and with it rank {}", rank.node_trouble, rank.rank);
   return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
                      rank.status ? rank.status->Describe() : "its shim, which was killed");
 }
@@ -39,6 +40,7 @@ std::string Describe(const RankOutcome& rank, const std::string& program) {
 GroupOutcome Conclude(GroupEnd end) {
   GroupOutcome outcome;
   outcome.stopped = end.stopped;
+  outcome.started = end.started;
   if (!end.trouble.empty()) {
     outcome.status = kCouldNotRun;
     outcome.detail = end.trouble;
@@ -47,6 +49,7 @@ GroupOutcome Conclude(GroupEnd end) {
     outcome.status = StatusOf(*culprit);
     outcome.requeue = outcome.status == ExitStatus{kRequeueStatus, 0};
     outcome.detail = Describe(*culprit, end.program);
+    if (!culprit->node_trouble.empty()) outcome.lost_node = culprit->node;
   } else if (static_cast<int>(end.ranks.size()) < end.expected_ranks && !end.stopped) {
     outcome.status = end.launcher.Success() ? kCouldNotRun : end.launcher;
     outcome.detail = fmt::format("only {} of {} ranks started; the launcher ended with {}", end.ranks.size(),

@@ -17,15 +17,19 @@ struct RankOutcome {
   std::optional<ExitStatus> status;  ///< as the shim reported it; nothing when the shim itself was killed
   int start_error = 0;               ///< errno when the program could not be executed
   bool ended_first = false;          ///< the first of all ranks that failed, before anybody ended it
+  int node = 0;                      ///< of the allocation
+  std::string node_trouble;          ///< why its node is lost; empty while it is not
 };
 
 struct GroupOutcome {
   std::vector<RankOutcome> ranks;
-  std::optional<int> culprit;  ///< the rank that failed first
-  ExitStatus status;           ///< of the job: the culprit's, else success
-  bool requeue = false;        ///< the culprit asked for it with exit status 75
-  bool stopped = false;        ///< we ended it
-  std::string detail;          ///< one line for people; empty after success
+  std::optional<int> culprit;         ///< the rank that failed first
+  ExitStatus status;                  ///< of the job: the culprit's, else success
+  bool requeue = false;               ///< the culprit asked for it with exit status 75
+  bool stopped = false;               ///< we ended it
+  std::optional<int> lost_node = {};  ///< whose loss was the first failure
+  bool started = false;               ///< the programs ran: all ranks had come
+  std::string detail;                 ///< one line for people; empty after success
 };
 
 inline constexpr int kRequeueStatus = 75;
@@ -38,6 +42,7 @@ struct GroupEnd {
   std::vector<RankOutcome> ranks;
   int expected_ranks = 1;
   bool stopped = false;
+  bool started = true;
   std::string program;  ///< for messages
   std::string trouble;  ///< why the group could not run as asked, or empty
   ExitStatus launcher;  ///< of mpirun, or of the shim itself

@@ -48,9 +48,10 @@ GroupOutcome LoneRank::OutcomeOf(const SupervisedEnd& end) const {
   if (released_) {
     RankOutcome rank;
     rank.pid = program_.identity.pid;
-    rank.host = HostName();
+    rank.host = launch_.supervisor->HostName();
     rank.status = end.status;
     rank.start_error = end.start_error;
+    rank.node_trouble = end.trouble;
     rank.ended_first = !stopped_ && (end.start_error != 0 || !end.status.Success());
     group.ranks.push_back(rank);
   }

@@ -35,6 +35,36 @@ std::optional<Mpi> Ask(const std::string& program) {
               fmt::format("install {} (Debian: apt install {}) or set launch.mpi: auto", name, package));
 }
 
+/// "n1:2,n2:2".
+std::string HostList(const std::vector<HostRanks>& hosts) {
+  std::string list;
+  for (const auto& host : hosts) list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, host.ranks);
+  return list;
+}
+
+/// Within an allocation Hydra starts its proxies through srun, like Open MPI.
+std::vector<std::string> HydraWords(const MpiLauncher& launcher, const StartOptions& options) {
+  const bool here = options.hosts.empty();
+  return {launcher.program,
+          "-launcher",
+          here ? "fork" : "slurm",
+          "-hosts",
+          here ? "localhost" : HostList(options.hosts),
+          "-n",
+          std::to_string(options.ranks)};
+}
+
+std::vector<std::string> OpenMpiWords(const MpiLauncher& launcher, const StartOptions& options) {
+  std::vector<std::string> words{launcher.program, "-n", std::to_string(options.ranks), "--bind-to", "none"};
+  if (!options.hosts.empty()) {
+    // Slots of our own numbers, filled host by host, whatever the batch system counts as a task.
+    words.insert(words.end(), {"--host", HostList(options.hosts), "--map-by", "slot"});
+  }
+  if (options.root) words.push_back("--allow-run-as-root");
+  if (options.hosts.empty() && options.ranks > options.cores) words.push_back("--oversubscribe");
+  return words;
+}
+
 }  // namespace
 
 std::string_view NameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "openmpi" : "mpich"; }
@@ -56,12 +86,7 @@ MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted) {
 }
 
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options) {
-  const auto ranks = std::to_string(options.ranks);
-  if (launcher.mpi == Mpi::kMpich) return {launcher.program, "-launcher", "fork", "-hosts", "localhost", "-n", ranks};
-  std::vector<std::string> words{launcher.program, "-n", ranks, "--bind-to", "none"};
-  if (options.root) words.push_back("--allow-run-as-root");
-  if (options.ranks > options.cores) words.push_back("--oversubscribe");
-  return words;
+  return launcher.mpi == Mpi::kMpich ? HydraWords(launcher, options) : OpenMpiWords(launcher, options);
 }
 
 fs::path LibrariesFor(Mpi mpi) {

@@ -30,13 +30,21 @@ std::optional<Mpi> MpiOfVersion(std::string_view version);
 /// Errors: Error(kEnvironment) when there is none, with what to install.
 MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted);
 
+/// A node of an allocation with the ranks that run there.
+struct HostRanks {
+  int node = 0;      ///< its number within the allocation
+  std::string name;  ///< as the batch system calls it
+  int ranks = 1;
+};
+
 struct StartOptions {
   int ranks = 2;
   int cores = 1;
   bool root = false;
+  std::vector<HostRanks> hosts = {};  ///< empty: this machine only, also inside an allocation
 };
 
-/// The words before those of the program that every rank runs. All ranks start here, also inside an allocation.
+/// The words before those of the program that every rank runs. Ranks are numbered host by host.
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options);
 
 /// The folder of the libslipway for `mpi`, when this installation has one and another is the default; else empty.

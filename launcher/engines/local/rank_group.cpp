@@ -3,13 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <sstream>
 
 #include "core/error.h"
@@ -21,11 +18,14 @@
 #include "launcher/shim/protocol.h"
 
 namespace slipway::launcher {
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kChannelInChild = 3;
+/// How often a start that has not come to its end is looked at.
+constexpr auto kStartBeat = std::chrono::milliseconds(500);
+/// How long the last words of shims on other nodes may take after mpirun has ended.
+constexpr auto kLastWordsPatience = std::chrono::seconds(3);
+
 std::vector<std::string> Words(const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> words;
@@ -52,7 +52,9 @@ std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::s
   std::vector<std::string> words;
   if (launch.ranks > 1) {
     const auto cores = launch.cores.empty() ? UsableCores().size() : launch.cores.size();
-    words = StartWords(launch.mpi, {.ranks = launch.ranks, .cores = static_cast<int>(cores), .root = ::geteuid() == 0});
+    words = StartWords(
+        launch.mpi,
+        {.ranks = launch.ranks, .cores = static_cast<int>(cores), .root = ::geteuid() == 0, .hosts = launch.hosts});
   }
   const auto shim =
       ShimCommand(launch, launch.ranks == 1 && channel.front() != '<' ? std::to_string(kChannelInChild) : channel);
@@ -88,12 +90,13 @@ RankGroup::RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(cons
 
 RankGroup::~RankGroup() {
   if (kill_timer_) loop_.Cancel(*kill_timer_);
+  if (start_timer_) loop_.Cancel(*start_timer_);
+  if (last_words_) loop_.Cancel(*last_words_);
   if (child_) loop_.Forget(child_->pidfd());
   KillAll();
   for (auto& channel : channels_) {
     if (channel->fd) loop_.Forget(channel->fd.get());
   }
-  StopListening();
 }
 
 void RankGroup::StartAlone() {
@@ -102,12 +105,14 @@ void RankGroup::StartAlone() {
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
-  AddChannel(std::move(ours));
+  AddChannel(std::move(ours), 0);
 }
 
 void RankGroup::StartWithMpirun() {
-  Listen();
-  Spawn(socket_directory_ / "manager", {});
+  const auto open = launch_.entrance ? launch_.entrance : OpenLocalEntrance;
+  entrance_ = open(loop_, [this](UniqueFd socket, int node) { AddChannel(std::move(socket), node); });
+  Spawn(entrance_->path(), {});
+  start_timer_ = loop_.After(kStartBeat, [this] { AwaitStart(); });
 }
 
 void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int>> inherited) {
@@ -123,42 +128,12 @@ void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int
   child_ = std::make_unique<ChildProcess>(ChildProcess::Spawn(options));
 }
 
-void RankGroup::Listen() {
-  // The path must fit sun_path (108 bytes), which a run folder may not: a short private directory of its own.
-  std::string directory = fs::temp_directory_path() / "slipway-XXXXXX";
-  if (directory.size() > 80) directory = "/tmp/slipway-XXXXXX";
-  if (::mkdtemp(directory.data()) == nullptr) ThrowErrno("cannot create a directory for the ranks' socket");
-  socket_directory_ = directory;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, (socket_directory_ / "manager").c_str());
-  listener_ =
-      UniqueFd(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "cannot create a socket"));
-  CheckErrno(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), "cannot bind a socket");
-  CheckErrno(::listen(listener_.get(), launch_.ranks), "cannot listen on a socket");
-  loop_.OnReadable(listener_.get(), [this] { Accept(); });
-}
-
-void RankGroup::Accept() {
-  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!fd) return;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  const bool known = ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
-  if (known) AddChannel(std::move(fd));
-}
-
-void RankGroup::StopListening() {
-  if (!listener_) return;
-  loop_.Forget(listener_.get());
-  listener_.Reset();
-  std::error_code ignored;
-  fs::remove_all(socket_directory_, ignored);
-}
-
-void RankGroup::AddChannel(UniqueFd fd) {
+/// Who comes when all are there is none of them.
+void RankGroup::AddChannel(UniqueFd fd, int node) {
+  if (hellos_ == launch_.ranks) return;
   auto channel = std::make_unique<Channel>();
   channel->fd = std::move(fd);
+  channel->outcome.node = node;
   auto* raw = channel.get();
   loop_.OnReadable(raw->fd.get(), [this, raw] { Receive(*raw); });
   channels_.push_back(std::move(channel));
@@ -168,17 +143,28 @@ void RankGroup::Receive(Channel& channel) {
   char buffer[512];
   const ssize_t count = ::recv(channel.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) {
-    loop_.Forget(channel.fd.get());
-    channel.fd.Reset();
-    return;
-  }
+  if (count <= 0) return ReceiveEnd(channel);
   channel.unread.append(buffer, static_cast<std::size_t>(count));
   for (auto end = channel.unread.find('\n'); end != std::string::npos; end = channel.unread.find('\n')) {
     const auto line = channel.unread.substr(0, end);
     channel.unread.erase(0, end + 1);
     TakeLine(channel, line);
   }
+}
+
+/// A shim's last word is how its rank ended. Without it the shim was killed, or its node is gone: then mpirun may wait
+/// for ever, and is ended as soon as nobody speaks any more.
+void RankGroup::ReceiveEnd(Channel& channel) {
+  loop_.Forget(channel.fd.get());
+  channel.fd.Reset();
+  auto& rank = channel.outcome;
+  if (gate_open_ && entrance_ && !rank.status && rank.start_error == 0) {
+    rank.node_trouble = entrance_->TroubleOf(rank.node);
+    node_lost_ = node_lost_ || !rank.node_trouble.empty();
+    NoteFailure(channel);
+  }
+  if (node_lost_ && Silent()) KillAll();
+  if (last_words_) ConcludeIfSilent();
 }
 
 void RankGroup::TakeLine(Channel& channel, const std::string& line) {
@@ -213,8 +199,32 @@ void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& word
     EndAll();
     return;
   }
-  if (++hellos_ == launch_.ranks) StopListening();
+  ++hellos_;
   OpenGateIfReady();
+}
+
+void RankGroup::AwaitStart() {
+  start_timer_.reset();
+  if (hellos_ == launch_.ranks || kill_timer_) return;
+  started_for_ += kStartBeat;
+  if (auto trouble = TroubleOfHosts(); !trouble.empty()) return GiveUpStart(std::move(trouble));
+  if (launch_.start_patience.count() > 0 && started_for_ >= launch_.start_patience) {
+    return GiveUpStart(fmt::format("only {} of {} ranks came within {} s of the start by {}", hellos_, launch_.ranks,
+                                   launch_.start_patience.count() / 1000, launch_.mpi.program));
+  }
+  start_timer_ = loop_.After(kStartBeat, [this] { AwaitStart(); });
+}
+
+std::string RankGroup::TroubleOfHosts() const {
+  for (const auto& host : launch_.hosts) {
+    if (auto trouble = entrance_->TroubleOf(host.node); !trouble.empty()) return trouble;
+  }
+  return {};
+}
+
+void RankGroup::GiveUpStart(std::string trouble) {
+  trouble_ = std::move(trouble);
+  EndAll();
 }
 
 /// The first failure ends the others: they could only wait for the one that is gone.
@@ -257,22 +267,41 @@ void RankGroup::EndAll() {
 
 void RankGroup::KillAll() {
   if (!child_ || child_->TryWait()) return;
-  for (const auto& channel : channels_) {
-    if (channel->group > 0) ::kill(-channel->group, SIGKILL);
-  }
+  for (const auto& channel : channels_) KillGroupOf(*channel);
   child_->Signal(SIGKILL);
 }
 
+void RankGroup::KillGroupOf(const Channel& channel) const {
+  if (channel.group <= 0) return;
+  if (entrance_) return entrance_->KillGroup(channel.outcome.node, channel.group);
+  ::kill(-channel.group, SIGKILL);
+}
+
 void RankGroup::LeaderEnded() {
-  const auto status = child_->TryWait();
-  if (!status) return;
+  leader_status_ = child_->TryWait();
+  if (!leader_status_) return;
   loop_.Forget(child_->pidfd());
   if (kill_timer_) loop_.Cancel(*kill_timer_);
   for (auto& channel : channels_) {  // the last words may still be unread
     for (int i = 0; i < 2 && channel->fd; ++i) Receive(*channel);
-    if (channel->group > 0) ::kill(-channel->group, SIGKILL);  // its shim was killed
   }
-  ended_(MakeOutcome(*status));
+  // Words of other nodes may still be on their way.
+  if (!launch_.hosts.empty()) last_words_ = loop_.After(kLastWordsPatience, [this] { ConcludeGroup(); });
+  ConcludeIfSilent();
+}
+
+bool RankGroup::Silent() const {
+  return std::ranges::none_of(channels_, [](const auto& each) { return static_cast<bool>(each->fd); });
+}
+
+void RankGroup::ConcludeIfSilent() {
+  if (leader_status_ && (Silent() || launch_.hosts.empty())) ConcludeGroup();
+}
+
+void RankGroup::ConcludeGroup() {
+  if (last_words_) loop_.Cancel(*std::exchange(last_words_, {}));
+  for (const auto& channel : channels_) KillGroupOf(*channel);  // its shim was killed
+  ended_(MakeOutcome(*leader_status_));
 }
 
 GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
@@ -283,6 +312,7 @@ GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   std::sort(end.ranks.begin(), end.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   end.expected_ranks = launch_.ranks;
   end.stopped = stopped_;
+  end.started = gate_open_;
   end.program = launch_.command.front();
   end.trouble = trouble_;
   end.launcher = launcher;

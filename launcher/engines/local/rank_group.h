@@ -1,4 +1,4 @@
-/// The ranks of one job on this machine, each behind a shim: started, watched and ended as one.
+/// The ranks of one job, each behind a shim: started, watched and ended as one.
 #pragma once
 
 #include <filesystem>
@@ -41,18 +41,24 @@ class RankGroup final : public Ranks {
   void StartAlone();
   void StartWithMpirun();
   void Spawn(const std::string& channel_argument, std::vector<std::pair<int, int>> inherited);
-  void Listen();
-  void Accept();
-  void StopListening();
-  void AddChannel(UniqueFd fd);
+  void AddChannel(UniqueFd fd, int node);
   void Receive(Channel& channel);
+  void ReceiveEnd(Channel& channel);
   void TakeLine(Channel& channel, const std::string& line);
   void TakeHello(Channel& channel, const std::vector<std::string>& words);
   void NoteFailure(Channel& channel);
+  void AwaitStart();
+  std::string TroubleOfHosts() const;
+  void GiveUpStart(std::string trouble);
   void OpenGateIfReady();
   void EndAll();
   void KillAll();
+  void KillGroupOf(const Channel& channel) const;
   void LeaderEnded();
+  /// No shim speaks any more.
+  bool Silent() const;
+  void ConcludeIfSilent();
+  void ConcludeGroup();
   GroupOutcome MakeOutcome(const ExitStatus& launcher) const;
   std::filesystem::path LauncherLog() const;
   std::string LauncherSaid() const;
@@ -62,15 +68,19 @@ class RankGroup final : public Ranks {
   std::function<void(const GroupOutcome&)> ended_;
   std::unique_ptr<ChildProcess> child_;
   ProcessIdentity leader_;
-  std::filesystem::path socket_directory_;
-  UniqueFd listener_;
+  std::unique_ptr<ShimEntrance> entrance_;  ///< of several ranks
   std::vector<std::unique_ptr<Channel>> channels_;
   std::optional<EventLoop::TimerId> kill_timer_;
+  std::optional<EventLoop::TimerId> start_timer_;
+  std::chrono::milliseconds started_for_{0};
+  std::optional<ExitStatus> leader_status_;
+  std::optional<EventLoop::TimerId> last_words_;
   int hellos_ = 0;
   bool released_ = false;
   bool gate_open_ = false;
   bool stopped_ = false;
   bool failure_seen_ = false;
+  bool node_lost_ = false;
   std::string trouble_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "launcher/engines/local/group_outcome.h"
 #include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/local/shim_entrance.h"
 
 namespace slipway::launcher {
 
@@ -19,7 +20,12 @@ class Supervisor;
 
 struct RankLaunch {
   int ranks = 1;
-  MpiLauncher mpi;  ///< of several ranks
+  MpiLauncher mpi;               ///< of several ranks
+  std::vector<HostRanks> hosts;  ///< where several ranks run, in the order of the ranks; empty: all on this machine
+  /// Where the shims of several ranks come in; empty: from this machine.
+  std::function<std::unique_ptr<ShimEntrance>(EventLoop& loop, ShimEntrance::Arrived arrived)> entrance;
+  /// How long several ranks may take until all stand at their gate; 0: as long as they want.
+  std::chrono::milliseconds start_patience{0};
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/install.h"
 #include "core/log.h"
 #include "launcher/supervisor/protocol.h"
 
@@ -49,24 +48,17 @@ bool SendAll(int socket, std::string_view bytes) {
 
 }  // namespace
 
-Supervisor::Supervisor(EventLoop& loop) : loop_(loop) {}
+Supervisor::Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host) : loop_(loop), host_(std::move(host)) {}
 
 Supervisor::~Supervisor() {
   if (deliver_) loop_.Cancel(*deliver_);
   if (socket_) loop_.Forget(socket_.get());
   socket_.Reset();
-  if (process_) process_->WaitFor(kPatience);  // it has no programs any more
+  host_->Leave();
 }
 
 void Supervisor::Begin() {
-  int ends[2];
-  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-  socket_ = UniqueFd(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  SpawnOptions options;
-  options.argv = {HelperProgram("slipway-supervisor")};
-  options.inherited = {{theirs.get(), supervisor::kSocket}};
-  process_.emplace(ChildProcess::Spawn(options));
+  socket_ = host_->Begin();
   loop_.OnReadable(socket_.get(), [this] {
     if (!Receive(std::chrono::milliseconds(0))) Gone();
     Deliver();
@@ -98,10 +90,14 @@ SupervisedProgram Supervisor::Prepare(const ProgramStart& start, Ended ended) {
     Begin();
     if (Send(order)) answer = AnswerTo(id);
   }
-  if (!answer) throw Error(ErrorKind::kEnvironment, "cannot start a process: slipway-supervisor ends at once");
+  if (!answer) {
+    const auto trouble = host_->Trouble();
+    throw Error(ErrorKind::kEnvironment,
+                "cannot start a process: " + (trouble.empty() ? "slipway-supervisor ends at once" : trouble));
+  }
   if (answer->word == supervisor::kFailed) throw SystemError(answer->first, "cannot start a process");
   programs_.emplace(id, Watched{answer->first, std::move(ended)});
-  return {id, IdentityOf(answer->first)};
+  return {id, host_->Identify(answer->first)};
 }
 
 /// The next line about `id`; other lines are told later. Nothing when the supervisor is gone.
@@ -154,8 +150,8 @@ void Supervisor::DeliverSoon() {
 void Supervisor::Deliver() {
   for (const auto& line : std::exchange(lines_, {})) {
     log::Debug("the supervisor says: {} {} {} {}", line.word, line.id, line.first, line.second);
-    if (line.word == supervisor::kFailed) Conclude(line.id, {ExitStatus(), line.first});
-    if (line.word == supervisor::kExited) Conclude(line.id, {ExitStatus{line.first, line.second}});
+    if (line.word == supervisor::kFailed) Conclude(line.id, {ExitStatus(), line.first, {}});
+    if (line.word == supervisor::kExited) Conclude(line.id, {ExitStatus{line.first, line.second}, 0, line.trouble});
   }
 }
 
@@ -170,11 +166,10 @@ void Supervisor::Gone() {
   log::Warn("the supervisor of the programs is gone, and its {} programs with it", programs_.size());
   loop_.Forget(socket_.get());
   socket_.Reset();
-  process_.reset();
   unread_.clear();
   for (auto& [id, program] : programs_) {
-    ::kill(-program.group, SIGKILL);
-    lines_.push_back({supervisor::kExited, id, 0, SIGKILL});
+    host_->KillGroup(program.group);
+    lines_.push_back({supervisor::kExited, id, 0, SIGKILL, host_->Trouble()});
   }
   DeliverSoon();
 }
@@ -189,8 +184,6 @@ void Supervisor::KillNow(std::uint64_t id) {
   programs_.erase(id);
 }
 
-void Supervisor::End() {
-  if (process_) process_->Signal(SIGKILL);
-}
+void Supervisor::End() { host_->Kill(); }
 
 }  // namespace slipway::launcher

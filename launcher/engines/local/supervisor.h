@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/event_loop.h"
 #include "core/process.h"
+#include "launcher/engines/local/supervisor_host.h"
 
 namespace slipway::launcher {
 
@@ -27,6 +29,7 @@ struct ProgramStart {
 struct SupervisedEnd {
   ExitStatus status;    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
   int start_error = 0;  ///< errno when it could not be executed
+  std::string trouble;  ///< why its host is lost, and it with that; else empty
 };
 
 struct SupervisedProgram {
@@ -39,7 +42,7 @@ struct SupervisedProgram {
 class Supervisor {
  public:
   /// The process is started with the first program.
-  explicit Supervisor(EventLoop& loop);
+  explicit Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host = SupervisorHere());
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor();
@@ -47,7 +50,7 @@ class Supervisor {
   using Ended = std::function<void(const SupervisedEnd&)>;
 
   /// A program that waits at its gate. `ended` is called once, from the loop. A supervisor that is gone is started
-  /// anew. Errors: Error(kEnvironment) when no process can be started.
+  /// anew. Errors: Error(kEnvironment) when no process can be started, also because the host is lost.
   SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
   void Go(std::uint64_t id);
   void Stop(std::uint64_t id);
@@ -55,6 +58,8 @@ class Supervisor {
   void KillNow(std::uint64_t id);
   /// Kills the process and so all its programs; the loop tells each of its end.
   void End();
+  /// Of the machine that the programs run on.
+  std::string HostName() const { return host_->HostName(); }
 
  private:
   struct Watched {
@@ -66,6 +71,7 @@ class Supervisor {
     std::uint64_t id = 0;
     int first = 0;
     int second = 0;
+    std::string trouble = {};
   };
 
   void Begin();
@@ -80,7 +86,7 @@ class Supervisor {
   void Conclude(std::uint64_t id, const SupervisedEnd& end);
 
   EventLoop& loop_;
-  std::optional<ChildProcess> process_;
+  std::unique_ptr<SupervisorHost> host_;
   UniqueFd socket_;
   std::string unread_;
   std::vector<Line> lines_;  ///< heard and not yet told

@@ -60,7 +60,7 @@ TEST_F(Exchange, IsTheOneThatShips) {
 }
 
 TEST_F(Exchange, KnowsTheNodes) {
-  spec_.launch.nodes = 2;
+  spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
   EXPECT_EQ(Algorithms(),
             "hierarchical_recursive_doubling:0-4095;hierarchical_rabenseifner:4096-131071;"
             "hierarchical_ring:131072-max");
@@ -69,7 +69,7 @@ TEST_F(Exchange, KnowsTheNodes) {
 }
 
 TEST_F(Exchange, KnowsTheNetwork) {
-  spec_.launch.nodes = 64;
+  spec_.launch.nodes = spec_.launch.nodes_per_job = 64;
   spec_.gradients.network = "dragonfly";
   const auto dragonfly = Algorithms();
   spec_.gradients.network = "fat_tree";
@@ -122,7 +122,7 @@ TEST_F(Exchange, MakesSmallerNodesWhenAsked) {
 }
 
 TEST_F(Exchange, SaysWhatIsUsedInsteadOfWhatCannotWork) {
-  spec_.launch.nodes = 2;
+  spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
   spec_.gradients.algorithms = "shared";
   const auto text = Describe(PlanExchange(spec_), spec_.gradients);
   EXPECT_EQ(text,

@@ -31,6 +31,14 @@ TEST(MpiLauncher, TellsOpenMpiOfRootAndOfMoreRanksThanCores) {
               ElementsAre("mpirun", "-n", "3", "--bind-to", "none", "--allow-run-as-root", "--oversubscribe"));
 }
 
+TEST(MpiLauncher, PlacesRanksHostByHost) {
+  const StartOptions options{.ranks = 5, .cores = 1, .hosts = {{0, "n1", 2}, {2, "n3", 3}}};
+  EXPECT_THAT(StartWords({Mpi::kOpenMpi, "mpirun"}, options),
+              ElementsAre("mpirun", "-n", "5", "--bind-to", "none", "--host", "n1:2,n3:3", "--map-by", "slot"));
+  EXPECT_THAT(StartWords({Mpi::kMpich, "mpirun.mpich"}, options),
+              ElementsAre("mpirun.mpich", "-launcher", "slurm", "-hosts", "n1:2,n3:3", "-n", "5"));
+}
+
 TEST(MpiLauncher, KeepsTheRanksOfMpichHere) {
   EXPECT_THAT(StartWords({Mpi::kMpich, "mpirun.mpich"}, {.ranks = 3, .cores = 2, .root = true}),
               ElementsAre("mpirun.mpich", "-launcher", "fork", "-hosts", "localhost", "-n", "3"));

@@ -1,0 +1,43 @@
+#include "launcher/engines/local/socket_folder.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// With the names of the folder and of a socket it must stay below kLongestDoorPath.
+constexpr std::size_t kLongestBase = 64;
+
+fs::path NewName() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
+  return fmt::format("slipway-{:016x}", number);
+}
+
+}  // namespace
+
+SocketFolder::SocketFolder(fs::path path) : path_(std::move(path)) {
+  if (::mkdir(path_.c_str(), 0700) != 0) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
+}
+
+SocketFolder::~SocketFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+fs::path SocketFolder::NewPath() {
+  const auto base = fs::temp_directory_path();
+  return base.native().size() > kLongestBase ? NewPathOnNodes() : base / NewName();
+}
+
+fs::path SocketFolder::NewPathOnNodes() { return "/tmp" / NewName(); }
+
+}  // namespace slipway::launcher

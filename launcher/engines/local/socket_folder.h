@@ -1,0 +1,28 @@
+/// A private folder with a short path, for sockets.
+#pragma once
+
+#include <filesystem>
+
+namespace slipway::launcher {
+
+/// Mode 0700; removed in the end with what is in it.
+class SocketFolder {
+ public:
+  /// Errors: SystemError, also when it is there already: it could be somebody else's.
+  explicit SocketFolder(std::filesystem::path path);
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  ~SocketFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp.
+  static std::filesystem::path NewPath();
+  /// One that nobody has on any node: below /tmp, which each has for itself. TMPDIR may be a folder that they share.
+  static std::filesystem::path NewPathOnNodes();
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace slipway::launcher

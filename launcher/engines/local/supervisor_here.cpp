@@ -1,0 +1,52 @@
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <optional>
+
+#include "core/error.h"
+#include "core/install.h"
+#include "core/process.h"
+#include "launcher/engines/local/supervisor_host.h"
+#include "launcher/supervisor/protocol.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// It has no programs any more.
+constexpr auto kLeavePatience = std::chrono::seconds(10);
+
+class Here final : public SupervisorHost {
+ public:
+  UniqueFd Begin() override {
+    process_.reset();
+    int ends[2];
+    CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
+    UniqueFd ours(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    SpawnOptions options;
+    options.argv = {HelperProgram("slipway-supervisor")};
+    options.inherited = {{theirs.get(), supervisor::kSocket}};
+    process_.emplace(ChildProcess::Spawn(options));
+    return ours;
+  }
+
+  ProcessIdentity Identify(pid_t pid) const override { return IdentityOf(pid); }
+  std::string HostName() const override { return slipway::HostName(); }
+  void KillGroup(pid_t group) override { ::kill(-group, SIGKILL); }
+  void Kill() override {
+    if (process_) process_->Signal(SIGKILL);
+  }
+  void Leave() override {
+    if (process_) process_->WaitFor(kLeavePatience);
+    process_.reset();
+  }
+
+ private:
+  std::optional<ChildProcess> process_;
+};
+
+}  // namespace
+
+std::unique_ptr<SupervisorHost> SupervisorHere() { return std::make_unique<Here>(); }
+
+}  // namespace slipway::launcher

@@ -1,0 +1,36 @@
+/// Where a supervisor of programs runs: on this machine, or on a node of an allocation.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "core/process_identity.h"
+#include "core/unique_handle.h"
+
+namespace slipway::launcher {
+
+class SupervisorHost {
+ public:
+  /// What it has started ends.
+  virtual ~SupervisorHost() = default;
+  /// Starts a supervisor; one before it has ended. Returns the socket to speak to it.
+  /// Errors: Error(kEnvironment) when none can be started there.
+  virtual UniqueFd Begin() = 0;
+  /// Who a program is that the supervisor has forked; without a start time when it cannot be looked at from here.
+  virtual ProcessIdentity Identify(pid_t pid) const = 0;
+  virtual std::string HostName() const = 0;
+  /// SIGKILL to what a program has left behind whose supervisor was killed.
+  virtual void KillGroup(pid_t group) = 0;
+  /// SIGKILL to a supervisor that is stuck.
+  virtual void Kill() = 0;
+  /// The socket has been closed; waits until the supervisor has ended.
+  virtual void Leave() = 0;
+  /// Why nothing can be started there any more; empty while it can.
+  virtual std::string Trouble() const { return {}; }
+};
+
+std::unique_ptr<SupervisorHost> SupervisorHere();
+
+}  // namespace slipway::launcher

@@ -1,0 +1,139 @@
+#include "launcher/nodes/agent.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/install.h"
+#include "launcher/engines/local/bound_to_cores.h"
+#include "launcher/supervisor/protocol.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A manager that hangs on a file system for a while is not gone; one that is shows by its connection.
+constexpr auto kManagerPatience = std::chrono::seconds(120);
+/// Shims and supervisors take the grace time of their programs, which is seconds; then they are killed.
+constexpr auto kLastPatience = std::chrono::seconds(60);
+
+/// The process at the other end of a local socket; empty when it is gone.
+UniqueFd ProcessBehind(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+bool HasEnded(const UniqueFd& process) {
+  pollfd watch{process.get(), POLLIN, 0};
+  return !process || ::poll(&watch, 1, 0) > 0;
+}
+
+/// Those that this process may use, and no more of them than the job has on this node.
+std::vector<int> Cores() {
+  auto cores = UsableCores();
+  const char* text = std::getenv("SLURM_CPUS_ON_NODE");
+  const auto given = static_cast<std::size_t>(text != nullptr ? std::atoi(text) : 0);
+  if (given > 0 && given < cores.size()) cores.resize(given);
+  return cores;
+}
+
+}  // namespace
+
+std::string NodeName() {
+  const char* name = std::getenv("SLURMD_NODENAME");
+  return name != nullptr ? name : HostName();
+}
+
+Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path sockets)
+    : loop_(loop),
+      sockets_(std::move(sockets)),
+      link_(loop, std::move(connection), kManagerPatience,
+            {[this](const NodeMessage& message) { Take(message); }, [this](const std::string&) { leaving_ = true; }}),
+      streams_(loop, [this](NodeFrame kind, std::uint32_t stream, std::string_view payload) {
+        link_.Send(kind, stream, payload);
+      }) {
+  loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
+  link_.Send(NodeFrame::kJoin, 0, fmt::format("{} {}", NodeName(), fmt::join(Cores(), ",")));
+}
+
+void Agent::Run() {
+  while (!leaving_) loop_.RunOnce();
+  doors_.clear();
+  streams_.CloseAll();
+  AwaitPrograms();
+}
+
+void Agent::Take(const NodeMessage& message) {
+  switch (message.kind) {
+    case NodeFrame::kOpen: return OpenDoor(message.payload);
+    case NodeFrame::kShut: doors_.erase(message.payload); return;
+    case NodeFrame::kSupervise: return StartSupervisor(message.stream);
+    case NodeFrame::kEndGroup: {
+      const auto group = std::atoi(message.payload.c_str());
+      if (group > 1) ::kill(-group, SIGKILL);
+      return;
+    }
+    case NodeFrame::kData: return streams_.TakeData(message.stream, message.payload);
+    case NodeFrame::kClose: return streams_.TakeClose(message.stream);
+    default: return;
+  }
+}
+
+/// The manager chooses the name; only the last part of it counts, so that no socket lies elsewhere.
+void Agent::OpenDoor(const std::string& name) {
+  const auto path = sockets_ / std::filesystem::path(name).filename();
+  doors_[name] =
+      std::make_unique<Door>(loop_, path, [this, name](UniqueFd socket) { TakeArrival(name, std::move(socket)); });
+}
+
+void Agent::TakeArrival(const std::string& door, UniqueFd socket) {
+  ForgetEnded();
+  visitors_.push_back(ProcessBehind(socket.get()));
+  const auto stream = next_stream_;
+  next_stream_ += 2;
+  link_.Send(NodeFrame::kArrived, stream, door);
+  streams_.Add(stream, std::move(socket));
+}
+
+/// One that cannot be started shows as a stream that ends at once.
+void Agent::StartSupervisor(std::uint32_t stream) try {
+  ForgetEnded();
+  int ends[2];
+  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  SpawnOptions options;
+  options.argv = {HelperProgram("slipway-supervisor")};
+  options.inherited = {{theirs.get(), supervisor::kSocket}};
+  supervisors_.push_back(ChildProcess::Spawn(options));
+  streams_.Add(stream, std::move(ours));
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  link_.Send(NodeFrame::kClose, stream);
+}
+
+void Agent::ForgetEnded() {
+  std::erase_if(visitors_, HasEnded);
+  std::erase_if(supervisors_, [](ChildProcess& supervisor) { return supervisor.TryWait().has_value(); });
+}
+
+void Agent::AwaitPrograms() {
+  const auto deadline = SystemClock().Steady() + kLastPatience;
+  const auto left = [&] { return std::max(deadline - SystemClock().Steady(), std::chrono::nanoseconds(0)); };
+  for (auto& supervisor : supervisors_) supervisor.WaitFor(left());
+  for (const auto& visitor : visitors_) {
+    pollfd watch{visitor.get(), POLLIN, 0};
+    if (visitor) ::poll(&watch, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left()).count()));
+  }
+}
+
+}  // namespace slipway::launcher

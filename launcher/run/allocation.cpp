@@ -1,0 +1,101 @@
+#include "launcher/run/allocation.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "launcher/engines/slurm/agent_step.h"
+#include "launcher/monitor/log_tail.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr auto kJoinPatience = std::chrono::seconds(120);
+constexpr auto kLook = std::chrono::milliseconds(50);
+/// Agents leave when the programs of their nodes have ended; a lost node keeps the step until Slurm hears of it.
+constexpr auto kLeavePatience = std::chrono::seconds(15);
+/// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
+constexpr auto kStartPatience = std::chrono::seconds(90);
+
+/// The job may have more nodes than are used, not fewer.
+void RequireNodes(int wanted) {
+  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
+  const int given = text != nullptr ? std::atoi(text) : 1;
+  if (given >= wanted) return;
+  throw Error(ErrorKind::kEnvironment, fmt::format("the job has {} of the {} nodes that the run needs", given, wanted),
+              "ask for a larger allocation, or set launch.nodes");
+}
+
+Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
+  RequireNodes(plan.spec().launch.nodes);
+  Nodes::Options options;
+  options.count = plan.spec().launch.nodes;
+  options.run = folder.path();
+  options.key_folder = folder.path();
+  options.host = HostName();
+  options.join_patience = kJoinPatience;
+  return options;
+}
+
+ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& directory, const std::filesystem::path& log) {
+  const auto output = OpenFile(log, O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = AgentStepWords(nodes.count(), AgentCommand(nodes.agents()));
+  options.environment = Environment::Inherited();
+  LeaveMpiJob(*options.environment);
+  options.working_directory = directory;
+  options.stdout_fd = output.get();
+  options.stderr_fd = output.get();
+  return ChildProcess::Spawn(options);
+}
+
+}  // namespace
+
+Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
+    : log_(folder.path() / "agents.log"),
+      nodes_(OptionsFor(folder, plan)),
+      step_(StartAgents(nodes_, folder.path(), log_)) {
+  output.Progress(fmt::format("starting an agent on each of {} nodes", nodes_.count()));
+  AwaitAgents(loop, interrupt);
+}
+
+Allocation::~Allocation() {
+  nodes_.Leave();
+  if (!step_.WaitFor(kLeavePatience)) step_.End(std::chrono::seconds(2));
+}
+
+void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
+  const auto deadline = SystemClock().Steady() + kJoinPatience;
+  while (!nodes_.AwaitJoined(kLook)) {
+    loop.RunOnce(std::chrono::nanoseconds(0));
+    if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
+    const auto ended = step_.TryWait();
+    if (!ended && SystemClock().Steady() < deadline) continue;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
+                            ended ? "; srun ended with " + ended->Describe() : "", log_.string(), LastLines(log_, 12)),
+                "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
+  }
+}
+
+std::vector<int> Allocation::Living() const {
+  std::vector<int> living;
+  for (int node = 0; node < nodes_.count(); ++node) {
+    if (nodes_.TroubleOf(node).empty()) living.push_back(node);
+  }
+  return living;
+}
+
+void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch) {
+  for (const int node : on) launch.hosts.push_back({node, nodes.FactsOf(node).name, ranks_per_node});
+  launch.entrance = [&nodes, on](EventLoop& loop, ShimEntrance::Arrived arrived) {
+    return nodes.OpenEntrance(loop, on, std::move(arrived));
+  };
+  launch.start_patience = kStartPatience;
+  launch.environment.Set("MASTER_ADDR", launch.hosts.front().name);
+  launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,44 @@
+/// The nodes that the batch system has given to a run, with an agent on each.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/output.h"
+#include "core/process.h"
+#include "launcher/engines/local/ranks.h"
+#include "launcher/nodes/nodes.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run/interrupt.h"
+#include "launcher/run/run_folder.h"
+
+namespace slipway::launcher {
+
+class Allocation {
+ public:
+  /// Puts an agent on each node of the job that this process runs in, and serves the loop until all have joined.
+  /// Errors: Error(kEnvironment) when the job has other nodes than the plan wants, or agents do not come up; Error(
+  ///         kInterrupted) when the user ends it.
+  Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output);
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  /// Ends the agents, and with them what they have started.
+  ~Allocation();
+
+  Nodes& nodes() { return nodes_; }
+  /// The numbers of those that are there, in rising order.
+  std::vector<int> Living() const;
+
+ private:
+  void AwaitAgents(EventLoop& loop, const Interrupt& interrupt);
+
+  std::filesystem::path log_;
+  Nodes nodes_;
+  ChildProcess step_;
+};
+
+/// Has `launch` start its ranks on these nodes, as many on each as the plan says.
+void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch);
+
+}  // namespace slipway::launcher

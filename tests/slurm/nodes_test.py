@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+"""Runs and ensembles over several nodes of a real Slurm, and what happens when a node goes."""
+
+import collections
+import json
+import os
+import shutil
+import time
+
+import engine_test
+import support
+
+SEVERAL = {"nodes": 3, "ranks_per_node": 2}
+HOSTS = ["n1", "n1", "n2", "n2", "n3", "n3"]
+
+
+class OnNodes(engine_test.Engine):
+    OPTIONS = ("--nodes", "4", "--mode", "namespaces", "--conf", "SlurmdTimeout=60")
+
+    def change(self, **sections):
+        """Adds to the sections of the spec that was written."""
+        path = self.place / "exp.yaml"
+        spec = json.loads(path.read_text())
+        for name, members in sections.items():
+            spec.setdefault(name, {}).update(members)
+        path.write_text(json.dumps(spec))
+
+    def texts(self, pattern):
+        return {path.suffix[1:]: path.read_text().strip() for path in sorted(self.place.glob(pattern))}
+
+    def order(self, *words):
+        done = self.bed.order(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def processes(self, word):
+        """The processes with this word in their command line, on whatever node."""
+        found = []
+        for entry in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    if entry.isdigit() and word.encode() in file.read():
+                        found.append(int(entry))
+            except OSError:
+                continue
+        return found
+
+    def nothing_is_left(self, run):
+        support.wait_for(lambda: not self.processes(str(self.place)), 20, "the end of all processes of the run")
+        folder = self.place / "runs" / run
+        self.assertEqual([path.name for path in folder.iterdir() if path.name.endswith(".key")], [])
+
+
+class Ranks(OnNodes):
+    def test_each_node_has_its_ranks_in_order(self):
+        self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK",
+                   env={"TMPDIR": str(self.place)}, **SEVERAL)  # which all nodes share
+        run = self.submit()["run"]
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual(list(self.texts("host.*").values()), HOSTS)
+        self.assertEqual(list(self.texts("rank.*").values()), ["6 0 n1", "6 1 n1"] * 3)
+        self.nothing_is_left(run)
+
+    def test_they_are_one_mpi_world(self):
+        world = shutil.copy(os.environ["SLIPWAY_TEST_WORLD"], self.place / "world")
+        self.write(f"exec {world}", env=support.OPEN_MPI, **SEVERAL)
+        self.submit()
+        self.slipway("wait", "--timeout", "90s")
+        said = self.slipway("logs", "--rank", "0").stdout
+        for rank, host in enumerate(HOSTS):
+            self.assertIn(f"{rank} 6 {host}", said)
+
+    def test_one_that_fails_is_named_with_its_node_and_the_others_are_ended(self):
+        self.write("[ $RANK = 5 ] && { echo out of luck; exit 7; }; sleep 60", **SEVERAL)
+        run = self.submit()["run"]
+        begun = time.monotonic()
+        self.slipway("wait", "--timeout", "90s", status=1)
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertEqual(self.status()["reason"], "rank 5 on n3 ended with exit status 7")
+        self.assertIn("out of luck", self.slipway("status", status=None).stdout)
+        self.nothing_is_left(run)
+
+    def test_cancel_ends_them_on_all_nodes(self):
+        self.write("touch up.$RANK; sleep 60", **SEVERAL)
+        run = self.submit()["run"]
+        support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
+        self.slipway("cancel")
+        self.assertEqual(self.status()["phase"], "cancelled")
+        self.nothing_is_left(run)
+
+    def test_manager_that_is_killed_leaves_nothing_running(self):
+        self.write("touch up.$RANK; sleep 60", {"requeue": False}, **SEVERAL)
+        run = self.submit()["run"]
+        support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
+        (manager,) = self.processes(f"manage\0{self.place}")
+        os.kill(manager, 9)
+        support.wait_for(lambda: not self.processes("slipway-rank"), 20, "the end of the ranks")
+        self.until("failed")
+        self.slipway("resume")
+        self.slipway("cancel")
+        support.wait_for(lambda: not self.processes(str(self.place)), 20, "the end of all")
+        self.assertIn("attempt-1", os.listdir(self.place / "runs" / run))
+
+
+class LostNode(OnNodes):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.repair)
+
+    def repair(self):
+        self.bed.client("scancel", "--full", f"--user={support.ORDINARY_USER}")
+        for node in ("n2", "n3"):
+            self.bed.order("start", f"node:{node}")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "all nodes")
+
+    def lose(self, node, up=6):
+        support.wait_for(lambda: len(self.texts("up.*")) == up, 60, "all ranks")
+        self.order("kill", f"node:{node}")
+        return time.monotonic()
+
+    def events(self, run, name):
+        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["event"] == name]
+
+    def test_run_goes_on_with_the_nodes_that_are_left(self):
+        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 100; }; echo $WORLD_SIZE $(hostname) > after.$RANK", **SEVERAL)
+        self.change(resilience={"on_node_failure": "exclude", "min_nodes": 2})
+        run = self.submit()["run"]
+        lost = self.lose("n2")
+        support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
+        self.assertLess(time.monotonic() - lost, 10)
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual(list(self.texts("after.*").values()), ["4 n1", "4 n1", "4 n3", "4 n3"])
+        self.assertIn("node n2 is lost", self.events(run, "node_lost")[0]["reason"])
+
+    def test_node_whose_network_is_gone_is_lost_within_seconds(self):
+        self.write("touch up.$RANK; sleep 100", **SEVERAL)
+        run = self.submit()["run"]
+        support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
+        self.addCleanup(self.bed.order, "mend", "node:n3")
+        self.order("cut", "node:n3")
+        cut = time.monotonic()
+        support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
+        print(f"known {time.monotonic() - cut:.1f} s after the cut", flush=True)
+        self.assertLess(time.monotonic() - cut, 15)
+        self.slipway("wait", "--timeout", "90s", status=1)
+        self.assertIn("node n3 is lost: no sign of life for 4 s", self.status()["reason"])
+
+    def test_its_trials_run_again_on_other_nodes(self):
+        self.write("hostname >> hosts.\"$1\"; touch up.\"$1\"; sleep 2; echo FoM: \"$1\"", nodes=3, ranks_per_node=1,
+                   ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 9, "parallel": 3,
+                             "sampler": "grid", "space": {"x": {"int": [1, 9]}}})
+        run = self.submit()["run"]
+        self.lose("n3", up=3)
+        self.slipway("wait", "--timeout", "90s")
+        trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
+        self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 9})
+        attempts = collections.Counter(trial["attempts"] for trial in trials)
+        self.assertEqual(attempts, {1: 8, 2: 1})
+        self.assertEqual(len(self.events(run, "node_lost")), 1)
+
+
+class Trials(OnNodes):
+    def test_are_packed_into_all_nodes(self):
+        self.write("hostname > host.\"$1\"; sleep 1; echo FoM: \"$1\"", nodes=4, ranks_per_node=1,
+                   ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 8, "parallel": 8,
+                             "sampler": "grid", "space": {"x": {"int": [1, 8]}}})
+        run = self.submit()["run"]
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual(collections.Counter(self.texts("host.*").values()), {f"n{i}": 2 for i in range(1, 5)})
+        self.nothing_is_left(run)
+
+    def test_of_several_nodes_have_them_for_themselves(self):
+        self.write("hostname > host.\"$1\".$RANK; sleep 1; echo FoM: \"$1\"", nodes=4, ranks_per_node=1,
+                   ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 4, "parallel": 2,
+                             "nodes_per_trial": 2, "sampler": "grid", "space": {"x": {"int": [1, 4]}}})
+        self.submit()
+        self.slipway("wait", "--timeout", "90s")
+        for trial in range(1, 5):
+            hosts = {path.read_text().strip() for path in self.place.glob(f"host.{trial}.*")}
+            self.assertEqual(len(hosts), 2, hosts)
+
+
+if __name__ == "__main__":
+    support.main()
