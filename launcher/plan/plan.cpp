@@ -104,6 +104,9 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   launch.command = TrainingCommand(plan.spec().train, parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
+  for (int node = 0; plan.spec().launch.nodes_per_job > 1 && node < plan.spec().launch.nodes_per_job; ++node) {
+    launch.hosts.push_back({node, fmt::format("<node {}>", node + 1), plan.spec().launch.ranks_per_node});
+  }
   const bool supervised = plan.spec().ensemble && launch.ranks == 1;  // the program itself is forked
   return supervised ? launch.command : LocalCommandLine(launch);
 }
