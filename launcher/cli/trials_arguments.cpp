@@ -1,4 +1,4 @@
-// `slipway trials ls|best|show|importance|pareto|select|enqueue|retry`.
+// `slipway trials ls|best|show|importance|pareto|plot|select|enqueue|retry`.
 
 #include <CLI/CLI.hpp>
 
@@ -59,6 +59,13 @@ void DescribePareto(CLI::App& trials, Arguments& arguments) {
   AddTrialsCommand(pareto, arguments, options, TrialsPareto);
 }
 
+void DescribePlot(CLI::App& trials, Arguments& arguments) {
+  auto* plot = AddCommand(trials, "plot", "Pictures: history, importance, parameters, slices, front",
+                          "  slipway trials plot\n  slipway trials plot last --out ~/pictures");
+  plot->add_option("--out", arguments.trials_plot.out, "Write into this folder (default: plots in the run folder)");
+  AddTrialsCommand(plot, arguments, arguments.trials_plot, TrialsPlot);
+}
+
 void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_select;
   auto* select = AddCommand(trials, "select", "Which trials together predict best: writes ensemble.json",
@@ -111,6 +118,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   DescribeLooks(*trials, arguments);
   DescribeImportance(*trials, arguments);
   DescribePareto(*trials, arguments);
+  DescribePlot(*trials, arguments);
   DescribeSelect(*trials, arguments);
   DescribeRequests(*trials, arguments);
   DescribeTrialsExchange(*trials, arguments);
