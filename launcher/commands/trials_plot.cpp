@@ -70,7 +70,7 @@ Subject SubjectOf(const TrialsView& view) {
 
 std::string History(const Subject& subject) {
   const auto goal = subject.study.objectives.front().ValueGoal();
-  ScatterPlot plot{"History: every complete trial, and the best so far", {}, subject.Values(0), {}, {}};
+  ScatterPlot plot{"Complete trials and the best so far", {}, subject.Values(0), {}, {}};
   for (const auto& trial : subject.trials) {
     const auto number = static_cast<double>(trial.number);
     const bool better = plot.steps.empty() || ensemble::IsBetter(*trial.objective, plot.steps.back().second, goal);
@@ -93,16 +93,15 @@ std::string Slice(const Subject& subject, const Parameter& parameter) {
 }
 
 std::string Parallel(const Subject& subject) {
-  ParallelPlot plot{"Parameters and objective: the best tenth stands out", {}, {}};
-  for (const auto& parameter : subject.parameters) plot.axes.push_back(AxisOf(parameter));
+  ParallelPlot plot{"Parameters: the best tenth stands out", {}, {}};
   plot.axes.push_back(subject.Values(0));
+  for (const auto& parameter : subject.parameters) plot.axes.push_back(AxisOf(parameter));
   for (std::size_t i = 0; i < subject.trials.size(); ++i) {
-    ParallelPlot::Thread thread{{}, subject.stands_out[i]};
+    ParallelPlot::Thread thread{{*subject.trials[i].objective}, subject.stands_out[i]};
     for (const auto& parameter : subject.parameters) {
       const auto* value = ensemble::Find(subject.trials[i].parameters, parameter.name);
       thread.values.push_back(value != nullptr ? ValueOnAxis(parameter.domain, *value) : std::nullopt);
     }
-    thread.values.push_back(*subject.trials[i].objective);
     plot.threads.push_back(std::move(thread));
   }
   return Draw(plot);
@@ -115,7 +114,7 @@ std::optional<std::string> Importance(const TrialsView& view) {
   ensemble::ObservationLog log(encoding, view.study.objectives.front().ValueGoal());
   const auto& known = log.Update(table.size(), table);
   if (view.trials.size() < ensemble::kFewestTrialsForImportance) return std::nullopt;
-  BarPlot plot{"Importance: how much a parameter tells good trials from others", LinearAxis("share", 0, 1), {}};
+  BarPlot plot{"Importance of the parameters", LinearAxis("share", 0, 1), {}};
   try {
     for (const auto& [parameter, share] : ensemble::ImportancesOf(encoding, known).parameters) {
       plot.bars.emplace_back(parameter, share);
@@ -127,7 +126,7 @@ std::optional<std::string> Importance(const TrialsView& view) {
 }
 
 std::string Front(const Subject& subject, const TrialsView& view) {
-  ScatterPlot plot{"Front: no other trial beats these in all objectives", subject.Values(0), subject.Values(1), {}, {}};
+  ScatterPlot plot{"Front: what no other trial beats", subject.Values(0), subject.Values(1), {}, {}};
   for (const auto& row : LeaderboardOf(view)) {
     if (!row.front) continue;
     const auto values = ValuesOf(row.trial);
