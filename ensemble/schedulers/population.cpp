@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "ensemble/random.h"
 #include "ensemble/schedulers/checks.h"
@@ -58,9 +59,11 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
   const auto rank = static_cast<std::size_t>(own - standings.begin());
   const std::size_t count = CountOfQuantile(living);
   if (rank < living - count || !(own->first > standings[count - 1].first)) return {};
+  const auto ends_soon = [&](const Standing& s) { return EndsWithin(s.second, settings_.interval); };
+  if (ends_soon(*own) || std::ranges::all_of(std::span(standings).first(count), ends_soon)) return {};
   const auto reason =
-      fmt::format("at {:.6g}: {} is number {} of {} that live; a varied copy of one of the best {} follows", resource,
-                  DescribeValue(own->first, settings_.goal), rank + 1, living, count);
+      fmt::format("at {:.6g}: {} is number {} of {} that live; it makes room for a varied copy of one of the best {}",
+                  resource, DescribeValue(own->first, settings_.goal), rank + 1, living, count);
   End(trial, TrialState::kPruned);
   return {Decision::kStop, reason, std::nullopt};
 }
@@ -80,6 +83,11 @@ std::size_t Population::CountOfQuantile(std::size_t living) const {
                                  std::max<std::size_t>(living / 2, 1));
 }
 
+/// As far as is known.
+bool Population::EndsWithin(TrialNumber trial, double resource) const {
+  return settings_.max && living_.at(trial).marks().back().resource + resource >= *settings_.max;
+}
+
 void Population::End(TrialNumber trial, TrialState state) {
   replaceable_.erase(trial);
   if (LeavesAPlace(state)) replaceable_.insert(trial);
@@ -89,14 +97,15 @@ void Population::End(TrialNumber trial, TrialState state) {
 
 bool Population::MayBegin(TrialNumber trial) const {
   if (trial < size_) return true;
-  const bool has_parents = !living_.empty();
-  return trial < size_ + std::ssize(replaceable_) && (has_parents || !has_complete_);
+  if (trial >= size_ + std::ssize(replaceable_)) return false;
+  if (living_.empty()) return !has_complete_;
+  return std::ranges::any_of(living_, [&](const auto& parent) { return !EndsWithin(parent.first, 0); });
 }
 
 std::optional<Descent> Population::Descend(TrialNumber trial) const {
   if (trial < size_) return std::nullopt;
   auto standings = StandingsAt(std::numeric_limits<double>::infinity());
-  std::erase_if(standings, [](const Standing& standing) { return std::isinf(standing.first); });
+  std::erase_if(standings, [&](const Standing& s) { return std::isinf(s.first) || EndsWithin(s.second, 0); });
   if (standings.empty()) return std::nullopt;
   const CounterRandom random(settings_.seed, trial, "pbt parent");
   return Descent{standings[random.Below(CountOfQuantile(standings.size()), 0)].second};

@@ -16,7 +16,9 @@ int PopulationSize(const SchedulerSettings& settings);
 /// ones, each by its last value up to the same resource (or its first one, if it began further on). One among the worst
 /// `quantile` ends when it is worse than all of the best `quantile`; the next new trial descends from one of those,
 /// by its newest checkpoint and with parameters from Explore (explore.h). A failed or cancelled trial is replaced, too.
-/// With half of the population at its end, or the budget of trials used up, nobody is replaced any more.
+/// With half of the population at its end, or the budget of trials used up, nobody is replaced any more; nor when, as
+/// far as `max` tells, the trial itself or each of the best has at most one `interval` before it: a parent would be at
+/// its end before its copy has begun. Nobody descends from a trial at its end.
 ///
 /// Cost:   a report O(1); at a check, log n and a sort of the population.
 /// Source: Jaderberg et al.: "Population based training of neural networks", arXiv:1711.09846, 2017 (truncation
@@ -39,6 +41,7 @@ class Population : public Scheduler {
   /// The living trials by their values at `resource`, best first.
   std::vector<Standing> StandingsAt(double resource) const;
   std::size_t CountOfQuantile(std::size_t living) const;
+  bool EndsWithin(TrialNumber trial, double resource) const;
   bool HasBudget() const { return size_ + std::ssize(replaceable_) < settings_.trials; }
 
   SchedulerSettings settings_;

@@ -14,6 +14,14 @@ void AddPrefixOption(CLI::App* command, LinePrefix& prefix) {
       "--no-prefix", [&prefix] { prefix = LinePrefix::kNone; }, "Leave out the [rank] in front of each line");
 }
 
+void AddOverrides(CLI::App* command, std::vector<std::string>& overrides) {
+  command
+      ->add_option("--set", overrides,
+                   "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
+      ->expected(1)
+      ->take_all();
+}
+
 void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   auto* run = AddCommand(app, "run", "Carry an experiment out, to the end, in the foreground",
                          "  slipway run configs/fashion.yaml\n"
@@ -88,8 +96,10 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   cancel->callback([&] { arguments.command = [&](Session& session) { return Cancel(arguments.cancel, session); }; });
 
   auto* resume =
-      AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost", "  slipway resume last");
+      AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost, or whose spec changes",
+                 "  slipway resume last\n  slipway resume last --set ensemble.trials=64 --set launch.time_limit=2h");
   AddRunSelector(resume, arguments.resume.run);
+  AddOverrides(resume, arguments.resume.overrides);
   AddPrefixOption(resume, arguments.resume.prefix);
   resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
 
@@ -243,11 +253,7 @@ CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::strin
 
 void AddSpecOptions(CLI::App* command, Arguments& arguments) {
   command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
-  command
-      ->add_option("--set", arguments.selection.overrides,
-                   "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
-      ->expected(1)
-      ->take_all();
+  AddOverrides(command, arguments.selection.overrides);
   command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
       ->check(CLI::IsMember({"local", "slurm", "auto"}));
 }

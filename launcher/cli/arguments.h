@@ -24,6 +24,7 @@
 #include "launcher/commands/trials_import.h"
 #include "launcher/commands/trials_importance.h"
 #include "launcher/commands/trials_pareto.h"
+#include "launcher/commands/trials_plot.h"
 #include "launcher/commands/trials_request.h"
 #include "launcher/commands/trials_select.h"
 #include "launcher/commands/trials_serve.h"
@@ -68,6 +69,7 @@ struct Arguments {
   TrialsExportOptions trials_export;
   TrialsImportanceOptions trials_importance;
   TrialsParetoOptions trials_pareto;
+  TrialsPlotOptions trials_plot;
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
   SelectModelsOptions trials_select;

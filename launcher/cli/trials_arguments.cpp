@@ -1,4 +1,4 @@
-// `slipway trials ls|best|show|importance|pareto|select|enqueue|retry`.
+// `slipway trials ls|best|show|importance|pareto|plot|select|enqueue|retry`.
 
 #include <CLI/CLI.hpp>
 
@@ -59,12 +59,23 @@ void DescribePareto(CLI::App& trials, Arguments& arguments) {
   AddTrialsCommand(pareto, arguments, options, TrialsPareto);
 }
 
+void DescribePlot(CLI::App& trials, Arguments& arguments) {
+  auto* plot = AddCommand(trials, "plot", "Pictures: history, importance, parameters, slices, front",
+                          "  slipway trials plot\n  slipway trials plot last --out ~/pictures");
+  plot->add_option("--out", arguments.trials_plot.out, "Write into this folder (default: plots in the run folder)");
+  AddTrialsCommand(plot, arguments, arguments.trials_plot, TrialsPlot);
+}
+
 void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_select;
   auto* select = AddCommand(trials, "select", "Which trials together predict best: writes ensemble.json",
                             "  slipway trials select                              # greedy, by log_loss or rmse\n"
                             "  slipway trials select last --method best --top 5\n"
+                            "  slipway trials select last --by configuration      # its repeats, averaged, are one\n"
                             "  slipway trials select last --metric accuracy --top 4 --out ensemble.json");
+  select->add_option("--by", options.by, "What a member is: trial, or configuration (the average of its repeats)")
+      ->check(CLI::IsMember({"trial", "configuration"}))
+      ->capture_default_str();
   select->add_option("--method", options.method, "greedy: whoever helps most; best: the best by the objective")
       ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
       ->capture_default_str();
@@ -72,7 +83,7 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
       ->check(CLI::PositiveNumber);
   select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
       ->check(CLI::IsMember(ensemble::SelectionMetricNames()));
-  select->add_option("--candidates", options.candidates, "Choose among the best so many trials")
+  select->add_option("--candidates", options.candidates, "Choose among the best so many")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   select->add_option("--bags", options.bags, "Of greedy: choose so many times from random halves, and add up")
@@ -107,6 +118,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   DescribeLooks(*trials, arguments);
   DescribeImportance(*trials, arguments);
   DescribePareto(*trials, arguments);
+  DescribePlot(*trials, arguments);
   DescribeSelect(*trials, arguments);
   DescribeRequests(*trials, arguments);
   DescribeTrialsExchange(*trials, arguments);

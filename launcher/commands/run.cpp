@@ -47,6 +47,8 @@ void HandOver(const RunFolder& folder) {
 /// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do.
 bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason.empty(); }
 
+bool IsDone(const RunState& state) { return state.phase == Phase::kSucceeded && !HasMoreToDo(state); }
+
 /// True when the run is to be carried out by a job of its own. What cannot be submitted is refused before there is a
 /// run folder.
 bool NeedsSubmission(const Plan& plan) {
@@ -63,6 +65,26 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
   const auto text = fmt::format("submitted {0}{1}\n  slipway status {0}\n  slipway logs -f {0}", folder.id(),
                                 job != 0 ? fmt::format(" as job {}", job) : "");
   session.output.Print({document, text, folder.id()});
+}
+
+/// What waits in a queue or runs in a job is not taken from it.
+void RequireEnd(const RunFolder& folder, const RunState& state) {
+  if (!IsInBatchSystem(folder, state)) return;
+  throw Error(ErrorKind::kBusy, fmt::format("run {} has not ended: {}", folder.id(), PhaseName(state.phase)),
+              fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
+}
+
+int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& session) {
+  session.output.Print(
+      {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
+  return 0;
+}
+
+void SayHowItGoesOn(const RunFolder& folder, const Plan& plan, Session& session) {
+  for (const auto& warning : plan.document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  session.output.Say("resuming " + folder.id());
+  for (const auto& change : plan.document.changes) session.output.Say("changed: " + Describe(change));
+  if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
 }
 
 void WaitForEndOfInput() {
@@ -82,7 +104,7 @@ int Run(const RunOptions& options, Session& session) {
     session.output.Say(fmt::format("job {}", SubmitBatchRun(folder, plan)));
     return FollowBatchRun(folder, session);
   }
-  return ManageRun(folder, plan, session.output, options.prefix);
+  return ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix);
 }
 
 int Submit(const SpecSelection& selection, Session& session) {
@@ -102,31 +124,28 @@ int Submit(const SpecSelection& selection, Session& session) {
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session.runs_directory, options.run);
   const auto state = ObserveRun(folder);
-  if (IsInBatchSystem(folder, state)) {
-    throw Error(
-        ErrorKind::kBusy, fmt::format("run {} has not ended: {}", folder.id(), PhaseName(state.phase)),
-        fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
+  RequireEnd(folder, state);
+  if (IsDone(state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
+  std::optional lock = folder.TakeManagerLock();
+  const auto plan = ReplanRun(folder, options.overrides);
+  if (IsDone(state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
+  SayHowItGoesOn(folder, plan, session);
+  const bool submits = NeedsSubmission(plan);
+  KeepChanges(folder, plan);
+  if (!submits) {
+    ForgetBatchJob(folder);
+    return ManageRun(folder, std::move(*lock), plan, session.output, options.prefix);
   }
-  if (state.phase == Phase::kSucceeded && !HasMoreToDo(state)) {
-    session.output.Print(
-        {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
-    return 0;
-  }
-  const auto plan = ReplanRun(folder);
-  session.output.Say("resuming " + folder.id());
-  if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
-  if (NeedsSubmission(plan)) {
-    SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
-    return 0;
-  }
-  ForgetBatchJob(folder);
-  return ManageRun(folder, plan, session.output, options.prefix);
+  lock.reset();  // the job may begin at once
+  SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
+  return 0;
 }
 
 int Manage(const ManageOptions& options, Session& session) {
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
-  return ManageRun(folder, ReplanRun(folder), session.output, LinePrefix::kRank);
+  auto lock = folder.TakeManagerLock();
+  return ManageRun(folder, std::move(lock), ReplanRun(folder), session.output, LinePrefix::kRank);
 }
 
 }  // namespace slipway::launcher

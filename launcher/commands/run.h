@@ -20,10 +20,12 @@ int Submit(const SpecSelection& selection, Session& session);
 
 struct ResumeOptions {
   std::string run = "last";
+  std::vector<std::string> overrides;  ///< KEY=VALUE, laid over the run's spec for good
   LinePrefix prefix = LinePrefix::kRank;
 };
 /// Continues a run that was cancelled, failed or lost: from its newest valid checkpoint, or, for an ensemble, from
-/// its trial book. A run that succeeded is left alone, unless it is an ensemble whose time was used up.
+/// its trial book. A run that succeeded is left alone, unless its spec changes or it is an ensemble whose time was used
+/// up. Errors: as ReplanRun; Error(kBusy) when it has a manager: then nothing has changed.
 int Resume(const ResumeOptions& options, Session& session);
 
 struct ManageOptions {

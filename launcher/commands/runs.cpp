@@ -9,6 +9,7 @@
 #include "launcher/run/batch_run.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
+#include "launcher/run/prepare.h"
 #include "launcher/run/run_folder.h"
 #include "launcher/trials/model_ensemble.h"
 
@@ -32,6 +33,8 @@ Json StatusDocument(const RunFolder& run, const RunState& state) {
   document["folder"] = run.path().string();
   if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
   if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);
+  document["changes"] = Json::array();
+  for (const auto& change : PastChanges(run)) document["changes"].push_back(ToJson(change));
   document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
   return document;
 }
@@ -44,6 +47,7 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
   if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
+  for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
   if (const auto left = LeftBehind(run, state)) {
     text += fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.id());
   }

@@ -134,6 +134,7 @@ SelectModelsOptions SelectionFor(const SelectSpec& select, const RunFolder& fold
   options.method = select.method;
   options.top = select.top;
   options.metric = select.metric;
+  options.by = select.by;
   return options;
 }
 

@@ -21,12 +21,12 @@ namespace {
 
 class Manager {
  public:
-  Manager(const RunFolder& folder, const Plan& plan, Output& output, LinePrefix prefix)
+  Manager(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix)
       : folder_(folder),
         plan_(plan),
         output_(output),
         prefix_(prefix),
-        lock_(folder.TakeManagerLock()),
+        lock_(std::move(lock)),
         state_(folder.ReadState()),
         interrupt_(loop_),
         started_(SystemClock().Steady()) {}
@@ -177,8 +177,8 @@ class Manager {
 
 }  // namespace
 
-int ManageRun(const RunFolder& folder, const Plan& plan, Output& output, LinePrefix prefix) {
-  return Manager(folder, plan, output, prefix).CarryOut();
+int ManageRun(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix) {
+  return Manager(folder, std::move(lock), plan, output, prefix).CarryOut();
 }
 
 }  // namespace slipway::launcher

@@ -8,8 +8,9 @@
 
 namespace slipway::launcher {
 
-/// Carries `plan` out in `folder`, to its end; leaves nothing running. Returns the exit code of the outcome.
-/// Errors: Error(kBusy) when the run has a manager; what staging or launching throws, after writing it down.
-int ManageRun(const RunFolder& folder, const Plan& plan, Output& output, LinePrefix prefix);
+/// Carries `plan` out in `folder`, to its end; leaves nothing running. Returns the exit code of the outcome. `lock` is
+/// RunFolder::TakeManagerLock(): what was read before it was taken may be what another manager has changed.
+/// Errors: what staging or launching throws, after writing it down.
+int ManageRun(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix);
 
 }  // namespace slipway::launcher

@@ -216,7 +216,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   const Json& select = json.at("select");
   if (!select.is_null()) {
     result.select = {Maybe<int>(select.at("top")), select.at("method").get<std::string>(),
-                     Maybe<std::string>(select.at("metric"))};
+                     Maybe<std::string>(select.at("metric")), select.value("by", "trial")};
   }
   return result;
 }

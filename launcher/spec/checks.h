@@ -17,5 +17,7 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft);
 void CheckLaunch(Report& report, const Draft& draft);
 void CheckSlurm(Report& report, const Draft& draft);
 void CheckEnsemble(Report& report, const Draft& draft);
+/// Reports what a run that has begun cannot change.
+void CheckChanges(const Json& before, Report& report, const Draft& draft);
 
 }  // namespace slipway::launcher

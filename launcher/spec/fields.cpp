@@ -315,6 +315,9 @@ std::vector<Field> EnsembleControlFields() {
       {"ensemble.select.top", Integer(1), "", "Most different members; left out: 25 of greedy, 3 of best.", "3"},
       {"ensemble.select.method", Words(ensemble::SelectionMethodNames()), "greedy",
        "greedy: whoever makes the average better; best: the best by the objective.", "greedy"},
+      {"ensemble.select.by", Words({"trial", "configuration"}), "trial",
+       "What a member is: a trial; or a configuration, with the average of what its `repeats` predict.",
+       "configuration"},
       {"ensemble.select.metric", Words(ensemble::SelectionMetricNames()), "",
        "What the averaged predictions are scored by; left out: log_loss of classes, rmse of numbers.", "log_loss"},
   };

@@ -129,6 +129,23 @@ class Loader {
   SpecDocument Finish() {
     Draft draft;
     ReadFields(tree_, sources_, settings_, report_, draft);
+    return Finish(draft);
+  }
+
+  /// What was laid over `run` instead of a spec.
+  SpecDocument FinishChanges(const SpecDocument& run) {
+    Draft draft;
+    draft.origins = run.origins;
+    ReadChanges(tree_, *run.resolved, sources_, report_, draft);
+    CheckChanges(*run.resolved, report_, draft);
+    auto document = Finish(draft);
+    document.directory = run.directory;
+    document.changes = ChangesBetween(*run.resolved, *document.resolved);
+    return document;
+  }
+
+ private:
+  SpecDocument Finish(Draft& draft) {
     ResolveSite(report_, draft);
     ResolveDatasets(sources_, report_, draft);
     CheckTraining(sources_, report_, draft);
@@ -139,7 +156,6 @@ class Loader {
     return Document(draft);
   }
 
- private:
   std::optional<YamlNode> Parse(int source, TextStart start = {}) {
     std::optional<YamlNode> tree = ParseYaml(sources_, source, report_, start);
     // The value of an override stands somewhere below: nothing is known of it before it is laid over the rest.
@@ -240,6 +256,12 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
   loader.AddSpec();
   for (const std::string& text : overrides) loader.AddOverride(text);
   return loader.Finish();
+}
+
+SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides) {
+  Loader loader(run.file, run.source);
+  for (const std::string& text : overrides) loader.AddOverride(text);
+  return loader.FinishChanges(run);
 }
 
 SiteSpec LoadSite(const std::vector<fs::path>& settings) {

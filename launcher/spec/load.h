@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "launcher/spec/changes.h"
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
@@ -51,10 +52,11 @@ struct SpecDocument {
   std::map<std::string, std::string> origins;
   /// Where values stand, for errors found later: dotted path -> a Diagnostic without message.
   std::map<std::string, Diagnostic> places;
-  std::string source;               ///< the text of the spec file, as it is kept in the run folder
-  std::filesystem::path file;       ///< as given
-  std::filesystem::path directory;  ///< absolute; relative paths and a command's relative program start here
-  std::string spec_hash;            ///< 16 hex digits over `resolved`
+  std::string source;                ///< the text of the spec file, as it is kept in the run folder
+  std::filesystem::path file;        ///< as given
+  std::filesystem::path directory;   ///< absolute; relative paths and a command's relative program start here
+  std::string spec_hash;             ///< 16 hex digits over `resolved`
+  std::vector<FieldChange> changes;  ///< against the spec that a run began or went on with
 };
 
 /// $XDG_CONFIG_HOME/slipway, else ~/.config/slipway; empty without a home.
@@ -70,6 +72,11 @@ std::vector<std::filesystem::path> SettingsFiles();
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
+
+/// The spec of a run that goes on, with overrides laid over it; `run` is as its plan.json tells it. `changes` says what
+/// is other than it was. No settings file has a say.
+/// Errors: SpecError with all diagnostics of the overrides, also for what such a run cannot change (WhyFixed).
+SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides);
 
 /// What the settings files say about storage, for commands without a spec. Each tier's origin is its place in a file.
 /// Errors: as LoadSpec.

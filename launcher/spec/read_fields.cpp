@@ -44,10 +44,24 @@ bool IsNameOfSection(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
 }
 
+/// The value at a dotted path; null where there is none.
+const Json* Find(const Json& values, std::string_view path) {
+  const Json* value = &values;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::string key(path.substr(0, dot));
+    if (!value->is_object() || !value->contains(key)) return nullptr;
+    value = &(*value)[key];
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+  }
+  return value;
+}
+
 class FieldReader {
  public:
-  FieldReader(Sources& sources, const std::set<int>& settings, Report& report, Draft& draft)
-      : sources_(sources), settings_(settings), report_(report), draft_(draft) {}
+  /// What is not given keeps its value of `before`, where that has one.
+  FieldReader(const Json& before, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft)
+      : before_(before), sources_(sources), settings_(settings), report_(report), draft_(draft) {}
 
   void ReadRoot(const YamlNode& root) { draft_.values() = ReadSection(FieldTree(), &root, "", root.place); }
 
@@ -76,7 +90,8 @@ class FieldReader {
   }
 
   Json ReadNamed(const FieldNode& child, const YamlNode* given, const std::string& path) {
-    Json result = Json::object();
+    const Json* kept = Find(before_, path);
+    Json result = kept != nullptr ? *kept : Json::object();
     if (given == nullptr) return result;
     for (const YamlEntry& entry : given->entries) {
       if (IsNameOfSection(entry.key)) {
@@ -105,6 +120,8 @@ class FieldReader {
 
   Json ReadField(const FieldNode& node, const YamlEntry* entry, const std::string& path, const Place& section) {
     const Field& field = *node.field;
+    const Json* kept = Find(before_, path);
+    if (entry == nullptr && kept != nullptr) return *kept;
     const bool empty = entry == nullptr || entry->value.kind == Kind::kNull;
     if (empty && field.need == Need::kRequired) return Missing(field, entry, path, section);
     if (entry == nullptr) return Default(node, path, section);
@@ -144,7 +161,16 @@ class FieldReader {
     if (field.since == Since::kPlanned && value != DefaultValue(field)) WarnPlanned(path, entry.key_place);
     if (field.since == Since::kWithSlurm && value != DefaultValue(field)) NoteSlurmOnly(path, entry.key_place);
     if (IsPlannedWord(field.type, value)) WarnPlanned(path + ": " + value.get<std::string>(), entry.value.place);
-    return value;
+    return WithKept(field, path, std::move(value));
+  }
+
+  /// Maps are merged by key.
+  Json WithKept(const Field& field, const std::string& path, Json value) const {
+    const Json* kept = Find(before_, path);
+    if (field.type.kind != TypeKind::kMap || kept == nullptr || !kept->is_object()) return value;
+    Json merged = *kept;
+    merged.update(value);
+    return merged;
   }
 
   Json Default(const FieldNode& node, const std::string& path, const Place& section) {
@@ -203,6 +229,7 @@ class FieldReader {
     }
   }
 
+  const Json& before_;
   Sources& sources_;
   const std::set<int>& settings_;
   Report& report_;
@@ -240,15 +267,8 @@ Draft::~Draft() = default;
 
 const Json& Draft::At(std::string_view path) const {
   static const Json kNothing;
-  const Json* value = values_.get();
-  while (!path.empty()) {
-    const std::size_t dot = path.find('.');
-    const std::string key(path.substr(0, dot));
-    if (!value->is_object() || !value->contains(key)) return kNothing;
-    value = &(*value)[key];
-    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
-  }
-  return *value;
+  const Json* value = Find(*values_, path);
+  return value != nullptr ? *value : kNothing;
 }
 
 bool Draft::Has(std::string_view path) const { return !At(path).is_null(); }
@@ -267,12 +287,17 @@ Place Draft::PlaceOf(std::string path) const {
 
 void ReadSettings(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {
   draft.places[""] = root.place;
-  FieldReader(sources, settings, report, draft).ReadSettings(root);
+  FieldReader(Json(), sources, settings, report, draft).ReadSettings(root);
 }
 
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {
   draft.places[""] = root.place;
-  FieldReader(sources, settings, report, draft).ReadRoot(root);
+  FieldReader(Json(), sources, settings, report, draft).ReadRoot(root);
+}
+
+void ReadChanges(const YamlNode& root, const Json& before, Sources& sources, Report& report, Draft& draft) {
+  draft.places[""] = root.place;
+  FieldReader(before, sources, {}, report, draft).ReadRoot(root);
 }
 
 }  // namespace slipway::launcher

@@ -46,6 +46,9 @@ class Draft {
 /// Fills the draft and reports unknown and missing fields and wrong values. Fields that this version does not act on
 /// give a warning unless they stand in one of the `settings` sources or hold their default.
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
+/// The same for a spec that was read before: what `root` does not give keeps its value of `before`, and maps are merged
+/// by key.
+void ReadChanges(const YamlNode& root, const Json& before, Sources& sources, Report& report, Draft& draft);
 /// The same for settings without a spec: only the fields that may stand in settings are there.
 void ReadSettings(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
 

@@ -196,6 +196,7 @@ struct SelectSpec {
   std::optional<int> top;             ///< unset: as many as the method usually takes
   std::string method;                 ///< one of ensemble::SelectionMethodNames()
   std::optional<std::string> metric;  ///< one of ensemble::SelectionMetricNames(); unset: what suits the targets
+  std::string by = "trial";           ///< what a member is: "trial", "configuration"
 };
 
 struct EnsembleSpec {

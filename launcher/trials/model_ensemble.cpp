@@ -12,6 +12,7 @@ namespace {
 
 ModelEnsemble FromJson(const Json& document) {
   ModelEnsemble models;
+  models.by = document.value("by", "trial");
   models.metric = document.at("metric").get<std::string>();
   models.score = document.at("score").get<double>();
   const Json others = document.value("other_scores", Json::object());
@@ -20,8 +21,9 @@ ModelEnsemble FromJson(const Json& document) {
   }
   models.candidates = document.at("candidates").get<std::size_t>();
   for (const auto& member : document.at("members")) {
-    models.members.push_back({member.at("trial").get<ensemble::TrialNumber>(), member.at("count").get<int>(),
-                              member.at("weight").get<double>()});
+    const auto number = member.at(models.by).get<std::int64_t>();
+    const std::vector<ensemble::TrialNumber> alone = {number};
+    models.members.push_back({number, member.at("weight").get<double>(), member.value("trials", alone)});
   }
   return models;
 }
@@ -37,25 +39,29 @@ std::optional<ModelEnsemble> ReadModelEnsemble(const std::filesystem::path& run_
 }
 
 std::optional<double> WeightOf(const ModelEnsemble& models, ensemble::TrialNumber trial) {
-  const auto member = std::ranges::find(models.members, trial, &ensemble::Member::trial);
-  return member == models.members.end() ? std::nullopt : std::optional(member->weight);
+  for (const auto& member : models.members) {
+    if (std::ranges::find(member.trials, trial) == member.trials.end()) continue;
+    return member.weight / static_cast<double>(member.trials.size());
+  }
+  return std::nullopt;
 }
 
 std::string Describe(const ModelEnsemble& models) {
   std::string members;
   for (const auto& member : models.members) {
-    members += fmt::format("{}{} ({:.3f})", members.empty() ? "" : ", ", member.trial, member.weight);
+    members += fmt::format("{}{} ({:.3f})", members.empty() ? "" : ", ", member.number, member.weight);
   }
-  auto text = fmt::format("{} {:.6g} by {} of {} trials: {}", models.metric, models.score, models.members.size(),
-                          models.candidates, members);
+  auto text = fmt::format("{} {:.6g} by {} of {} {}s: {}", models.metric, models.score, models.members.size(),
+                          models.candidates, models.by, members);
   for (const auto& [metric, score] : models.other_scores) text += fmt::format("; {} {:.6g}", metric, score);
   return text;
 }
 
 Json ToJson(const ModelEnsemble& models) {
   Json members = Json::array();
-  for (const auto& [trial, count, weight] : models.members) {
-    members.push_back(Json{{"trial", trial}, {"weight", weight}});
+  for (const auto& [number, weight, trials] : models.members) {
+    members.push_back(Json{{models.by, number}, {"weight", weight}});
+    if (trials.size() > 1) members.back()["trials"] = trials;
   }
   Json other_scores = Json::object();
   for (const auto& [metric, score] : models.other_scores) other_scores[metric] = score;

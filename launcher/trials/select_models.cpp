@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/files.h"
 #include "core/output.h"
@@ -23,13 +25,18 @@ using ensemble::SelectionMethod;
 constexpr int kUsualTopOfBest = 3;
 constexpr std::size_t kNamedOnes = 20;
 
+constexpr auto kTrial = "trial";
+constexpr auto kConfiguration = "configuration";
+
 struct Choice {
+  std::string by = kTrial;
   SelectionMethod method = SelectionMethod::kGreedy;
   ensemble::GreedyOptions greedy;  ///< `members` also of best
 };
 
 Choice ChoiceOf(const SelectModelsOptions& options, std::uint64_t seed) {
   Choice choice;
+  choice.by = options.by;
   choice.method = ensemble::ParseSelectionMethod(options.method);
   if (choice.method == SelectionMethod::kBest) choice.greedy.members = kUsualTopOfBest;
   if (options.top) choice.greedy.members = static_cast<std::size_t>(*options.top);
@@ -68,49 +75,93 @@ Answer Select(const std::vector<Candidate>& candidates, const Scoring& scoring, 
   return answer;
 }
 
-std::vector<Candidate> Prepare(TrialsLibrary& library, const Scoring& scoring) {
-  std::vector<Candidate> candidates;
+/// What may become a member: a trial, or the repeats of a configuration that have predictions.
+struct Unit {
+  std::int64_t number = 0;          ///< of the trial or configuration
+  std::vector<std::size_t> trials;  ///< places in the library, the best one first
+};
+
+/// In the order of the library. `repeats` trials are one unit.
+std::vector<Unit> UnitsOf(const TrialsLibrary& library, int repeats) {
+  std::vector<Unit> units;
   for (std::size_t i = 0; i < library.trials.size(); ++i) {
-    scoring.Prepare(library.predictions[i]);
-    candidates.push_back({library.trials[i].trial.number, library.predictions[i].values});
+    const auto number = library.trials[i].trial.number / repeats;
+    auto unit = std::ranges::find(units, number, &Unit::number);
+    if (unit == units.end()) unit = units.insert(unit, Unit{number, {}});
+    unit->trials.push_back(i);
   }
+  return units;
+}
+
+/// The average of the unit's prepared outputs, in the place of those of its first trial.
+std::span<const float> Average(TrialsLibrary& library, const Unit& unit) {
+  auto& sum = library.predictions[unit.trials.front()].values;
+  for (std::size_t i = 1; i < unit.trials.size(); ++i) {
+    std::ranges::transform(sum, library.predictions[unit.trials[i]].values, sum.begin(), std::plus());
+  }
+  const auto share = 1 / static_cast<float>(unit.trials.size());
+  if (unit.trials.size() > 1) std::ranges::for_each(sum, [&](float& value) { value *= share; });
+  return sum;
+}
+
+std::vector<Candidate> Prepare(TrialsLibrary& library, const std::vector<Unit>& units, const Scoring& scoring) {
+  for (auto& predictions : library.predictions) scoring.Prepare(predictions);
+  std::vector<Candidate> candidates;
+  for (const auto& unit : units) candidates.push_back({unit.number, Average(library, unit)});
   return candidates;
 }
 
-const RankedTrial& TrialOf(const TrialsLibrary& library, ensemble::TrialNumber number) {
-  return *std::ranges::find(library.trials, number, [](const RankedTrial& ranked) { return ranked.trial.number; });
+double MeanObjective(const TrialsLibrary& library, const Unit& unit) {
+  double sum = 0;
+  for (const auto i : unit.trials) sum += *library.trials[i].trial.objective;
+  return sum / static_cast<double>(unit.trials.size());
 }
 
-Json MembersDocument(const TrialsLibrary& library, const Selection& selection) {
+Json MemberDocument(const TrialsLibrary& library, const Unit& unit, const std::string& by) {
+  Json member{{by, unit.number}, {"objective", MeanObjective(library, unit)}};
+  member["parameters"] = ensemble::ToJson(library.trials[unit.trials.front()].trial.parameters);
+  if (by == kTrial) {
+    member["folder"] = TrialFolder(unit.number).string();
+    return member;
+  }
+  auto numbers = std::vector<ensemble::TrialNumber>();
+  for (const auto i : unit.trials) numbers.push_back(library.trials[i].trial.number);
+  std::ranges::sort(numbers);
+  member["trials"] = numbers;
+  member["folders"] = Json::array();
+  for (const auto number : numbers) member["folders"].push_back(TrialFolder(number).string());
+  return member;
+}
+
+Json MembersDocument(const TrialsLibrary& library, const std::vector<Unit>& units, const Selection& selection,
+                     const std::string& by) {
   Json members = Json::array();
-  for (const auto& [trial, count, weight] : selection.members) {
-    const auto& ranked = TrialOf(library, trial);
-    members.push_back(Json{{"trial", trial},
-                           {"weight", weight},
-                           {"count", count},
-                           {"objective", *ranked.trial.objective},
-                           {"parameters", ensemble::ToJson(ranked.trial.parameters)},
-                           {"folder", TrialFolder(trial).string()}});
+  for (const auto& [number, count, weight] : selection.members) {
+    members.push_back(MemberDocument(library, *std::ranges::find(units, number, &Unit::number), by));
+    members.back()["weight"] = weight;
+    members.back()["count"] = count;
   }
   return members;
 }
 
-Json DocumentOf(const TrialsLibrary& library, const Scoring& scoring, const Choice& choice, const Answer& answer) {
+Json DocumentOf(const TrialsLibrary& library, const std::vector<Unit>& units, const Scoring& scoring,
+                const Choice& choice, const Answer& answer) {
   Json left_out = Json::array();
   for (const auto& [trial, reason] : library.left_out) left_out.push_back(Json{{"trial", trial}, {"reason", reason}});
   return Json{{"schema", "slipway.ensemble/1"},
+              {"by", choice.by},
               {"method", ensemble::SelectionMethodName(choice.method)},
               {"metric", ensemble::SelectionMetricName(scoring.metric())},
               {"goal", GoalName(scoring.goal())},
               {"score", answer.selection.score},
               {"other_scores", answer.other_scores},
-              {"members", MembersDocument(library, answer.selection)},
-              {"best_single", {{"trial", answer.best_single.trial}, {"score", answer.best_single.score}}},
+              {"members", MembersDocument(library, units, answer.selection, choice.by)},
+              {"best_single", {{choice.by, answer.best_single.trial}, {"score", answer.best_single.score}}},
               {"average", {{"members", answer.average.members.size()}, {"score", answer.average.score}}},
               {"score_of_size", answer.selection.score_of_size},
               {"records", library.targets.records},
               {"order", library.targets.order},
-              {"candidates", library.trials.size()},
+              {"candidates", units.size()},
               {"left_out", std::move(left_out)},
               {"inputs", library.Hash()}};
 }
@@ -141,13 +192,16 @@ std::filesystem::path FileOf(const SelectModelsOptions& options) {
 Json SelectModels(const SelectModelsOptions& options, Output& output) {
   const auto view = OpenTrials(options.run_folder);
   const auto choice = ChoiceOf(options, view.study.seed);
-  auto library = ReadLibrary(options.run_folder, BestTrials(view, options.candidates));
+  const int repeats = choice.by == kConfiguration ? view.study.repeats : 1;
+  auto library = ReadLibrary(options.run_folder, BestTrials(view, options.candidates * repeats));
   WarnOfLeftOut(library, output);
   const Scoring scoring(library.targets, options.metric ? ensemble::ParseSelectionMetric(*options.metric)
                                                         : ensemble::UsualMetric(library.targets, library.predictions));
-  const auto candidates = Prepare(library, scoring);
+  const auto units = UnitsOf(library, repeats);
+  const auto candidates = Prepare(library, units, scoring);
   const auto answer = Select(candidates, scoring, choice);
-  auto document = DocumentOf(library, scoring, choice, answer);
+  auto document = DocumentOf(library, units, scoring, choice, answer);
+  document["objective"] = view.study.objectives.front().metric;
   WriteFileDurably(FileOf(options), document.dump(2) + "\n");
   return document;
 }

@@ -7,6 +7,7 @@
 #include "launcher/commands/trials_importance.h"
 #include "launcher/commands/trials_pareto.h"
 #include "launcher/commands/trials_select.h"
+#include "launcher/trials/model_ensemble.h"
 #include "tests/ensemble/analysis/numpy_values.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/kept_output.h"
@@ -27,7 +28,7 @@ using testing::HasSubstr;
 /// last one fails.
 class TrialsAnalysis : public testing::Test {
  protected:
-  void Run(const std::vector<ensemble::Objective>& objectives, int trials = 12) {
+  void Run(const std::vector<ensemble::Objective>& objectives, int trials = 12, int repeats = 1) {
     FakeRunner runner([](ensemble::TrialNumber trial, int, const Json& parameters) {
       if (trial == 11) return ensemble::Exits({3, 0}, "rank 0: bad");
       const double x = parameters.at("x").get<double>();
@@ -38,6 +39,7 @@ class TrialsAnalysis : public testing::Test {
     ensemble::EnsembleOptions options;
     options.objectives = objectives;
     options.trials = trials;
+    options.repeats = repeats;
     options.sampler = "grid";
     options.space = ensemble::ParseSpace(Json::parse(R"({"x":{"choice":[0,1,2,3]},"y":{"choice":[0,1,2]}})"));
     auto book = ensemble::TrialBook::OpenForWriting(folder_.path());
@@ -163,6 +165,70 @@ TEST_F(TrialsAnalysis, SelectCombinesTrialsThatKnowDifferentThings) {
   EXPECT_THAT(output_.warnings, HasSubstr("trial 0 is left out: it has no predictions.npy"));
   EXPECT_THAT(output_.text, HasSubstr("accuracy 1 by 2 of 2 trials on 3 validation records"));
   EXPECT_EQ(output_.brief, "9\n10\n");
+}
+
+/// Configurations 0, 1, 2 of two repeats each, the first one (trials 0 and 1) the best; each of its repeats is wrong
+/// about another record, together they are right about all. Trial 5 has no predictions.
+class TrialsWithRepeats : public TrialsAnalysis {
+ protected:
+  void SetUp() override {
+    Run({{"accuracy", ensemble::Goal::kMaximize}}, 3, 2);
+    WriteTargets(folder_.path());
+    WritePredictions(0, {0.9F, 0.1F, 0.6F, 0.4F, 0.2F, 0.8F});
+    WritePredictions(1, {0.9F, 0.1F, 0.1F, 0.9F, 0.6F, 0.4F});
+    WritePredictions(2, {0.4F, 0.6F, 0.6F, 0.4F, 0.6F, 0.4F});
+    WritePredictions(3, {0.4F, 0.6F, 0.6F, 0.4F, 0.6F, 0.4F});
+    WritePredictions(4, {0.4F, 0.6F, 0.4F, 0.6F, 0.4F, 0.6F});
+  }
+};
+
+TEST_F(TrialsWithRepeats, SelectTakesTheRepeatsOfAConfigurationAsOneMember) {
+  auto options = Select();
+  options.by = "configuration";
+  options.metric = "accuracy";
+  options.top = 1;
+  EXPECT_EQ(TrialsSelect(options, output_), 0);
+  EXPECT_EQ(output_.document["score"], 1) << "the average of its repeats, which score 2/3 each";
+  EXPECT_EQ(output_.document["candidates"], 3);
+  const auto& member = output_.document["members"][0];
+  EXPECT_EQ(member["configuration"], 0);
+  EXPECT_THAT(member["trials"], ElementsAre(0, 1));
+  EXPECT_THAT(member["folders"], ElementsAre("trials/00000", "trials/00001"));
+  EXPECT_EQ(output_.document["best_single"]["configuration"], 0);
+  EXPECT_EQ(output_.brief, "0\n");
+  EXPECT_THAT(output_.text, HasSubstr("accuracy 1 by 1 of 3 configurations on 3 validation records"));
+}
+
+TEST_F(TrialsWithRepeats, SelectTakesSingleOnesWhereNothingElseIsAsked) {
+  auto options = Select();
+  options.metric = "accuracy";
+  options.top = 1;
+  TrialsSelect(options, output_);
+  EXPECT_NEAR(output_.document["score"].get<double>(), 2.0 / 3, 1e-12);
+  EXPECT_EQ(output_.document["candidates"], 5);
+  EXPECT_FALSE(output_.document["members"][0].contains("trials"));
+}
+
+TEST_F(TrialsWithRepeats, AConfigurationWithoutARepeatIsTheAverageOfTheOthers) {
+  auto options = Select();
+  options.by = "configuration";
+  options.method = "best";
+  TrialsSelect(options, output_);
+  EXPECT_THAT(output_.warnings, HasSubstr("trial 5 is left out"));
+  EXPECT_THAT(output_.document["members"][2]["trials"], ElementsAre(4));
+}
+
+TEST_F(TrialsWithRepeats, EachRepeatOfAMemberHasItsShareOfTheWeight) {
+  auto options = Select();
+  options.by = "configuration";
+  options.method = "best";
+  options.top = 2;
+  TrialsSelect(options, output_);
+  const auto models = ReadModelEnsemble(folder_.path());
+  ASSERT_TRUE(models);
+  EXPECT_EQ(WeightOf(*models, 1), 0.25);
+  EXPECT_EQ(WeightOf(*models, 4), std::nullopt);
+  EXPECT_THAT(Describe(*models), HasSubstr("by 2 of 3 configurations: 0 (0.500), 1 (0.500)"));
 }
 
 TEST_F(TrialsAnalysis, SelectTellsTheOtherScoreToo) {

@@ -42,7 +42,8 @@ TEST_F(PopulationOfFour, TheWorstIsReplacedByACopyOfTheBest) {
   EXPECT_THAT(TakeAt(*scheduler_, 2, {0.2, 0.1, 0.3}), testing::ElementsAre(kGo, kGo, kGo));
   const auto judgement = scheduler_->Take({3, 2, 0.4});
   EXPECT_EQ(judgement.decision, Decision::kStop);
-  EXPECT_EQ(judgement.reason, "at 2: 0.4 is number 4 of 4 that live; a varied copy of one of the best 1 follows");
+  EXPECT_EQ(judgement.reason,
+            "at 2: 0.4 is number 4 of 4 that live; it makes room for a varied copy of one of the best 1");
   scheduler_->End(3, TrialState::kPruned);
   EXPECT_TRUE(scheduler_->MayBegin(4));
   EXPECT_FALSE(scheduler_->MayBegin(5));
@@ -105,6 +106,27 @@ TEST_F(PopulationOfFour, WhenAllAreCompleteTheEnsembleIsOver) {
   scheduler_->End(0, TrialState::kFailed);
   for (TrialNumber trial = 1; trial < 4; ++trial) scheduler_->End(trial, TrialState::kComplete);
   EXPECT_FALSE(scheduler_->MayBegin(4));
+}
+
+/// It would begin with weights that have nothing left to learn, or not at all.
+TEST_F(PopulationOfFour, NobodyIsReplacedByACopyOfATrialThatIsAboutToEnd) {
+  auto settings = Settings();
+  settings.max = 6;
+  const auto scheduler = Begun(settings);
+  EXPECT_THAT(TakeAt(*scheduler, 2, {0.2, 0.1, 0.3, 0.4}), testing::ElementsAre(kGo, kGo, kGo, kEnd));
+  EXPECT_THAT(TakeAt(*scheduler, 4, {0.2, 0.1, 0.3}), testing::Each(kGo));
+}
+
+TEST_F(PopulationOfFour, NobodyDescendsFromATrialAtItsEnd) {
+  auto settings = Settings();
+  settings.max = 6;
+  const auto scheduler = Begun(settings);
+  scheduler->End(3, TrialState::kFailed);
+  scheduler->Take({1, 6, 0.01});
+  EXPECT_NE(scheduler->Descend(4)->parent, 1);
+  scheduler->End(0, TrialState::kComplete);
+  scheduler->End(2, TrialState::kComplete);
+  EXPECT_FALSE(scheduler->MayBegin(4)) << "the only one that lives has nothing left to learn";
 }
 
 TEST_F(PopulationOfFour, ParentsAreDrawnFromTheBestQuantile) {

@@ -1,0 +1,168 @@
+// A run that goes on with a changed spec, as a user changes it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "core/files.h"
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr auto kMetrics = "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n";
+constexpr auto kEnsemble =
+    "ensemble:\n"
+    "  objective: {metric: objective, goal: maximize}\n"
+    "  sampler: random\n"
+    "  trials: 2\n"
+    "  space: {x: {int: [0, 1000]}}\n";
+
+class Resume : public testing::Test {
+ protected:
+  void WriteEnsemble(const std::string& command = "[sh, -c, 'echo FoM: $1', trial, '{x}']",
+                     const std::string& more = "") const {
+    place_.WriteSpec("exp.yaml", command, 1, std::string(kMetrics) + kEnsemble + more);
+  }
+
+  Json Trials() const { return Json::parse(place_.Slipway({"trials", "ls", "--json"}).output); }
+
+  /// What is written down about the run's spec; nobody but `resume --set` changes it.
+  std::string Plan() const { return ReadFile(place_.RunFolder() / "plan.json"); }
+
+  Workplace place_;
+};
+
+TEST_F(Resume, GivesAFinishedEnsembleMoreTrials) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto resumed = place_.Slipway({"resume", "last", "--set", "ensemble.trials=5", "--set", "ensemble.parallel=2"});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("changed: ensemble.trials 2 -> 5"));
+  EXPECT_EQ(Trials()["counts"]["complete"], 5);
+  EXPECT_EQ(Json::parse(place_.Slipway({"trials", "show", "0", "--json"}).output)["attempts"].size(), 1U);
+  EXPECT_THAT(place_.Slipway({"resume", "last"}).output, HasSubstr("there is nothing to resume"));
+  EXPECT_EQ(ReadFile(place_.RunFolder() / "spec.yaml"), ReadFile(place_ / "exp.yaml"));
+}
+
+TEST_F(Resume, ShowsWhatWasChangedAndWhen) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  EXPECT_EQ(place_.Status()["changes"].size(), 0U);
+  for (const auto* change : {"ensemble.trials=3", "ensemble.budget.time=1h", "ensemble.trials=4"}) {
+    ASSERT_EQ(place_.Slipway({"resume", "last", "--set", change}).status.code, 0);
+  }
+  const auto changes = place_.Status()["changes"];
+  ASSERT_EQ(changes.size(), 3U);
+  EXPECT_EQ(changes[2]["key"], "ensemble.trials");
+  EXPECT_EQ(changes[2]["before"], 3);
+  EXPECT_EQ(changes[2]["after"], 4);
+  EXPECT_THAT(place_.Slipway({"status"}).output, HasSubstr("changed ensemble.trials 2 -> 3, 20"));
+  EXPECT_THAT(ReadFile(place_.RunFolder() / "events.jsonl"),
+              HasSubstr("\"changes\":[{\"key\":\"ensemble.trials\",\"before\":3,\"after\":4}]"));
+}
+
+TEST_F(Resume, RefusesWhatWouldMixTwoExperimentsAndChangesNothing) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto before = Plan();
+  const auto refused = place_.Slipway(
+      {"resume", "last", "--set", "ensemble.space.x.int=[0, 5]", "--set", "ensemble.trials=9", "--set", "name=other"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("the trials were drawn from the other space"));
+  EXPECT_THAT(refused.errors, HasSubstr("slipway trials import"));
+  EXPECT_THAT(refused.errors, HasSubstr("it is the name of the run's folder"));
+  EXPECT_EQ(Plan(), before);
+  EXPECT_EQ(Trials()["counts"]["complete"], 2);
+}
+
+TEST_F(Resume, ToTheSameValuesLeavesASuccessAlone) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto before = Plan();
+  const auto resumed = place_.Slipway({"resume", "last", "--set", "ensemble.trials=2"});
+  EXPECT_EQ(resumed.status.code, 0);
+  EXPECT_THAT(resumed.output, HasSubstr("there is nothing to resume"));
+  EXPECT_EQ(Plan(), before);
+}
+
+TEST_F(Resume, ChangesNothingOfARunThatLives) {
+  WriteEnsemble("[sh, -c, 'touch started; sleep 60']");
+  auto run = place_.Start({"run", "exp.yaml"});
+  place_.WaitForFile(place_ / "started");
+  const auto before = Plan();
+  const auto refused = place_.Slipway({"resume", "last", "--set", "ensemble.trials=9"});
+  EXPECT_EQ(refused.status.code, 4) << refused.errors;
+  EXPECT_EQ(Plan(), before);
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Wait().code, 130);
+}
+
+TEST_F(Resume, ForgivesMoreFailures) {
+  WriteEnsemble("[sh, -c, 'test -e cured && echo FoM: $1', trial, '{x}']", "  max_failures: 0\n");
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  place_.Write("cured", "");
+  const auto resumed =
+      place_.Slipway({"resume", "last", "--set", "ensemble.max_failures=1", "--set", "ensemble.trials=3"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.output;
+  EXPECT_EQ(Trials()["counts"]["complete"], 2);
+  EXPECT_EQ(Trials()["counts"]["failed"], 1);
+}
+
+/// A kill finds the old spec or the new one, and `resume` goes on with what it finds.
+TEST_F(Resume, KeepsAChangeWholeOrNotAtAllAcrossKills) {
+  WriteEnsemble("[sh, -c, 'sleep 0.02; echo FoM: $1', trial, '{x}']");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  int trials = 2;
+  for (int kill = 0; kill < 12; ++kill) {
+    const auto wish = trials + 1;
+    auto resumed = place_.Start({"resume", "last", "--set", "ensemble.trials=" + std::to_string(wish), "--set",
+                                 "ensemble.budget.time=" + std::to_string(wish) + "h"});
+    ::usleep(static_cast<useconds_t>(1'500 * kill));
+    resumed.Signal(SIGKILL);
+    resumed.Wait();
+    const auto plan = Json::parse(Plan());
+    const auto found = plan["spec"]["ensemble"]["trials"].get<int>();
+    ASSERT_TRUE(found == trials || found == wish) << found;
+    trials = found;
+    const auto& budget = plan["spec"]["ensemble"]["budget"];
+    EXPECT_EQ(budget, trials == 2 ? Json() : Json({{"time", trials * 3600.0}, {"node_hours", nullptr}}));
+  }
+  ASSERT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials()["counts"]["complete"], trials);
+}
+
+TEST_F(Resume, GivesASingleRunMoreTimeAndMoreEpochs) {
+  place_.WriteSpec("exp.yaml", "[sh, -c, 'echo epochs $1; test $1 -gt 3 || sleep 60', train, '{epochs}']", 1,
+                   std::string("  args: {epochs: 3}\n") + kMetrics);
+  const auto ran = place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s"});
+  ASSERT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
+  const auto resumed =
+      place_.Slipway({"resume", "last", "--set", "launch.time_limit=1m", "--set", "train.args.epochs=4"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
+  EXPECT_THAT(resumed.errors, HasSubstr("changed: launch.time_limit 1.0 s -> 1m00s"));
+  EXPECT_EQ(place_.Slipway({"logs", "last"}).output, "[0] epochs 4\n");
+  EXPECT_THAT(place_.Slipway({"status"}).output, HasSubstr("changed train.args.epochs 3 -> 4"));
+}
+
+TEST_F(Resume, HoldsAgainstADamagedPlan) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  auto plan = Json::parse(Plan());
+  plan["changes"] = Json::parse(R"([{"key": 7}, "x"])");
+  WriteFile(place_.RunFolder() / "plan.json", plan.dump());
+  EXPECT_EQ(place_.Slipway({"status"}).status.code, 0);
+  WriteFile(place_.RunFolder() / "plan.json", "[1, 2");
+  EXPECT_EQ(place_.Slipway({"status"}).status.code, 0);
+  const auto resumed = place_.Slipway({"resume", "last", "--set", "ensemble.trials=3"});
+  EXPECT_EQ(resumed.status.code, 3);
+  EXPECT_THAT(resumed.errors, HasSubstr("plan.json' is damaged"));
+  EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
+}
+
+}  // namespace
+}  // namespace slipway::test
