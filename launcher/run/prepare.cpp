@@ -56,7 +56,7 @@ std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
   return fmt::format("the run goes on with other bits than it began with: {}", fmt::join(changes, "; "));
 }
 
-Plan ReplanRun(const RunFolder& folder) {
+SpecDocument StoredSpec(const RunFolder& folder) {
   const auto stored = SoundPlan(folder);
   SpecDocument document;
   document.spec = SpecOf(folder, stored);
@@ -65,7 +65,9 @@ Plan ReplanRun(const RunFolder& folder) {
   document.file = folder.spec_file();
   document.directory = stored["spec_directory"].get<std::string>();
   document.spec_hash = stored["spec_hash"].get<std::string>();
-  return MakePlan(std::move(document), folder.path().parent_path());
+  return document;
 }
+
+Plan ReplanRun(const RunFolder& folder) { return MakePlan(StoredSpec(folder), folder.path().parent_path()); }
 
 }  // namespace slipway::launcher
