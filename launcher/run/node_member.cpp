@@ -46,7 +46,8 @@ void NodeMember::Arrive(UniqueFd socket) {
   if (channel_) return;
   channel_ = std::make_unique<MessageChannel>(
       loop_, std::move(socket),
-      MessageChannel::Events{[this](std::string_view word, const Json& about) { Take(word, about); }, [] {}});
+      MessageChannel::Events{[this](std::string_view word, const Json& about) { Take(word, about); },
+                             [this] { Stop(); }});
   if (release_) SayRelease();
 }
 

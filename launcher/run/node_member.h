@@ -33,7 +33,7 @@ class NodeMember {
   /// Starts the process, or starts it anew. `log_directory` gets what it prints. Errors: Error(kEnvironment) when it
   /// cannot.
   void Start(std::vector<std::string> command, const std::filesystem::path& log_directory);
-  /// The process has connected to the manager.
+  /// The process has connected to the manager. When the connection ends, the process has to end, too.
   void Arrive(UniqueFd socket);
   /// Said as soon as it has introduced itself and is done with the orders before.
   void Order(member::StageOrder order);
