@@ -245,7 +245,11 @@ TEST_F(NodeStagingTest, AMemberThatIsKilledWhileTheRanksRunIsStartedAgain) {
   const auto first = here_.MemberOn(1);
   ASSERT_NE(first, 0);
   ::kill(first, SIGKILL);
-  ASSERT_TRUE(RunUntil([&] { return here_.MemberOn(1) != 0 && here_.MemberOn(1) != first; }));
+  const auto another = [&] {
+    const auto now = here_.MemberOn(1);
+    return now != 0 && now != first;
+  };
+  ASSERT_TRUE(RunUntil(another)) << output_.warnings << lost_hold_;
   EXPECT_THAT(output_.warnings, HasSubstr("on node n1; it is started again"));
   staging_->Release();
   EXPECT_EQ(lost_hold_, "");

@@ -8,10 +8,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <thread>
 
-#include "core/files.h"
 #include "tests/support/privileges.h"
 
 namespace slipway::launcher {
@@ -33,10 +30,12 @@ bool MountOwn(const fs::path& place, int mebibytes) {
   return test::EnterOwnNamespaces() && ::mount("slipway-test", place.c_str(), "tmpfs", 0, options.c_str()) == 0;
 }
 
-/// The words of a process, each followed by a space.
+/// The words of a process, each followed by a space; empty when it is gone.
 std::string CommandOf(const fs::path& process) {
-  std::ifstream file(process / "cmdline");
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  const UniqueFd file(::open((process / "cmdline").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(4096, '\0');
+  const auto count = ::read(file.get(), text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   for (auto& c : text) {
     if (c == '\0') c = ' ';
   }
