@@ -107,6 +107,15 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   manage->fallthrough();
   manage->add_option("folder", arguments.manage.folder)->required();
   manage->callback([&] { arguments.command = [&](Session& session) { return Manage(arguments.manage, session); }; });
+
+  auto* member =
+      app.add_subcommand("stage-member", "Stage on this node for a run on several (started by its manager)")->group("");
+  member->fallthrough();
+  member->add_option("folder", arguments.stage_member.folder)->required();
+  member->add_option("--node", arguments.stage_member.node)->required();
+  member->add_option("--key", arguments.stage_member.key)->required();
+  member->add_option("--door", arguments.stage_member.door)->required();
+  member->callback([&] { arguments.command = [&](Session&) { return RunStagingMember(arguments.stage_member); }; });
 }
 
 /// The commands that make new files.

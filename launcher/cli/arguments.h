@@ -28,6 +28,7 @@
 #include "launcher/commands/trials_request.h"
 #include "launcher/commands/trials_select.h"
 #include "launcher/commands/trials_serve.h"
+#include "launcher/run/staging_member.h"
 
 namespace CLI {
 class App;
@@ -54,6 +55,7 @@ struct Arguments {
   RunOptions run;
   ResumeOptions resume;
   ManageOptions manage;
+  MemberOptions stage_member;
   SchemaOptions schema;
   CompletionOptions completion;
   DataInfoOptions data_info;

@@ -17,11 +17,6 @@ constexpr const char* kUsage =
     "it "
     "is started by slipway, not by hand";
 
-std::string TextOf(const staging::NodeAddress& address) {
-  const bool six = address.host.find(':') != std::string::npos;
-  return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), address.host, address.port);
-}
-
 int NumberOf(const std::string& word, const std::string& value) {
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -56,7 +51,7 @@ void Take(const std::string& word, const std::string& value, AgentOptions& optio
 
 std::vector<std::string> AgentCommand(const AgentOptions& options) {
   std::vector<std::string> addresses;
-  for (const auto& address : options.manager) addresses.push_back(TextOf(address));
+  for (const auto& address : options.manager) addresses.push_back(staging::TextOf(address));
   return {HelperProgram("slipway-agent"),
           "--manager",
           fmt::format("{}", fmt::join(addresses, ",")),

@@ -74,11 +74,13 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
   });
 }
 
-std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
+std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
   const auto& launch = document.spec.launch;
   staging::PlanRequest for_whom;
   for_whom.nodes = launch.nodes;
-  for_whom.can_stream = launch.engine != EngineChoice::kSlurm;
+  for_whom.node = node;
+  for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
+  for_whom.can_share = false;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
@@ -91,6 +93,10 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document) {
   return plans;
 }
 
+bool IsStagedOnEachNode(const staging::StagingPlan& plan) {
+  return plan.nodes > 1 && plan.scope == staging::TierScope::kNode && plan.tier != "none";
+}
+
 std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset) {
   const auto line = [](std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); };
   auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(plan.total),
@@ -99,6 +105,7 @@ std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec&
   text += line(plan.directory.string());
   if (plan.tier != "none")
     text += line(plan.origin == "built in" ? "a tier of every machine" : "tier from " + plan.origin);
+  if (IsStagedOnEachNode(plan)) text += line("each node has its own, all bytes are read once");
   if (plan.scope == staging::TierScope::kJob && plan.nodes > 1 && plan.tier != "none") {
     text += line(plan.layout == staging::Layout::kShard ? "all nodes see it, each stages its share"
                                                         : "all nodes see it, the first stages");

@@ -18,8 +18,11 @@ staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& s
 staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const std::vector<staging::TierState>& tiers,
                                  const staging::PlanRequest& for_whom);
 
-/// The plan of each dataset of the experiment, for the first of its nodes.
-std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document);
+/// The plan of each dataset of the experiment, for one of its nodes, which is this machine.
+std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node = 0);
+
+/// True for a dataset that every node of the job stages into a place of its own.
+bool IsStagedOnEachNode(const staging::StagingPlan& plan);
 
 /// The words of the spec for them; also members of `data.<name>` in SLIPWAY_CONFIG.
 std::string_view WordFor(Remainder remainder);

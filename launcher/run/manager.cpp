@@ -72,7 +72,7 @@ class Manager {
   RunResult Perform() try {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
-    data_.Begin();
+    data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
     state_.detail = data_.remarks();
     if (interrupt_.asked()) return Cancelled();
     RunContext context{plan_,

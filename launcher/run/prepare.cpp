@@ -56,20 +56,6 @@ Spec SpecOf(const RunFolder& folder, const Json& stored) try {
               fmt::format("start the experiment again with: slipway run {}", folder.spec_file().string()));
 }
 
-/// As the run began, or last went on.
-SpecDocument StoredDocument(const RunFolder& folder) {
-  const auto stored = SoundPlan(folder);
-  SpecDocument document;
-  document.spec = SpecOf(folder, stored);
-  document.resolved = std::make_shared<const Json>(stored["spec"]);
-  document.source = ReadFile(folder.spec_file());
-  document.file = folder.spec_file();
-  document.directory = stored["spec_directory"].get<std::string>();
-  document.spec_hash = stored["spec_hash"].get<std::string>();
-  document.origins = stored.value("origins", std::map<std::string, std::string>());
-  return document;
-}
-
 /// Before the change: whoever is killed behind it leaves a run that reads as lost, not one that has succeeded.
 void Reopen(const RunFolder& folder) {
   auto state = folder.ReadState();
@@ -91,6 +77,19 @@ RunFolder PrepareRun(const Plan& plan) {
   return folder;
 }
 
+SpecDocument StoredSpec(const RunFolder& folder) {
+  const auto stored = SoundPlan(folder);
+  SpecDocument document;
+  document.spec = SpecOf(folder, stored);
+  document.resolved = std::make_shared<const Json>(stored["spec"]);
+  document.source = ReadFile(folder.spec_file());
+  document.file = folder.spec_file();
+  document.directory = stored["spec_directory"].get<std::string>();
+  document.spec_hash = stored["spec_hash"].get<std::string>();
+  document.origins = stored.value("origins", std::map<std::string, std::string>());
+  return document;
+}
+
 std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
   const auto stored = StoredPlan(folder);
   const auto changes = ChangesOfBits(stored.is_object() ? stored.value("exchange", Json()) : Json(), plan.exchange);
@@ -99,7 +98,7 @@ std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
 }
 
 Plan ReplanRun(const RunFolder& folder, const std::vector<std::string>& overrides) {
-  auto document = StoredDocument(folder);
+  auto document = StoredSpec(folder);
   if (!overrides.empty()) document = ChangeSpec(document, overrides);
   return MakePlan(std::move(document), folder.path().parent_path());
 }

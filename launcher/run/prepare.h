@@ -12,9 +12,13 @@ namespace slipway::launcher {
 /// Makes the run folder: spec.yaml as given, plan.json as resolved, state `created`.
 RunFolder PrepareRun(const Plan& plan);
 
+/// The resolved spec in the plan.json of a folder, as the run began or last went on.
+/// Errors: Error(kEnvironment) when it is missing or damaged.
+SpecDocument StoredSpec(const RunFolder& folder);
+
 /// Plans the run of a folder anew, from the resolved spec in its plan.json: data and tiers may have changed since.
 /// `overrides` (KEY=VALUE) are laid over it. To be called by who holds the manager's lock, or only looks.
-/// Errors: Error(kEnvironment) when plan.json is missing or damaged; what ChangeSpec and MakePlan throw.
+/// Errors: those of StoredSpec; what ChangeSpec and MakePlan throw.
 Plan ReplanRun(const RunFolder& folder, const std::vector<std::string>& overrides = {});
 
 /// Makes the plan's changes those of the run: one rename of plan.json, which keeps all changes that there have been,

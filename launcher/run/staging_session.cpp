@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/progress.h"
+#include "launcher/plan/data_plan.h"
 #include "launcher/run/staged_in.h"
 #include "staging/generation/generation.h"
 
@@ -41,9 +42,15 @@ StagingSession::StagingSession(const RunFolder& folder, const Plan& plan, Output
                                Interrupt& interrupt)
     : folder_(folder), plan_(plan), output_(output), loop_(loop), interrupt_(interrupt) {}
 
-void StagingSession::Begin() {
+void StagingSession::Begin(Nodes* nodes) {
+  if (nodes != nullptr && std::ranges::any_of(plan_.data, IsStagedOnEachNode)) {
+    node_staging_ = std::make_unique<NodeStaging>(folder_, plan_, *nodes, loop_, interrupt_, output_,
+                                                  [this](const Error& error) { EndRun(error); });
+    node_staging_->Begin();
+  }
   const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
   for (std::size_t i = 0; i < plan_.data.size(); ++i) {
+    if (node_staging_ && IsStagedOnEachNode(plan_.data[i])) continue;
     datasets_.push_back(std::make_unique<DatasetStaging>(plan_.data[i], plan_.spec().data[i], folder_.path() / "data",
                                                          FoundFor(folder_, plan_.data[i]), readers));
   }
@@ -58,9 +65,16 @@ void StagingSession::Begin() {
   }
   for (auto& dataset : datasets_) {
     if (dataset->may_be_early()) AwaitFirst(*dataset);
-    directories_.emplace_back(dataset->spec().name, dataset->directory());
   }
+  for (const auto& plan : plan_.data) directories_.emplace_back(plan.request.name, DirectoryOf(plan));
   stage_ = Stage::kRanksRun;
+}
+
+std::filesystem::path StagingSession::DirectoryOf(const staging::StagingPlan& plan) const {
+  for (const auto& dataset : datasets_) {
+    if (dataset->spec().name == plan.request.name) return dataset->directory();
+  }
+  return plan.directory;
 }
 
 void StagingSession::Start(DatasetStaging& dataset) {
@@ -113,7 +127,12 @@ void StagingSession::OnFailure(const DatasetStaging& dataset, const Error& error
     return;
   }
   if (!failure_) failure_ = std::current_exception();
-  if (stage_ == Stage::kBegin) return;
+  EndRun(error);
+}
+
+void StagingSession::EndRun(const Error& error) {
+  if (stage_ != Stage::kRanksRun) return;
+  if (!failure_) failure_ = std::make_exception_ptr(error);
   output_.Warn(fmt::format("{}; the ranks are being ended", error.message()));
   if (!interrupt_.asked()) asked_by_us_ = true;
   interrupt_.Ask();
@@ -214,6 +233,9 @@ void StagingSession::Release() {
     if (EndsWithItsJob(*dataset)) RemoveStaged(*dataset);
   }
   datasets_.clear();
+  if (!node_staging_) return;
+  node_staging_->Release();
+  node_staging_.reset();
 }
 
 }  // namespace slipway::launcher

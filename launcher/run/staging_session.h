@@ -3,6 +3,9 @@
 ///   staged first    the ranks start when all of it is published
 ///   overlap         they start when its first file has arrived; the rest arrives while they run
 ///   stream          they start when its first file has arrived; files come and go until they have ended
+///
+/// In runs on several nodes, what every node has for itself is staged first, on all of them (NodeStaging); what all
+/// nodes see is staged by this process.
 #pragma once
 
 #include <exception>
@@ -14,6 +17,7 @@
 #include "launcher/plan/plan.h"
 #include "launcher/run/dataset_staging.h"
 #include "launcher/run/interrupt.h"
+#include "launcher/run/node_staging.h"
 #include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
@@ -25,8 +29,9 @@ class StagingSession {
   StagingSession& operator=(const StagingSession&) = delete;
 
   /// Returns when the ranks can start. From then on a staging that fails asks `interrupt` to end the run.
-  /// Errors: those of staging, naming the dataset; Error(kInterrupted) when the user ends it.
-  void Begin();
+  /// `nodes`: those of a run on several, all joined; must live until Release(). Null: there is this machine only.
+  /// Errors: those of staging, naming the dataset, and of NodeStaging; Error(kInterrupted) when the user ends it.
+  void Begin(Nodes* nodes = nullptr);
   /// Where the ranks find the data; of Begin().
   const StagedDirectories& directories() const { return directories_; }
 
@@ -48,6 +53,9 @@ class StagingSession {
   void AwaitFirst(DatasetStaging& dataset);
   void OnNews(DatasetStaging& dataset);
   void OnFailure(const DatasetStaging& dataset, const Error& error);
+  /// While the ranks run, of what they need.
+  void EndRun(const Error& error);
+  std::filesystem::path DirectoryOf(const staging::StagingPlan& plan) const;
   void Announce(const DatasetStaging& dataset);
   void TellOfMended(const DatasetStaging& dataset);
   void EndOne(DatasetStaging& dataset);
@@ -61,7 +69,8 @@ class StagingSession {
   EventLoop& loop_;
   Interrupt& interrupt_;
   enum class Stage { kBegin, kRanksRun, kRanksEnded } stage_ = Stage::kBegin;
-  std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan
+  std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan, without those of the nodes
+  std::unique_ptr<NodeStaging> node_staging_;              ///< null where no node has data for itself
   StagedDirectories directories_;
   std::string remarks_;
   std::exception_ptr failure_;

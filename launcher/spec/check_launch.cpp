@@ -64,6 +64,29 @@ void CheckResilience(Report& report, const Draft& draft) {
   report.Error(draft.PlaceOf("resilience.min_nodes"), fmt::format("more than 'launch.nodes', which is {}", nodes));
 }
 
+bool ReadsInPlace(const Json& dataset) {
+  const auto tier = dataset.value("tier", Json());
+  return tier.is_array() && tier.size() == 1 && tier[0] == "none";
+}
+
+/// What runs on several nodes cannot give yet.
+void CheckDataOfSeveralNodes(Report& report, const Draft& draft) {
+  if (!draft.Has("launch.nodes") || draft.At("launch.nodes") == 1 || !draft.At("data").is_object()) return;
+  for (const auto& [name, dataset] : draft.At("data").items()) {
+    const auto path = "data." + name;
+    if (dataset.value("overlap", Json()) == true && !ReadsInPlace(dataset)) {
+      report.Error(draft.PlaceOf(path + ".overlap"),
+                   path + ".overlap is for runs on one node: on several the ranks start when every node has all data");
+    }
+    if (dataset.value("distribute", Json()) == "node-shard") {
+      report.Error(draft.PlaceOf(path + ".distribute"),
+                   path +
+                       ".distribute: node-shard is for runs on one node so far; write shard, and every node holds "
+                       "all files");
+    }
+  }
+}
+
 }  // namespace
 
 void CheckLaunch(Report& report, const Draft& draft) {
@@ -73,6 +96,7 @@ void CheckLaunch(Report& report, const Draft& draft) {
   CheckBucket(report, draft);
   CheckAlgorithms(report, draft);
   CheckResilience(report, draft);
+  CheckDataOfSeveralNodes(report, draft);
 }
 
 }  // namespace slipway::launcher

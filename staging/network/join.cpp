@@ -25,8 +25,9 @@ Introduction Introduce(const NodeGroup& group, std::uint32_t to, const Digest& p
 
 class Joining {
  public:
-  Joining(const NodeGroup& group, const GroupKey& key, const Digest& plan)
-      : group_(group), key_(key), plan_(plan), listeners_(ListenOn(group.nodes[group.number])) {}
+  Joining(const NodeGroup& group, const GroupKey& key, const Digest& plan) : group_(group), key_(key), plan_(plan) {
+    if (group.listeners == nullptr) own_listeners_ = ListenOn(group.nodes[group.number]);
+  }
 
   JoinResult Run(SteadyTime deadline, const std::function<void()>& tick) {
     try {
@@ -41,6 +42,8 @@ class Joining {
   std::uint32_t Count() const { return static_cast<std::uint32_t>(group_.nodes.size()); }
   std::uint32_t Next() const { return (group_.number + 1) % Count(); }
   std::uint32_t Previous() const { return (group_.number + Count() - 1) % Count(); }
+
+  const std::vector<UniqueFd>& Listeners() const { return group_.listeners ? *group_.listeners : own_listeners_; }
 
   std::string Missing() const {
     const auto after = [](const std::string& reason) { return reason.empty() ? std::string() : "; it " + reason; };
@@ -92,22 +95,22 @@ class Joining {
 
   void Wait() {
     std::vector<pollfd> waiting;
-    for (const auto& listener : listeners_) waiting.push_back({listener.get(), POLLIN, 0});
+    for (const auto& listener : Listeners()) waiting.push_back({listener.get(), POLLIN, 0});
     for (const auto* joined : {&result_.previous, &result_.next}) {
       waiting.push_back({*joined ? (*joined)->fd.get() : -1, POLLRDHUP, 0});
     }
     waiting.push_back(attempt_ ? attempt_->Wanted() : pollfd{-1, 0, 0});
     for (const auto& visitor : visitors_) waiting.push_back({visitor.fd(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kTickMs);
-    auto at = waiting.begin() + static_cast<std::ptrdiff_t>(listeners_.size());
+    auto at = waiting.begin() + static_cast<std::ptrdiff_t>(Listeners().size());
     for (int joined = 0; joined < 2; ++joined) lost_ = (at++)->revents != 0 || lost_;
     if ((at++)->revents != 0) AdvanceAttempt();
     for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
       const auto here = visitor++;
       if ((at++)->revents != 0) Advance(here);
     }
-    for (std::size_t i = 0; i < listeners_.size(); ++i) {
-      if (waiting[i].revents != 0) Welcome(listeners_[i].get());
+    for (std::size_t i = 0; i < Listeners().size(); ++i) {
+      if (waiting[i].revents != 0) Welcome(Listeners()[i].get());
     }
   }
 
@@ -137,7 +140,7 @@ class Joining {
   const NodeGroup& group_;
   const GroupKey& key_;
   const Digest& plan_;
-  std::vector<UniqueFd> listeners_;
+  std::vector<UniqueFd> own_listeners_;
   std::vector<SocketAddress> next_addresses_;
   std::size_t attempts_ = 0;
   bool lost_ = false;  ///< a node that had joined is gone

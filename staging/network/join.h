@@ -20,8 +20,9 @@ struct JoinResult {
   std::optional<Error> failure;
 };
 
-/// Listens on this node's address and connects to the next one, again and again until `deadline`. Strangers, wrong
-/// proofs and connections that say nothing are dropped and do not hold up the others.
+/// Listens on this node's address, or takes who comes to the sockets that listen already, and connects to the next one,
+/// again and again until `deadline`. Strangers, wrong proofs and connections that say nothing are dropped and do not
+/// hold up the others.
 /// `tick` is called several times a second; its Error ends the joining, and those who have joined can be told.
 /// Errors: what ListenOn throws.
 JoinResult JoinRing(const NodeGroup& group, const GroupKey& key, const Digest& plan, SteadyTime deadline,

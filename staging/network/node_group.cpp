@@ -71,9 +71,16 @@ std::vector<NodeAddress> ReadNodesFile(const std::filesystem::path& path) {
   return ParseNodes(ReadFile(path), path.string());
 }
 
+std::string TextOf(const NodeAddress& address) {
+  const bool six = address.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), address.host, address.port);
+}
+
 std::string NodeName(const NodeGroup& group, std::uint32_t node) {
   if (node >= group.nodes.size()) return fmt::format("node {}", node);
-  return fmt::format("node {} ({}:{})", node, group.nodes[node].host, group.nodes[node].port);
+  const auto& address = group.nodes[node];
+  return fmt::format("node {} ({})", node,
+                     address.name.empty() ? fmt::format("{}:{}", address.host, address.port) : address.name);
 }
 
 void CheckGroup(const NodeGroup& group) {

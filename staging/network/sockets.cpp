@@ -91,7 +91,12 @@ bool IsNotOurs(int error) { return error == EADDRNOTAVAIL || error == EAFNOSUPPO
 
 std::vector<SocketAddress> Resolve(const NodeAddress& address) {
   std::string ignored;
-  return Find(address.host.c_str(), address.port, 0, ignored);
+  auto found = Find(address.host.c_str(), address.port, 0, ignored);
+  for (const auto& other : address.more) {
+    const auto also = Resolve(other);
+    found.insert(found.end(), also.begin(), also.end());
+  }
+  return found;
 }
 
 std::vector<UniqueFd> ListenOn(const NodeAddress& address) {

@@ -15,7 +15,8 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-/// All that the host stands for; empty when it is not known at present. Looking up a name may take seconds.
+/// All that the host, and where else it can be reached, stands for; empty when it is not known at present. Looking up a
+/// name may take seconds.
 std::vector<SocketAddress> Resolve(const NodeAddress& address);
 
 /// Listens on every address that the host stands for here. Where a name stands for loopback addresses only, as

@@ -185,7 +185,8 @@ class Planner {
   std::vector<Layout> Layouts() const {
     if (plan_.request.distribution == Distribution::kNodeShard) return {Layout::kShard};
     std::vector<Layout> layouts = {Layout::kReplica};
-    if (plan_.request.distribution == Distribution::kShard && plan_.nodes > 1) layouts.push_back(Layout::kShard);
+    const bool shares = plan_.request.distribution == Distribution::kShard && plan_.nodes > 1;
+    if (shares && for_whom_.can_share) layouts.push_back(Layout::kShard);
     // A stream is only for programs with our reader: what can be read in place by all is better.
     if (for_whom_.can_stream && !Wants("none")) layouts.push_back(Layout::kStream);
     return layouts;

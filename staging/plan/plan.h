@@ -69,6 +69,7 @@ struct PlanRequest {
   int node = 0;             ///< from 0
   Bytes read_ahead = {};    ///< what the readers of a node keep in memory, which a tier in RAM must leave
   bool can_stream = false;  ///< whether the caller can carry out Layout::kStream
+  bool can_share = true;    ///< whether the caller can carry out Layout::kShard on several nodes
 };
 
 /// What is known of a tier before anything is written to it.

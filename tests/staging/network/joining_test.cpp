@@ -54,6 +54,33 @@ TEST_F(Hosts, ANameThatStandsForALoopbackAddressIsReachedByOthers) {
   }));
 }
 
+TEST(Joining, GoesThroughSocketsThatListenAlreadyAndThroughTheAddressThatWorks) {
+  TestGroup group(2);
+  Put(group.source() / "a", std::string(100'000, 'a'));
+  std::vector<std::vector<UniqueFd>> listeners;
+  for (auto& node : group.groups) listeners.push_back(ListenOn(node.nodes[node.number]));
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto& own = group.groups[i];
+    own.listeners = &listeners[i];
+    for (auto& address : own.nodes) {
+      address.more = {{address.host, address.port}};
+      address.port = FreePort(address.host);  // nobody is there
+    }
+  }
+  for (int round = 0; round < 2; ++round) {  // one group after the other through the same sockets
+    for (const auto& result : StageOnAll(group)) EXPECT_EQ(result.error, "");
+  }
+  EXPECT_TRUE(group.Published(0) && group.Published(1));
+}
+
+TEST(Joining, MessagesCallNodesByTheirNames) {
+  NodeGroup group;
+  group.nodes = {{"10.0.0.1", 4000, {}, "gpu07"}, {"10.0.0.2", 4001}};
+  EXPECT_EQ(NodeName(group, 0), "node 0 (gpu07)");
+  EXPECT_EQ(NodeName(group, 1), "node 1 (10.0.0.2:4001)");
+  EXPECT_EQ(TextOf({"fe80::1", 5}), "[fe80::1]:5");
+}
+
 TEST_F(Hosts, ANumberAndLocalhostStandForThemselvesOnly) {
   const auto port = FreePort("127.0.0.1");
   EXPECT_TRUE(WithHosts("127.0.0.1 localhost\n", [&] {

@@ -86,6 +86,15 @@ TEST(Layout, SharesTheFilesOutWhereNoReplicaFits) {
   EXPECT_EQ(ToJson(plan)["shares"][3]["bytes"], 20 * kMega);
 }
 
+TEST(Layout, ReadsInPlaceWhereNoReplicaFitsAndTheCallerCannotShareOut) {
+  auto for_whom = NodeOf(2, 4);
+  for_whom.can_share = false;
+  const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"ram", "none"}), EightFiles(),
+                                {TierOf("ram", 40 * kMega), TierOf("none", 0)}, for_whom);
+  EXPECT_EQ(plan.tier, "none");
+  EXPECT_EQ(plan.layout, Layout::kReplica);
+}
+
 TEST(Layout, KeepsAllFilesTogetherForRanksThatReadAll) {
   const auto text = MessageOf([] {
     PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {TierOf("ram", 40 * kMega)}, NodeOf(0, 4));
