@@ -40,7 +40,7 @@ struct DataConvertOptions {
   std::string to = "tfrecord";        ///< tfrecord or hdf5
   int shards = 1;
   std::vector<std::filesystem::path> sources = {};  ///< instead of images and labels
-  std::string compression = "none";            ///< none, gzip or zlib
+  std::string compression = "none";                 ///< none, gzip or zlib
 };
 
 /// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`). Returns the exit code.

@@ -28,8 +28,18 @@ void RequireNodes(int wanted) {
               "ask for a larger allocation, or set launch.nodes");
 }
 
+/// Of managers that were killed: whoever holds the run's lock is its only one.
+void RemoveOldKeys(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(".slipway-") && name.ends_with(".key")) std::filesystem::remove(entry.path(), error);
+  }
+}
+
 Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
   RequireNodes(plan.spec().launch.nodes);
+  RemoveOldKeys(folder.path());
   Nodes::Options options;
   options.count = plan.spec().launch.nodes;
   options.run = folder.path();

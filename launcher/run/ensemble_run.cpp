@@ -9,7 +9,7 @@
 #include "ensemble/manager.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/ensemble_options.h"
-#include "launcher/run/local_trial_runner.h"
+#include "launcher/run/job_trial_runner.h"
 #include "launcher/run/outbox.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
@@ -187,7 +187,7 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");
-  LocalTrialRunner runner(context, TrialsShareCores(context.plan.spec(), NodesOf(context)));
+  JobTrialRunner runner(context, TrialsShareCores(context.plan.spec(), NodesOf(context)));
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
   book.Settle();

@@ -84,8 +84,8 @@ struct ContainerSpec {
 struct LaunchSpec {
   EngineChoice engine = EngineChoice::kAuto;
   std::optional<Mpi> mpi;  ///< none: what mpirun is
-  int nodes = 1;          ///< of the allocation
-  int nodes_per_job = 1;  ///< of the ranks that belong together: all nodes, or those of one trial
+  int nodes = 1;           ///< of the allocation
+  int nodes_per_job = 1;   ///< of the ranks that belong together: all nodes, or those of one trial
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
@@ -205,7 +205,7 @@ struct EnsembleSpec {
   std::optional<int> trials;                   ///< unset only with the grid sampler: the whole grid
   std::optional<int> parallel;                 ///< unset: `auto`, as many as fit
   int nodes_per_trial = 1;
-  std::string sampler;                         ///< one of the words of the table: "auto", "grid", "random", ...
+  std::string sampler;  ///< one of the words of the table: "auto", "grid", "random", ...
   std::optional<SchedulerSpec> scheduler;
   std::uint64_t seed = 0;
   std::optional<int> max_failures;    ///< unset: it fails only when no trial succeeds

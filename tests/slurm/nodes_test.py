@@ -96,8 +96,9 @@ class Ranks(OnNodes):
         support.wait_for(lambda: not self.processes("slipway-rank"), 20, "the end of the ranks")
         self.until("failed")
         self.slipway("resume")
+        support.wait_for(lambda: "attempt-2" in os.listdir(self.place / "runs" / run), 60, "the next attempt")
         self.slipway("cancel")
-        support.wait_for(lambda: not self.processes(str(self.place)), 20, "the end of all")
+        self.nothing_is_left(run)
         self.assertIn("attempt-1", os.listdir(self.place / "runs" / run))
 
 

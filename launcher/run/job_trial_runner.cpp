@@ -1,4 +1,4 @@
-#include "launcher/run/local_trial_runner.h"
+#include "launcher/run/job_trial_runner.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -24,9 +24,9 @@ using ensemble::TrialNumber;
 using ensemble::TrialStart;
 
 /// One running trial: its job, and the observer that turns what happens into events.
-class LocalTrialRunner::Running final : public JobObserver {
+class JobTrialRunner::Running final : public JobObserver {
  public:
-  Running(LocalTrialRunner& runner, const TrialStart& start, AttemptPlace place)
+  Running(JobTrialRunner& runner, const TrialStart& start, AttemptPlace place)
       : context_(runner.context_),
         events_(runner.events_),
         trial_(start.trial),
@@ -88,7 +88,7 @@ std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt
 
 }  // namespace
 
-LocalTrialRunner::LocalTrialRunner(RunContext& context, bool cores_are_shared)
+JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared)
     : context_(context), cores_are_shared_(cores_are_shared) {
   if (context_.allocation == nullptr) {
     nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
@@ -99,30 +99,30 @@ LocalTrialRunner::LocalTrialRunner(RunContext& context, bool cores_are_shared)
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
 }
 
-LocalTrialRunner::~LocalTrialRunner() { context_.interrupt.OnAsk(nullptr); }
+JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 
-void LocalTrialRunner::AddNodes(Nodes& nodes) {
+void JobTrialRunner::AddNodes(Nodes& nodes) {
   for (int node = 0; node < nodes.count(); ++node) {
     nodes_[nodes.FactsOf(node).name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node};
   }
 }
 
-std::vector<int> LocalTrialRunner::CoresOf(const std::vector<ensemble::NodeShare>& place) const {
+std::vector<int> JobTrialRunner::CoresOf(const std::vector<ensemble::NodeShare>& place) const {
   return place.empty() || cores_are_shared_ ? std::vector<int>{} : place.front().cores;
 }
 
-Supervisor* LocalTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
+Supervisor* JobTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
   return nodes_.at(context_.allocation == nullptr ? "" : place.front().node).supervisor.get();
 }
 
-NodesOfJob LocalTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
+NodesOfJob JobTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
   if (context_.allocation == nullptr) return {};
   NodesOfJob where{&context_.allocation->nodes()};
   for (const auto& share : place) where.on.push_back(nodes_.at(share.node).number);
   return where;
 }
 
-void LocalTrialRunner::LookForLostNodes() {
+void JobTrialRunner::LookForLostNodes() {
   if (context_.allocation == nullptr) return;
   for (auto& [name, node] : nodes_) {
     if (node.lost) continue;
@@ -135,7 +135,7 @@ void LocalTrialRunner::LookForLostNodes() {
   }
 }
 
-AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
+AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   AttemptPlace place;
   place.run = context_.folder.trials() / fmt::format("{:05}", trial);
   place.attempt = attempt;
@@ -143,7 +143,7 @@ AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   return place;
 }
 
-ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
+ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
     auto place = PlaceOf(start.trial, start.attempt);
     MakeDirectories(place.run);
@@ -167,18 +167,18 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   });
 }
 
-void LocalTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }
+void JobTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }
 
-void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
+void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
     const bool timed_out = reason == ensemble::StopReason::kTrialTimeLimit;
     found->second->job().Stop(ensemble::StopReasonName(timed_out ? ensemble::StopReason::kTimeLimit : reason));
   }
 }
 
-void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
+void JobTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
 
-std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt) {
+std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) {
   const auto directory = PlaceOf(trial, attempt).directory;
   const auto& spec = context_.plan.spec();
   std::vector<TrialEvent> events;
@@ -193,12 +193,12 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
   return events;
 }
 
-std::uint64_t LocalTrialRunner::KillsBefore() {
+std::uint64_t JobTrialRunner::KillsBefore() {
   if (!kills_before_) kills_before_ = OutOfMemoryKills();
   return *kills_before_;
 }
 
-std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
+std::vector<TrialEvent> JobTrialRunner::Wait(std::chrono::nanoseconds limit) {
   kills_before_.reset();
   if (events_.empty()) context_.loop.RunOnce(limit);
   LookForLostNodes();

@@ -14,11 +14,11 @@
 
 namespace slipway::launcher {
 
-class LocalTrialRunner final : public ensemble::TrialRunner {
+class JobTrialRunner final : public ensemble::TrialRunner {
  public:
   /// `cores_are_shared`: trials are not bound to the cores of their places.
-  LocalTrialRunner(RunContext& context, bool cores_are_shared);
-  ~LocalTrialRunner() override;
+  JobTrialRunner(RunContext& context, bool cores_are_shared);
+  ~JobTrialRunner() override;
 
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
   void Release(ensemble::TrialNumber trial) override;
