@@ -25,9 +25,12 @@ function(slipway_test program)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set(properties TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${SLIPWAY_TEST_ENVIRONMENT}")
+  if(ARG_LOCK)
+    list(APPEND properties RESOURCE_LOCK "${ARG_LOCK}")
+  endif()
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_LIST ${program}_list
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RESOURCE_LOCK "${ARG_LOCK}"
-                                  ENVIRONMENT "${SLIPWAY_TEST_ENVIRONMENT}")
+                       PROPERTIES ${properties})
   # gtest_discover_tests would take a list of labels apart, so they are set when ctest has read the tests.
   set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${program}_labels.cmake")
   file(WRITE "${labels_file}" "if(${program}_list)\n  set_tests_properties(\${${program}_list} PROPERTIES LABELS "
