@@ -30,6 +30,8 @@ class Nodes {
     std::string run;                   ///< AgentOptions::run
     std::filesystem::path key_folder;  ///< gets the key file; every node sees it
     std::string host;                  ///< where to listen: a name or address of this node
+    /// A folder that every node has for itself, with a short path. TMPDIR may be one that they share.
+    std::filesystem::path sockets_in = "/tmp";
     std::chrono::seconds join_patience{120};
     std::chrono::seconds silence{4};  ///< a node that says nothing for so long is lost
   };

@@ -239,7 +239,7 @@ TEST(Bench, LeavesTheHelpOfABenchmarkToIt) {
   for (const char* flag : {"--help", "-h"}) {
     const auto helped = place.Slipway({"bench", "launch", flag});
     EXPECT_EQ(helped.status.code, 0);
-    EXPECT_THAT(helped.output, HasSubstr("Usage: slipway bench launch [--json]"));
+    EXPECT_THAT(helped.output, HasSubstr("Usage: slipway bench launch [--slurm] [--json]"));
   }
 }
 

@@ -49,6 +49,15 @@ class OnNodes(engine_test.Engine):
         folder = self.place / "runs" / run
         self.assertEqual([path.name for path in folder.iterdir() if path.name.endswith(".key")], [])
 
+    def lose(self, node, up=6):
+        support.wait_for(lambda: len(self.texts("up.*")) == up, 60, "all ranks")
+        self.order("kill", f"node:{node}")
+        return time.monotonic()
+
+    def events(self, run, name):
+        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["event"] == name]
+
 
 class Ranks(OnNodes):
     def test_each_node_has_its_ranks_in_order(self):
@@ -113,15 +122,6 @@ class LostNode(OnNodes):
             self.bed.order("start", f"node:{node}")
         support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "all nodes")
 
-    def lose(self, node, up=6):
-        support.wait_for(lambda: len(self.texts("up.*")) == up, 60, "all ranks")
-        self.order("kill", f"node:{node}")
-        return time.monotonic()
-
-    def events(self, run, name):
-        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["event"] == name]
-
     def test_run_goes_on_with_the_nodes_that_are_left(self):
         self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 100; }; echo $WORLD_SIZE $(hostname) > after.$RANK", **SEVERAL)
         self.change(resilience={"on_node_failure": "exclude", "min_nodes": 2})
@@ -158,6 +158,23 @@ class LostNode(OnNodes):
         attempts = collections.Counter(trial["attempts"] for trial in trials)
         self.assertEqual(attempts, {1: 8, 2: 1})
         self.assertEqual(len(self.events(run, "node_lost")), 1)
+
+
+class TooFewLeft(OnNodes):
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+
+    def test_job_is_queued_again_and_goes_on_when_there_are_enough_nodes(self):
+        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 100; }; hostname > after.$RANK",
+                   time_limit="10m", **SEVERAL)
+        self.change(resilience={"on_node_failure": "exclude", "min_nodes": 3})
+        submitted = self.submit()
+        self.lose("n2")
+        self.until("queued")
+        self.assertIn("node n2 is lost", json.dumps(self.events(submitted["run"], "queued")))
+        self.order("start", "node:n2")
+        self.slipway("wait", "--timeout", "110s")
+        self.assertEqual(list(self.texts("after.*").values()), HOSTS)
+        self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
 
 
 class Trials(OnNodes):

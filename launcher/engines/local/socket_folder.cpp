@@ -16,12 +16,6 @@ namespace {
 /// With the names of the folder and of a socket it must stay below kLongestDoorPath.
 constexpr std::size_t kLongestBase = 64;
 
-fs::path NewName() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
-  return fmt::format("slipway-{:016x}", number);
-}
-
 }  // namespace
 
 SocketFolder::SocketFolder(fs::path path) : path_(std::move(path)) {
@@ -35,9 +29,13 @@ SocketFolder::~SocketFolder() {
 
 fs::path SocketFolder::NewPath() {
   const auto base = fs::temp_directory_path();
-  return base.native().size() > kLongestBase ? NewPathOnNodes() : base / NewName();
+  return NewPathBelow(base.native().size() > kLongestBase ? "/tmp" : base);
 }
 
-fs::path SocketFolder::NewPathOnNodes() { return "/tmp" / NewName(); }
+fs::path SocketFolder::NewPathBelow(const fs::path& base) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
+  return base / fmt::format("slipway-{:016x}", number);
+}
 
 }  // namespace slipway::launcher

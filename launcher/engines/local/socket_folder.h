@@ -18,8 +18,7 @@ class SocketFolder {
 
   /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp.
   static std::filesystem::path NewPath();
-  /// One that nobody has on any node: below /tmp, which each has for itself. TMPDIR may be a folder that they share.
-  static std::filesystem::path NewPathOnNodes();
+  static std::filesystem::path NewPathBelow(const std::filesystem::path& base);
 
  private:
   std::filesystem::path path_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -57,17 +58,19 @@ NodesHere::~NodesHere() {
 }
 
 bool NodesHere::Start(const std::vector<int>& mebibytes) {
+  if (!test::Succeeded(test::InChild([&] { return MountOwn(local(), 1); }))) return false;
   Nodes::Options options;
   options.count = static_cast<int>(mebibytes.size());
   options.run = shared() / "run";
   options.key_folder = shared();
   options.host = "localhost";
+  options.sockets_in = local();
   options.silence = std::chrono::seconds(2);
   nodes_ = std::make_unique<Nodes>(options);
   for (int node = 0; node < options.count; ++node) {
     agents_.push_back(StartAgent(node, mebibytes[static_cast<std::size_t>(node)]));
   }
-  if (!nodes_->AwaitJoined(kPatience)) return false;
+  EXPECT_TRUE(nodes_->AwaitJoined(kPatience)) << nodes_->Missing();
   for (auto& agent : agents_) {
     const auto there = fmt::format("/proc/{}/root{}", agent.pid, local().string());
     agent.local = UniqueFd(::open(there.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
