@@ -61,7 +61,21 @@ ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& direct
   return ChildProcess::Spawn(options);
 }
 
+/// How often a job may come back without finding its nodes.
+constexpr int kMostReturns = 5;
+
+int TimesQueuedAgain() {
+  const char* text = std::getenv("SLURM_RESTART_COUNT");
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
 }  // namespace
+
+bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
+  const auto& spec = plan.spec();
+  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.ensemble.has_value();
+  return goes_on && spec.launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
+}
 
 Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
     : log_(folder.path() / "agents.log"),
@@ -83,10 +97,11 @@ void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
     if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
     const auto ended = step_.TryWait();
     if (!ended && SystemClock().Steady() < deadline) continue;
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
-                            ended ? "; srun ended with " + ended->Describe() : "", log_.string(), LastLines(log_, 12)),
-                "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
+    throw NodesMissing(
+        ErrorKind::kEnvironment,
+        fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
+                    ended ? "; srun ended with " + ended->Describe() : "", log_.string(), LastLines(log_, 12)),
+        "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/error.h"
 #include "core/event_loop.h"
 #include "core/output.h"
 #include "core/process.h"
@@ -15,11 +16,22 @@
 
 namespace slipway::launcher {
 
+/// Agents do not come up on all nodes of the job.
+class NodesMissing : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Whether the run's job may be queued again to get nodes in the place of lost ones: the run goes on without them or
+/// has trials, its job is its own and is not queued again for ever. Slurm gives a dead node once more before it
+/// notices.
+bool MayGetOtherNodes(const Plan& plan, const RunState& state);
+
 class Allocation {
  public:
   /// Puts an agent on each node of the job that this process runs in, and serves the loop until all have joined.
-  /// Errors: Error(kEnvironment) when the job has other nodes than the plan wants, or agents do not come up; Error(
-  ///         kInterrupted) when the user ends it.
+  /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan wants; NodesMissing; Error(kInterrupted)
+  ///         when the user ends it.
   Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;

@@ -201,6 +201,11 @@ RunResult CarryOutEnsemble(RunContext& context) {
   options.requests_in = context.folder.path();
   const auto trials = RunTrials(options, context);
   auto result = ResultOf(trials.summary, options);
+  if (trials.summary.out_of_nodes && MayGetOtherNodes(context.plan, context.state)) {
+    result.phase = Phase::kQueued;
+    result.reason =
+        "too few nodes are left for a trial; the job is queued again, and goes on with the trials that wait";
+  }
   result.progressed = trials.progressed;
   const auto& select = context.plan.spec().ensemble->select;
   if (select && result.phase == Phase::kSucceeded) AddModels(*select, context, result);

@@ -90,6 +90,13 @@ class Manager {
     auto result = plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     data_.End();
     return result;
+  } catch (const NodesMissing& error) {
+    RunResult result;
+    result.phase = MayGetOtherNodes(plan_, state_) ? Phase::kQueued : Phase::kFailed;
+    result.reason = error.message().substr(0, error.message().find('\n'));
+    if (result.phase == Phase::kQueued) result.reason += "; the job is queued again";
+    result.detail = error.what();
+    return result;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled(error.what());
     RunResult failed;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "launcher/run/allocation.h"
 #include "launcher/run/job.h"
 #include "launcher/run/nodes_in_use.h"
 #include "launcher/run/outbox.h"
@@ -177,7 +178,7 @@ class SingleRun final : public JobObserver {
       result.reason = outcome_->detail.substr(0, end_of_line);
       if (end_of_line != std::string::npos) result.detail = outcome_->detail.substr(end_of_line + 1);
     }
-    if (!node_trouble_.empty() && MayBeQueuedAgain()) {
+    if (!node_trouble_.empty() && !context_.interrupt.asked() && MayGetOtherNodes(context_.plan, context_.state)) {
       result.phase = Phase::kQueued;
       result.reason += "; the job is queued again, and goes on from its newest checkpoint";
     }
@@ -187,13 +188,6 @@ class SingleRun final : public JobObserver {
       result.summary_text += fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", name, value);
     }
     return result;
-  }
-
-  /// Slurm gives the job other nodes then.
-  bool MayBeQueuedAgain() const {
-    const auto& spec = context_.plan.spec();
-    return spec.resilience.on_node_failure == OnNodeFailure::kExclude && spec.launch.slurm.requeue &&
-           context_.state.batch_job != 0 && !context_.interrupt.asked();
   }
 
   static std::string MetricsText(const MetricsLine& line) {
