@@ -52,15 +52,23 @@ void TryHeader(const FrameHeader& header, std::size_t changed) {
   FuzzRequire(!staging::FrameOpener(Key()).Open(wire), "a changed header is refused");
 }
 
+/// The first frame of a connection.
+std::string Sealed(std::string_view payload) {
+  return staging::FrameSealer(Key()).Seal({FrameKind::kAbort, 1}, payload);
+}
+
 void TryPayload(std::string_view payload) {
-  const auto wire = staging::FrameSealer(Key()).Seal({FrameKind::kAbort, 1}, payload);
+  const auto wire = Sealed(payload);
   staging::FrameOpener opener(Key());
   const auto header = opener.Open(std::string_view(wire).substr(0, staging::kFrameHeaderBytes));
   FuzzRequire(header && header->length == wire.size() - staging::kFrameHeaderBytes,
               "the length is that of the payload");
   const auto rest = std::string_view(wire).substr(staging::kFrameHeaderBytes);
   FuzzRequire(opener.OpenPayload(rest) == payload, "a payload comes out as it went in");
-  FuzzRequire(payload.empty() || !opener.OpenPayload(payload), "a payload without a proof is refused");
+  // The seeds hold proofs under this key, so an input may be a payload with the right one.
+  const auto opened = opener.OpenPayload(payload);
+  FuzzRequire(!opened || Sealed(*opened).substr(staging::kFrameHeaderBytes) == payload,
+              "a payload without its proof is refused");
 }
 
 void TryHandshake(std::string_view text) {
