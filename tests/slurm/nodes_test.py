@@ -171,6 +171,7 @@ class TooFewLeft(OnNodes):
         self.lose("n2")
         self.until("queued")
         self.assertIn("node n2 is lost", json.dumps(self.events(submitted["run"], "queued")))
+        support.wait_for(lambda: self.bed.node_states()["n2"].startswith("down"), 60, "the loss of the node, by Slurm")
         self.order("start", "node:n2")
         self.slipway("wait", "--timeout", "110s")
         self.assertEqual(list(self.texts("after.*").values()), HOSTS)
@@ -191,8 +192,11 @@ class Trials(OnNodes):
         self.write("hostname > host.\"$1\".$RANK; sleep 1; echo FoM: \"$1\"", nodes=4, ranks_per_node=1,
                    ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 4, "parallel": 2,
                              "nodes_per_trial": 2, "sampler": "grid", "space": {"x": {"int": [1, 4]}}})
+        self.change(resilience={"max_restarts": 1})  # of a start by mpirun that fails
         self.submit()
         self.slipway("wait", "--timeout", "90s")
+        trials = self.slipway("trials", "ls", "--json").stdout
+        self.assertEqual({trial["state"] for trial in json.loads(trials)["trials"]}, {"complete"}, trials)
         for trial in range(1, 5):
             hosts = {path.read_text().strip() for path in self.place.glob(f"host.{trial}.*")}
             self.assertEqual(len(hosts), 2, hosts)
