@@ -12,9 +12,8 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "core/install.h"
 #include "launcher/engines/local/bound_to_cores.h"
-#include "launcher/supervisor/protocol.h"
+#include "launcher/engines/local/supervisor_host.h"
 
 namespace slipway::launcher {
 namespace {
@@ -76,7 +75,7 @@ void Agent::Take(const NodeMessage& message) {
   switch (message.kind) {
     case NodeFrame::kOpen: return OpenDoor(message.payload);
     case NodeFrame::kShut: doors_.erase(message.payload); return;
-    case NodeFrame::kSupervise: return StartSupervisor(message.stream);
+    case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
     case NodeFrame::kEndGroup: {
       const auto group = std::atoi(message.payload.c_str());
       if (group > 1) ::kill(-group, SIGKILL);
@@ -105,17 +104,11 @@ void Agent::TakeArrival(const std::string& door, UniqueFd socket) {
 }
 
 /// One that cannot be started shows as a stream that ends at once.
-void Agent::StartSupervisor(std::uint32_t stream) try {
+void Agent::OpenSupervisor(std::uint32_t stream) try {
   ForgetEnded();
-  int ends[2];
-  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  SpawnOptions options;
-  options.argv = {HelperProgram("slipway-supervisor")};
-  options.inherited = {{theirs.get(), supervisor::kSocket}};
-  supervisors_.push_back(ChildProcess::Spawn(options));
-  streams_.Add(stream, std::move(ours));
+  auto started = StartSupervisor();
+  supervisors_.push_back(std::move(started.process));
+  streams_.Add(stream, std::move(started.socket));
 } catch (const Error& error) {
   std::fprintf(stderr, "slipway-agent: %s\n", error.what());
   link_.Send(NodeFrame::kClose, stream);

@@ -33,7 +33,7 @@ class Agent {
   void Take(const NodeMessage& message);
   void OpenDoor(const std::string& name);
   void TakeArrival(const std::string& door, UniqueFd socket);
-  void StartSupervisor(std::uint32_t stream);
+  void OpenSupervisor(std::uint32_t stream);
   void ForgetEnded();
   void AwaitPrograms();
 

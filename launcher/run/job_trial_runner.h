@@ -29,13 +29,6 @@ class JobTrialRunner final : public ensemble::TrialRunner {
 
  private:
   class Running;
-
-  AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
-
-  /// The kernel's count of processes that it has killed, asked for once between two Waits: it costs as much as a file.
-  std::uint64_t KillsBefore();
-
-  RunContext& context_;
   /// What runs trials on one node.
   struct Node {
     std::unique_ptr<Supervisor> supervisor;
@@ -43,13 +36,19 @@ class JobTrialRunner final : public ensemble::TrialRunner {
     bool lost = false;
   };
 
+  AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
+
+  /// The kernel's count of processes that it has killed, asked for once between two Waits: it costs as much as a file.
+  std::uint64_t KillsBefore();
+
   void AddNodes(Nodes& nodes);
   std::vector<int> CoresOf(const std::vector<ensemble::NodeShare>& place) const;
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
   void LookForLostNodes();
 
-  std::map<std::string, Node> nodes_;
+  RunContext& context_;
+  std::map<std::string, Node> nodes_;  ///< by name; this machine has none
   bool cores_are_shared_;
   std::optional<std::uint64_t> kills_before_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;

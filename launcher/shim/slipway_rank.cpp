@@ -94,6 +94,10 @@ void SetVariable(const char* name, int value) {
   setenv(name, text, 1);
 }
 
+/// How long an agent may take to open the door that its manager has told it to: it was told before mpirun was started.
+constexpr int kDoorPatienceMs = 5000;
+constexpr int kDoorPauseMs = 10;
+
 int Connect(const char* path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -103,8 +107,11 @@ int Connect(const char* path) {
   }
   strcpy(address.sun_path, path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    Fail("cannot reach the manager");
+  if (fd < 0) Fail("cannot reach the manager");
+  for (int waited_ms = 0; connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0;
+       waited_ms += kDoorPauseMs) {
+    if (errno != ENOENT || waited_ms >= kDoorPatienceMs) Fail("cannot reach the manager");
+    poll(nullptr, 0, kDoorPauseMs);
   }
   return fd;
 }

@@ -23,7 +23,7 @@ ARROWS = {
     "launcher/supervisor": {"launcher/supervisor", "launcher/shim"},
     "launcher/monitor": {"launcher/monitor", "runtime", "core"},
     "launcher/engines": {"launcher/engines", "launcher/monitor", "launcher/shim", "launcher/supervisor", "core"},
-    "launcher/nodes": {"launcher/nodes", "launcher/engines/local", "launcher/supervisor", "staging/network", "core"},
+    "launcher/nodes": {"launcher/nodes", "launcher/engines/local", "staging/network", "core"},
     "launcher/spec": {"launcher/spec", "launcher/engines", "launcher/monitor", "ensemble", "staging", "runtime", "core"},
     "launcher/plan": {"launcher/plan", "launcher/spec", "launcher/engines", "ensemble", "staging", "runtime", "core"},
     "launcher/doctor": {"launcher/doctor", "launcher/spec", "launcher/engines", "ensemble", "staging", "runtime/slipway.h",

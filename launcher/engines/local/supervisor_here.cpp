@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/install.h"
-#include "core/process.h"
 #include "launcher/engines/local/supervisor_host.h"
 #include "launcher/supervisor/protocol.h"
 
@@ -19,15 +18,9 @@ class Here final : public SupervisorHost {
  public:
   UniqueFd Begin() override {
     process_.reset();
-    int ends[2];
-    CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-    UniqueFd ours(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    SpawnOptions options;
-    options.argv = {HelperProgram("slipway-supervisor")};
-    options.inherited = {{theirs.get(), supervisor::kSocket}};
-    process_.emplace(ChildProcess::Spawn(options));
-    return ours;
+    auto started = StartSupervisor();
+    process_ = std::move(started.process);
+    return std::move(started.socket);
   }
 
   ProcessIdentity Identify(pid_t pid) const override { return IdentityOf(pid); }
@@ -46,6 +39,17 @@ class Here final : public SupervisorHost {
 };
 
 }  // namespace
+
+StartedSupervisor StartSupervisor() {
+  int ends[2];
+  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  SpawnOptions options;
+  options.argv = {HelperProgram("slipway-supervisor")};
+  options.inherited = {{theirs.get(), supervisor::kSocket}};
+  return {ChildProcess::Spawn(options), std::move(ours)};
+}
 
 std::unique_ptr<SupervisorHost> SupervisorHere() { return std::make_unique<Here>(); }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/process_identity.h"
+#include "core/process.h"
 #include "core/unique_handle.h"
 
 namespace slipway::launcher {
@@ -32,5 +32,13 @@ class SupervisorHost {
 };
 
 std::unique_ptr<SupervisorHost> SupervisorHere();
+
+/// A supervisor that runs on this machine, and the socket to speak to it.
+struct StartedSupervisor {
+  ChildProcess process;
+  UniqueFd socket;
+};
+/// Errors: Error(kEnvironment) when it cannot be started.
+StartedSupervisor StartSupervisor();
 
 }  // namespace slipway::launcher
