@@ -34,17 +34,19 @@ Findings LookAtExperiment(const SpecSelection& selection, const std::filesystem:
   return findings;
 }
 
-EngineChoice EngineAskedFor(const SpecSelection& selection) try {
-  return selection.spec.empty() ? EngineChoice::kAuto
-                                : LoadSpec(selection.spec, selection.overrides).spec.launch.engine;
+LaunchSpec LaunchOf(const SpecSelection& selection) try {
+  return selection.spec.empty() ? LaunchSpec{} : LoadSpec(selection.spec, selection.overrides).spec.launch;
 } catch (const Error&) {  // the experiment's own check says it
-  return EngineChoice::kAuto;
+  return {};
 }
 
 std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& session) {
   DoctorRequest request;
   request.runs_directory = session.runs_directory;
-  request.asked = EngineAskedFor(options.selection);
+  const auto launch = LaunchOf(options.selection);
+  request.asked = launch.engine;
+  request.start = launch.slurm.start;
+  request.mpi = launch.mpi;
   request.try_srun = options.try_srun;
   auto checks = MachineChecks(request);
   if (!options.selection.spec.empty()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "launcher/doctor/installation.h"
 #include "launcher/doctor/limits.h"
 #include "launcher/doctor/memory_bandwidth.h"
@@ -25,6 +26,18 @@ Findings LookAtEngine(EngineChoice asked) {
   return {Ok("engine", fmt::format("{} ({})", NameOf(chosen.engine), reason))};
 }
 
+/// How runs on Slurm start several ranks, and why.
+Findings LookAtStart(StartChoice asked, std::optional<Mpi> mpi) try {
+  const auto chosen = FindStart(asked, mpi);
+  const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
+                                FullNameOf(chosen.by.mpi), chosen.reason);
+  if (IsUsualPairing(chosen.by)) return {Ok("ranks", text)};
+  return {Warn("ranks", text + "; few installations can do that, so each run tries it with two ranks first",
+               "launch.slurm.start: auto")};
+} catch (const Error& error) {
+  return {Warn("ranks", fmt::format("{}; a job may find more on its nodes", error.message()), error.next_step())};
+}
+
 Findings LookAtSrun() {
   if (!Environment::Inherited().Get("SLURM_JOB_ID")) {
     return {Warn("srun", "not tried: this is no allocation", "salloc -n 2 slipway doctor --srun")};
@@ -46,6 +59,9 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
       {"engine", seconds(5), [asked = request.asked] { return LookAtEngine(asked); }},
       {"mpirun", kMpirunDeadline, [] { return JudgeMpirun(TryMpirun()); }},
   };
+  if (Chosen(request.asked).engine == EngineChoice::kSlurm) {
+    checks.push_back({"ranks", seconds(40), [request] { return LookAtStart(request.start, request.mpi); }});
+  }
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});

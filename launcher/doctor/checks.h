@@ -2,17 +2,22 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "launcher/doctor/check.h"
+#include "launcher/engines/local/choose_start.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
 
 struct DoctorRequest {
   std::filesystem::path runs_directory;
-  EngineChoice asked = EngineChoice::kAuto;  ///< what the settings or the experiment say
-  bool try_srun = false;                     ///< start ranks by srun, too; inside an allocation
+  bool try_srun = false;  ///< start ranks by srun, too; inside an allocation
+  /// What the experiment says.
+  EngineChoice asked = EngineChoice::kAuto;
+  StartChoice start = StartChoice::kAuto;
+  std::optional<Mpi> mpi = {};
 };
 
 /// Of the machine; those of an experiment come from who knows it.

@@ -7,7 +7,7 @@
 #include "core/process.h"
 #include "core/units.h"
 #include "launcher/doctor/finding.h"
-#include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/local/two_ranks.h"
 
 namespace slipway::launcher {
 
@@ -19,9 +19,6 @@ struct RankStart {
   Captured captured;
   Seconds took{};
 };
-
-/// Limits for one start; the check's deadline is longer than all of them together.
-inline constexpr auto kStartLimit = std::chrono::seconds(20);
 
 /// By every mpirun that there is, the default first; by another one only with a libslipway for it. Nothing where there
 /// is none, or Slipway was built without MPI. Cost: about 0.5 s each; the time of a start that hangs is limited.

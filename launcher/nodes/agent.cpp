@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "launcher/engines/local/bound_to_cores.h"
+#include "launcher/engines/local/node_cores.h"
 #include "launcher/engines/local/supervisor_host.h"
 
 namespace slipway::launcher {
@@ -36,13 +36,9 @@ bool HasEnded(const UniqueFd& process) {
   return !process || ::poll(&watch, 1, 0) > 0;
 }
 
-/// Those that this process may use, and no more of them than the job has on this node.
-std::vector<int> Cores() {
-  auto cores = UsableCores();
-  const char* text = std::getenv("SLURM_CPUS_ON_NODE");
-  const auto given = static_cast<std::size_t>(text != nullptr ? std::atoi(text) : 0);
-  if (given > 0 && given < cores.size()) cores.resize(given);
-  return cores;
+std::string Facts() {
+  const auto [cores, own] = CoresOfThisNode();
+  return fmt::format("{} {} {}", NodeName(), own ? kOwnCores : kSharedCores, fmt::join(cores, ","));
 }
 
 }  // namespace
@@ -61,7 +57,7 @@ Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path s
         link_.Send(kind, stream, payload);
       }) {
   loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
-  link_.Send(NodeFrame::kJoin, 0, fmt::format("{} {}", NodeName(), fmt::join(Cores(), ",")));
+  link_.Send(NodeFrame::kJoin, 0, Facts());
 }
 
 void Agent::Run() {

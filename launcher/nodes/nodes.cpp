@@ -38,7 +38,9 @@ constexpr std::size_t kMostVisitors = 1024;
 NodeFacts ParseFacts(const std::string& text) {
   std::istringstream words(text);
   NodeFacts facts;
-  words >> facts.name;
+  std::string whose;
+  words >> facts.name >> whose;
+  facts.own_cores = whose == kOwnCores;
   for (int core = 0; words >> core; words.ignore(1)) facts.cores.push_back(core);
   return facts;
 }

@@ -18,7 +18,8 @@ namespace slipway::launcher {
 /// What an agent says of its node.
 struct NodeFacts {
   std::string name;
-  std::vector<int> cores;
+  std::vector<int> cores;  ///< neighbours side by side
+  bool own_cores = true;   ///< no other job runs on them
 };
 
 /// The connections are served by a thread of its own, so that a manager that waits for a disk does not lose its nodes.

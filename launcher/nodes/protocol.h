@@ -3,7 +3,8 @@
 /// An agent is one process a node, `slipway-agent`. It connects to the manager, both prove that they hold the job's key
 /// (staging/network/handshake.h), and from then on everything travels in frames over that one connection:
 ///
-///   agent -> manager    join       first: NODE_NAME, and the cores that may be used there ("0,1,2")
+///   agent -> manager    join       first: NODE_NAME, whether the job has its cores there for itself ("own", "shared"),
+///                                  and the cores ("0,1,2")
 ///                       arrived    a program has connected to the door DOOR; it is the other end of this stream
 ///   manager -> agent    open       a socket DOOR, to which programs of this node may connect
 ///                       shut       no longer
@@ -41,6 +42,9 @@ enum class NodeFrame : std::uint8_t {
   kClose = 8,
   kAlive = 9
 };
+
+inline constexpr char kOwnCores[] = "own";
+inline constexpr char kSharedCores[] = "shared";
 
 /// More is split by who sends.
 inline constexpr std::size_t kLongestNodePayload = 256 * 1024;

@@ -38,13 +38,13 @@ CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
 }
 
 /// On a node from which Slurm jobs are submitted there may be no MPI at all.
-MpiLauncher MpiOf(const LaunchSpec& launch) {
+ChosenStart StartOf(const LaunchSpec& launch) {
   if (launch.ranks() == 1) return {};
-  if (launch.engine != EngineChoice::kSlurm) return FindMpiLauncher(launch.mpi);
+  if (launch.engine != EngineChoice::kSlurm) return {FindMpiLauncher(launch.mpi), ""};
   try {
-    return FindMpiLauncher(launch.mpi);
+    return FindStart(launch.slurm.start, launch.mpi);
   } catch (const Error&) {
-    return {launch.mpi.value_or(Mpi::kOpenMpi)};
+    return {{.mpi = launch.mpi.value_or(Mpi::kOpenMpi)}, "nothing that starts ranks is here; the job looks again"};
   }
 }
 
@@ -63,7 +63,9 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   Plan plan;
   plan.engine = NameOf(document.spec.launch.engine);
   plan.runs_directory = std::move(runs_directory);
-  plan.mpi = MpiOf(document.spec.launch);
+  auto start = StartOf(document.spec.launch);
+  plan.mpi = std::move(start.by);
+  plan.start_reason = std::move(start.reason);
   plan.working_directory = document.directory;
   plan.data = PlanDatasets(document);
   plan.checkpoints = PlanCheckpoints(document);
@@ -97,6 +99,17 @@ StagedDirectories PlannedDirectories(const Plan& plan) {
   return directories;
 }
 
+int GpusPerRank(const Spec& spec) {
+  const bool all = spec.ensemble || spec.launch.ranks() == 1 || spec.launch.bind == Bind::kNone;
+  return all ? 0 : spec.launch.gpus_per_rank;
+}
+
+bool IsPlacedOnNodes(const Plan& plan) {
+  return plan.spec().launch.ranks() > 1 && (plan.spec().launch.nodes > 1 || plan.mpi.BySrun());
+}
+
+std::string PlannedNode(int number) { return fmt::format("<node {}>", number + 1); }
+
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters) {
   RankLaunch launch;
   launch.ranks = plan.spec().launch.ranks();
@@ -104,8 +117,11 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   launch.command = TrainingCommand(plan.spec().train, parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
-  for (int node = 0; plan.spec().launch.nodes_per_job > 1 && node < plan.spec().launch.nodes_per_job; ++node) {
-    launch.hosts.push_back({node, fmt::format("<node {}>", node + 1), plan.spec().launch.ranks_per_node});
+  launch.gpus_per_rank = GpusPerRank(plan.spec());
+  if (IsPlacedOnNodes(plan)) {
+    for (int node = 0; node < plan.spec().launch.nodes_per_job; ++node) {
+      launch.hosts.push_back({node, PlannedNode(node), plan.spec().launch.ranks_per_node});
+    }
   }
   const bool supervised = plan.spec().ensemble && launch.ranks == 1;  // the program itself is forked
   return supervised ? launch.command : LocalCommandLine(launch);

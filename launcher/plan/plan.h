@@ -25,6 +25,7 @@ struct Plan {
   std::string engine;                       ///< "local" or "slurm"
   std::filesystem::path runs_directory;     ///< absolute
   MpiLauncher mpi;                          ///< of several ranks
+  std::string start_reason;                 ///< why they are started so; empty where there is no choice
   std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
   std::vector<staging::StagingPlan> data;
   CheckpointPlan checkpoints;
@@ -47,7 +48,14 @@ std::filesystem::path PlannedFolder(const Plan& plan);
 /// The place of the first attempt as the plan shows it.
 AttemptPlace PlannedPlace(const Plan& plan);
 StagedDirectories PlannedDirectories(const Plan& plan);
-/// The command that starts all ranks of the local engine, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs
+/// How many of its node's GPUs each of several ranks sees; 0: all of them. Several trials on a node cannot tell which
+/// of them are whose.
+int GpusPerRank(const Spec& spec);
+/// Whether its ranks are given to nodes by name.
+bool IsPlacedOnNodes(const Plan& plan);
+/// The name of a node of the job as the plan shows it.
+std::string PlannedNode(int number);
+/// The command that starts all ranks, e.g. `mpirun -n 2 ... slipway-rank ... -- fashion --epochs
 /// 3`.
 std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters);
 /// Everything that Slipway sets for a rank of the attempt in `place`.

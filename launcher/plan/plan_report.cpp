@@ -74,6 +74,9 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
       fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
                   launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
+  if (!plan.start_reason.empty()) {
+    text += fmt::format("  by  {}, for {}: {}\n", plan.mpi.Way(), FullNameOf(plan.mpi.mpi), plan.start_reason);
+  }
   if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;
@@ -101,6 +104,12 @@ std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
   return LaunchCommand(plan, parameters);
 }
 
+/// Null for a lone rank.
+Json StartOf(const Plan& plan) {
+  if (plan.spec().launch.ranks() == 1) return {};
+  return Json{{"way", plan.mpi.Way()}, {"mpi", NameOf(plan.mpi.mpi)}, {"reason", plan.start_reason}};
+}
+
 Json EnvironmentOf(const Plan& plan, const Json& parameters) {
   Json environment = Json::object();
   const auto place = PlannedPlace(plan);
@@ -108,6 +117,7 @@ Json EnvironmentOf(const Plan& plan, const Json& parameters) {
        VariablesFor(plan, PlannedDirectories(plan), place, parameters, PlannedTerms(plan))) {
     environment[name] = value;
   }
+  if (IsPlacedOnNodes(plan)) environment["MASTER_ADDR"] = PlannedNode(0);
   environment["MASTER_PORT"] = "<a free port>";  // chosen when the ranks start
   return environment;
 }
@@ -157,6 +167,7 @@ Json ToJson(const Plan& plan) {
                 {"root", plan.checkpoints.root.string()},
                 {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
+              {"start", StartOf(plan)},
               {"command", CommandOf(plan, parameters)},
               {"script", IsSubmitted(plan) ? Json(ScriptOf(plan)) : Json()},
               {"working_directory", plan.working_directory.string()},

@@ -120,7 +120,18 @@ void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, 
   };
   launch.start_patience = kStartPatience;
   launch.environment.Set("MASTER_ADDR", launch.hosts.front().name);
-  launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+  if (!launch.mpi.BySrun()) launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+}
+
+void PlaceOnThisNode(RankLaunch& launch) {
+  const char* name = std::getenv("SLURMD_NODENAME");
+  if (name == nullptr) {
+    throw Error(ErrorKind::kEnvironment, "srun starts ranks on the nodes of a job only, and this process is on none",
+                "submit the run, or set launch.slurm.start: mpirun");
+  }
+  launch.hosts = {{0, name, launch.ranks}};
+  launch.start_patience = kStartPatience;
+  launch.environment.Set("MASTER_ADDR", name);
 }
 
 }  // namespace slipway::launcher

@@ -50,6 +50,10 @@ class Allocation {
   ChildProcess step_;
 };
 
+/// Has `launch` start its ranks on the node of the job that this process is on, by name.
+/// Errors: Error(kEnvironment) when it is on none.
+void PlaceOnThisNode(RankLaunch& launch);
+
 /// Has `launch` start its ranks on these nodes, as many on each as the plan says.
 void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch);
 

@@ -169,7 +169,8 @@ std::vector<ensemble::NodeShare> NodesOf(RunContext& context) {
   std::vector<ensemble::NodeShare> shares;
   if (context.allocation == nullptr) return shares;
   for (int node = 0; node < context.allocation->nodes().count(); ++node) {
-    const auto facts = context.allocation->nodes().FactsOf(node);
+    auto facts = context.allocation->nodes().FactsOf(node);
+    std::ranges::sort(facts.cores);  // small trials are better off on cores that are no neighbours
     shares.push_back({facts.name, facts.cores, {}});
   }
   return shares;

@@ -11,12 +11,15 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/engines/local/node_cores.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
 #include "launcher/monitor/rank_log.h"
+#include "launcher/nodes/nodes.h"
 #include "launcher/run/allocation.h"
+#include "launcher/run/rank_binding.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -38,6 +41,23 @@ int FreePort() {
   CheckErrno(::bind(fd.get(), generic, size), "cannot bind a socket");
   CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
   return ntohs(address.sin_port);
+}
+
+/// Trials have the cores that they were given, others all that the job has.
+std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launch) {
+  const bool is_trial = request.plan.spec().ensemble.has_value();
+  if (request.where.nodes == nullptr) {
+    if (is_trial) return {{0, HostName(), request.share.cores, true, launch.ranks}};
+    auto [cores, own] = CoresOfThisNode();
+    return {{0, HostName(), std::move(cores), own, launch.ranks}};
+  }
+  std::vector<RankHost> hosts;
+  for (std::size_t i = 0; i < launch.hosts.size(); ++i) {
+    auto facts = request.where.nodes->FactsOf(launch.hosts[i].node);
+    if (is_trial) facts.cores = request.where.cores.at(i);
+    hosts.push_back({launch.hosts[i].node, facts.name, facts.cores, facts.own_cores, launch.hosts[i].ranks});
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -154,6 +174,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   MakeDirectories(place_.outputs);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
   auto launch = MakeLaunch(request);
+  launch.warned = [this](const std::string& what) { observer_.OnWarning(what); };
   launch.failed = [this](const std::string& what) {
     LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
     if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
@@ -165,7 +186,7 @@ Job::~Job() {
   if (stop_timer_) loop_.Cancel(*stop_timer_);
 }
 
-RankLaunch Job::MakeLaunch(const JobRequest& request) const {
+RankLaunch Job::MakeLaunch(const JobRequest& request) {
   const auto& spec = request.plan.spec();
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
@@ -181,10 +202,20 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.log_directory = place_.directory;
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;
+  launch.gpus_per_rank = GpusPerRank(request.plan.spec());
   if (request.where.nodes != nullptr && launch.ranks > 1) {
     PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
   }
+  if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
+  if (launch.ranks > 1) Bind(request, launch);
   return launch;
+}
+
+void Job::Bind(const JobRequest& request, RankLaunch& launch) {
+  const bool is_trial = request.plan.spec().ensemble.has_value();
+  auto binding = BindRanks(request.plan.spec().launch.bind, request.plan.engine == "slurm", HostsOf(request, launch));
+  launch.bind_to = std::move(binding.cores_of);
+  if (!binding.why_not.empty() && !is_trial) observer_.OnWarning(binding.why_not);
 }
 
 void Job::LookForWatchReport() {

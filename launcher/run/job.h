@@ -32,6 +32,8 @@ class JobObserver {
   virtual void OnWatch(const WatchFinding& finding) = 0;
   /// One of several ranks failed, unasked, and the watch said nothing; the others are being ended.
   virtual void OnFailure(std::string_view what) = 0;
+  /// Something is not as it was asked for; the job goes on.
+  virtual void OnWarning(std::string_view what) = 0;
   /// The last call; all lines and metrics came before it.
   virtual void OnEnd(const GroupOutcome& outcome) = 0;
 };
@@ -50,6 +52,8 @@ struct TrialShare {
 struct NodesOfJob {
   Nodes* nodes = nullptr;  ///< null: on this machine; else it must outlive the job
   std::vector<int> on = {};
+  /// Of a trial: its cores on each of them; none where trials are not bound.
+  std::vector<std::vector<int>> cores = {};
 };
 
 struct JobRequest {
@@ -80,7 +84,8 @@ class Job {
  private:
   class Watch;
 
-  RankLaunch MakeLaunch(const JobRequest& request) const;
+  RankLaunch MakeLaunch(const JobRequest& request);
+  void Bind(const JobRequest& request, RankLaunch& launch);
   void LookForWatchReport();
   void End(const GroupOutcome& outcome);
 

@@ -38,7 +38,9 @@ class JobTrialRunner::Running final : public JobObserver {
               context_.data,
               start.parameters,
               LogLines::kLeave,
-              {{start.repeat, start.limit}, runner.CoresOf(start.place), runner.SupervisorFor(start.place)},
+              {{start.repeat, start.limit},
+               start.place.empty() ? std::vector<int>{} : runner.CoresOf(start.place.front()),
+               runner.SupervisorFor(start.place)},
               runner.WhereIs(start.place)},
              *this) {}
 
@@ -58,6 +60,7 @@ class JobTrialRunner::Running final : public JobObserver {
   }
 
   void OnFailure(std::string_view) override {}
+  void OnWarning(std::string_view) override {}
 
   void OnEnd(const GroupOutcome& outcome) override {
     ended_ = true;
@@ -103,12 +106,17 @@ JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 
 void JobTrialRunner::AddNodes(Nodes& nodes) {
   for (int node = 0; node < nodes.count(); ++node) {
-    nodes_[nodes.FactsOf(node).name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node};
+    const auto facts = nodes.FactsOf(node);
+    nodes_[facts.name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node,
+                          facts.own_cores};
   }
 }
 
-std::vector<int> JobTrialRunner::CoresOf(const std::vector<ensemble::NodeShare>& place) const {
-  return place.empty() || cores_are_shared_ ? std::vector<int>{} : place.front().cores;
+/// Empty for those that are not bound: they share, with each other or with jobs of others.
+std::vector<int> JobTrialRunner::CoresOf(const ensemble::NodeShare& share) const {
+  const auto node = nodes_.find(share.node);
+  const bool own = node == nodes_.end() || node->second.own_cores;
+  return cores_are_shared_ || !own ? std::vector<int>{} : share.cores;
 }
 
 Supervisor* JobTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
@@ -118,7 +126,10 @@ Supervisor* JobTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>
 NodesOfJob JobTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
   if (context_.allocation == nullptr) return {};
   NodesOfJob where{&context_.allocation->nodes()};
-  for (const auto& share : place) where.on.push_back(nodes_.at(share.node).number);
+  for (const auto& share : place) {
+    where.on.push_back(nodes_.at(share.node).number);
+    where.cores.push_back(CoresOf(share));
+  }
   return where;
 }
 

@@ -33,6 +33,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   struct Node {
     std::unique_ptr<Supervisor> supervisor;
     int number = 0;
+    bool own_cores = true;  ///< no other job runs on them
     bool lost = false;
   };
 
@@ -42,7 +43,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::uint64_t KillsBefore();
 
   void AddNodes(Nodes& nodes);
-  std::vector<int> CoresOf(const std::vector<ensemble::NodeShare>& place) const;
+  std::vector<int> CoresOf(const ensemble::NodeShare& share) const;
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
   void LookForLostNodes();

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/check_pairing.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/outbox.h"
@@ -72,6 +73,7 @@ class Manager {
   RunResult Perform() try {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
+    if (plan_.spec().launch.ranks() > 1) CheckPairing(plan_.mpi);
     data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
     state_.detail = data_.remarks();
     if (interrupt_.asked()) return Cancelled();

@@ -1,9 +1,11 @@
 #include "launcher/run/single_run.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/clock.h"
 #include "launcher/run/allocation.h"
@@ -41,6 +43,7 @@ class SingleRun final : public JobObserver {
   }
 
   void OnMetrics(const MetricsLine& line) override {
+    reported_ = true;
     for (const auto& [name, value] : line.values) metrics_[name] = value;
     context_.output.Progress(MetricsText(line));
   }
@@ -52,6 +55,12 @@ class SingleRun final : public JobObserver {
 
   void OnFailure(std::string_view what) override {
     context_.output.Warn(fmt::format("{}; the other ranks are being ended", what));
+  }
+
+  void OnWarning(std::string_view what) override {
+    if (!warnings_.emplace(what).second) return;  // of an earlier attempt
+    context_.output.Warn(std::string(what));
+    context_.folder.AppendEvent("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
   }
 
   void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
@@ -82,6 +91,7 @@ class SingleRun final : public JobObserver {
   void RunAttempt(const Checkpoint& newest) {
     outcome_.reset();
     node_trouble_.clear();
+    reported_ = false;
     time_limit_hit_ = false;
     const auto place = NextPlace(newest);
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
@@ -155,10 +165,18 @@ class SingleRun final : public JobObserver {
     return context_.interrupt.asked() || (!AsksToGoOn() && (outcome_->status.Success() || time_limit_hit_));
   }
 
+  /// Not all ranks came; or one of them was killed by a fault of memory while MPI found the others through srun, as
+  /// happens in a few of a hundred starts with some versions of Slurm and PMIx.
+  bool StartHasFailed() const {
+    if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;
+    const bool crashed = nodes_.plan().mpi.BySrun() && outcome_->status.signal == SIGSEGV && !reported_;
+    return !outcome_->started || crashed;
+  }
+
   bool ShouldRestart(bool progressed, int& restarts_left) {
     if (!node_trouble_.empty()) return nodes_.LeaveOutLost();  // costs none: there are fewer each time
     if (AsksToGoOn() && progressed) return true;               // as long as it moves on
-    if (!outcome_->started && nodes_.where().nodes != nullptr && !std::exchange(start_retried_, true)) return true;
+    if (StartHasFailed() && !std::exchange(start_retried_, true)) return true;
     if (outcome_->status.Success() || time_limit_hit_) return false;
     return restarts_left-- > 0;
   }
@@ -202,7 +220,9 @@ class SingleRun final : public JobObserver {
   RunContext& context_;
   NodesInUse nodes_;
   std::string node_trouble_;
+  bool reported_ = false;  ///< by the ranks of this attempt
   bool start_retried_ = false;
+  std::set<std::string> warnings_;
   std::map<std::string, double> metrics_;
   std::optional<GroupOutcome> outcome_;
   bool time_limit_hit_ = false;

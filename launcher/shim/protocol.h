@@ -1,10 +1,12 @@
 /// What the rank shim and its manager say to each other: lines of words over a stream socket.
 ///
 ///   shim -> manager   hello RANK SIZE PID HOST    first line
-///                     started PID                 the program runs, as leader of this process group
+///                     started PID ERRNO           the program runs, as leader of this process group; ERRNO is not 0
+///                     when
+///                                                 it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
-///   manager -> shim   go                          start the program
+///   manager -> shim   go [CORES]                  start the program, on these cores only: "0-3,8"
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
 ///
 /// End of file at the shim means that the manager is gone: before `go` it leaves, after it it ends the program.
@@ -19,6 +21,9 @@ inline constexpr char kFailed[] = "failed";
 inline constexpr char kExited[] = "exited";
 inline constexpr char kGo[] = "go";
 inline constexpr char kStop[] = "stop";
+
+/// A line of the manager; a list of all cores of a large node fits.
+inline constexpr int kLongestOrder = 8192;
 
 /// Exit status of a shim that left without running the program.
 inline constexpr int kNotRun = 76;

@@ -18,6 +18,8 @@
 
 #include <initializer_list>
 
+#include "launcher/shim/cores.h"
+#include "launcher/shim/devices.h"
 #include "launcher/shim/ending.h"
 #include "launcher/shim/exit_record.h"
 #include "launcher/shim/protocol.h"
@@ -31,6 +33,7 @@ struct Settings {
   const char* channel_path = nullptr;
   int channel = -1;
   int grace_ms = 5000;
+  int gpus_per_rank = 0;
   char** program = nullptr;
 };
 
@@ -61,12 +64,15 @@ Settings Parse(int argc, char** argv) {
     if (strcmp(argv[i], "--channel-path") == 0) settings.channel_path = argv[i + 1];
     if (strcmp(argv[i], "--channel-fd") == 0) settings.channel = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--grace-ms") == 0) settings.grace_ms = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--gpus-per-rank") == 0) settings.gpus_per_rank = atoi(argv[i + 1]);
   }
   if (settings.program == nullptr || settings.log_directory == nullptr ||
       (settings.channel < 0 && settings.channel_path == nullptr)) {
-    fprintf(stderr,
-            "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] -- PROGRAM...\n"
-            "It is started by slipway, not by hand.\n");
+    fprintf(
+        stderr,
+        "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] [--gpus-per-rank N] "
+        "-- PROGRAM...\n"
+        "It is started by slipway, not by hand.\n");
     exit(2);
   }
   return settings;
@@ -126,19 +132,29 @@ void Say(int channel, const char* format, Values... values) {
 
 enum class Order { kGo, kStop, kGone };
 
+/// What the manager wants, and the rest of its line.
+struct OrderLine {
+  Order order = Order::kGone;
+  char words[kLongestOrder] = "";
+};
+
 /// Waits for the manager's next line.
-Order NextOrder(int channel) {
-  char line[64];
+OrderLine NextOrder(int channel) {
+  OrderLine line;
   size_t length = 0;
-  while (length + 1 < sizeof line) {
-    const ssize_t count = read(channel, line + length, 1);
+  while (length + 1 < sizeof line.words) {
+    const ssize_t count = read(channel, line.words + length, 1);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Order::kGone;
-    if (line[length] == '\n') break;
+    if (count <= 0) return line;
+    if (line.words[length] == '\n') break;
     ++length;
   }
-  line[length] = '\0';
-  return strcmp(line, kGo) == 0 ? Order::kGo : Order::kStop;
+  line.words[length] = '\0';
+  char* rest = strchr(line.words, ' ');
+  if (rest != nullptr) *rest++ = '\0';
+  line.order = strcmp(line.words, kGo) == 0 ? Order::kGo : Order::kStop;
+  memmove(line.words, rest != nullptr ? rest : "", rest != nullptr ? strlen(rest) + 1 : 1);
+  return line;
 }
 
 /// In the child: becomes the program. Writes errno to `report` when it cannot.
@@ -189,7 +205,7 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
     poll(watched, 2, ending.MillisecondsLeft());
     if (watched[1].revents != 0) {
-      if (NextOrder(channel) == Order::kGone) manager_there = false;
+      if (NextOrder(channel).order == Order::kGone) manager_there = false;
       ending.Begin();
     }
     signalfd_siginfo signal{};
@@ -222,11 +238,14 @@ int Run(const Settings& settings, int channel) {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
   Say(channel, "%s %d %d %d %s\n", kHello, rank.rank, rank.size, static_cast<int>(getpid()), host);
-  if (NextOrder(channel) != Order::kGo) return kNotRun;
+  const OrderLine order = NextOrder(channel);
+  if (order.order != Order::kGo) return kNotRun;
+  const int unbound = order.words[0] != '\0' ? BindTo(order.words) : 0;
 
   SetVariable("RANK", rank.rank);
   SetVariable("WORLD_SIZE", rank.size);
   SetVariable("LOCAL_RANK", rank.local);
+  if (settings.gpus_per_rank > 0) TakeDevices(rank.local, settings.gpus_per_rank);
   const int signals = TakeSignals();
   const Started started = Start(settings, rank.rank);
   if (started.error != 0) {
@@ -234,7 +253,7 @@ int Run(const Settings& settings, int channel) {
     waitpid(started.pid, nullptr, 0);
     return started.error == ENOENT ? 127 : 126;
   }
-  Say(channel, "%s %d\n", kStarted, static_cast<int>(started.pid));
+  Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
   const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
   if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
   Say(channel, "%s %d %d\n", kExited, end.code, end.signal);

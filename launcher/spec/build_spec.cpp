@@ -28,6 +28,9 @@ constexpr std::array kEngines = {Word{"auto", EngineChoice::kAuto}, Word{"local"
 constexpr std::array kMpis = {Word<std::optional<Mpi>>{"auto", std::nullopt},
                               Word<std::optional<Mpi>>{"openmpi", Mpi::kOpenMpi},
                               Word<std::optional<Mpi>>{"mpich", Mpi::kMpich}};
+constexpr std::array kBinds = {Word{"auto", Bind::kAuto}, Word{"cores", Bind::kCores}, Word{"none", Bind::kNone}};
+constexpr std::array kStarts = {Word{"auto", StartChoice::kAuto}, Word{"mpirun", StartChoice::kMpirun},
+                                Word{"pmix", StartChoice::kPmix}, Word{"pmi2", StartChoice::kPmi2}};
 constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime},
                                         Word{"stdout", MetricsSource::kStdout}};
 constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
@@ -99,6 +102,7 @@ SlurmSpec BuildSlurm(const Json& json) {
   result.requeue = json.at("requeue").get<bool>();
   result.signal_before = Seconds(json.at("signal_before").get<double>());
   result.extra = Texts(json.at("extra"));
+  result.start = FromWord(kStarts, json.at("start"));
   result.burst_buffer = BuildBurstBuffer(json.at("burst_buffer"));
   return result;
 }
@@ -111,6 +115,7 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.ranks_per_node = json.at("ranks_per_node").get<int>();
   result.cpus_per_rank = json.at("cpus_per_rank").get<int>();
   result.gpus_per_rank = json.at("gpus_per_rank").get<int>();
+  result.bind = FromWord(kBinds, json.at("bind"));
   result.memory_per_rank = MaybeBytes(json.at("memory_per_rank"));
   result.time_limit = MaybeSeconds(json.at("time_limit"));
   result.slurm = BuildSlurm(json.at("slurm"));

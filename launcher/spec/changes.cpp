@@ -48,6 +48,7 @@ constexpr std::array kRules = {
     Rule{"launch.engine", May::kNever, "a run stays with the engine that it began on"},
     Rule{"launch.mpi"},
     Rule{"launch.cpus_per_rank"},
+    Rule{"launch.bind"},
     Rule{"launch.memory_per_rank"},
     Rule{"launch.time_limit"},
     Rule{"launch.slurm"},

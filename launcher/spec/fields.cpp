@@ -108,6 +108,10 @@ std::vector<Field> LaunchFields() {
       {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
       {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},
       {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", Since::kWithSlurm},
+      {"launch.bind", Words({"auto", "cores", "none"}), "auto",
+       "Whether each of several ranks of a node has cores, and GPUs, of its own; auto: under Slurm, where no other job "
+       "runs on them.",
+       "cores"},
       {"launch.memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", Since::kWithSlurm},
       {"launch.time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"},
       {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", Since::kWithSlurm},
@@ -138,6 +142,11 @@ std::vector<Field> SlurmFields() {
        "Time before the end that the ranks are given to save; one minute more is asked for, since Slurm looks at the "
        "clock every half minute.",
        "5m"},
+      {"launch.slurm.start", Words({"auto", "mpirun", "pmix", "pmi2"}), "auto",
+       "What starts several ranks: mpirun, `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH); auto: mpirun "
+       "where "
+       "there is one, else what srun offers.",
+       "pmix"},
       {"launch.slurm.extra", ListOf(Of(kText)), "[]", "Further options of sbatch.", "[\"--exclude=n[1-3]\"]"},
       {"launch.slurm.burst_buffer", Section(), "", "Where the tier `burst` comes from; mostly set once for a site.",
        ""},

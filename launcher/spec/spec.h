@@ -13,7 +13,7 @@
 #include "core/units.h"
 #include "ensemble/schedulers/scheduler.h"
 #include "ensemble/space.h"
-#include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/local/choose_start.h"
 #include "launcher/engines/slurm/burst_buffer.h"
 #include "staging/plan/tier_places.h"
 
@@ -53,6 +53,8 @@ struct SiteSpec {
 };
 
 enum class EngineChoice { kAuto, kLocal, kSlurm };
+/// Whether each rank has cores of its own.
+enum class Bind { kAuto, kCores, kNone };
 
 struct BurstBufferSpec {
   BurstBufferKind type = BurstBufferKind::kNone;
@@ -73,6 +75,7 @@ struct SlurmSpec {
   bool requeue = true;
   Seconds signal_before{120};
   std::vector<std::string> extra;
+  StartChoice start = StartChoice::kAuto;  ///< of several ranks
   BurstBufferSpec burst_buffer;
 };
 
@@ -89,6 +92,7 @@ struct LaunchSpec {
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
+  Bind bind = Bind::kAuto;
   std::optional<Bytes> memory_per_rank;
   std::optional<Seconds> time_limit;
   SlurmSpec slurm;

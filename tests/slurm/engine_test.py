@@ -17,7 +17,7 @@ PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipwa
          "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
 
 
-DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi")
+DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi", "lib/slipway/mpich")
 
 
 def install(prefix):

@@ -113,10 +113,11 @@ class Bed:
 class TestWithBed(unittest.TestCase):
     """The tests of a class share a bed with these options."""
     OPTIONS = ()
+    OWNER = {}  # options of subprocess.run: whom the bed belongs to, when not the user of the tests
 
     @classmethod
     def setUpClass(cls):
-        cls.bed = Bed(*cls.OPTIONS)
+        cls.bed = Bed(*cls.OPTIONS, **cls.OWNER)
         cls.addClassCleanup(cls.bed.down)
 
 

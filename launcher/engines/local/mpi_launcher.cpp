@@ -29,8 +29,8 @@ std::optional<Mpi> Ask(const std::string& program) {
     throw Error(ErrorKind::kEnvironment, "several ranks need mpirun, which is not on PATH",
                 "install Open MPI or MPICH (Debian: apt install openmpi-bin, or mpich)");
   }
-  const auto [name, package] =
-      *wanted == Mpi::kOpenMpi ? std::pair("Open MPI", "openmpi-bin") : std::pair("MPICH", "mpich");
+  const auto name = FullNameOf(*wanted);
+  const auto package = *wanted == Mpi::kOpenMpi ? "openmpi-bin" : "mpich";
   throw Error(ErrorKind::kEnvironment, fmt::format("several ranks need the mpirun of {}, which is not on PATH", name),
               fmt::format("install {} (Debian: apt install {}) or set launch.mpi: auto", name, package));
 }
@@ -65,7 +65,34 @@ std::vector<std::string> OpenMpiWords(const MpiLauncher& launcher, const StartOp
   return words;
 }
 
+/// One step over exactly these nodes; ranks are numbered node by node, in Slurm's order of the nodes, which is that of
+/// `hosts`. Every option that the job's environment could set otherwise is said. Cores are the shim's matter, and ranks
+/// that fail the manager's.
+std::vector<std::string> SrunWords(const MpiLauncher& launcher, const StartOptions& options) {
+  std::string names;
+  for (const auto& host : options.hosts) names += (names.empty() ? "" : ",") + host.name;
+  return {launcher.program,
+          fmt::format("--nodes={}", options.hosts.size()),
+          fmt::format("--ntasks={}", options.ranks),
+          fmt::format("--ntasks-per-node={}", options.hosts.empty() ? options.ranks : options.hosts.front().ranks),
+          "--nodelist=" + names,
+          "--distribution=block",
+          "--mpi=" + launcher.srun_interface,
+          "--job-name=slipway-ranks",
+          "--overlap",
+          "--overcommit",
+          "--mem=0",
+          "--cpu-bind=none",
+          "--export=ALL",
+          "--no-kill",
+          "--kill-on-bad-exit=0",
+          "--wait=0",
+          "--input=none"};
+}
+
 }  // namespace
+
+std::string_view FullNameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "Open MPI" : "MPICH"; }
 
 std::string_view NameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "openmpi" : "mpich"; }
 
@@ -80,12 +107,13 @@ MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted) {
   for (const auto& program : ProgramsOf(wanted)) {
     if (!FindProgram(program)) continue;
     const auto mpi = Ask(program);
-    if (!wanted || mpi == wanted) return {mpi.value_or(Mpi::kOpenMpi), program};
+    if (!wanted || mpi == wanted) return {.mpi = mpi.value_or(Mpi::kOpenMpi), .program = program};
   }
   ThrowMissing(wanted);
 }
 
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options) {
+  if (launcher.BySrun()) return SrunWords(launcher, options);
   return launcher.mpi == Mpi::kMpich ? HydraWords(launcher, options) : OpenMpiWords(launcher, options);
 }
 

@@ -1,4 +1,4 @@
-/// The program that starts several ranks on this machine: Open MPI's mpirun, or that of MPICH, and how each is spoken
+/// The program that starts several ranks: the mpirun of Open MPI or of MPICH, or Slurm's srun, and how each is spoken
 /// to.
 #pragma once
 
@@ -16,9 +16,17 @@ enum class Mpi { kOpenMpi, kMpich };
 /// "openmpi", "mpich": also the name of its folder in lib/slipway.
 std::string_view NameOf(Mpi mpi);
 
+/// "Open MPI", "MPICH".
+std::string_view FullNameOf(Mpi mpi);
+
 struct MpiLauncher {
-  Mpi mpi = Mpi::kOpenMpi;
+  Mpi mpi = Mpi::kOpenMpi;  ///< of the ranks
   std::string program = "mpirun";
+  std::string srun_interface = {};  ///< "pmix", "pmi2": the program is srun, and offers this to the ranks
+
+  bool BySrun() const { return !srun_interface.empty(); }
+  /// "mpirun.mpich", "srun --mpi=pmix".
+  std::string Way() const { return BySrun() ? program + " --mpi=" + srun_interface : program; }
 };
 
 /// Whose mpirun says this of its version; none when it names nobody we know.

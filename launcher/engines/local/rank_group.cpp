@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include "core/error.h"
@@ -14,6 +15,7 @@
 #include "core/install.h"
 #include "core/log.h"
 #include "launcher/engines/local/bound_to_cores.h"
+#include "launcher/engines/local/core_shares.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/shim/protocol.h"
 
@@ -40,8 +42,9 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
                                  launch.ranks == 1 ? "--channel-fd" : "--channel-path",
                                  channel,
                                  "--grace-ms",
-                                 std::to_string(launch.grace.count()),
-                                 "--"};
+                                 std::to_string(launch.grace.count())};
+  if (launch.gpus_per_rank > 0) words.insert(words.end(), {"--gpus-per-rank", std::to_string(launch.gpus_per_rank)});
+  words.push_back("--");
   words.insert(words.end(), launch.command.begin(), launch.command.end());
   return words;
 }
@@ -70,14 +73,14 @@ struct RankGroup::Channel {
   RankOutcome outcome;
   pid_t group = 0;  ///< of the running program; 0 before and after
 
-  bool Send(const char* word) const {
-    const auto line = std::string(word) + "\n";
+  bool Send(const std::string& words) const {
+    const auto line = words + "\n";
     return ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
   }
 };
 
 RankGroup::RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended)
-    : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)) {
+    : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)), roll_call_(launch_.mpi, launch_.ranks) {
   LeaveMpiJob(launch_.environment);
   if (launch_.ranks == 1) {
     StartAlone();
@@ -130,7 +133,7 @@ void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int
 
 /// Who comes when all are there is none of them.
 void RankGroup::AddChannel(UniqueFd fd, int node) {
-  if (hellos_ == launch_.ranks) return;
+  if (roll_call_.Complete()) return;
   auto channel = std::make_unique<Channel>();
   channel->fd = std::move(fd);
   channel->outcome.node = node;
@@ -177,6 +180,7 @@ void RankGroup::TakeLine(Channel& channel, const std::string& line) {
   } else if (words[0] == shim::kStarted) {
     channel.group = number(1);
     channel.outcome.pid = number(1);
+    NoteUnbound(channel.outcome, number(2));
   } else if (words[0] == shim::kFailed) {
     channel.outcome.start_error = number(1);
     NoteFailure(channel);
@@ -187,30 +191,32 @@ void RankGroup::TakeLine(Channel& channel, const std::string& line) {
   }
 }
 
+/// It runs all the same, wherever the system puts it.
+void RankGroup::NoteUnbound(const RankOutcome& rank, int error) const {
+  if (error == 0 || !launch_.warned) return;
+  launch_.warned(
+      fmt::format("rank {} on {} could not be bound to its cores: {}", rank.rank, rank.host, std::strerror(error)));
+}
+
 void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& words) {
   if (words.size() < 5 || channel.said_hello) return;
   channel.said_hello = true;
   channel.outcome.rank = std::atoi(words[1].c_str());
   channel.outcome.host = words[4];
-  const int size = std::atoi(words[2].c_str());
-  if (size != launch_.ranks) {
-    trouble_ = fmt::format("{} started programs of world size {} instead of {}: it and the program's MPI differ",
-                           launch_.mpi.program, size, launch_.ranks);
-    EndAll();
-    return;
+  if (auto trouble = roll_call_.Take(channel.outcome.rank, std::atoi(words[2].c_str())); !trouble.empty()) {
+    return GiveUpStart(std::move(trouble));
   }
-  ++hellos_;
   OpenGateIfReady();
 }
 
 void RankGroup::AwaitStart() {
   start_timer_.reset();
-  if (hellos_ == launch_.ranks || kill_timer_) return;
+  if (roll_call_.Complete() || kill_timer_) return;
   started_for_ += kStartBeat;
   if (auto trouble = TroubleOfHosts(); !trouble.empty()) return GiveUpStart(std::move(trouble));
   if (launch_.start_patience.count() > 0 && started_for_ >= launch_.start_patience) {
-    return GiveUpStart(fmt::format("only {} of {} ranks came within {} s of the start by {}", hellos_, launch_.ranks,
-                                   launch_.start_patience.count() / 1000, launch_.mpi.program));
+    return GiveUpStart(fmt::format("only {} of {} ranks came within {} s of the start by {}", roll_call_.present(),
+                                   launch_.ranks, launch_.start_patience.count() / 1000, launch_.mpi.Way()));
   }
   start_timer_ = loop_.After(kStartBeat, [this] { AwaitStart(); });
 }
@@ -244,10 +250,15 @@ void RankGroup::Release() {
 void RankGroup::OpenGateIfReady() {
   // A lone shim is our own child and need not be waited for; several must all be there, so that none runs without the
   // others.
-  const bool all_there = launch_.ranks == 1 || hellos_ == launch_.ranks;
+  const bool all_there = launch_.ranks == 1 || roll_call_.Complete();
   if (!released_ || gate_open_ || stopped_ || !all_there) return;
   gate_open_ = true;
-  for (const auto& channel : channels_) channel->Send(shim::kGo);
+  std::vector<PlacedRank> ranks;
+  for (const auto& channel : channels_) ranks.push_back({channel->outcome.rank, channel->outcome.node});
+  const auto cores = CoreListsOf(ranks, launch_.bind_to);
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    channels_[i]->Send(cores[i].empty() ? shim::kGo : fmt::format("{} {}", shim::kGo, cores[i]));
+  }
 }
 
 void RankGroup::Stop() {
@@ -260,7 +271,7 @@ void RankGroup::EndAll() {
   for (const auto& channel : channels_) {
     if (channel->fd) channel->Send(shim::kStop);
   }
-  if (hellos_ < launch_.ranks) child_->Signal(SIGTERM);  // some shims have no channel yet
+  if (!roll_call_.Complete()) child_->Signal(SIGTERM);  // some shims have no channel yet
   // The shims end their programs within the grace time; this is for shims that are stuck themselves.
   kill_timer_ = loop_.After(launch_.grace + std::chrono::seconds(1), [this] { KillAll(); });
 }
@@ -328,9 +339,8 @@ std::filesystem::path RankGroup::LauncherLog() const {
 
 std::string RankGroup::LauncherSaid() const {
   const auto lines = LastLines(LauncherLog(), 12);
-  return lines.empty()
-             ? ""
-             : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.program, lines);
+  return lines.empty() ? ""
+                       : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.Way(), lines);
 }
 
 }  // namespace slipway::launcher

@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "launcher/engines/local/group_outcome.h"
 #include "launcher/engines/local/ranks.h"
+#include "launcher/engines/local/roll_call.h"
 
 namespace slipway::launcher {
 
@@ -47,6 +48,7 @@ class RankGroup final : public Ranks {
   void TakeLine(Channel& channel, const std::string& line);
   void TakeHello(Channel& channel, const std::vector<std::string>& words);
   void NoteFailure(Channel& channel);
+  void NoteUnbound(const RankOutcome& rank, int error) const;
   void AwaitStart();
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
@@ -75,7 +77,7 @@ class RankGroup final : public Ranks {
   std::chrono::milliseconds started_for_{0};
   std::optional<ExitStatus> leader_status_;
   std::optional<EventLoop::TimerId> last_words_;
-  int hellos_ = 0;
+  RollCall roll_call_;
   bool released_ = false;
   bool gate_open_ = false;
   bool stopped_ = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,13 +30,19 @@ struct RankLaunch {
   std::vector<std::string> command;
   Environment environment;
   std::filesystem::path working_directory;
-  std::vector<int> cores = {};          ///< that they may run on; empty: all that this process may
+  std::vector<int> cores = {};  ///< that they may run on; empty: all that this process may
+  /// Node -> the cores that several ranks share out there, so that each has its own; the ranks of other nodes are not
+  /// bound. This machine is node 0.
+  std::map<int, std::vector<int>> bind_to = {};
+  int gpus_per_rank = 0;  ///< each of several ranks sees as many of its node's; 0: all that the job has there
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
   /// Starts a single rank, if there is one, so that it needs no shim; must outlive the job.
   Supervisor* supervisor = nullptr;
   /// Hears at once which of several ranks failed first, while the others are being ended; may be empty.
   std::function<void(const std::string& what)> failed;
+  /// Hears what is not as it was asked for, but stops nobody; may be empty.
+  std::function<void(const std::string& what)> warned = {};
 };
 
 /// They stand at a gate until they are released. Not movable: the event loop holds the address. All calls from the

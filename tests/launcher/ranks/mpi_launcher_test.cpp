@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 
 TEST(MpiLauncher, IsKnownByWhatItSaysOfItsVersion) {
   EXPECT_EQ(MpiOfVersion("mpirun (Open MPI) 4.1.4\n\nReport bugs to ..."), Mpi::kOpenMpi);
@@ -37,6 +38,15 @@ TEST(MpiLauncher, PlacesRanksHostByHost) {
               ElementsAre("mpirun", "-n", "5", "--bind-to", "none", "--host", "n1:2,n3:3", "--map-by", "slot"));
   EXPECT_THAT(StartWords({Mpi::kMpich, "mpirun.mpich"}, options),
               ElementsAre("mpirun.mpich", "-launcher", "slurm", "-hosts", "n1:2,n3:3", "-n", "5"));
+}
+
+TEST(MpiLauncher, StartsAStepOfSrunOverExactlyTheNodes) {
+  const MpiLauncher launcher{.mpi = Mpi::kMpich, .program = "srun", .srun_interface = "pmi2"};
+  EXPECT_EQ(launcher.Way(), "srun --mpi=pmi2");
+  const auto words = StartWords(launcher, {.ranks = 4, .hosts = {{0, "n1", 2}, {2, "n3", 2}}});
+  EXPECT_EQ(words.front(), "srun");
+  EXPECT_THAT(words, IsSupersetOf({"--nodes=2", "--ntasks=4", "--ntasks-per-node=2", "--nodelist=n1,n3",
+                                   "--distribution=block", "--mpi=pmi2", "--overlap", "--overcommit"}));
 }
 
 TEST(MpiLauncher, KeepsTheRanksOfMpichHere) {

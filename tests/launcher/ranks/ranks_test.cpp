@@ -159,6 +159,27 @@ TEST_P(LoneRanks, NameAProgramThatDoesNotExist) {
   EXPECT_THAT(outcome.detail, HasSubstr("/no/such/program"));
 }
 
+TEST_P(SeveralRanks, RunEachOnCoresOfItsOwn) {
+  const auto cores = UsableCores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  auto launch = Script(2, "grep Cpus_allowed_list /proc/self/status");
+  launch.bind_to = {{0, {cores[1], cores[0]}}};
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(Log(rank), fmt::format("Cpus_allowed_list:\t{}\n", cores[static_cast<std::size_t>(1 - rank)]));
+  }
+}
+
+TEST_P(SeveralRanks, RunUnboundOnCoresThatThereAreNot) {
+  auto launch = Script(2, "touch ran.$RANK");
+  launch.bind_to = {{0, {CPU_SETSIZE - 2, CPU_SETSIZE - 1}}};
+  std::string warned;
+  launch.warned = [&](const std::string& what) { warned = what; };
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  EXPECT_TRUE(fs::exists(directory_ / "ran.1"));
+  EXPECT_THAT(warned, HasSubstr("could not be bound to its cores: Invalid argument"));
+}
+
 TEST_P(SeveralRanks, EndTogetherWhenOneFails) {
   const auto outcome = RunToTheEnd(Script(2, "test $RANK = 1 && exit 4; sleep 60"));
   EXPECT_EQ(outcome.culprit, 1);
@@ -379,6 +400,17 @@ TEST_F(FakeMpirun, ThatStartsSingletonsIsFoundOut) {
   const auto outcome = RunToTheEnd(Script(2, "touch ran"));
   EXPECT_FALSE(outcome.status.Success());
   EXPECT_THAT(outcome.detail, HasSubstr("world size 1 instead of 2"));
+  EXPECT_FALSE(fs::exists(directory_ / "ran"));
+}
+
+/// As when the batch system's variables are all that the ranks have to go by.
+TEST_F(FakeMpirun, ThatStartsTheSameRankTwiceIsFoundOut) {
+  Install("while [ \"${1##*/}\" != slipway-rank ]; do shift; done; \"$@\" & \"$@\" & wait");
+  auto launch = Script(2, "touch ran");
+  launch.environment.Set("SLURM_PROCID", "0").Set("SLURM_NTASKS", "2");
+  const auto outcome = RunToTheEnd(launch);
+  EXPECT_FALSE(outcome.status.Success());
+  EXPECT_THAT(outcome.detail, HasSubstr("several ranks 0 of 2"));
   EXPECT_FALSE(fs::exists(directory_ / "ran"));
 }
 
