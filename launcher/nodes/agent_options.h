@@ -14,7 +14,7 @@ struct AgentOptions {
   std::vector<staging::NodeAddress> manager;  ///< all of its addresses; any of them will do
   std::filesystem::path key_file;             ///< what GroupKey::Read reads, where every node sees it
   int nodes = 1;
-  std::filesystem::path sockets;  ///< a folder to be made on each node, for the sockets of its doors
+  std::filesystem::path sockets;  ///< a folder to be made on each node (SocketFolder::OnNode), for its doors
   std::string run;                ///< an agent waits until that of an earlier manager of the same run has left its node
   int join_patience_s = 120;
 };

@@ -315,7 +315,7 @@ Nodes::Nodes(Options options) {
   agents_.nodes = options.count;
   agents_.run = std::move(options.run);
   agents_.join_patience_s = static_cast<int>(options.join_patience.count());
-  agents_.sockets = SocketFolder::NewPathBelow(options.sockets_in);
+  agents_.sockets = SocketFolder::NewPathOnNodes(options.sockets_in);
   agents_.key_file = options.key_folder / fmt::format(".{}.key", agents_.sockets.filename().string());
   auto listeners = staging::ListenOn({options.host, 0});
   agents_.manager = AddressesOf(listeners);

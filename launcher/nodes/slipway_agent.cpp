@@ -48,7 +48,7 @@ UniqueFd TakeTurn(const std::string& turn_of, std::chrono::seconds patience) {
 int Main(const std::vector<std::string>& words) {
   const auto options = ParseAgentCommand(words);
   const auto turn = TakeTurn(options.run + " " + NodeName(), std::chrono::seconds(options.join_patience_s));
-  const SocketFolder sockets(options.sockets);
+  const SocketFolder sockets(SocketFolder::OnNode(options.sockets, NodeName()));
   auto connection = ConnectToManager(options, NodeNumber());
   EventLoop loop;
   Agent(loop, std::move(connection), sockets.path()).Run();

@@ -50,6 +50,10 @@ class Allocation {
   ChildProcess step_;
 };
 
+/// For a start on several nodes: Hydra hands its own environment to the ranks of all of them, so what Slurm says of
+/// this node must not be in it. Other starters leave each node its own.
+void LeaveThisNode(const MpiLauncher& launcher, Environment& environment);
+
 /// Has `launch` start its ranks on the node of the job that this process is on, by name.
 /// Errors: Error(kEnvironment) when it is on none.
 void PlaceOnThisNode(RankLaunch& launch);

@@ -17,10 +17,16 @@ std::vector<std::string> StarterOfTwo(const MpiLauncher& launcher) {
 
 }  // namespace
 
-void CheckPairing(const MpiLauncher& launcher) {
-  if (IsUsualPairing(launcher) || !CanStartTwoRanks() || !HasLibraryFor(launcher.mpi)) return;
+std::string CheckPairing(const MpiLauncher& launcher) {
+  if (IsUsualPairing(launcher)) return {};
+  if (!CanStartTwoRanks() || !HasLibraryFor(launcher.mpi)) {
+    return fmt::format(
+        "{} reaches few {}, and that cannot be tried without a libslipway for it: look whether each rank "
+        "trains alone",
+        launcher.Way(), FullNameOf(launcher.mpi));
+  }
   const auto why = WhyNotTogether(StartTwoRanks(StarterOfTwo(launcher), launcher.mpi).captured);
-  if (why.empty()) return;
+  if (why.empty()) return {};
   throw Error(ErrorKind::kEnvironment,
               fmt::format("{} does not reach this {}: {}", launcher.Way(), FullNameOf(launcher.mpi), why),
               fmt::format("set launch.slurm.start: {}, or auto", launcher.mpi == Mpi::kOpenMpi ? "pmix" : "pmi2"));

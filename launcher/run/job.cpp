@@ -194,6 +194,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   launch.command = TrainingCommand(spec.train, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
+  if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
   for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters, request.share.terms)) {
     launch.environment.Set(name, value);
   }

@@ -73,7 +73,7 @@ class Manager {
   RunResult Perform() try {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
-    if (plan_.spec().launch.ranks() > 1) CheckPairing(plan_.mpi);
+    if (plan_.spec().launch.ranks() > 1) TryStart();
     data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
     state_.detail = data_.remarks();
     if (interrupt_.asked()) return Cancelled();
@@ -108,6 +108,13 @@ class Manager {
     EmptyOutbox();
     WriteDown(failed);
     throw;
+  }
+
+  void TryStart() {
+    const auto warning = CheckPairing(plan_.mpi);
+    if (warning.empty()) return;
+    output_.Warn(warning);
+    folder_.AppendEvent("warning", Json{{"reason", warning}});
   }
 
   /// A run that its job's time limit has cut goes back into the queue, or has failed.

@@ -22,6 +22,10 @@ inline constexpr char kExited[] = "exited";
 inline constexpr char kGo[] = "go";
 inline constexpr char kStop[] = "stop";
 
+/// In the path of the manager's socket: the name of the node that the shim is on (SLURMD_NODENAME, else the host's).
+/// Nodes may share a machine, or a folder for temporary files.
+inline constexpr char kNodeInPath[] = "%n";
+
 /// A line of the manager; a list of all cores of a large node fits.
 inline constexpr int kLongestOrder = 8192;
 

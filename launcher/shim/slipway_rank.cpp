@@ -104,17 +104,33 @@ void SetVariable(const char* name, int value) {
 constexpr int kDoorPatienceMs = 5000;
 constexpr int kDoorPauseMs = 10;
 
-int Connect(const char* path) {
+const char* NodeName() {
+  static char host[256] = "";
+  const char* named = getenv("SLURMD_NODENAME");
+  if (named == nullptr) gethostname(host, sizeof host - 1);
+  return named != nullptr ? named : host;
+}
+
+sockaddr_un AddressOf(const char* path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (strlen(path) >= sizeof address.sun_path) {
+  const char* at = strstr(path, kNodeInPath);
+  const int before = at != nullptr ? static_cast<int>(at - path) : 0;
+  const char* after = at != nullptr ? at + strlen(kNodeInPath) : path;
+  const int length = snprintf(address.sun_path, sizeof address.sun_path, "%.*s%s%s", before, path,
+                              at != nullptr ? NodeName() : "", after);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof address.sun_path) {
     errno = ENAMETOOLONG;
     Fail("the manager's socket");
   }
-  strcpy(address.sun_path, path);
+  return address;
+}
+
+int Connect(const char* path) {
+  const sockaddr_un address = AddressOf(path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) Fail("cannot reach the manager");
-  for (int waited_ms = 0; connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0;
+  for (int waited_ms = 0; connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
        waited_ms += kDoorPauseMs) {
     if (errno != ENOENT || waited_ms >= kDoorPatienceMs) Fail("cannot reach the manager");
     poll(nullptr, 0, kDoorPauseMs);

@@ -102,7 +102,7 @@ class BySrun(Ways):
                              "sampler": "grid", "space": {"x": {"int": [1, 2]}}})
         self.change(resilience={"max_restarts": 1})  # of a start that fails
         self.carried_out()
-        self.assertEqual(len(self.texts("size.*")), 8)
+        self.assertEqual(len(list(self.place.glob("size.*"))), 8)
 
     def test_start_that_fails_is_made_once_more_and_named(self):
         srun = self.place / "bin" / "srun"
@@ -178,7 +178,7 @@ class Told(Ways):
 class Mpich(Ways):
     """On plain nodes, which share the machine's memory and name: MPICH over the network of nodes in namespaces may hang
     in its end (Debian 12)."""
-    OPTIONS = ("--nodes", "2", "--mode", "plain")
+    OPTIONS = ("--nodes", "2", "--mode", "plain", "--gpus", "2")
     OWNER = support.ordinary_user()
 
     def run_world(self, **slurm):
@@ -190,6 +190,11 @@ class Mpich(Ways):
 
     def test_by_its_mpirun(self):
         self.run_world()
+
+    def test_its_mpirun_leaves_each_rank_its_own_gpu(self):
+        self.write("echo $CUDA_VISIBLE_DEVICES > gpus.$RANK", mpi="mpich", gpus_per_rank=1, **TWO_BY_TWO)
+        self.carried_out()
+        self.assertEqual(list(self.texts("gpus.*").values()), ["0", "1"] * 2)
 
     def test_by_srun_with_pmi2(self):
         self.run_world(start="pmi2")

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/error.h"
+#include "launcher/shim/protocol.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -36,6 +38,18 @@ fs::path SocketFolder::NewPathBelow(const fs::path& base) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
   return base / fmt::format("slipway-{:016x}", number);
+}
+
+fs::path SocketFolder::NewPathOnNodes(const fs::path& base) {
+  return NewPathBelow(base).native() + "-" + shim::kNodeInPath;
+}
+
+fs::path SocketFolder::OnNode(const fs::path& path, const std::string& node) {
+  auto text = path.native();
+  if (const auto at = text.find(shim::kNodeInPath); at != std::string::npos) {
+    text.replace(at, std::strlen(shim::kNodeInPath), node);
+  }
+  return text;
 }
 
 }  // namespace slipway::launcher
