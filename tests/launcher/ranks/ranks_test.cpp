@@ -180,6 +180,16 @@ TEST_P(SeveralRanks, RunUnboundOnCoresThatThereAreNot) {
   EXPECT_THAT(warned, HasSubstr("could not be bound to its cores: Invalid argument"));
 }
 
+TEST_P(SeveralRanks, SeeEachTheirOwnDevices) {
+  auto launch = Script(2, "echo $CUDA_VISIBLE_DEVICES/$ROCR_VISIBLE_DEVICES/${ZE_AFFINITY_MASK-unset}");
+  launch.environment.Set("CUDA_VISIBLE_DEVICES", "0,2,4,GPU-77").Set("ROCR_VISIBLE_DEVICES", "5,6,7");
+  launch.environment.Unset("ZE_AFFINITY_MASK");
+  launch.gpus_per_rank = 2;
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  EXPECT_EQ(Log(0), "0,2/5,6/unset\n");
+  EXPECT_EQ(Log(1), "4,GPU-77/5,6,7/unset\n");  // what is too short stays as it is
+}
+
 TEST_P(SeveralRanks, EndTogetherWhenOneFails) {
   const auto outcome = RunToTheEnd(Script(2, "test $RANK = 1 && exit 4; sleep 60"));
   EXPECT_EQ(outcome.culprit, 1);
