@@ -88,11 +88,19 @@ class Cores(Ways):
         self.assertEqual([cores_in(text) for text in self.texts("cores.*").values()], [CORES] * 4)
 
 
-class ByPmix(nodes_test.Ranks):
+class WithPmix:
     """What holds for ranks that mpirun starts holds for those of `srun --mpi=pmix`."""
 
     def write(self, command, slurm=None, ensemble=None, **launch):
         super().write(command, {"start": "pmix", **(slurm or {})}, ensemble, **launch)
+
+
+class RanksByPmix(WithPmix, nodes_test.Ranks):
+    pass
+
+
+class LostNodeByPmix(WithPmix, nodes_test.LostNode):
+    test_its_trials_run_again_on_other_nodes = None  # are started without srun
 
 
 class BySrun(Ways):
