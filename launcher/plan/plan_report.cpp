@@ -67,6 +67,21 @@ bool IsSubmitted(const Plan& plan) {
   return plan.engine == "slurm" && LookForEngines(Environment::Inherited()).allocation.empty();
 }
 
+/// What starts several ranks under Slurm and why, and what they are bound to.
+std::string DescribeWay(const Plan& plan) {
+  std::string text;
+  if (!plan.start_reason.empty()) {
+    text += fmt::format("  by  {}, for {}: {}\n", plan.mpi.Way(), FullNameOf(plan.mpi.mpi), plan.start_reason);
+  }
+  const auto bind = plan.spec().launch.bind;
+  const bool by_auto = bind == Bind::kAuto && plan.engine == "slurm";
+  if (plan.spec().launch.ranks() > 1 && (bind == Bind::kCores || by_auto)) {
+    text += fmt::format("  on  cores of its own for each rank{}\n",
+                        by_auto ? ", on nodes where no other job can use them" : "");
+  }
+  return text;
+}
+
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
   const auto& launch = plan.spec().launch;
   const auto& reason = plan.document.engine_reason;
@@ -74,9 +89,7 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
       fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
                   launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
-  if (!plan.start_reason.empty()) {
-    text += fmt::format("  by  {}, for {}: {}\n", plan.mpi.Way(), FullNameOf(plan.mpi.mpi), plan.start_reason);
-  }
+  text += DescribeWay(plan);
   if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;

@@ -88,6 +88,12 @@ class Cores(Ways):
         self.assertEqual([cores_in(text) for text in self.texts("cores.*").values()], [CORES] * 4)
 
 
+@unittest.skipIf(len(CORES) < 2 or len(CORES) < os.cpu_count(), "one core, or not all of them")
+class CoresWhereSlurmBindsTasksItself(Cores):
+    OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--cpus", str(len(CORES)), "--conf", "TaskPlugin=task/affinity")
+    test_too_few_for_the_ranks_are_used_by_all_and_the_run_says_so = None  # Slurm would not take such a job
+
+
 class WithPmix:
     """What holds for ranks that mpirun starts holds for those of `srun --mpi=pmix`."""
 
@@ -152,6 +158,8 @@ class Told(Ways):
     def test_plan_says_what_starts_the_ranks_and_why(self):
         self.write("true", **TWO_BY_TWO)
         self.assertEqual(self.plan()["start"], {"way": "mpirun", "mpi": "openmpi", "reason": "mpirun is there"})
+        shown = self.slipway("plan", "exp.yaml").stdout
+        self.assertIn("  by  mpirun, for Open MPI: mpirun is there\n  on  cores of its own for each rank", shown)
         self.assertEqual(self.plan("--set", "launch.slurm.start=pmi2")["start"],
                          {"way": "srun --mpi=pmi2", "mpi": "mpich", "reason": "launch.slurm.start asks for it"})
         without = self.place / "bin"  # everything that the plan needs, but no mpirun
