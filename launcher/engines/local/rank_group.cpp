@@ -191,9 +191,9 @@ void RankGroup::TakeLine(Channel& channel, const std::string& line) {
   }
 }
 
-/// It runs all the same, wherever the system puts it.
-void RankGroup::NoteUnbound(const RankOutcome& rank, int error) const {
-  if (error == 0 || !launch_.warned) return;
+/// It runs all the same, wherever the system puts it. The first speaks for all.
+void RankGroup::NoteUnbound(const RankOutcome& rank, int error) {
+  if (error == 0 || !launch_.warned || std::exchange(unbound_seen_, true)) return;
   launch_.warned(
       fmt::format("rank {} on {} could not be bound to its cores: {}", rank.rank, rank.host, std::strerror(error)));
 }

@@ -48,7 +48,7 @@ class RankGroup final : public Ranks {
   void TakeLine(Channel& channel, const std::string& line);
   void TakeHello(Channel& channel, const std::vector<std::string>& words);
   void NoteFailure(Channel& channel);
-  void NoteUnbound(const RankOutcome& rank, int error) const;
+  void NoteUnbound(const RankOutcome& rank, int error);
   void AwaitStart();
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
@@ -82,6 +82,7 @@ class RankGroup final : public Ranks {
   bool gate_open_ = false;
   bool stopped_ = false;
   bool failure_seen_ = false;
+  bool unbound_seen_ = false;
   bool node_lost_ = false;
   std::string trouble_;
 };
