@@ -315,8 +315,9 @@ Nodes::Nodes(Options options) {
   agents_.nodes = options.count;
   agents_.run = std::move(options.run);
   agents_.join_patience_s = static_cast<int>(options.join_patience.count());
-  agents_.sockets = SocketFolder::NewPathOnNodes(options.sockets_in);
-  agents_.key_file = options.key_folder / fmt::format(".{}.key", agents_.sockets.filename().string());
+  const auto own = SocketFolder::NewPathBelow(options.sockets_in);
+  agents_.sockets = SocketFolder::ForNodes(own);
+  agents_.key_file = options.key_folder / fmt::format(".{}.key", own.filename().string());
   auto listeners = staging::ListenOn({options.host, 0});
   agents_.manager = AddressesOf(listeners);
   GroupKey::Create(agents_.key_file);

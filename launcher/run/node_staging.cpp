@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/install.h"
 #include "core/progress.h"
+#include "launcher/engines/local/socket_folder.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/plan_agreement.h"
 #include "staging/network/group_key.h"
@@ -39,7 +40,7 @@ NodeStaging::NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes
       interrupt_(interrupt),
       output_(output),
       on_failure_(std::move(on_failure)),
-      key_(folder.path() / fmt::format(".{}.staging.key", nodes.agents().sockets.filename().string())),
+      key_(folder.path() / (nodes.agents().key_file.stem().string() + ".staging.key")),
       logs_(folder.path() / "staging"),
       starts_left_(static_cast<std::size_t>(nodes.count()), kStartsAgain) {
   staging::GroupKey::Create(key_);
@@ -94,7 +95,7 @@ std::vector<std::string> NodeStaging::CommandOf(const NodeMember& member) const 
           "--key",
           key_,
           "--door",
-          entrance_->path()};
+          SocketFolder::OnNode(entrance_->path(), nodes_.FactsOf(member.node()).name)};
 }
 
 void NodeStaging::Await(const std::function<bool()>& reached, const std::function<void()>& look) {

@@ -40,9 +40,7 @@ fs::path SocketFolder::NewPathBelow(const fs::path& base) {
   return base / fmt::format("slipway-{:016x}", number);
 }
 
-fs::path SocketFolder::NewPathOnNodes(const fs::path& base) {
-  return NewPathBelow(base).native() + "-" + shim::kNodeInPath;
-}
+fs::path SocketFolder::ForNodes(const fs::path& path) { return path.native() + "-" + shim::kNodeInPath; }
 
 fs::path SocketFolder::OnNode(const fs::path& path, const std::string& node) {
   auto text = path.native();

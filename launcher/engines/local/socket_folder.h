@@ -20,8 +20,8 @@ class SocketFolder {
   /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp.
   static std::filesystem::path NewPath();
   static std::filesystem::path NewPathBelow(const std::filesystem::path& base);
-  /// The same with a place for the name of a node: one path is told to all nodes, and may lie where several see it.
-  static std::filesystem::path NewPathOnNodes(const std::filesystem::path& base);
+  /// `path` with a place for the name of a node: one path is told to all nodes, and may lie where several see it.
+  static std::filesystem::path ForNodes(const std::filesystem::path& path);
   /// What such a path means on the node of this name.
   static std::filesystem::path OnNode(const std::filesystem::path& path, const std::string& node);
 
