@@ -105,10 +105,18 @@ std::optional<JobId> FindIfAnswered(const SlurmClient& slurm, const std::string&
   return {};
 }
 
+/// A site may print numbers around that of the job.
+JobId SubmitBySbatch(const SlurmClient& slurm, const SubmitRequest& request) {
+  const auto said = SubmitWithSbatch(request.script_path);
+  const auto job = slurm.Job(said);
+  if (job && job->comment == request.comment) return said;
+  return FindSubmitted(slurm, request.comment).value_or(said);
+}
+
 JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request,
                    const std::string& run) {
   try {
-    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitWithSbatch(request.script_path);
+    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitBySbatch(slurm, request);
   } catch (const SlurmError& error) {
     if (!LeavesDoubt(error.trouble())) throw;
     if (const auto found = FindIfAnswered(slurm, request.comment)) return *found;
@@ -358,7 +366,8 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
     const bool asks = poll.IsDue();
     const auto state = asks ? ObserveRun(folder) : folder.ReadState();
     if (asks) poll.Took(state, asked);
-    if (HasEnded(state.phase)) return state;
+    const bool copies_out = !asks && HasEnded(state.phase) && IsInBatchSystem(folder, state);
+    if (HasEnded(state.phase) && !copies_out) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
     if (!pause(std::min<std::chrono::nanoseconds>(left, kFolderInterval))) return {};

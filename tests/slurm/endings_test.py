@@ -100,6 +100,35 @@ class Refused(Endings):
             self.slipway("wait", "--timeout", "60s")
 
 
+class Forgotten(Endings):
+    """Jobs that slurmctld has forgotten; there is no slurmdbd."""
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "MinJobAge=2")
+
+    def until_forgotten(self, job):
+        support.wait_for(lambda: not self.bed.job(job), 90, "Slurm to forget the job")
+
+    def test_how_a_run_ended_is_its_own_record(self):
+        self.write("exit $(cat status)")
+        (self.place / "status").write_text("7")
+        job = self.submit()["batch_job"]
+        self.slipway("wait", "--timeout", "60s", status=1)
+        self.until_forgotten(job)
+        self.assertIn("ended with exit status 7", self.status()["reason"])
+        self.assertIn("exit status 7", self.slipway("explain").stdout)
+        (self.place / "status").write_text("0")
+        self.resume()
+
+    def test_a_run_whose_manager_left_no_word_is_lost_and_can_be_resumed(self):
+        run, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
+        (manager,) = self.processes(f"manage\0{self.place}")
+        os.kill(manager, signal.SIGKILL)
+        self.until_forgotten(job)
+        self.assertEqual(self.status()["phase"], "lost")
+        self.assertIn(f"Slurm does not know job {job} any more", self.status()["reason"])
+        self.assertEqual(self.processes(str(self.place)), [])
+        self.resume()
+
+
 class TwoJobs(Endings):
     def submit_by_hand(self, run):
         done = self.bed.client("sbatch", "--parsable", self.place / "runs" / run / "job.sh")

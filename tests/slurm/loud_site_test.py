@@ -79,7 +79,7 @@ class LoudSite(outages_test.Outages):
         self.submit()
         self.slipway("wait", "--timeout", "90s")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
-        self.assertEqual(sorted(trial["value"] for trial in trials), [1, 2, 3, 4])
+        self.assertEqual(sorted(trial["objective"] for trial in trials), [1, 2, 3, 4])
 
     def test_doctor_is_not_misled(self):
         checks = json.loads(self.slipway("doctor", "--json", status=None).stdout)["checks"]
