@@ -133,7 +133,8 @@ class Manager {
       case JobFate::kStays: break;
       case JobFate::kRemoved:
         result.phase = Phase::kCancelled;
-        result.reason = fmt::format("job {} was removed with scancel", state_.batch_job);
+        result.reason = fmt::format("job {} was removed with scancel; continue with: slipway resume {}",
+                                    state_.batch_job, state_.run);
         break;
       case JobFate::kPutBack:
         put_back_ = true;
@@ -143,6 +144,7 @@ class Manager {
       case JobFate::kMakesRoom:
         result.phase = plan_.spec().launch.slurm.requeue ? Phase::kQueued : Phase::kFailed;
         result.reason = fmt::format("job {} had to make room for one of higher priority", state_.batch_job);
+        if (result.phase == Phase::kFailed) result.reason += "; continue with: slipway resume " + state_.run;
     }
     return result;
   }
