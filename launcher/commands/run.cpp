@@ -12,6 +12,7 @@
 #include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/batch_turn.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/prepare.h"
 
@@ -144,7 +145,13 @@ int Resume(const ResumeOptions& options, Session& session) {
 int Manage(const ManageOptions& options, Session& session) {
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
+  const auto job = OwnBatchJob();
+  if (job != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
   auto lock = folder.TakeManagerLock();
+  if (job != 0) {
+    if (const auto state = folder.ReadState(); IsDone(state)) return SayNothingToResume(folder, state, session);
+    if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
+  }
   return ManageRun(folder, std::move(lock), ReplanRun(folder), session.output, LinePrefix::kRank);
 }
 

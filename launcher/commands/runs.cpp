@@ -64,6 +64,16 @@ std::optional<RunState> WaitForEndOf(const RunFolder& run, std::optional<Seconds
   return IsInBatchSystem(run, run.ReadState()) ? WaitForBatchEnd(run, limit) : WaitForEnd(run, limit);
 }
 
+/// Also of a run whose job still copies results out, which is seen as running: there is nothing left to cancel.
+int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session) {
+  const auto stored = run.ReadState().phase;
+  const auto phase = PhaseName(HasEnded(state.phase) ? state.phase : stored);
+  auto text = fmt::format("{} has ended already: {}", run.id(), phase);
+  if (!HasEnded(state.phase)) text += fmt::format("\n  {}; wait for that: slipway wait {}", state.reason, run.id());
+  session.output.Print({StatusDocument(run, state), text, phase});
+  return 0;
+}
+
 }  // namespace
 
 int Ls(const LsOptions& options, Session& session) {
@@ -107,11 +117,7 @@ int Wait(const WaitOptions& options, Session& session) {
 int Cancel(const CancelOptions& options, Session& session) {
   const auto run = FindRun(session.runs_directory, options.run);
   auto state = ObserveRun(run);
-  if (HasEnded(state.phase)) {
-    const auto text = fmt::format("{} has ended already: {}", run.id(), PhaseName(state.phase));
-    session.output.Print({StatusDocument(run, state), text, PhaseName(state.phase)});
-    return 0;
-  }
+  if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return SayItHasEnded(run, state, session);
   if (IsInBatchSystem(run, state)) {
     CancelBatchRun(run, state);
   } else {

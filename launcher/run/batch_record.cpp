@@ -16,7 +16,8 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
   const auto text = ReadFileIfPresent(PlaceOf(folder));
   const auto json = text ? Json::parse(*text, nullptr, false) : Json();
   if (!json.is_object()) return {};
-  return {json.value("job", std::uint32_t{0}), json.value("stages_out", false), json.value("lost", std::string())};
+  return {json.value("job", std::uint32_t{0}), json.value("stages_out", false), json.value("lost", std::string()),
+          json.value("doubt", std::string())};
 } catch (const Json::exception&) {
   return {};
 } catch (const Error&) {
@@ -24,8 +25,11 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
 }
 
 void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
-  const Json json{
-      {"schema", "slipway.batch-job/1"}, {"job", record.job}, {"stages_out", record.stages_out}, {"lost", record.lost}};
+  const Json json{{"schema", "slipway.batch-job/1"},
+                  {"job", record.job},
+                  {"stages_out", record.stages_out},
+                  {"lost", record.lost},
+                  {"doubt", record.doubt}};
   WriteFileAtomically(PlaceOf(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

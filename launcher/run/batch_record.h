@@ -15,6 +15,7 @@ struct BatchRecord {
   std::uint32_t job = 0;    ///< 0: none was submitted, or nobody was told its number
   bool stages_out = false;  ///< directives copy results after its script; how that went is not known yet
   std::string lost;         ///< why these results did not arrive; empty: they did, or there were none
+  std::string doubt;        ///< why nobody was told whether a job was submitted; empty: no doubt
 };
 
 /// A record that is missing or damaged is that of no job.

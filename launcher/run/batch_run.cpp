@@ -21,20 +21,35 @@
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch_record.h"
 #include "launcher/run/batch_state.h"
+#include "launcher/run/cancel_request.h"
+#include "launcher/run/folder_trouble.h"
 #include "launcher/run/staged_in.h"
 #include "launcher/run/submit_request.h"
 
 namespace slipway::launcher {
 namespace {
 
-/// Somebody wants the run to end whose job has no number yet.
-constexpr char kCancelRequest[] = "cancel_requested";
 constexpr auto kFolderInterval = std::chrono::seconds(1);
+/// A controller that is being repaired does not end jobs at their time limit either.
+constexpr auto kRequeuePatience = std::chrono::hours(1);
+constexpr auto kLongestRequeuePause = std::chrono::seconds(16);
 
-/// The number is in the state once the manager has begun, and in the record before.
+/// Slurm may say something else in a while.
+bool MayPass(SlurmTrouble trouble) {
+  switch (trouble) {
+    case SlurmTrouble::kController:
+    case SlurmTrouble::kAuthentication:
+    case SlurmTrouble::kTimeout:
+    case SlurmTrouble::kHelper:
+    case SlurmTrouble::kNotNow: return true;
+    default: return false;
+  }
+}
+
+/// The number is in the state once the manager has begun, and in the record before. It is the manager's that counts:
+/// after a lost answer there may be two jobs.
 JobId JobOf(const RunFolder& folder, const RunState& state) {
-  const auto recorded = ReadBatchRecord(folder).job;
-  return recorded != 0 ? recorded : state.batch_job;
+  return state.batch_job != 0 ? state.batch_job : ReadBatchRecord(folder).job;
 }
 
 /// Until its job begins the run is in the hands of who submits it.
@@ -61,22 +76,51 @@ void Enter(const RunFolder& folder, Phase phase, const std::string& reason) {
   folder.AppendEvent(PhaseName(phase), Json{{"reason", reason}});
 }
 
-/// An answer that did not come may be that of a job that was submitted all the same.
+/// An answer that did not come may be that of a job that was submitted all the same. An earlier job of the run may
+/// still be ending.
 std::optional<JobId> FindSubmitted(const SlurmClient& slurm, const std::string& comment) {
   for (const auto& job : slurm.FindJobs(comment)) {
-    if (job.phase() != JobPhase::kOver) return job.id;
+    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) return job.id;
   }
   return {};
 }
 
-JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request) {
+/// Whether there is a job of the run is not known, and may show when the controller answers again: what it has received
+/// before it fell silent it still carries out.
+class SubmissionInDoubt : public SlurmError {
+ public:
+  SubmissionInDoubt(const SlurmError& error, const std::string& run) : SlurmError(error.report()) {
+    AddContext(fmt::format("whether run {0} has a job shows in slipway status {0} when Slurm answers again", run));
+  }
+};
+
+/// Those after which a submission that did not succeed may have happened.
+bool LeavesDoubt(SlurmTrouble trouble) {
+  return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper || trouble == SlurmTrouble::kController;
+}
+
+std::optional<JobId> FindIfAnswered(const SlurmClient& slurm, const std::string& comment) try {
+  return FindSubmitted(slurm, comment);
+} catch (const SlurmError&) {
+  return {};
+}
+
+/// A site may print numbers around that of the job.
+JobId SubmitBySbatch(const SlurmClient& slurm, const SubmitRequest& request) {
+  const auto said = SubmitWithSbatch(request.script_path);
+  const auto job = slurm.Job(said);
+  if (job && job->comment == request.comment) return said;
+  return FindSubmitted(slurm, request.comment).value_or(said);
+}
+
+JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request,
+                   const std::string& run) {
   try {
-    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitWithSbatch(request.script_path);
+    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitBySbatch(slurm, request);
   } catch (const SlurmError& error) {
-    const bool unknown = error.trouble() == SlurmTrouble::kTimeout || error.trouble() == SlurmTrouble::kHelper;
-    const auto found = unknown ? FindSubmitted(slurm, request.comment) : std::nullopt;
-    if (!found) throw;
-    return *found;
+    if (!LeavesDoubt(error.trouble())) throw;
+    if (const auto found = FindIfAnswered(slurm, request.comment)) return *found;
+    throw SubmissionInDoubt(error, run);
   }
 }
 
@@ -100,9 +144,15 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
   RequireFittingPartition(slurm, job);
   const auto request = Prepare(folder, plan, job);
   RemoveBatchRecord(folder);  // of an earlier submission
-  std::filesystem::remove(folder.path() / kCancelRequest);
+  WithdrawCancelRequest(folder);
   EnterQueue(folder);
-  return {SubmitOrFind(slurm, job, request), !job.burst_buffer.out.empty(), {}};
+  return {SubmitOrFind(slurm, job, request, folder.id()), !job.burst_buffer.out.empty(), {}, {}};
+}
+
+/// Nobody submits it any more: from now on only Slurm can tell. The state may be in the hands of the job already.
+void LeaveInDoubt(const RunFolder& folder, const SubmissionInDoubt& error) {
+  WriteBatchRecord(folder, {0, false, {}, error.message()});
+  folder.AppendEvent("submission_in_doubt", Json{{"reason", error.message()}});
 }
 
 /// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
@@ -116,16 +166,18 @@ void Note(const RunFolder& folder, const BatchRecord& record) try {
 /// Who asked for the end before the job had a number could only leave a note. It is looked at after the number has
 /// been written down: of the two, one sees what the other has written.
 void CancelIfAsked(const RunFolder& folder, JobId job) {
-  if (!std::filesystem::exists(folder.path() / kCancelRequest)) return;
+  if (!IsCancelRequested(folder)) return;
   SlurmClient().Cancel(job);
   Enter(folder, Phase::kCancelled, "cancelled by the user while it was being submitted");
 }
 
 /// Its number was never written down, and no job is of this run.
-RunState Unsubmitted(RunState state) {
-  if (state.host != HostName() || IsAlive(state.manager)) return state;  // it may be submitted at this moment
+RunState Unsubmitted(RunState state, const std::string& doubt) {
+  const bool may_be_at_work = state.host != HostName() || IsAlive(state.manager);
+  if (doubt.empty() && may_be_at_work) return state;
   state.phase = Phase::kLost;
-  state.reason = fmt::format("it was not submitted; start it with: slipway resume {}", state.run);
+  state.reason = fmt::format("it was not submitted{}; start it with: slipway resume {}",
+                             doubt.empty() ? "" : fmt::format(" ({})", doubt), state.run);
   return state;
 }
 
@@ -149,6 +201,13 @@ RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optiona
     record = NoteStageOut(folder, std::move(record), job);
   }
   return record.lost.empty() ? state : WithLostResults(std::move(state), record.job, record.lost);
+}
+
+/// A manager that could not write its last word down has said it nowhere.
+RunState WithoutLastWord(const RunFolder& folder, RunState state) {
+  if (!HasEnded(state.phase)) return state;
+  if (const auto trouble = TroubleOf(folder.path()); !trouble.empty()) state.reason += "; " + trouble;
+  return state;
 }
 
 /// Runs whose jobs the controller is asked about together.
@@ -206,7 +265,7 @@ class Observation {
   void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto& run = runs_[i];
     if (number == 0) {
-      run.state = Unsubmitted(std::move(run.state));
+      run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i]).doubt);
       return;
     }
     const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == number; });
@@ -216,7 +275,7 @@ class Observation {
     run.state = folders_[i].ReadState();
     run.state.batch_job = number;
     run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
-                                          : WithJob(std::move(run.state), run.job);
+                                          : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
   }
 
   void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
@@ -268,6 +327,9 @@ std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
   BatchRecord record;
   try {
     record = Submit(folder, plan);
+  } catch (const SubmissionInDoubt& error) {
+    LeaveInDoubt(folder, error);
+    throw;
   } catch (const Error& error) {
     Enter(folder, Phase::kFailed, error.message());
     throw;
@@ -304,7 +366,8 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
     const bool asks = poll.IsDue();
     const auto state = asks ? ObserveRun(folder) : folder.ReadState();
     if (asks) poll.Took(state, asked);
-    if (HasEnded(state.phase)) return state;
+    const bool copies_out = !asks && HasEnded(state.phase) && IsInBatchSystem(folder, state);
+    if (HasEnded(state.phase) && !copies_out) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
     if (!pause(std::min<std::chrono::nanoseconds>(left, kFolderInterval))) return {};
@@ -315,14 +378,19 @@ void CancelBatchRun(const RunFolder& folder, const RunState& state) {
   const SlurmClient slurm;
   auto number = JobOf(folder, state);
   if (number == 0) {
-    WriteFile(folder.path() / kCancelRequest, "");
+    RequestCancel(folder);
     number = ReadBatchRecord(folder).job;
     if (number == 0) number = FindSubmitted(slurm, JobComment(folder.path())).value_or(0);
     if (number == 0) return;  // who submits it finds the request
   }
   const auto job = slurm.Job(number);
-  if (!job || job->phase() == JobPhase::kOver) return;
-  if (job->phase() != JobPhase::kWaiting) return slurm.Signal(number, SIGTERM, SignalTarget::kScript);
+  if (!job) return;
+  switch (job->phase()) {
+    case JobPhase::kOver:
+    case JobPhase::kEnding: return;  // its manager has gone
+    case JobPhase::kRunning: return slurm.Signal(number, SIGTERM, SignalTarget::kScript);
+    case JobPhase::kWaiting: break;
+  }
   slurm.Cancel(number);
   Enter(folder, Phase::kCancelled, "cancelled by the user before its job began");
 }
@@ -336,6 +404,19 @@ void ForgetBatchJob(const RunFolder& folder) {
   folder.WriteState(state);
 }
 
-void RequeueBatchJob(const RunState& state) { SlurmClient().Requeue(state.batch_job); }
+void RequeueBatchJob(const RunState& state, Output& output) {
+  const auto deadline = SystemClock().Steady() + kRequeuePatience;
+  auto pause = std::chrono::seconds(1);
+  while (true) {
+    try {
+      return SlurmClient().Requeue(state.batch_job);
+    } catch (const SlurmError& error) {
+      if (!MayPass(error.trouble()) || SystemClock().Steady() >= deadline) throw;
+      output.Warn(fmt::format("job {} cannot be queued again yet: {}", state.batch_job, error.message()));
+    }
+    SystemClock().Sleep(pause);
+    pause = std::min(2 * pause, kLongestRequeuePause);
+  }
+}
 
 }  // namespace slipway::launcher

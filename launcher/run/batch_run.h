@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/output.h"
 #include "core/units.h"
 #include "launcher/engines/slurm/slurm_types.h"
 #include "launcher/plan/plan.h"
@@ -23,7 +24,7 @@ void RequireBatchSystem();
 
 /// Writes job.sh and what it needs into `folder` and submits it. The run is `queued` before the job can begin.
 /// Returns the job's number. Errors: Error(kUsage) for what no partition can take; SlurmError. The run has then failed,
-/// with the reason.
+/// with the reason; but where Slurm fell silent in the middle it stays `queued`, and what becomes of it is observed.
 std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan);
 
 /// What is known of a run at this moment.
@@ -53,14 +54,15 @@ bool SleepOn(std::chrono::nanoseconds longest);
 std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit,
                                         const Pause& pause = SleepOn);
 
-/// Ends the run: a job that waits is removed, one that runs is asked to end as by Ctrl-C.
+/// Ends the run: a job that waits is removed, one that runs is asked to end as by Ctrl-C, one that ends is left alone.
 void CancelBatchRun(const RunFolder& folder, const RunState& state);
 
 /// Before a run that was submitted once goes on in this process, in no job of its own: what is known of the old job
 /// counts no more. Changes nothing for a run that never was.
 void ForgetBatchJob(const RunFolder& folder);
 
-/// Puts the job that this manager runs in back into the queue. It is ended by that.
-void RequeueBatchJob(const RunState& state);
+/// Puts the job that this manager runs in back into the queue. It is ended by that. While Slurm does not answer it says
+/// so and tries again. Errors: SlurmError.
+void RequeueBatchJob(const RunState& state, Output& output);
 
 }  // namespace slipway::launcher

@@ -43,8 +43,9 @@ RunState Waiting(RunState state, const SlurmJob& job) {
 /// Its manager cannot say any more how it ended.
 RunState Ended(RunState state, const SlurmJob& job) {
   state.phase = job.state == JobState::kCancelled ? Phase::kCancelled : Phase::kFailed;
-  state.reason =
-      fmt::format("job {} {}; continue with: slipway resume {}", job.id, InWords(job.state, job.flags), state.run);
+  const auto status = job.state == JobState::kFailed ? fmt::format(" ({})", job.status().Describe()) : "";
+  state.reason = fmt::format("job {} {}{}; continue with: slipway resume {}", job.id, InWords(job.state, job.flags),
+                             status, state.run);
   if (!job.reason_text.empty()) state.detail = job.reason_text;
   if (job.end) state.ended = FormatUtc(*job.end);
   return state;

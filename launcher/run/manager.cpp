@@ -8,10 +8,13 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "launcher/engines/slurm/slurm_trouble.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/check_pairing.h"
 #include "launcher/run/ensemble_run.h"
+#include "launcher/run/job_fate.h"
+#include "launcher/run/last_word_reserve.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/single_run.h"
@@ -35,12 +38,12 @@ class Manager {
   int CarryOut() {
     EndOrphan(state_.job);
     BecomeManager();
-    const auto result = AtTimeLimit(Perform());
+    const auto result = AsSlurmSays(AtTimeLimit(Perform()));
     EmptyOutbox();
     data_.Release();
     WriteDown(result);
     Announce(result);
-    if (result.phase == Phase::kQueued) RequeueBatchJob(state_);
+    if (result.phase == Phase::kQueued && !put_back_) QueueAgain();
     return OutcomeExitCode(result.phase);
   }
 
@@ -104,6 +107,7 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
+    if (const auto known = AsSlurmSays(failed); known.phase != failed.phase) return known;
     data_.Release();
     EmptyOutbox();
     WriteDown(failed);
@@ -126,6 +130,31 @@ class Manager {
     result.reason = "the time limit of its job was reached";
     if (wanted && !result.progressed) result.reason += " before it had written a checkpoint to go on from";
     if (result.phase == Phase::kQueued) result.reason += "; the job is queued again and goes on from there";
+    return result;
+  }
+
+  /// Slurm may be about to do something with the job: it signals this manager, or only the steps of the job, whose
+  /// nodes then seem to be lost and whose ranks fail.
+  RunResult AsSlurmSays(RunResult result) {
+    const bool by_limit = result.phase == Phase::kQueued && interrupt_.cause() == InterruptCause::kTimeLimit;
+    if (state_.batch_job == 0 || result.phase == Phase::kSucceeded || by_limit) return result;
+    switch (FateOfJob(state_.batch_job)) {
+      case JobFate::kStays: break;
+      case JobFate::kRemoved:
+        result.phase = Phase::kCancelled;
+        result.reason = fmt::format("job {} was removed with scancel; continue with: slipway resume {}",
+                                    state_.batch_job, state_.run);
+        break;
+      case JobFate::kPutBack:
+        put_back_ = true;
+        result.phase = Phase::kQueued;
+        result.reason = fmt::format("Slurm has put job {} back into the queue", state_.batch_job);
+        break;
+      case JobFate::kMakesRoom:
+        result.phase = plan_.spec().launch.slurm.requeue ? Phase::kQueued : Phase::kFailed;
+        result.reason = fmt::format("job {} had to make room for one of higher priority", state_.batch_job);
+        if (result.phase == Phase::kFailed) result.reason += "; continue with: slipway resume " + state_.run;
+    }
     return result;
   }
 
@@ -152,7 +181,17 @@ class Manager {
                              error.what(), folder_.id()));
   }
 
+  /// A job that stays out of the queue ends with this manager, and the run with it.
+  void QueueAgain() try { RequeueBatchJob(state_, output_); } catch (const SlurmError& error) {
+    RunResult failed;
+    failed.reason = fmt::format("job {} could not be queued again: {}; continue with: slipway resume {}",
+                                state_.batch_job, error.message(), state_.run);
+    WriteDown(failed);
+    throw;
+  }
+
   void WriteDown(const RunResult& result) {
+    reserve_.GiveUp();
     state_.reason = result.reason;
     state_.detail = data_.remarks();
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
@@ -189,6 +228,8 @@ class Manager {
   std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<Outbox> outbox_;
+  LastWordReserve reserve_{folder_.path()};
+  bool put_back_ = false;  ///< Slurm has queued the job again by itself
 };
 
 }  // namespace

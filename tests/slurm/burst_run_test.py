@@ -148,6 +148,26 @@ class StagedByDirectives:
         support.wait_for(lambda: "the mover gave up" in self.status()["detail"], 10, "the failure")
         self.assertEqual(self.status()["phase"], "succeeded")
 
+    def slow_stage_out(self):
+        tool = self.bed.state / "etc" / self.TOOL
+        text = tool.read_text()
+        self.addCleanup(tool.write_text, text)
+        tool.write_text(text.replace("exec", 'case "$*" in *data_out*) sleep 6;; esac\nexec', 1))
+
+    def test_while_results_are_copied_out_there_is_nothing_left_to_cancel(self):
+        self.slow_stage_out()
+        results = self.place / "results"
+        self.write_run('echo 7 >"$' + self.VARIABLE + '/out/answer"',
+                       buffer={"capacity": "32MiB", "stage_out": {"out": str(results)}})
+        job = self.submit()["batch_job"]
+        support.wait_for(lambda: "copies results out" in self.status()["reason"], 60, "the stage-out")
+        self.assertIn("copies results out", self.slipway("explain").stdout)
+        said = self.slipway("cancel").stdout
+        self.assertIn("has ended already: succeeded", said)
+        self.assertIn(f"job {job} copies results out of the burst buffer", said)
+        self.finish()
+        self.assertEqual((results / "answer").read_text(), "7\n")
+
     def test_checkpoints_and_results_in_the_buffer_come_to_the_run_folder(self):
         self.write_run(TRAIN + 'echo "$SLIPWAY_OUTPUT_DIR" >out; echo 7 >"$SLIPWAY_OUTPUT_DIR/answer"',
                        buffer={"capacity": "32MiB"}, checkpoint={"tier": "burst"})
@@ -170,6 +190,7 @@ class DataWarp(StagedByDirectives, WithBuffer):
     OPTIONS = ("--nodes", "2", "--burst-buffer", "datawarp")
     BUFFER = {"type": "datawarp"}
     VARIABLE = "DW_JOB_STRIPED"
+    TOOL = "dw_wlm_cli"
 
     def test_a_persistent_buffer_is_made_used_again_and_destroyed(self):
         buffers = self.bed.state / "buffers"
@@ -193,6 +214,7 @@ class Lua(StagedByDirectives, WithBuffer):
     OPTIONS = ("--nodes", "2", "--burst-buffer", "lua")
     BUFFER = {"type": "lua", "pool": "pool"}
     VARIABLE = "BB_JOB_STRIPED"
+    TOOL = "buffer_tool"
 
 
 class SiteHook(WithBuffer):

@@ -130,6 +130,9 @@ class LostNode(OnNodes):
         support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
         self.assertLess(time.monotonic() - lost, 10)
         self.slipway("wait", "--timeout", "90s")
+        ended = time.monotonic()
+        support.wait_for(lambda: not self.processes(f"manage\0{self.place}"), 10, "the end of the manager")
+        print(f"the manager left {time.monotonic() - ended:.1f} s after the end of the run", flush=True)
         self.assertEqual(list(self.texts("after.*").values()), ["4 n1", "4 n1", "4 n3", "4 n3"])
         self.assertIn("node n2 is lost", self.events(run, "node_lost")[0]["reason"])
 

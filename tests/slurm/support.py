@@ -121,6 +121,14 @@ class TestWithBed(unittest.TestCase):
         cls.addClassCleanup(cls.bed.down)
 
 
+def folder_for_all(case):
+    """A folder that every user and the nodes of later beds see, unlike /tmp; removed after the tests of the class."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="slurm-bed-test-", dir="/var/tmp"))
+    case.addClassCleanup(shutil.rmtree, folder)
+    folder.chmod(0o755)
+    return folder
+
+
 class Folder:
     """A folder for a bed, short of path, that the test may look into afterwards."""
 

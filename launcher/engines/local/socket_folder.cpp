@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "core/error.h"
+#include "core/process_identity.h"
 #include "launcher/shim/protocol.h"
 
 namespace slipway::launcher {
@@ -17,16 +20,61 @@ namespace {
 
 /// With the names of the folder and of a socket it must stay below kLongestDoorPath.
 constexpr std::size_t kLongestBase = 64;
+constexpr std::string_view kPrefix = "slipway-";
+constexpr std::size_t kDigits = 16;
+constexpr const char* kOwner = "owner";
+
+std::string ThisMachine() { return IdentityOf(::getpid()).boot_id; }
+
+/// "slipway-", the digits, and on nodes "-" and the name of the node.
+bool HasName(const fs::path& path) {
+  const auto name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return false;
+  const auto end = std::min(name.find_first_not_of("0123456789abcdef", kPrefix.size()), name.size());
+  return end == kPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
+}
+
+/// A folder, not a link to one, that nobody else can have put anything into.
+bool IsPrivate(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & 0777) == 0700;
+}
+
+/// The owner takes the lock before it writes its machine down: where that stands and the lock is free, it is gone. Of a
+/// folder that several machines see only they know who holds a lock.
+bool IsAbandoned(const fs::path& path) try {
+  if (!HasName(path) || !IsPrivate(path)) return false;
+  return ReadFileIfPresent(path / kOwner) == ThisMachine() && FileLock::TryLook(path / kOwner).has_value();
+} catch (const SystemError&) {
+  return false;
+}
+
+void RemoveAbandoned(const fs::path& base) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(base, fs::directory_options::skip_permission_denied, ignored)) {
+    if (IsAbandoned(entry.path())) fs::remove_all(entry.path(), ignored);
+  }
+}
 
 }  // namespace
 
 SocketFolder::SocketFolder(fs::path path) : path_(std::move(path)) {
+  RemoveAbandoned(path_.parent_path());
   if (::mkdir(path_.c_str(), 0700) != 0) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
+  Own();
 }
 
 SocketFolder::~SocketFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+/// Where that cannot be said, nobody takes the folder for abandoned.
+void SocketFolder::Own() try {
+  owner_ = FileLock::TryAcquire(path_ / kOwner, LockMode::kExclusive);
+  if (owner_) owner_->Describe(ThisMachine());
+} catch (const SystemError&) {
 }
 
 fs::path SocketFolder::NewPath() {
@@ -37,7 +85,7 @@ fs::path SocketFolder::NewPath() {
 fs::path SocketFolder::NewPathBelow(const fs::path& base) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
-  return base / fmt::format("slipway-{:016x}", number);
+  return base / fmt::format("{}{:0{}x}", kPrefix, number, kDigits);
 }
 
 fs::path SocketFolder::ForNodes(const fs::path& path) { return path.native() + "-" + shim::kNodeInPath; }

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+
+#include "core/files.h"
 
 namespace slipway::launcher {
 
-/// Mode 0700; removed in the end with what is in it.
+/// Mode 0700; removed in the end with what is in it. What a process that was killed could not remove the next one of
+/// the same user does: a lock on the file `owner` in it says whether its process lives, and the text there on which
+/// machine.
 class SocketFolder {
  public:
+  /// Removes the folders beside it whose process is gone. Cost: reads the parent's names.
   /// Errors: SystemError, also when it is there already: it could be somebody else's.
   explicit SocketFolder(std::filesystem::path path);
   SocketFolder(const SocketFolder&) = delete;
@@ -26,7 +32,10 @@ class SocketFolder {
   static std::filesystem::path OnNode(const std::filesystem::path& path, const std::string& node);
 
  private:
+  void Own();
+
   std::filesystem::path path_;
+  std::optional<FileLock> owner_;
 };
 
 }  // namespace slipway::launcher

@@ -179,6 +179,7 @@ void Visit(Visitor& visit, Struct& job) {
   visit("start", job.start);
   visit("end", job.end);
   visit("requeue", job.requeue);
+  visit("preempted", job.preempted);
   visit("comment", job.comment);
   visit("system_comment", job.system_comment);
   visit("admin_comment", job.admin_comment);

@@ -91,6 +91,7 @@ struct SlurmJob {
   std::optional<SlurmTime> start;  ///< expected as long as it waits; none: not known
   std::optional<SlurmTime> end;    ///< expected as long as it runs
   bool requeue = false;
+  bool preempted = false;  ///< it runs, and has been told to make room
   std::string comment;
   std::string system_comment;
   std::string admin_comment;

@@ -16,10 +16,11 @@ class Records : public testing::Test {
 };
 
 TEST_F(Records, AreReadAsTheyWereWritten) {
-  WriteBatchRecord(folder_, {12, true, "no \xff space"});
+  WriteBatchRecord(folder_, {12, true, "no \xff space", "no answer"});
   const auto record = ReadBatchRecord(folder_);
   EXPECT_EQ(record.job, 12u);
   EXPECT_TRUE(record.stages_out);
+  EXPECT_EQ(record.doubt, "no answer");
   EXPECT_EQ(record.lost, "no \xEF\xBF\xBD space") << "what tools say is in any encoding";
 }
 
@@ -36,7 +37,7 @@ TEST_F(Records, OfAnEarlierJobCountNoMoreInAnotherProcess) {
   state.phase = Phase::kQueued;
   state.batch_job = 12;
   folder_.WriteState(state);
-  WriteBatchRecord(folder_, {12, true, {}});
+  WriteBatchRecord(folder_, {12, true, {}, {}});
   EXPECT_TRUE(IsInBatchSystem(folder_, folder_.ReadState()));
   ForgetBatchJob(folder_);
   EXPECT_FALSE(IsInBatchSystem(folder_, folder_.ReadState()));

@@ -86,6 +86,7 @@ SlurmJob FullJob() {
   job.start = SlurmTime(std::chrono::seconds(1795319209));
   job.end = SlurmTime(std::chrono::seconds(1795319210));
   job.requeue = true;
+  job.preempted = true;
   job.comment = "c";
   job.system_comment = "s";
   job.admin_comment = "a";

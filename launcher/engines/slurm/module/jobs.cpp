@@ -132,6 +132,7 @@ SlurmJob JobFrom(const slurm_job_info_t& info) {
   job.start = TimeOf(info.start_time);
   job.end = TimeOf(info.end_time);
   job.requeue = info.requeue == 1;
+  job.preempted = info.preempt_time > 0;
   CopyArray(info, job);
   CopyTexts(info, job);
   return job;

@@ -1,0 +1,23 @@
+/// Why the manager of a batch job is asked to end: its user wants it, or Slurm does something with the job. Both send
+/// SIGTERM.
+#pragma once
+
+#include "launcher/engines/slurm/slurm_types.h"
+
+namespace slipway::launcher {
+
+enum class JobFate {
+  kStays,      ///< Slurm leaves it as it is: the user has asked
+  kRemoved,    ///< with scancel
+  kPutBack,    ///< into the queue, by Slurm: requeued by somebody, or one of its nodes is gone
+  kMakesRoom,  ///< it is preempted, and has some time left; who ends before that is over is not put back
+};
+
+/// Pure.
+JobFate FateOf(const SlurmJob& job);
+
+/// Cost: a question to the controller, of a second or two where it does not answer, which is kStays: a manager that is
+/// to end may be killed soon.
+JobFate FateOfJob(JobId job);
+
+}  // namespace slipway::launcher

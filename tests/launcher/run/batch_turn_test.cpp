@@ -1,0 +1,81 @@
+// Which of two jobs carries a run out, and why a manager is asked to end.
+
+#include "launcher/run/batch_turn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launcher/run/cancel_request.h"
+#include "launcher/run/job_fate.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+RunState ManagedBy(JobId job) {
+  RunState state;
+  state.batch_job = job;
+  return state;
+}
+
+BatchRecord Recorded(JobId job) { return {job, false, {}, {}}; }
+
+TEST(BatchTurn, IsThatOfTheJobThatWasSubmittedAndOfTheOneThatManages) {
+  EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(12), 12), 0u);
+  EXPECT_EQ(OtherJobOf(ManagedBy(12), Recorded(12), 12), 0u) << "queued again, under its number";
+  EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(12), 13), 12u);
+  EXPECT_EQ(OtherJobOf(ManagedBy(12), Recorded(0), 13), 12u);
+  EXPECT_EQ(OtherJobOf(ManagedBy(13), Recorded(12), 13), 12u);
+}
+
+TEST(BatchTurn, IsFreeBeforeTheNumberIsKnown) { EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(0), 12), 0u); }
+
+class CancelRequests : public testing::Test {
+ protected:
+  void Enter(Phase phase) const {
+    auto state = folder_.ReadState();
+    state.phase = phase;
+    folder_.WriteState(state);
+  }
+
+  test::TempDirectory directory_;
+  const RunFolder folder_ = RunFolder::Create(directory_.path(), "small", false);
+};
+
+TEST_F(CancelRequests, EndARunWhoseJobBeginsAfterThem) {
+  Enter(Phase::kQueued);
+  EXPECT_FALSE(CancelledBeforeItsJob(folder_));
+  RequestCancel(folder_);
+  EXPECT_TRUE(CancelledBeforeItsJob(folder_));
+  EXPECT_EQ(folder_.ReadState().phase, Phase::kCancelled);
+  EXPECT_NE(folder_.ReadState().ended, "");
+}
+
+TEST_F(CancelRequests, OfAnEarlierTimeEndNothing) {
+  Enter(Phase::kRunning);
+  RequestCancel(folder_);
+  EXPECT_FALSE(CancelledBeforeItsJob(folder_));
+  WithdrawCancelRequest(folder_);
+  Enter(Phase::kQueued);
+  EXPECT_FALSE(CancelledBeforeItsJob(folder_));
+}
+
+SlurmJob In(JobState state, std::vector<JobFlag> flags = {}) {
+  SlurmJob job;
+  job.state = state;
+  job.flags = std::move(flags);
+  return job;
+}
+
+TEST(JobFates, FollowFromWhatSlurmSays) {
+  EXPECT_EQ(FateOf(In(JobState::kRunning)), JobFate::kStays);
+  EXPECT_EQ(FateOf(In(JobState::kCancelled, {JobFlag::kCompleting})), JobFate::kRemoved);
+  EXPECT_EQ(FateOf(In(JobState::kPending, {JobFlag::kCompleting})), JobFate::kPutBack);
+  EXPECT_EQ(FateOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobFate::kPutBack);
+  auto making_room = In(JobState::kRunning);
+  making_room.preempted = true;
+  EXPECT_EQ(FateOf(making_room), JobFate::kMakesRoom);
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+"""How runs end that somebody ends: a rank, a node, a job; and what becomes of a job that is one too many."""
+
+import json
+import os
+import signal
+
+import outages_test
+import support
+
+
+class Endings(outages_test.Outages):
+    FIRST_WAITS = "echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 100; echo FoM: 1"
+
+    def resume(self):
+        self.slipway("resume")
+        self.slipway("wait", "--timeout", "60s")
+        self.assertEqual(self.status()["phase"], "succeeded")
+
+
+class Killed(Endings):
+    def test_a_killed_rank_is_named_and_takes_the_others_down(self):
+        run, job = self.start("echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 10$RANK; echo FoM: 1")
+        (rank,) = self.processes("sleep\x00101")
+        os.kill(rank, signal.SIGKILL)
+        self.slipway("wait", "--timeout", "60s", status=1)
+        self.assertEqual(self.status()["reason"], "rank 1 on n2 ended with signal 9 (SIGKILL)")
+        explained = json.loads(self.slipway("explain", "--json").stdout)
+        self.assertEqual(explained["ranks"], [{"rank": 1, "exit_code": 0, "signal": signal.SIGKILL}])
+        self.assertIn("memory", explained["next"][0])
+        self.no_step_is_left(run, job)
+        self.resume()
+
+    def test_scancel_of_a_running_job_cancels_the_run(self):
+        run, job = self.start(self.FIRST_WAITS)
+        self.assertEqual(self.bed.client("scancel", job).returncode, 0)
+        self.slipway("wait", "--timeout", "60s", status=130)
+        self.assertEqual(self.status()["phase"], "cancelled")
+        self.assertIn("scancel", self.status()["reason"])
+        self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
+        self.assertIn(f"slipway resume {run}", self.slipway("explain").stdout)
+        self.no_step_is_left(run, job)
+        self.resume()
+
+    def test_a_node_that_is_drained_ends_its_runs_first(self):
+        run, job = self.start(ranks=3)
+        self.order("drain", "n2")
+        self.addCleanup(self.undrain)
+        self.write("true", nodes=3)
+        waiting = self.submit()
+        self.go()
+        self.slipway("wait", run, "--timeout", "60s")
+        self.no_step_is_left(run, job)
+        support.wait_for(lambda: "waits" in self.status()["reason"], 30, "the reason")
+        self.assertIn("drain", self.slipway("explain").stdout.lower())
+        self.undrain()
+        self.slipway("wait", waiting["run"], "--timeout", "60s")
+
+    def undrain(self):
+        if self.bed.node_states()["n2"].startswith("dr"):
+            self.order("undrain", "n2")
+
+
+class PutBack(Endings):
+    """Slurm puts the job back into the queue: the run waits there, and goes on."""
+
+    def goes_on(self, run, job):
+        support.wait_for(lambda: self.status()["phase"] != "running", 60, "what Slurm makes of it")
+        self.assertEqual(self.status()["phase"], "queued", self.status()["reason"])
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual(self.status()["phase"], "succeeded")
+        self.assertEqual(self.status()["attempt"], 2)
+        self.no_step_is_left(run, job)
+
+    def test_by_somebody(self):
+        run, job = self.start(self.FIRST_WAITS)
+        self.assertEqual(self.bed.client("scontrol", "requeue", job).returncode, 0)
+        self.goes_on(run, job)
+
+    def test_for_a_job_of_higher_priority(self):
+        run, job = self.start(self.FIRST_WAITS, ranks=3, slurm={"exclusive": True})
+        urgent = self.bed.submit("#!/bin/sh\nsleep 1\n", "--partition=urgent", "-N3", "--exclusive")
+        self.goes_on(run, job)
+        self.assertEqual(self.bed.wait_for_end(urgent), "COMPLETED")
+
+
+class Refused(Endings):
+    def test_what_slurm_does_not_take_names_the_setting_and_can_be_mended(self):
+        for slurm, launch, word, mend in (
+                ({"account": "nobody"}, {}, "launch.slurm.account", "launch.slurm.account=physics"),
+                ({"partition": "debgu"}, {}, "debgu", "launch.slurm.partition=debug"),
+                ({"partition": "short"}, {"time_limit": "10d"}, "time_limit", "launch.time_limit=1m")):
+            self.write("echo FoM: 1", slurm, **launch)
+            refused = self.slipway("submit", "exp.yaml", status=2)
+            self.assertIn(word, refused.stderr)
+            self.assertIn("next:", refused.stderr)
+            self.assertEqual(self.status()["phase"], "failed")
+            self.assertIn(word, self.status()["reason"] + refused.stderr)
+            self.slipway("resume", "--set", mend)
+            self.slipway("wait", "--timeout", "60s")
+
+
+class Forgotten(Endings):
+    """Jobs that slurmctld has forgotten; there is no slurmdbd."""
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "MinJobAge=2")
+
+    def until_forgotten(self, job):
+        support.wait_for(lambda: not self.bed.job(job), 90, "Slurm to forget the job")
+
+    def test_how_a_run_ended_is_its_own_record(self):
+        self.write("exit $(cat status)")
+        (self.place / "status").write_text("7")
+        job = self.submit()["batch_job"]
+        self.slipway("wait", "--timeout", "60s", status=1)
+        self.until_forgotten(job)
+        self.assertIn("ended with exit status 7", self.status()["reason"])
+        self.assertIn("exit status 7", self.slipway("explain").stdout)
+        (self.place / "status").write_text("0")
+        self.resume()
+
+    def test_a_run_whose_manager_left_no_word_is_lost_and_can_be_resumed(self):
+        run, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
+        (manager,) = self.processes(f"manage\0{self.place}")
+        os.kill(manager, signal.SIGKILL)
+        self.until_forgotten(job)
+        self.assertEqual(self.status()["phase"], "lost")
+        self.assertIn(f"Slurm does not know job {job} any more", self.status()["reason"])
+        self.assertEqual(self.processes(str(self.place)), [])
+        self.resume()
+
+
+class TwoJobs(Endings):
+    def submit_by_hand(self, run):
+        done = self.bed.client("sbatch", "--parsable", self.place / "runs" / run / "job.sh")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_a_second_job_leaves_a_run_alone(self):
+        run, job = self.start()
+        second = self.submit_by_hand(run)
+        self.assertEqual(self.bed.wait_for_end(second), "FAILED")
+        self.assertIn(f"job {second} leaves it alone", (self.place / "runs" / run / "manager.log").read_text())
+        state = self.status()
+        self.assertEqual((state["phase"], state["batch_job"], state["attempt"]), ("running", job, 1))
+        self.go()
+        self.slipway("wait", "--timeout", "60s")
+        self.assertEqual(self.status()["batch_job"], job)
+
+    def test_nor_does_it_begin_a_finished_one_again(self):
+        self.write("echo FoM: 1")
+        run = self.submit()["run"]
+        self.slipway("wait", "--timeout", "60s")
+        self.assertEqual(self.bed.wait_for_end(self.submit_by_hand(run)), "COMPLETED")
+        self.assertEqual(self.status()["attempt"], 1)
+        self.assertFalse((self.place / "runs" / run / "attempt-2").exists())
+
+    def test_a_job_of_a_submission_that_was_given_up_leaves_it_to_the_next(self):
+        """As after an answer that was lost, and a controller that came back late."""
+        self.write("echo $SLURM_JOB_ID >> jobs; while ! [ -e go ]; do sleep 0.1; done; echo FoM: 1")
+        for node in ("n1", "n2", "n3"):
+            self.order("drain", node)
+        run = self.submit()
+        early = self.submit_by_hand(run["run"])
+        for node in ("n3", "n2", "n1"):
+            self.order("undrain", node)
+        self.assertEqual(self.bed.wait_for_end(early), "FAILED")
+        self.go()
+        self.slipway("wait", "--timeout", "60s")
+        self.assertEqual((self.place / "jobs").read_text().split(), [str(run["batch_job"])])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""A training that needs several time limits ends with the weights of one that was never interrupted, bit for bit.
+SLIPWAY_LONG=1: three real limits of Slurm, instead of the signal that it sends ahead of them."""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import time
+import unittest
+
+import engine_test
+import support
+
+IMAGES = pathlib.Path("/usr/share/datasets/fashion-mnist")
+SPEC = pathlib.Path(__file__).resolve().parents[2] / "configs" / "fashion.yaml"
+TRAINER = "libexec/slipway/trainers/fashion"
+HDF5 = "lib/slipway/libslipway_hdf5.so"
+TRY_AGAIN = 75
+LONG = bool(os.environ.get("SLIPWAY_LONG"))
+
+
+@unittest.skipUnless((engine_test.BUILT / TRAINER).exists(), "built without libtorch")
+@unittest.skipUnless(IMAGES.exists(), "the Debian package dataset-fashion-mnist is not installed")
+class Limits(engine_test.Engine):
+    SMALL = {"train.args.channels": 8, "train.args.batch_size": 32, "checkpoint.on_time_limit": "requeue"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        prefix = cls.program.parent.parent
+        (prefix / TRAINER).parent.mkdir(parents=True, exist_ok=True)
+        for part in (TRAINER, HDF5):
+            shutil.copy(engine_test.BUILT / part, prefix / part)
+
+    def setUp(self):
+        super().setUp()
+        data = self.place / "data" / "fashion"
+        data.mkdir(parents=True)
+        for folder in (data.parent, data):
+            folder.chmod(0o777)
+        files = ["--images", IMAGES / "t10k-images-idx3-ubyte.gz", "--labels", IMAGES / "t10k-labels-idx1-ubyte.gz"]
+        for form, place in (("tfrecord", data / "train"), ("hdf5", data / "test.h5")):
+            self.slipway("data", "convert", *files, "--to", form, place)
+
+    def slipway(self, *words, **more):
+        return super().slipway(*words, SLIPWAY_DATA_ROOT=str(self.place / "data"), **more)
+
+    def submit_training(self, settings, **more):
+        words = [word for name, value in {**self.SMALL, **settings, **more}.items()
+                 for word in ("--set", f"{name}={value}")]
+        return json.loads(self.slipway("submit", SPEC, "--engine", "slurm", "--json", *words).stdout)
+
+    def ended(self, run, patience_s):
+        deadline = time.monotonic() + patience_s
+        while self.slipway("wait", run, "--timeout", "30s", status=None).returncode == TRY_AGAIN:
+            self.assertLess(time.monotonic(), deadline)
+        self.slipway("wait", run)
+        return self.place / "runs" / run
+
+    def steps(self, folder, attempt):
+        """How many an attempt has reported."""
+        metrics = folder / f"attempt-{attempt}" / "metrics.jsonl"
+        lines = metrics.read_text().splitlines() if metrics.exists() else []
+        return json.loads(lines[-1])["step"] if lines else 0
+
+    def interrupt(self, submitted, attempt):
+        """The warning of the time limit, in the middle of an attempt."""
+        folder = self.place / "runs" / submitted["run"]
+        before = self.steps(folder, attempt - 1) if attempt > 1 else 0
+        support.wait_for(lambda: self.steps(folder, attempt) > before, 60, f"steps of attempt {attempt}")
+        self.bed.administrate("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", str(submitted["batch_job"]))
+        support.wait_for(lambda: self.status()["phase"] == "queued", 30, "the queue")
+
+    def assert_same_end(self, interrupted, whole):
+        ends = [max((folder / "checkpoints").glob("step-*")) for folder in (interrupted, whole)]
+        self.assertEqual(ends[0].name, ends[1].name)
+        for name in ("model.pt", "progress.json"):
+            sums = [hashlib.sha256((end / name).read_bytes()).hexdigest() for end in ends]
+            self.assertEqual(*sums, name)
+        last = [json.loads((folder / f"attempt-{attempt}" / "metrics.jsonl").read_text().splitlines()[-1])["metrics"]
+                for folder, attempt in ((interrupted, self.last_attempt(interrupted)), (whole, 1))]
+        self.assertEqual(*last)
+
+    @staticmethod
+    def last_attempt(folder):
+        return json.loads((folder / "state.json").read_text())["attempt"]
+
+    @unittest.skipIf(LONG, "the real limits are tried instead")
+    def test_three_jobs_end_with_the_weights_of_one(self):
+        size = {"train.args.epochs": 5, "train.args.train_images": 8960}
+        whole = self.submit_training(size)
+        self.ended(whole["run"], 180)
+        cut = self.submit_training(size)
+        for attempt in (1, 2):
+            self.interrupt(cut, attempt)
+        folder = self.ended(cut["run"], 180)
+        self.assertEqual(self.last_attempt(folder), 3)
+        self.assertEqual(self.bed.job(cut["batch_job"])["Restarts"], "2")
+        self.assert_same_end(folder, self.place / "runs" / whole["run"])
+
+    @unittest.skipUnless(LONG, "takes ten minutes")
+    def test_three_real_limits_end_with_the_weights_of_one(self):
+        begun = time.monotonic()
+        trial = self.submit_training({"train.args.epochs": 4})
+        self.ended(trial["run"], 300)
+        epochs = round(4 * 150 / (time.monotonic() - begun))  # more than two limits of a minute
+        whole = self.submit_training({"train.args.epochs": epochs})
+        self.ended(whole["run"], 900)
+        cut = self.submit_training({"train.args.epochs": epochs}, **{"launch.time_limit": "1m", "launch.slurm.partition": "short"})
+        folder = self.ended(cut["run"], 1800)
+        self.assertGreaterEqual(self.last_attempt(folder), 3)
+        self.assertGreaterEqual(int(self.bed.job(cut["batch_job"])["Restarts"]), 2)
+        self.assert_same_end(folder, self.place / "runs" / whole["run"])
+
+
+if __name__ == "__main__":
+    support.main()
