@@ -16,7 +16,10 @@
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
 #include "launcher/monitor/rank_log.h"
+#include "launcher/nodes/job_watch.h"
+#include "launcher/nodes/nodes.h"
 #include "launcher/run/allocation.h"
+#include "runtime/watch/hand_over.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -154,6 +157,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   MakeDirectories(place_.outputs);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
   auto launch = MakeLaunch(request);
+  if (!launch.hosts.empty()) WatchNodes(request, launch);
   launch.failed = [this](const std::string& what) {
     LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
     if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
@@ -185,6 +189,19 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
     PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
   }
   return launch;
+}
+
+/// The ranks end by themselves when they have been told; should they not, it is known all the same.
+void Job::WatchNodes(const JobRequest& request, RankLaunch& launch) {
+  auto& nodes = *request.where.nodes;
+  const auto path = nodes.NewKeeperPath();
+  launch.environment.Set(runtime::kKeeperVariable, path.native());
+  std::vector<WatchedNode> watched;
+  for (const auto& host : launch.hosts) watched.push_back({nodes.OpenKeeper(host.node, path), host.name, host.ranks});
+  nodes_watch_ = std::make_unique<JobWatch>(loop_, std::move(watched), [this](const Json& report) {
+    PublishWatchReport(place_.directory, report);
+    LookForWatchReport();
+  });
 }
 
 void Job::LookForWatchReport() {

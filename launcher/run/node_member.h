@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/message_channel.h"
 #include "launcher/engines/local/supervisor.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/run/member_protocol.h"
-#include "launcher/run/message_channel.h"
 
 namespace slipway::launcher {
 

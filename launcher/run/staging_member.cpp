@@ -14,12 +14,12 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/message_channel.h"
 #include "core/process_identity.h"
 #include "launcher/nodes/own_addresses.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/background_staging.h"
 #include "launcher/run/member_protocol.h"
-#include "launcher/run/message_channel.h"
 #include "launcher/run/prepare.h"
 #include "staging/generation/generation.h"
 #include "staging/network/sockets.h"
