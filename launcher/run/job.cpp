@@ -177,6 +177,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) const {
   launch.command = TrainingCommand(spec.train, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
+  launch.environment.Unset(runtime::kKeeperVariable);  // of a run that this one may be inside
   for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters, request.share.terms)) {
     launch.environment.Set(name, value);
   }

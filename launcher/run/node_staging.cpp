@@ -152,9 +152,12 @@ void NodeStaging::Agree() {
     TellSkipped(plan.request.name, agreed.skipped);
     if (!here) here = PlanInEachTier(plan_.document, 0);
     const auto chosen = std::ranges::find(here->at(i), agreed.tier, &TierPlan::tier);
-    if (chosen == here->at(i).end() || !chosen->plan) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the host of the manager cannot hold dataset '{}': {}",
-                                                       plan.request.name, chosen->reason));
+    const bool known = chosen != here->at(i).end();
+    if (!known || !chosen->plan) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("the host of the manager cannot hold dataset '{}' in tier {}, as the nodes can: {}",
+                              plan.request.name, agreed.tier, known ? chosen->reason : "it is not in the list there"),
+                  "start the run again");
     }
     plan = *chosen->plan;
     plan.rejected = agreed.skipped;
