@@ -10,7 +10,7 @@
  * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
  * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
  * does not come is named with host and last operation after `stall_after` (a dead one within a second; of one on another
- * node only the host is known): SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
+ * node only the host is known, unless `slipway` has started the ranks): SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
  * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
  * process without slipway_finalize.
  *

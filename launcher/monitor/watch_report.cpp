@@ -10,7 +10,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
 #include "core/unique_handle.h"
 
 namespace slipway::launcher {
@@ -100,6 +103,17 @@ std::optional<WatchFinding> FindWatchReport(const fs::path& attempt) {
   } catch (const Error& error) {
     return WatchFinding{{}, fmt::format("'{}' is ignored: {}", path.string(), error.message())};
   }
+}
+
+void PublishWatchReport(const fs::path& attempt, const Json& members) try {
+  Json document{{"schema", "slipway.watch/1"}, {"time", UnixSeconds(SystemClock().Now())}};
+  document.update(members);
+  const auto own = attempt / "watch.json.manager";
+  WriteFile(own, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  ::link(own.c_str(), (attempt / "watch.json").c_str());
+  ::unlink(own.c_str());
+} catch (const Error& error) {
+  log::Warn("watch.json cannot be written: {}", error.what());
 }
 
 Json ToJson(const WatchReport& report) {

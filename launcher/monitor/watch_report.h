@@ -38,6 +38,10 @@ struct WatchFinding {
 /// Nothing when there is no watch.json in `attempt`. Never throws for what the file holds; reads 1 MiB at most.
 std::optional<WatchFinding> FindWatchReport(const std::filesystem::path& attempt);
 
+/// Writes `attempt`/watch.json with these members, unless a rank has had the word before. Says nothing when it cannot:
+/// the ranks speak for themselves.
+void PublishWatchReport(const std::filesystem::path& attempt, const Json& members);
+
 /// The members kind, message and ranks, for events.jsonl.
 Json ToJson(const WatchReport& report);
 

@@ -1,7 +1,5 @@
 #include "launcher/nodes/agent.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 #include "core/error.h"
 #include "launcher/engines/local/node_cores.h"
 #include "launcher/engines/local/supervisor_host.h"
+#include "launcher/nodes/socket_pair.h"
 
 namespace slipway::launcher {
 namespace {
@@ -36,11 +35,6 @@ bool HasEnded(const UniqueFd& process) {
   return !process || ::poll(&watch, 1, 0) > 0;
 }
 
-std::string Facts() {
-  const auto [cores, own] = CoresOfThisNode();
-  return fmt::format("{} {} {}", NodeName(), own ? kOwnCores : kSharedCores, fmt::join(cores, ","));
-}
-
 }  // namespace
 
 std::string NodeName() {
@@ -57,12 +51,14 @@ Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path s
         link_.Send(kind, stream, payload);
       }) {
   loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
-  link_.Send(NodeFrame::kJoin, 0, Facts());
+  const auto [cores, own] = CoresOfThisNode();
+  link_.Send(NodeFrame::kJoin, 0, TextOf(NodeFacts{NodeName(), cores, own}));
 }
 
 void Agent::Run() {
   while (!leaving_) loop_.RunOnce();
   doors_.clear();
+  keepers_.clear();
   streams_.CloseAll();
   AwaitPrograms();
 }
@@ -72,6 +68,7 @@ void Agent::Take(const NodeMessage& message) {
     case NodeFrame::kOpen: return OpenDoor(message.payload);
     case NodeFrame::kShut: doors_.erase(message.payload); return;
     case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
+    case NodeFrame::kWatch: return OpenKeeper(message.stream, message.payload);
     case NodeFrame::kEndGroup: {
       const auto group = std::atoi(message.payload.c_str());
       if (group > 1) ::kill(-group, SIGKILL);
@@ -110,7 +107,19 @@ void Agent::OpenSupervisor(std::uint32_t stream) try {
   link_.Send(NodeFrame::kClose, stream);
 }
 
+void Agent::OpenKeeper(std::uint32_t stream, const std::string& name) try {
+  ForgetEnded();
+  auto pair = MakeSocketPair();
+  const auto path = sockets_ / std::filesystem::path(name).filename();
+  keepers_.push_back(std::make_unique<BoardKeeper>(loop_, path, std::move(pair.ours)));
+  streams_.Add(stream, std::move(pair.theirs));
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  link_.Send(NodeFrame::kClose, stream);
+}
+
 void Agent::ForgetEnded() {
+  std::erase_if(keepers_, [](const auto& keeper) { return keeper->over(); });
   std::erase_if(visitors_, HasEnded);
   std::erase_if(supervisors_, [](ChildProcess& supervisor) { return supervisor.TryWait().has_value(); });
 }

@@ -9,6 +9,7 @@
 #include "core/event_loop.h"
 #include "core/process.h"
 #include "launcher/engines/local/door.h"
+#include "launcher/nodes/board_keeper.h"
 #include "launcher/nodes/node_link.h"
 #include "launcher/nodes/streams.h"
 
@@ -34,6 +35,7 @@ class Agent {
   void OpenDoor(const std::string& name);
   void TakeArrival(const std::string& door, UniqueFd socket);
   void OpenSupervisor(std::uint32_t stream);
+  void OpenKeeper(std::uint32_t stream, const std::string& name);
   void ForgetEnded();
   void AwaitPrograms();
 
@@ -43,6 +45,7 @@ class Agent {
   std::uint32_t next_stream_ = 1;  ///< odd: the manager's are even
   std::map<std::string, std::unique_ptr<Door>> doors_;
   std::vector<ChildProcess> supervisors_;
+  std::vector<std::unique_ptr<BoardKeeper>> keepers_;
   std::vector<UniqueFd> visitors_;  ///< the processes that have come through doors, as pidfds
   NodeLink link_;
   Streams streams_;

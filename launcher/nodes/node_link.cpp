@@ -5,38 +5,20 @@
 
 #include <cerrno>
 
-#include "staging/network/wire.h"
-
 namespace slipway::launcher {
-
-using staging::Digest;
-using staging::GroupKey;
-using staging::ViewOf;
-using staging::WireReader;
-using staging::WireWriter;
-
 namespace {
 
 constexpr auto kBeat = std::chrono::seconds(1);
-constexpr std::size_t kFieldBytes = 1 + 4 + 4;
-constexpr std::size_t kHeaderBytes = kFieldBytes + sizeof(Digest);
 /// A side that takes nothing for so long that this much waits is gone, whatever its connection says.
 constexpr std::size_t kMostWaiting = 256 << 20;
-
-Digest ProofOf(const GroupKey& key, std::uint64_t number, std::string_view fields, std::string_view payload) {
-  const auto counted = WireWriter().Number(number).bytes();
-  return key.Prove({ViewOf(counted), ViewOf(fields), ViewOf(payload)});
-}
-
-bool IsKind(std::uint8_t value) {
-  return value >= static_cast<std::uint8_t>(NodeFrame::kJoin) && value <= static_cast<std::uint8_t>(NodeFrame::kAlive);
-}
 
 }  // namespace
 
 NodeLink::NodeLink(EventLoop& loop, NodeConnection connection, std::chrono::seconds patience, Events events)
     : loop_(loop),
       connection_(std::move(connection)),
+      sealer_(connection_.send_key),
+      opener_(connection_.receive_key),
       patience_(patience),
       events_(std::move(events)),
       outgoing_(loop, connection_.socket.get()) {
@@ -57,11 +39,7 @@ void NodeLink::Send(NodeFrame kind, std::uint32_t stream, std::string_view paylo
 }
 
 void NodeLink::SendFrame(NodeFrame kind, std::uint32_t stream, std::string_view payload) {
-  if (ended_) return;
-  WireWriter writer;
-  writer.Number(static_cast<std::uint8_t>(kind)).Number(stream).Number(static_cast<std::uint32_t>(payload.size()));
-  const auto proof = ProofOf(connection_.send_key, sent_frames_++, writer.bytes(), payload);
-  outgoing_.Send(writer.Array8(proof).Raw(payload).bytes());
+  if (!ended_) outgoing_.Send(sealer_.Seal(kind, stream, payload));
 }
 
 void NodeLink::Receive() {
@@ -70,31 +48,13 @@ void NodeLink::Receive() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return End("its connection closed");
   silence_ = {};
-  received_.append(buffer, static_cast<std::size_t>(count));
+  opener_.Add({buffer, static_cast<std::size_t>(count)});
   while (!ended_) {
-    const auto message = TakeFrame();
+    const auto message = opener_.Next();
     if (!message) break;
     if (message->kind != NodeFrame::kAlive) events_.on_message(*message);
   }
-  if (forged_) End("its connection carried something that does not prove the job's key");
-}
-
-std::optional<NodeMessage> NodeLink::TakeFrame() {
-  if (received_.size() < kHeaderBytes) return {};
-  WireReader reader(std::string_view(received_).substr(0, kHeaderBytes));
-  const auto kind = reader.Number<std::uint8_t>();
-  const auto stream = reader.Number<std::uint32_t>();
-  const auto length = reader.Number<std::uint32_t>();
-  Digest proof{};
-  reader.Array8(proof);
-  forged_ = !IsKind(kind) || length > kLongestNodePayload;
-  if (forged_ || received_.size() < kHeaderBytes + length) return {};
-  NodeMessage message{static_cast<NodeFrame>(kind), stream, received_.substr(kHeaderBytes, length)};
-  const auto fields = std::string_view(received_).substr(0, kFieldBytes);
-  forged_ = !staging::SameDigest(proof, ProofOf(connection_.receive_key, received_frames_++, fields, message.payload));
-  if (forged_) return {};
-  received_.erase(0, kHeaderBytes + length);
-  return message;
+  if (opener_.forged()) End("its connection carried something that does not prove the job's key");
 }
 
 /// What lies unread is heard before the silence is judged: a loop that was busy elsewhere had one beat in that time.

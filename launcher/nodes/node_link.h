@@ -11,16 +11,10 @@
 #include "core/event_loop.h"
 #include "core/outgoing_bytes.h"
 #include "core/unique_handle.h"
-#include "launcher/nodes/protocol.h"
+#include "launcher/nodes/node_frame.h"
 #include "staging/network/group_key.h"
 
 namespace slipway::launcher {
-
-struct NodeMessage {
-  NodeFrame kind = NodeFrame::kAlive;
-  std::uint32_t stream = 0;
-  std::string payload;
-};
 
 /// The keys of the two directions, and the socket.
 struct NodeConnection {
@@ -51,22 +45,18 @@ class NodeLink {
  private:
   void SendFrame(NodeFrame kind, std::uint32_t stream, std::string_view payload);
   void Receive();
-  /// The next whole frame of what was received.
-  std::optional<NodeMessage> TakeFrame();
   void Beat();
   void End(const std::string& reason);
 
   EventLoop& loop_;
   NodeConnection connection_;
+  NodeFrameSealer sealer_;
+  NodeFrameOpener opener_;
   std::chrono::seconds patience_;
   Events events_;
   OutgoingBytes outgoing_;
-  std::string received_;
-  std::uint64_t sent_frames_ = 0;
-  std::uint64_t received_frames_ = 0;
   std::chrono::seconds silence_{0};
   std::optional<EventLoop::TimerId> beat_;
-  bool forged_ = false;
   bool ended_ = false;
 };
 

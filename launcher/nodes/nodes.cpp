@@ -9,7 +9,6 @@
 #include <list>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <thread>
 
 #include "core/clock.h"
@@ -19,6 +18,7 @@
 #include "launcher/nodes/calls_in.h"
 #include "launcher/nodes/node_link.h"
 #include "launcher/nodes/own_addresses.h"
+#include "launcher/nodes/socket_pair.h"
 #include "launcher/nodes/streams.h"
 #include "staging/network/socket_handshake.h"
 #include "staging/network/sockets.h"
@@ -34,27 +34,6 @@ namespace {
 
 /// How many may be in the middle of their handshake; the oldest makes room for the next.
 constexpr std::size_t kMostVisitors = 1024;
-
-NodeFacts ParseFacts(const std::string& text) {
-  std::istringstream words(text);
-  NodeFacts facts;
-  std::string whose;
-  words >> facts.name >> whose;
-  facts.own_cores = whose == kOwnCores;
-  for (int core = 0; words >> core; words.ignore(1)) facts.cores.push_back(core);
-  return facts;
-}
-
-struct SocketPair {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-
-SocketPair MakeSocketPair() {
-  int ends[2];
-  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 }  // namespace
 
@@ -103,16 +82,19 @@ class Nodes::Service {
     return nodes_.at(static_cast<std::size_t>(node)).trouble;
   }
 
-  void Supervise(int node, UniqueFd socket) {
-    auto shared = std::make_shared<UniqueFd>(std::move(socket));
-    calls_.Post([this, node, shared] {
+  /// What the agent starts for a frame of this kind is at the other end of the returned socket.
+  UniqueFd Start(int node, NodeFrame kind, const std::string& payload = {}) {
+    auto pair = MakeSocketPair();
+    auto shared = std::make_shared<UniqueFd>(std::move(pair.theirs));
+    calls_.Post([this, node, kind, payload, shared] {
       auto& there = At(node);
       if (!there.link || there.lost) return;
       const auto stream = next_stream_;
       next_stream_ += 2;
-      there.link->Send(NodeFrame::kSupervise, stream);
+      there.link->Send(kind, stream, payload);
       there.streams->Add(stream, std::move(*shared));
     });
+    return std::move(pair.ours);
   }
 
   void Tell(int node, NodeFrame kind, std::string text) {
@@ -337,10 +319,12 @@ std::string Nodes::Missing() const { return service_->Missing(); }
 NodeFacts Nodes::FactsOf(int node) const { return service_->FactsOf(node); }
 std::string Nodes::TroubleOf(int node) const { return service_->TroubleOf(node); }
 
-UniqueFd Nodes::OpenSupervisor(int node) {
-  auto pair = MakeSocketPair();
-  service_->Supervise(node, std::move(pair.theirs));
-  return std::move(pair.ours);
+UniqueFd Nodes::OpenSupervisor(int node) { return service_->Start(node, NodeFrame::kSupervise); }
+
+std::filesystem::path Nodes::NewKeeperPath() { return agents_.sockets / fmt::format("watch-{}", next_door_++); }
+
+UniqueFd Nodes::OpenKeeper(int node, const std::filesystem::path& path) {
+  return service_->Start(node, NodeFrame::kWatch, path.filename());
 }
 
 void Nodes::KillGroup(int node, pid_t group) { service_->Tell(node, NodeFrame::kEndGroup, std::to_string(group)); }

@@ -12,15 +12,9 @@
 #include "core/unique_handle.h"
 #include "launcher/engines/local/shim_entrance.h"
 #include "launcher/nodes/agent_options.h"
+#include "launcher/nodes/node_frame.h"
 
 namespace slipway::launcher {
-
-/// What an agent says of its node.
-struct NodeFacts {
-  std::string name;
-  std::vector<int> cores;  ///< neighbours side by side
-  bool own_cores = true;   ///< no other job runs on them
-};
 
 /// The connections are served by a thread of its own, so that a manager that waits for a disk does not lose its nodes.
 /// All calls from one thread.
@@ -62,6 +56,11 @@ class Nodes {
 
   /// A new slipway-supervisor on that node; the socket is at its end when it, or the node, is gone.
   UniqueFd OpenSupervisor(int node);
+  /// A socket that keepers of one job have on each of its nodes.
+  std::filesystem::path NewKeeperPath();
+  /// A keeper of the boards that ranks on that node hand in at `path`; the socket is at its end when it, or the node,
+  /// is gone.
+  UniqueFd OpenKeeper(int node, const std::filesystem::path& path);
   void KillGroup(int node, pid_t group);
   /// For shims on these nodes. This object must outlive it.
   std::unique_ptr<ShimEntrance> OpenEntrance(EventLoop& loop, std::vector<int> nodes, ShimEntrance::Arrived arrived);

@@ -9,6 +9,8 @@
 ///   manager -> agent    open       a socket DOOR, to which programs of this node may connect
 ///                       shut       no longer
 ///                       supervise  starts a slipway-supervisor, which is the other end of this stream
+///                       watch      a socket NAME, to which ranks of this node hand in what they do; its keeper is the
+///                                  other end of this stream (watch_protocol.h)
 ///                       end group  SIGKILL to the process group GROUP, whose shim was killed
 ///   both                data       the next bytes of a stream
 ///                       close      a stream has ended
@@ -40,7 +42,8 @@ enum class NodeFrame : std::uint8_t {
   kEndGroup = 6,
   kData = 7,
   kClose = 8,
-  kAlive = 9
+  kAlive = 9,
+  kWatch = 10
 };
 
 inline constexpr char kOwnCores[] = "own";

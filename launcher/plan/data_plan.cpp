@@ -1,8 +1,10 @@
 #include "launcher/plan/data_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "launcher/plan/promised_buffer.h"
@@ -74,14 +76,58 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
   });
 }
 
-std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
-  const auto& launch = document.spec.launch;
+namespace {
+
+staging::PlanRequest NodeOf(const LaunchSpec& launch, int node) {
   staging::PlanRequest for_whom;
   for_whom.nodes = launch.nodes;
   for_whom.node = node;
   for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
+  return for_whom;
+}
+
+constexpr char kInPlace[] = "none";
+
+/// Beside every tier stands the source itself, so that a tier that is too small is no error but a reason.
+TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, std::vector<staging::SourceFile> files,
+                    const std::vector<staging::TierState>& tiers, const staging::PlanRequest& for_whom) {
+  const auto wanted = std::exchange(request.tiers, {tier, kInPlace});
+  auto plan = staging::PlanStaging(request, std::move(files), tiers, for_whom);
+  if (plan.tier != tier) return {tier, {}, fmt::format("{}", fmt::join(plan.rejected, "; "))};
+  plan.request.tiers = wanted;
+  plan.rejected.clear();
+  return {tier, std::move(plan), {}};
+}
+
+std::vector<TierPlan> PlanInEachTier(staging::DatasetRequest request, const SpecDocument& document,
+                                     staging::PlanRequest for_whom) {
+  auto looked_at = request.tiers;
+  looked_at.push_back(kInPlace);
+  auto tiers = TiersForRun(looked_at, document);
+  PreferStagedIn(request, tiers);
+  const auto files = staging::ListSources(request);
+  for_whom.read_ahead = std::min(for_whom.read_ahead, TotalOf(files));
+  std::vector<TierPlan> plans;
+  for (const auto& tier : request.tiers) plans.push_back(PlanInTier(request, tier, files, tiers, for_whom));
+  return plans;
+}
+
+}  // namespace
+
+std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, int node) {
+  std::vector<std::vector<TierPlan>> all;
+  for (const auto& dataset : document.spec.data) {
+    all.push_back(WithContext(fmt::format("while planning dataset '{}'", dataset.name), [&] {
+      return PlanInEachTier(RequestFor(dataset, document.spec.site), document, NodeOf(document.spec.launch, node));
+    }));
+  }
+  return all;
+}
+
+std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
+  const auto for_whom = NodeOf(document.spec.launch, node);
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
     auto request = RequestFor(dataset, document.spec.site);

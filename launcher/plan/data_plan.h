@@ -21,6 +21,16 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
 /// The plan of each dataset of the experiment, for one of its nodes, which is this machine.
 std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node = 0);
 
+/// A dataset in one tier of its list.
+struct TierPlan {
+  std::string tier;
+  std::optional<staging::StagingPlan> plan;
+  std::string reason;  ///< why there is none
+};
+/// What PlanDatasets chooses from: each dataset in each tier that it may lie in, in the order of preference.
+/// Errors: those of ListSources, naming the dataset.
+std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, int node);
+
 /// True for a dataset that every node of the job stages into a place of its own.
 bool IsStagedOnEachNode(const staging::StagingPlan& plan);
 

@@ -17,9 +17,11 @@
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
 #include "launcher/monitor/rank_log.h"
+#include "launcher/nodes/job_watch.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/rank_binding.h"
+#include "runtime/watch/hand_over.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -41,6 +43,11 @@ int FreePort() {
   CheckErrno(::bind(fd.get(), generic, size), "cannot bind a socket");
   CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
   return ntohs(address.sin_port);
+}
+
+/// Several ranks, each behind the agent of its node.
+bool IsOnNodes(const JobRequest& request) {
+  return request.where.nodes != nullptr && request.plan.spec().launch.ranks() > 1;
 }
 
 /// Trials have the cores that they were given, others all that the job has.
@@ -175,6 +182,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
   auto launch = MakeLaunch(request);
   launch.warned = [this](const std::string& what) { observer_.OnWarning(what); };
+  if (IsOnNodes(request)) WatchNodes(request, launch);
   launch.failed = [this](const std::string& what) {
     LookForWatchReport();  // a rank that the watch has ended: its report is there before the rank's end
     if (!watch_report_ && stop_reason_.empty()) observer_.OnFailure(what);
@@ -195,6 +203,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
   if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
+  launch.environment.Unset(runtime::kKeeperVariable);  // of a run that this one may be inside
   for (const auto& [name, value] : VariablesFor(request.plan, request.data, place_, parameters, request.share.terms)) {
     launch.environment.Set(name, value);
   }
@@ -204,7 +213,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;
   launch.gpus_per_rank = GpusPerRank(request.plan.spec());
-  if (request.where.nodes != nullptr && launch.ranks > 1) {
+  if (IsOnNodes(request)) {
     PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
   }
   if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
@@ -217,6 +226,19 @@ void Job::Bind(const JobRequest& request, RankLaunch& launch) {
   auto binding = BindRanks(request.plan.spec().launch.bind, request.plan.engine == "slurm", HostsOf(request, launch));
   launch.bind_to = std::move(binding.cores_of);
   if (!binding.why_not.empty() && !is_trial) observer_.OnWarning(binding.why_not);
+}
+
+/// The ranks end by themselves when they have been told; should they not, it is known all the same.
+void Job::WatchNodes(const JobRequest& request, RankLaunch& launch) {
+  auto& nodes = *request.where.nodes;
+  const auto path = nodes.NewKeeperPath();
+  launch.environment.Set(runtime::kKeeperVariable, path.native());
+  std::vector<WatchedNode> watched;
+  for (const auto& host : launch.hosts) watched.push_back({nodes.OpenKeeper(host.node, path), host.name, host.ranks});
+  nodes_watch_ = std::make_unique<JobWatch>(loop_, std::move(watched), [this](const Json& report) {
+    PublishWatchReport(place_.directory, report);
+    LookForWatchReport();
+  });
 }
 
 void Job::LookForWatchReport() {

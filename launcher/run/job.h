@@ -20,6 +20,7 @@
 
 namespace slipway::launcher {
 
+class JobWatch;
 class Nodes;
 
 /// Hears what happens in a job. Called from the event loop.
@@ -86,6 +87,7 @@ class Job {
 
   RankLaunch MakeLaunch(const JobRequest& request);
   void Bind(const JobRequest& request, RankLaunch& launch);
+  void WatchNodes(const JobRequest& request, RankLaunch& launch);
   void LookForWatchReport();
   void End(const GroupOutcome& outcome);
 
@@ -96,6 +98,7 @@ class Job {
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;
   std::optional<EventLoop::TimerId> stop_timer_;
+  std::unique_ptr<JobWatch> nodes_watch_;  ///< null on this machine, where ranks see each other
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Ranks> ranks_;
 };

@@ -24,25 +24,31 @@ NodeAddress AddressFromJson(const Json& json) {
   return address;
 }
 
-Json ToJson(const PlannedPlace& place) {
-  return {{"dataset", place.dataset},
-          {"tier", place.tier},
-          {"directory", place.directory.string()},
-          {"rejected", place.rejected},
-          {"root", place.root}};
+Json ToJson(const Offer& offer) {
+  return {{"dataset", offer.dataset},
+          {"tier", offer.tier},
+          {"directory", offer.directory.string()},
+          {"root", offer.root},
+          {"reason", offer.reason}};
 }
 
-PlannedPlace PlaceFromJson(const Json& json) {
+Offer OfferFromJson(const Json& json) {
   return {json.at("dataset").get<std::string>(), json.at("tier").get<std::string>(),
-          json.at("directory").get<std::string>(), json.at("rejected").get<std::vector<std::string>>(),
-          json.at("root").get<std::string>()};
+          json.at("directory").get<std::string>(), json.at("root").get<std::string>(),
+          json.at("reason").get<std::string>()};
 }
 
 }  // namespace
 
+Json ToJson(const TierOfDataset& what) { return {{"dataset", what.dataset}, {"tier", what.tier}}; }
+
+TierOfDataset TierOfDatasetFromJson(const Json& json) {
+  return {json.at("dataset").get<std::string>(), json.at("tier").get<std::string>()};
+}
+
 Json ToJson(const MemberHello& hello) {
-  Json json{{"pid", hello.pid}, {"address", AddressToJson(hello.address)}, {"places", Json::array()}};
-  for (const auto& place : hello.places) json["places"].push_back(ToJson(place));
+  Json json{{"pid", hello.pid}, {"address", AddressToJson(hello.address)}, {"offers", Json::array()}};
+  for (const auto& offer : hello.offers) json["offers"].push_back(ToJson(offer));
   return json;
 }
 
@@ -50,19 +56,19 @@ MemberHello HelloFromJson(const Json& json) {
   MemberHello hello;
   hello.pid = json.at("pid").get<std::int64_t>();
   hello.address = AddressFromJson(json.at("address"));
-  for (const auto& place : json.at("places")) hello.places.push_back(PlaceFromJson(place));
+  for (const auto& offer : json.at("offers")) hello.offers.push_back(OfferFromJson(offer));
   return hello;
 }
 
 Json ToJson(const StageOrder& order) {
-  Json json{{"dataset", order.dataset}, {"number", order.number}, {"nodes", Json::array()}};
+  Json json{{"what", ToJson(order.what)}, {"number", order.number}, {"nodes", Json::array()}};
   for (const auto& node : order.nodes) json["nodes"].push_back(AddressToJson(node));
   return json;
 }
 
 StageOrder OrderFromJson(const Json& json) {
   StageOrder order;
-  order.dataset = json.at("dataset").get<std::string>();
+  order.what = TierOfDatasetFromJson(json.at("what"));
   order.number = json.at("number").get<std::uint32_t>();
   for (const auto& node : json.at("nodes")) order.nodes.push_back(AddressFromJson(node));
   return order;

@@ -11,7 +11,7 @@
 ///                       gone      last: `left`, one text for each copy that it could not remove
 ///   manager -> member   stage     StageOrder; one at a time
 ///                       release   end what is under way, give the leases back, remove what was for this run only, also
-///                                 of `datasets` that a member before this one had staged
+///                                 of `datasets` (TierOfDataset) that a member before this one had staged
 ///
 /// The end of the socket is as good as `release`: nothing stays behind a manager that was killed.
 #pragma once
@@ -36,25 +36,31 @@ inline constexpr char kGone[] = "gone";
 inline constexpr char kStage[] = "stage";
 inline constexpr char kRelease[] = "release";
 
-/// Where a member would stage a dataset, by its own look at its node.
-struct PlannedPlace {
+/// Where a member could stage a dataset, by its own look at its node.
+struct Offer {
   std::string dataset;
   std::string tier;
   std::filesystem::path directory;
-  std::vector<std::string> rejected;  ///< one line for each tier that was tried before
   /// Tells the tier's root from all others: the same text on two nodes means that they see the same directory. Empty
   /// where nothing is staged by members.
   std::string root = {};
+  std::string reason = {};  ///< why it can not; empty when it can
 };
 
 struct MemberHello {
   std::int64_t pid = 0;
   staging::NodeAddress address;  ///< with all others in `more`
-  std::vector<PlannedPlace> places;
+  std::vector<Offer> offers;     ///< for each dataset its tiers, in the order of preference
+};
+
+/// A dataset in the tier that all nodes have agreed on.
+struct TierOfDataset {
+  std::string dataset;
+  std::string tier;
 };
 
 struct StageOrder {
-  std::string dataset;
+  TierOfDataset what;
   std::uint32_t number = 0;                 ///< the member's place in `nodes`
   std::vector<staging::NodeAddress> nodes;  ///< who stage it together
 };
@@ -66,6 +72,8 @@ struct MemberReady {
 };
 
 /// What they make of each other can be taken apart again. Errors of the way back: those of the JSON library.
+Json ToJson(const TierOfDataset& what);
+TierOfDataset TierOfDatasetFromJson(const Json& json);
 Json ToJson(const MemberHello& hello);
 MemberHello HelloFromJson(const Json& json);
 Json ToJson(const StageOrder& order);

@@ -64,14 +64,18 @@ void NodeMember::SayNext() {
   orders_.pop_front();
 }
 
-void NodeMember::Release(const std::vector<std::string>& datasets) {
+void NodeMember::Release(const std::vector<member::TierOfDataset>& datasets) {
   release_ = datasets;
   if (lost() || command_.empty()) return;
   if (!running_) return Run();
   if (channel_) SayRelease();
 }
 
-void NodeMember::SayRelease() { channel_->Say(member::kRelease, Json{{"datasets", *release_}}); }
+void NodeMember::SayRelease() {
+  Json datasets = Json::array();
+  for (const auto& dataset : *release_) datasets.push_back(ToJson(dataset));
+  channel_->Say(member::kRelease, Json{{"datasets", std::move(datasets)}});
+}
 
 void NodeMember::Stop() {
   if (running_) supervisor_.Stop(program_);

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/message_channel.h"
 #include "launcher/engines/local/supervisor.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/run/member_protocol.h"
-#include "launcher/run/message_channel.h"
 
 namespace slipway::launcher {
 
@@ -39,7 +39,7 @@ class NodeMember {
   void Order(member::StageOrder order);
   /// To be ended when it has let go, and of these datasets nothing is left that was for this run only. One that has
   /// ended before is started anew for it.
-  void Release(const std::vector<std::string>& datasets);
+  void Release(const std::vector<member::TierOfDataset>& datasets);
   /// SIGTERM, after the grace time SIGKILL.
   void Stop();
 
@@ -70,7 +70,8 @@ class NodeMember {
   Supervisor supervisor_;
   std::uint64_t program_ = 0;
   bool running_ = false;
-  std::optional<std::vector<std::string>> release_;  ///< the datasets that it is told, or to be told, to let go
+  std::optional<std::vector<member::TierOfDataset>>
+      release_;  ///< the datasets that it is told, or to be told, to let go
   std::vector<std::string> command_;
   std::filesystem::path log_;
   std::unique_ptr<MessageChannel> channel_;

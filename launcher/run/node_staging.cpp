@@ -35,6 +35,7 @@ NodeStaging::NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes
                          Output& output, std::function<void(const Error&)> on_failure)
     : folder_(folder),
       plan_(plan),
+      plans_(plan.data),
       nodes_(nodes),
       loop_(loop),
       interrupt_(interrupt),
@@ -66,8 +67,8 @@ NodeStaging::~NodeStaging() {
 void NodeStaging::Begin() {
   StartAll();
   AwaitHello();
-  CheckPlans();
-  for (const auto& plan : plan_.data) {
+  Agree();
+  for (const auto& plan : plans_) {
     if (IsStagedOnEachNode(plan)) StageOne(plan);
   }
   holding_ = true;
@@ -134,23 +135,46 @@ void NodeStaging::AwaitHello() {
   }
 }
 
-void NodeStaging::CheckPlans() const {
-  for (const auto& plan : plan_.data) {
-    for (const auto& member : members_) {
-      const auto* place = PlaceOf(plan.request.name, *member->hello());
-      if (place == nullptr || !IsStagedOnEachNode(plan)) continue;
-      if (auto difference = Disagreement(plan, *place, member->name())) throw std::move(*difference);
+std::vector<member::MemberHello> NodeStaging::Hellos() const {
+  std::vector<member::MemberHello> hellos;
+  for (const auto& member : members_) hellos.push_back(*member->hello());
+  return hellos;
+}
+
+/// A tier that one of the nodes cannot hold is left out for all.
+void NodeStaging::Agree() {
+  const auto hellos = Hellos();
+  std::optional<std::vector<std::vector<TierPlan>>> here;
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    auto& plan = plans_[i];
+    if (!IsStagedOnEachNode(plan)) continue;
+    const auto agreed = AgreeOnTier(plan, hellos);
+    if (agreed.skipped.empty()) continue;
+    TellSkipped(plan.request.name, agreed.skipped);
+    if (!here) here = PlanInEachTier(plan_.document, 0);
+    const auto chosen = std::ranges::find(here->at(i), agreed.tier, &TierPlan::tier);
+    const bool known = chosen != here->at(i).end();
+    if (!known || !chosen->plan) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("the host of the manager cannot hold dataset '{}' in tier {}, as the nodes can: {}",
+                              plan.request.name, agreed.tier, known ? chosen->reason : "it is not in the list there"),
+                  "start the run again");
     }
+    plan = *chosen->plan;
+    plan.rejected = agreed.skipped;
   }
+}
+
+void NodeStaging::TellSkipped(const std::string& dataset, const std::vector<std::string>& skipped) {
+  for (const auto& line : skipped) output_.Say(fmt::format("{}: not in tier {}", dataset, line));
+  folder_.AppendEvent("tiers_skipped", Json{{"dataset", dataset}, {"reasons", skipped}});
 }
 
 /// Nodes that see one directory take it over from the one that has staged it.
 void NodeStaging::StageOne(const staging::StagingPlan& plan) {
   const auto started = SystemClock().Steady();
-  std::vector<member::MemberHello> hellos;
-  for (const auto& member : members_) hellos.push_back(*member->hello());
   Members stagers;
-  for (const auto i : StagersOf(plan.request.name, hellos)) stagers.push_back(members_[i].get());
+  for (const auto i : StagersOf({plan.request.name, plan.tier}, Hellos())) stagers.push_back(members_[i].get());
   StageTogether(plan, stagers);
   for (const auto& member : members_) {
     if (std::ranges::find(stagers, member.get()) == stagers.end()) StageTogether(plan, {member.get()});
@@ -160,7 +184,7 @@ void NodeStaging::StageOne(const staging::StagingPlan& plan) {
 
 void NodeStaging::StageTogether(const staging::StagingPlan& plan, const Members& members) {
   const auto& name = plan.request.name;
-  member::StageOrder order{name, 0, {}};
+  member::StageOrder order{{name, plan.tier}, 0, {}};
   for (const auto* member : members) order.nodes.push_back(member->hello()->address);
   for (auto* member : members) {
     member->Order(order);
@@ -219,12 +243,12 @@ void NodeStaging::OnMemberFailed(NodeMember& member) {
 void NodeStaging::StageAgain(NodeMember& member) {
   const auto address = member.hello() ? member.hello()->address : staging::NodeAddress{member.name(), 1};
   Start(member);
-  for (const auto& plan : plan_.data) {
-    if (IsStagedOnEachNode(plan)) member.Order({plan.request.name, 0, {address}});
+  for (const auto& plan : plans_) {
+    if (IsStagedOnEachNode(plan)) member.Order({{plan.request.name, plan.tier}, 0, {address}});
   }
 }
 
-void NodeStaging::ReleaseOne(NodeMember& member, const std::vector<std::string>& datasets) try {
+void NodeStaging::ReleaseOne(NodeMember& member, const std::vector<member::TierOfDataset>& datasets) try {
   member.Release(datasets);
 } catch (const Error& error) {
   output_.Warn(fmt::format("what is staged on node {} may be left: {}", member.name(), error.message()));
@@ -232,9 +256,9 @@ void NodeStaging::ReleaseOne(NodeMember& member, const std::vector<std::string>&
 
 void NodeStaging::Release() {
   holding_ = false;
-  std::vector<std::string> datasets;
-  for (const auto& plan : plan_.data) {
-    if (IsStagedOnEachNode(plan)) datasets.push_back(plan.request.name);
+  std::vector<member::TierOfDataset> datasets;
+  for (const auto& plan : plans_) {
+    if (IsStagedOnEachNode(plan)) datasets.push_back({plan.request.name, plan.tier});
   }
   const bool clean = std::ranges::none_of(members_, [](const auto& member) { return member->failure().has_value(); });
   for (const auto& member : members_) ReleaseOne(*member, datasets);

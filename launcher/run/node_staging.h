@@ -29,10 +29,14 @@ class NodeStaging {
   /// The members hear that nobody is there any more, and let go.
   ~NodeStaging();
 
-  /// Returns when every node holds all datasets for which IsStagedOnEachNode is true. Serves the loop meanwhile.
-  /// Errors: the first that a node met, naming it: no tier fits there, its plan is not that of this manager, its member
-  ///         or itself is lost, what StageAcrossNodes throws; Error(kInterrupted) when the user ends it.
+  /// Returns when every node holds all datasets of plans() for which IsStagedOnEachNode is true. Serves the loop
+  /// meanwhile.
+  /// Errors: the first that a node met, naming it: no tier fits on all nodes, its member or itself is lost, what
+  ///         StageAcrossNodes throws; Error(kInterrupted) when the user ends it.
   void Begin();
+
+  /// Of all datasets, in the order of the run's plan: after Begin() in the tiers that all nodes have agreed on.
+  const std::vector<staging::StagingPlan>& plans() const { return plans_; }
 
   /// All nodes let go; data kept for this run only is removed there. Waits for it, but not for ever: what is left is
   /// worth a warning, not the run.
@@ -49,16 +53,19 @@ class NodeStaging {
   void Await(const std::function<bool()>& reached, const std::function<void()>& look = {});
   [[noreturn]] void ThrowFailure();
   void AwaitHello();
-  void CheckPlans() const;
+  void Agree();
+  void TellSkipped(const std::string& dataset, const std::vector<std::string>& skipped);
+  std::vector<member::MemberHello> Hellos() const;
   void StageOne(const staging::StagingPlan& plan);
   void StageTogether(const staging::StagingPlan& plan, const Members& members);
   void Announce(const staging::StagingPlan& plan, Seconds elapsed);
   void OnMemberFailed(NodeMember& member);
   void StageAgain(NodeMember& member);
-  void ReleaseOne(NodeMember& member, const std::vector<std::string>& datasets);
+  void ReleaseOne(NodeMember& member, const std::vector<member::TierOfDataset>& datasets);
 
   const RunFolder& folder_;
   const Plan& plan_;
+  std::vector<staging::StagingPlan> plans_;
   Nodes& nodes_;
   EventLoop& loop_;
   Interrupt& interrupt_;

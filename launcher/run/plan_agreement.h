@@ -1,7 +1,6 @@
-/// Whether the nodes of a job come to the same plan, and which of them share a place.
+/// In which tier the nodes of a job can all hold a dataset, and which of them share a place.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,15 +10,17 @@
 
 namespace slipway::launcher {
 
-/// The ranks of all nodes are told one directory for each dataset. Why `place`, where the node called `node` would
-/// stage it, is none for `plan`; nothing when they agree. Pure.
-std::optional<Error> Disagreement(const staging::StagingPlan& plan, const member::PlannedPlace& place,
-                                  const std::string& node);
+struct AgreedTier {
+  std::string tier;
+  std::vector<std::string> skipped;  ///< one line for each tier before it, with a node that cannot hold it
+};
 
-/// The nodes (numbers into `hellos`) that are to stage `dataset`: of those that see the same directory the first. Pure.
-std::vector<std::size_t> StagersOf(const std::string& dataset, const std::vector<member::MemberHello>& hellos);
+/// The first tier, from that of the manager's own `plan` on, in which every node can hold the dataset, at one path: the
+/// ranks of all nodes are told one directory. Pure.
+/// Errors: Error(kEnvironment) when there is none, naming for each tier a node and its reason.
+AgreedTier AgreeOnTier(const staging::StagingPlan& plan, const std::vector<member::MemberHello>& hellos);
 
-/// The place of a dataset; null when the member does not know it.
-const member::PlannedPlace* PlaceOf(const std::string& dataset, const member::MemberHello& hello);
+/// The nodes (numbers into `hellos`) that are to stage it: of those that see the same directory the first. Pure.
+std::vector<std::size_t> StagersOf(const member::TierOfDataset& what, const std::vector<member::MemberHello>& hellos);
 
 }  // namespace slipway::launcher

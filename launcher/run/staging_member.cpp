@@ -8,18 +8,19 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/message_channel.h"
 #include "core/process_identity.h"
 #include "launcher/nodes/own_addresses.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/background_staging.h"
 #include "launcher/run/member_protocol.h"
-#include "launcher/run/message_channel.h"
 #include "launcher/run/prepare.h"
 #include "staging/generation/generation.h"
 #include "staging/network/sockets.h"
@@ -96,16 +97,29 @@ class StagingMember {
   /// What goes wrong before is told like everything else.
   void Introduce() try {
     document_ = StoredSpec(RunFolder::Open(options_.folder));
-    plans_ = PlanDatasets(document_, options_.node);
     listeners_ = ListenHere();
     member::MemberHello hello{::getpid(), AddressOf(listeners_), {}};
-    for (const auto& plan : plans_) {
-      hello.places.push_back(
-          {plan.request.name, plan.tier, plan.directory, plan.rejected, IsStagedOnEachNode(plan) ? RootOf(plan) : ""});
+    const auto planned = PlanInEachTier(document_, options_.node);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      for (const auto& tier : planned[i]) hello.offers.push_back(OfferOf(document_.spec.data[i].name, tier));
     }
     channel_.Say(member::kHello, ToJson(hello));
   } catch (const Error& error) {
     channel_.Say(member::kFailed, member::ErrorToJson(error));
+  }
+
+  /// Keeps the plan of what it offers.
+  member::Offer OfferOf(const std::string& dataset, const TierPlan& in_tier) {
+    member::Offer offer{dataset, in_tier.tier, {}, {}, in_tier.reason};
+    if (!in_tier.plan) return offer;
+    offer.directory = in_tier.plan->directory;
+    try {
+      if (IsStagedOnEachNode(*in_tier.plan)) offer.root = RootOf(*in_tier.plan);
+      plans_.push_back(*in_tier.plan);
+    } catch (const Error& error) {
+      offer.reason = fmt::format("{}: {}", in_tier.tier, error.message());
+    }
+    return offer;
   }
 
   void Take(std::string_view word, const Json& about) {
@@ -116,21 +130,21 @@ class StagingMember {
   void Leave(const Json& about) {
     leaving_ = true;
     for (const auto& dataset : about.at("datasets")) {
-      if (PlanNamed(dataset.get<std::string>()) != nullptr) held_.try_emplace(dataset.get<std::string>());
+      if (const auto* plan = PlanOf(member::TierOfDatasetFromJson(dataset))) held_.try_emplace(plan);
     }
   }
 
-  const StagingPlan* PlanNamed(const std::string& dataset) const {
+  const StagingPlan* PlanOf(const member::TierOfDataset& what) const {
     for (const auto& plan : plans_) {
-      if (plan.request.name == dataset) return &plan;
+      if (plan.request.name == what.dataset && plan.tier == what.tier) return &plan;
     }
     return nullptr;
   }
 
   void Begin(const member::StageOrder& order) {
-    const auto* plan = PlanNamed(order.dataset);
+    const auto* plan = PlanOf(order.what);
     if (plan == nullptr || work_) return;
-    held_.try_emplace(order.dataset);
+    held_.try_emplace(plan);
     group_ = {};
     group_.number = order.number;
     group_.nodes = order.nodes;
@@ -155,7 +169,7 @@ class StagingMember {
     if (!work_->ended()) return TellProgress();
     const auto work = std::move(work_);
     try {
-      auto& held = held_[plan.request.name];
+      auto& held = held_[&plan];
       held = work->Take();
       channel_.Say(member::kReady, ToJson(member::MemberReady{plan.request.name, held->adopted, read_}));
     } catch (const Error& error) {
@@ -175,9 +189,9 @@ class StagingMember {
   std::vector<std::string> LetGo() {
     work_.reset();
     std::vector<std::string> left;
-    for (auto& [dataset, staged] : held_) {
+    for (auto& [plan, staged] : held_) {
       staged.reset();
-      if (auto remark = Remove(*PlanNamed(dataset)); !remark.empty()) left.push_back(std::move(remark));
+      if (auto remark = Remove(*plan); !remark.empty()) left.push_back(std::move(remark));
     }
     return left;
   }
@@ -207,13 +221,13 @@ class StagingMember {
   bool leaving_ = false;
   MessageChannel channel_;
   SpecDocument document_;
-  std::vector<StagingPlan> plans_;
+  std::deque<StagingPlan> plans_;  ///< of all that it has offered; they stay where they are
   std::vector<UniqueFd> listeners_;
   staging::NodeGroup group_;
   Bytes read_;
   SteadyTime told_{};
   /// Of all that it was told to stage; empty until it is there.
-  std::map<std::string, std::optional<staging::StagedDataset>> held_;
+  std::map<const StagingPlan*, std::optional<staging::StagedDataset>> held_;
   std::unique_ptr<BackgroundStaging> work_;  // ends before what it uses
 };
 

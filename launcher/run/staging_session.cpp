@@ -48,11 +48,12 @@ void StagingSession::Begin(Nodes* nodes) {
                                                   [this](const Error& error) { EndRun(error); });
     node_staging_->Begin();
   }
+  const auto& plans = node_staging_ ? node_staging_->plans() : plan_.data;
   const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
-  for (std::size_t i = 0; i < plan_.data.size(); ++i) {
-    if (node_staging_ && IsStagedOnEachNode(plan_.data[i])) continue;
-    datasets_.push_back(std::make_unique<DatasetStaging>(plan_.data[i], plan_.spec().data[i], folder_.path() / "data",
-                                                         FoundFor(folder_, plan_.data[i]), readers));
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (node_staging_ && IsStagedOnEachNode(plans[i])) continue;
+    datasets_.push_back(std::make_unique<DatasetStaging>(plans[i], plan_.spec().data[i], folder_.path() / "data",
+                                                         FoundFor(folder_, plans[i]), readers));
   }
   // Those that must be whole first: the others would only take their share of the source.
   for (auto& dataset : datasets_) {
@@ -66,7 +67,7 @@ void StagingSession::Begin(Nodes* nodes) {
   for (auto& dataset : datasets_) {
     if (dataset->may_be_early()) AwaitFirst(*dataset);
   }
-  for (const auto& plan : plan_.data) directories_.emplace_back(plan.request.name, DirectoryOf(plan));
+  for (const auto& plan : plans) directories_.emplace_back(plan.request.name, DirectoryOf(plan));
   stage_ = Stage::kRanksRun;
 }
 

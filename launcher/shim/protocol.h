@@ -2,8 +2,7 @@
 ///
 ///   shim -> manager   hello RANK SIZE PID HOST    first line
 ///                     started PID ERRNO           the program runs, as leader of this process group; ERRNO is not 0
-///                     when
-///                                                 it could not be bound to its cores
+///                                                 when it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
 ///   manager -> shim   go [CORES]                  start the program, on these cores only: "0-3,8"
@@ -25,6 +24,8 @@ inline constexpr char kStop[] = "stop";
 /// In the path of the manager's socket: the name of the node that the shim is on (SLURMD_NODENAME, else the host's).
 /// Nodes may share a machine, or a folder for temporary files.
 inline constexpr char kNodeInPath[] = "%n";
+/// The environment of a rank names sockets of its node, too: the shim puts the node's name in.
+inline constexpr const char* kSocketVariables[] = {"SLIPWAY_WATCH_SOCKET"};
 
 /// A line of the manager; a list of all cores of a large node fits.
 inline constexpr int kLongestOrder = 8192;

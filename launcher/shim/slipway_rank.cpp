@@ -126,6 +126,12 @@ sockaddr_un AddressOf(const char* path) {
   return address;
 }
 
+void NameNodeInVariables() {
+  for (const char* name : kSocketVariables) {
+    if (const char* path = getenv(name)) setenv(name, AddressOf(path).sun_path, 1);
+  }
+}
+
 int Connect(const char* path) {
   const sockaddr_un address = AddressOf(path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -261,6 +267,7 @@ int Run(const Settings& settings, int channel) {
   SetVariable("RANK", rank.rank);
   SetVariable("WORLD_SIZE", rank.size);
   SetVariable("LOCAL_RANK", rank.local);
+  NameNodeInVariables();
   if (settings.gpus_per_rank > 0) TakeDevices(rank.local, settings.gpus_per_rank);
   const int signals = TakeSignals();
   const Started started = Start(settings, rank.rank);

@@ -75,8 +75,11 @@ void CheckDataOfSeveralNodes(Report& report, const Draft& draft) {
   for (const auto& [name, dataset] : draft.At("data").items()) {
     const auto path = "data." + name;
     if (dataset.value("overlap", Json()) == true && !ReadsInPlace(dataset)) {
-      report.Error(draft.PlaceOf(path + ".overlap"),
-                   path + ".overlap is for runs on one node: on several the ranks start when every node has all data");
+      report.Error(
+          draft.PlaceOf(path + ".overlap"),
+          path +
+              ".overlap is for runs on one node: on several the ranks start when every node has all data; leave "
+              "it out, or write tier: none to read the files where they are");
     }
     if (dataset.value("distribute", Json()) == "node-shard") {
       report.Error(draft.PlaceOf(path + ".distribute"),

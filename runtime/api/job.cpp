@@ -16,6 +16,7 @@
 #include "runtime/selection/bits.h"
 #include "runtime/status.h"
 #include "runtime/trace/job_trace.h"
+#include "runtime/watch/hand_over.h"
 
 namespace slipway::runtime {
 namespace {
@@ -40,6 +41,22 @@ std::vector<RankPlace> PlacesOfRanks(Communicator& communicator) {
   return places;
 }
 
+int RankInWorld(const MpiLibrary& mpi) {
+  int rank = 0;
+  if (mpi.in_use()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// For the ranks that come to slipway_init before others. What is wrong with `config` is said later, by all ranks
+/// together.
+WatchSettings EarlyWatchSettings(const char* config) {
+  try {
+    return ReadSettings(config).watch;
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
@@ -52,12 +69,14 @@ Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMe
 }
 
 void Job::Enter(const char* config) {
+  watch_.Configure(EarlyWatchSettings(config));
   Join();
   JoinWatch();
   OnAllRanks(communicator(), [&] { Configure(config); });
   auto& group = all();
   OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
   RequireSameSettings();
+  watch_.Entered();
 }
 
 /// With others a rank would take another way than the rest, and wait for messages that nobody sends.
@@ -69,6 +88,7 @@ void Job::RequireSameSettings() {
 }
 
 void Job::Join() {
+  watch_.Announce(RankInWorld(mpi_), Variable(kKeeperVariable));
   auto communicator =
       mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
   RequireStartedRanks(communicator->size());
@@ -92,7 +112,7 @@ void Job::JoinWatch() {
   local_rank_ = topology.local_rank;
   local_size_ = topology.local_size();
   PointToPoint node(communicator(), topology.local);
-  const auto bytes = static_cast<std::size_t>(topology.local_size()) * sizeof(BoardLine);
+  const auto bytes = BoardBytes(static_cast<std::size_t>(topology.local_size()));
   auto board = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();
   watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(board), topology.local_size(), topology.local_rank);
 }

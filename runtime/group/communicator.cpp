@@ -14,6 +14,33 @@ namespace {
 /// MPI counts are ints; and this much memory is used meanwhile.
 constexpr std::size_t kLargestPiece = std::size_t{1} << 26;
 
+std::vector<int> RanksOf(MPI_Comm communicator) {
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// With the waiter's patience: MPI's own calls wait for a missing rank for ever. Who is missing cannot be told.
+void MeetAll(MPI_Comm communicator, Waiter& waiter) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  CheckMpi(MPI_Ibarrier(communicator, &request), "MPI_Ibarrier");
+  const auto met = [&] {
+    int done = 0;
+    CheckMpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  };
+  const auto others = [&] {
+    int own = 0;
+    MPI_Comm_rank(communicator, &own);
+    auto ranks = RanksOf(communicator);
+    std::erase(ranks, own);
+    return ranks;
+  };
+  waiter.Until(met, others);
+}
+
 }  // namespace
 
 void CheckMpi(int code, const char* what) {
@@ -37,13 +64,10 @@ std::unique_ptr<Communicator> Communicator::Alone(Waiter waiter) {
 }
 
 std::unique_ptr<Communicator> Communicator::OfJob(MPI_Comm parent, Waiter waiter) {
+  MeetAll(parent, waiter);
   MPI_Comm copy = MPI_COMM_NULL;
   CheckMpi(MPI_Comm_dup(parent, &copy), "MPI_Comm_dup");
-  int size = 1;
-  MPI_Comm_size(copy, &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return std::unique_ptr<Communicator>(new Communicator(copy, std::move(ranks), waiter));
+  return std::unique_ptr<Communicator>(new Communicator(copy, RanksOf(parent), waiter));
 }
 
 std::unique_ptr<Communicator> Communicator::Duplicate(Waiter waiter) {

@@ -68,7 +68,7 @@ void Waiter::WaitLong(const std::function<bool()>& ready, const std::function<st
       ::sched_yield();
     }
   }
-  auto patience = watch_->StartWaiting();
+  Watch::Patience patience(*watch_);
   while (!ready()) {
     if (bell != nullptr) {
       bell->Sleep(ready, kLongestSleep);

@@ -35,6 +35,8 @@ class SharedMemory {
 
   char* data() const { return data_; }
   std::size_t size() const { return size_; }
+  /// Of the process that made it; -1 in others.
+  int descriptor() const { return descriptor_.get(); }
   /// For Open() in other processes, as long as this one lives.
   SharedMemoryAddress address() const;
 

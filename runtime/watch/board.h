@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -41,6 +42,7 @@ const char* NameOf(Activity activity);
 struct alignas(128) BoardLine {
   static constexpr int kTeams = 8;  ///< teams and parameter servers whose names are kept
   static constexpr int kNameLength = 40;
+  static constexpr int kMissing = 16;  ///< ranks whose absence is told
 
   std::atomic<std::int32_t> rank{-1};
   std::atomic<std::int32_t> process{0};
@@ -49,10 +51,25 @@ struct alignas(128) BoardLine {
   std::atomic<std::int64_t> step{0};       ///< gradient exchanges done
   std::atomic<std::uint32_t> finished{0};  ///< 1 after slipway_finalize
   std::atomic<std::uint32_t> gave_up{0};   ///< the operation in which it waited for another one in vain
+  std::atomic<std::uint32_t> asks{0};      ///< the operation in which it has waited too long, while it still waits
+  std::atomic<std::uint32_t> waited_ms{0};
+  std::array<std::atomic<std::int32_t>, kMissing> missing{};  ///< for whom it waits: rank + 1, until the first 0
   std::array<std::array<char, kNameLength>, kTeams> teams{};
 };
 
 /// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
 std::string Describe(const BoardLine& line, std::uint32_t activity);
+
+/// Follows the lines: who holds the job up, as found by somebody who sees the boards of all nodes. Written once, the
+/// length last.
+struct alignas(128) BoardAnswer {
+  static constexpr std::size_t kLongest = 16 * 1024;
+
+  std::atomic<std::uint32_t> length{0};
+  std::array<char, kLongest> text{};
+};
+
+/// Of a board with `lines` lines.
+constexpr std::size_t BoardBytes(std::size_t lines) { return lines * sizeof(BoardLine) + sizeof(BoardAnswer); }
 
 }  // namespace slipway::runtime

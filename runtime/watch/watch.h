@@ -2,7 +2,8 @@
 ///
 /// Each rank writes on a board in shared memory what it does. A rank that waits longer than a moment looks whether
 /// those it waits for still live, and after `stall_after` names them: host, process, state, last completed operation,
-/// step.
+/// step. Where ranks of other nodes may be the cause it asks, on the board, who they are: the keeper of each node
+/// (hand_over.h) carries boards to where they are all seen, and writes the answer on them.
 #pragma once
 
 #include <chrono>
@@ -15,16 +16,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "runtime/memory/shared_memory.h"
 #include "runtime/watch/board.h"
+#include "runtime/watch/job_view.h"
 
 namespace slipway::runtime {
-
-/// Where a rank of the job runs.
-struct RankPlace {
-  std::string host;
-  std::int64_t process = 0;
-};
 
 struct WatchSettings {
   std::chrono::duration<double> stall_after{60};
@@ -38,8 +35,13 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// `places`: by rank of the job. `lines`: the board of this node's ranks, or null; `count` lines; `own`: this rank's.
+  /// Shows the keeper of this node that this rank is in slipway_init; without one does nothing. `keeper`: a socket.
+  void Announce(int rank, const std::filesystem::path& keeper) noexcept;
+  /// `places`: by rank of the job. `board`: of the `count` ranks of this node, BoardBytes long, or nothing; `own`: this
+  /// rank's line.
   void Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own);
+  /// slipway_init is done.
+  void Entered();
   void Configure(const WatchSettings& settings) { settings_ = settings; }
 
   /// A number for the name of a team or parameter server on the board; 0 when there is no room.
@@ -66,17 +68,20 @@ class Watch {
   class Patience {
    public:
     explicit Patience(Watch& watch) : watch_(watch) {}
+    Patience(const Patience&) = delete;
+    Patience& operator=(const Patience&) = delete;
+    ~Patience();
     /// `missing`: ranks of the job. Errors: RuntimeError(STALLED).
     void Check(const std::function<std::vector<int>()>& missing);
 
    private:
     Watch& watch_;
+    bool asks_ = false;
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
     std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);
     std::vector<int> lost_;  ///< seen at the last look
   };
-  Patience StartWaiting() { return Patience(*this); }
 
   /// The end of the job: writes the first report of its ranks to watch.json, and the message to stderr. Never throws.
   /// `kind`: "dead", "stalled", "mismatch".
@@ -89,21 +94,24 @@ class Watch {
   int rank() const { return rank_; }
 
  private:
-  enum class State { kRunning, kStopped, kDead, kFinished, kUnknown };
-
+  void UseBoard(SharedMemory memory, int count, int own);
   const BoardLine* LineOf(int rank) const;
-  State StateOf(int rank) const;
-  bool GaveUp(int rank) const;
-  bool IsDead(int rank) const;
   bool IsLost(int rank) const;
-  bool MayWait(int rank) const;
-  std::vector<int> Culprits(const std::vector<int>& missing) const;
-  std::vector<int> InAnotherCall() const;
+  JobView View() const;
+  Sight SightOfRank(int rank) const;
+  /// Asks on the board who holds the job up.
+  void Ask(const Waiting& waiting);
+  /// Waits no longer when somebody has found it.
+  void HeedAnswer();
+  bool MayBeElsewhere(const JobView& view, const std::vector<int>& culprits) const;
+  std::chrono::duration<double> Grace() const;
   std::uint32_t OwnActivity() const;
-  bool MayBeElsewhere(const std::vector<int>& culprits) const;
-  void Publish(std::string_view kind, const std::string& message, const std::vector<int>& ranks, bool replace) const;
-  std::string Describe(int rank) const;
-  [[noreturn]] void GiveUp(const std::vector<int>& culprits, std::chrono::duration<double> waited);
+  Waiting WaitingFor(std::vector<int> missing, std::chrono::duration<double> waited) const;
+  void Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const;
+  Json ReportsOf(const std::vector<int>& ranks) const;
+  void ReportOnce(std::string_view kind, const std::string& message, Json ranks) noexcept;
+  [[noreturn]] void GiveUp(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits);
+  [[noreturn]] void GiveUp(std::string_view kind, const std::string& message, Json ranks);
 
   WatchSettings settings_;
   int rank_ = 0;
@@ -111,8 +119,10 @@ class Watch {
   SharedMemory memory_;
   BoardLine lone_;  ///< this rank's line where there is no board
   BoardLine* lines_ = &lone_;
+  BoardAnswer* answer_ = nullptr;  ///< null where nobody can be asked
   int count_ = 1;
   BoardLine* own_ = &lone_;
+  std::filesystem::path keeper_;  ///< empty: there is none
   std::uint32_t teams_ = 0;
   std::mutex reporting_;
   bool reported_ = false;

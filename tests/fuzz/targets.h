@@ -32,15 +32,23 @@ void FuzzDocuments(Input input);
 /// What nodes say to each other, as it comes and with a right proof: what was sealed comes out, and nothing else.
 void FuzzNetwork(Input input);
 
+/// What the manager of a job and the agents of its nodes say to each other, and what ranks show of themselves.
+void FuzzNodes(Input input);
+
 struct Target {
   std::string_view name;
   void (*run)(Input input);
 };
 
-inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},        {"tfrecord-repaired", FuzzTfrecordRepaired},
-                                      {"record-index", FuzzRecordIndex}, {"example", FuzzExample},
-                                      {"headers", FuzzHeaders},          {"arrays", FuzzArrays},
-                                      {"documents", FuzzDocuments},      {"network", FuzzNetwork}};
+inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},
+                                      {"tfrecord-repaired", FuzzTfrecordRepaired},
+                                      {"record-index", FuzzRecordIndex},
+                                      {"example", FuzzExample},
+                                      {"headers", FuzzHeaders},
+                                      {"arrays", FuzzArrays},
+                                      {"documents", FuzzDocuments},
+                                      {"network", FuzzNetwork},
+                                      {"nodes", FuzzNodes}};
 
 /// Small good inputs to start from; the same for each call.
 std::vector<std::string> SeedsFor(std::string_view target);

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   Register();
-  for (int step = 0; step < 10; ++step) {
+  for (int step = 0; step < 10 || fault == "endless"; ++step) {
     if (step == 5) Misbehave();
     Check(slipway_gradients("net"));
     Reduce();

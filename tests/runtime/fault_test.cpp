@@ -43,7 +43,8 @@ Outcome RunWith(const std::string& fault, Transport transport, const Mpi& mpi = 
   options.argv.push_back("4");
   // Else mpirun takes the survivors down with a rank that was killed, before they can speak. Its own status is 0 then.
   if (fault == "killed") options.argv.push_back("--enable-recovery");
-  options.argv.insert(options.argv.end(), {SLIPWAY_BUILD_DIR "/tests/runtime_fault_program", fault, exchange});
+  const auto program = fault == "absent" ? "/tests/runtime_absent_program" : "/tests/runtime_fault_program";
+  options.argv.insert(options.argv.end(), {SLIPWAY_BUILD_DIR + std::string(program), fault, exchange});
   auto environment = Environment::Inherited();
   environment.Set("SLIPWAY_METRICS", (folder.path() / "metrics.jsonl").string());
   if (transport == Transport::kMessages) environment.Set("SLIPWAY_SHARED_MEMORY_LIMIT", "0");
@@ -109,6 +110,13 @@ TEST_P(Faults, ARankThatComputesForEverIsNamed) {
   EXPECT_THAT(outcome.text,
               ContainsRegex("has not come to the exchange of gradients of team 'net', after 3\\.[0-9] s"));
   EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is outside of Slipway"));
+}
+
+TEST_P(Faults, OthersDoNotWaitForEverForOneThatDoesNotBegin) {
+  const auto outcome = RunWith("absent", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("not come to slipway_init, after 3\\.[0-9] s: .*not called slipway_init"));
 }
 
 TEST_P(Faults, ARankThatLeavesIsNamed) {

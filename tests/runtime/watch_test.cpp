@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "runtime/status.h"
+#include "runtime/watch/hand_over.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::runtime {
@@ -46,7 +49,7 @@ class Watching : public testing::Test {
  protected:
   explicit Watching(const std::vector<RankPlace>& elsewhere = {})
       : report_(directory_.path() / "watch.json"),
-        memory_(SharedMemory::Create(3 * sizeof(BoardLine))),
+        memory_(SharedMemory::Create(BoardBytes(3))),
         watch_({milliseconds(1500), report_}) {
     lines_ = reinterpret_cast<BoardLine*>(memory_.data());
     for (int rank = 1; rank < 3; ++rank) {
@@ -67,7 +70,7 @@ class Watching : public testing::Test {
   /// What is said when `missing` do not come in `longest`; "" when nothing is.
   std::string WaitFor(const std::vector<int>& missing, milliseconds longest) {
     const Watch::Operation operation(watch_, Activity::kAllreduce);
-    auto patience = watch_.StartWaiting();
+    Watch::Patience patience(watch_);
     const auto start = Clock::now();
     try {
       while (Clock::now() - start < longest) {
@@ -166,6 +169,110 @@ TEST_F(WatchingNodes, LeavesTheFirstWordToThoseThatSeeMore) {
   EXPECT_EQ(WaitFor({3}, milliseconds(2500)), "");
   ExpectWords(WaitFor({3}, milliseconds(4500)),
               "rank 3 on host there (process 1) on another node, where it may itself wait for another rank");
+}
+
+/// The keeper's side of a socket to which ranks hand their boards.
+class Keeper {
+ public:
+  Keeper() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path().string().copy(address.sun_path, sizeof address.sun_path - 1);
+    ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ::listen(listener_.get(), 8);
+  }
+  std::filesystem::path path() const { return directory_.path() / "keeper"; }
+  HandedBoard Next() const {
+    const UniqueFd visitor(::accept(listener_.get(), nullptr, nullptr));
+    return HandedBoard::Receive(visitor.get()).value();
+  }
+
+ private:
+  test::TempDirectory directory_;
+  UniqueFd listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
+
+BoardLine& FirstLineOf(std::vector<BoardLine>& lines, const HandedBoard& board) {
+  EXPECT_TRUE(board.Read(lines));
+  return lines.front();
+}
+
+TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
+  const Keeper keeper;
+  Watch watch({});
+  watch.Announce(3, keeper.path());
+  const auto board = keeper.Next();
+  std::vector<BoardLine> lines;
+  EXPECT_EQ(FirstLineOf(lines, board).rank, 3);
+  EXPECT_EQ(lines.front().process, ::getpid());
+  EXPECT_EQ(lines.front().current, static_cast<std::uint32_t>(Activity::kInit));
+  EXPECT_TRUE(board.same_processes());
+  watch.Entered();
+  EXPECT_EQ(FirstLineOf(lines, board).current, 0u);
+  EXPECT_EQ(lines.front().last, static_cast<std::uint32_t>(Activity::kInit));
+}
+
+TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
+  const Keeper keeper;
+  Watch watch({});
+  watch.Announce(4, keeper.path());
+  const auto own = keeper.Next();
+  watch.Join(4, std::vector<RankPlace>(6, {"here", 1}), SharedMemory::Create(BoardBytes(2)), 2, 0);
+  const auto whole = keeper.Next();
+  std::vector<BoardLine> lines;
+  EXPECT_EQ(FirstLineOf(lines, own).rank, -1);
+  EXPECT_EQ(FirstLineOf(lines, whole).rank, 4);
+  EXPECT_EQ(lines.size(), 2u);
+}
+
+/// Rank 0, alone on its node, waits for rank 1 elsewhere.
+TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
+  const Keeper keeper;
+  const test::TempDirectory attempt;
+  Watch watch({milliseconds(300), attempt.path() / "watch.json"});
+  watch.Announce(0, keeper.path());
+  const auto board = keeper.Next();
+  watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
+  watch.Entered();
+  const Watch::Operation operation(watch, Activity::kAllreduce);
+  std::vector<BoardLine> lines;
+  std::string said;
+  try {
+    Watch::Patience patience(watch);
+    for (int i = 0; i < 1000; ++i) {
+      std::this_thread::sleep_for(milliseconds(5));
+      patience.Check([] { return std::vector<int>{1}; });
+      if (FirstLineOf(lines, board).asks == 0) continue;
+      EXPECT_EQ(lines.front().asks, static_cast<std::uint32_t>(Activity::kAllreduce));
+      EXPECT_EQ(lines.front().missing[0], 1 + 1);
+      board.Answer(R"({"kind":"stalled","message":"it is rank 1","ranks":[{"rank":1}]})");
+    }
+  } catch (const PartedError& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(said, "it is rank 1");
+  EXPECT_EQ(FirstLineOf(lines, board).asks, 0u);
+  const auto report = Json::parse(ReadFile(attempt.path() / "watch.json"));
+  EXPECT_EQ(report["message"], "it is rank 1");
+  EXPECT_EQ(report["ranks"][0]["rank"], 1);
+}
+
+TEST(WatchWithAKeeper, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
+  const Keeper keeper;
+  Watch watch({milliseconds(300), {}});
+  watch.Announce(0, keeper.path());
+  const auto board = keeper.Next();
+  watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
+  std::vector<BoardLine> lines;
+  {
+    Watch::Patience patience(watch);
+    for (int i = 0; i < 200 && FirstLineOf(lines, board).asks == 0; ++i) {
+      std::this_thread::sleep_for(milliseconds(5));
+      patience.Check([] { return std::vector<int>{1}; });
+    }
+    EXPECT_NE(FirstLineOf(lines, board).asks, 0u);
+  }
+  EXPECT_EQ(FirstLineOf(lines, board).asks, 0u);
 }
 
 TEST_F(Watching, WithdrawsARemarkWhenTheProgramGoesOn) {

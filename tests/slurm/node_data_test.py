@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Datasets of runs on several nodes of a real Slurm, each with a /tmp of its own."""
 
+import contextlib
 import json
 import os
 import random
@@ -66,16 +67,37 @@ class DataOnNodes(nodes_test.OnNodes):
         self.assertEqual(self.staged_anywhere(), [])
         self.assertEqual(len(self.events(run, "staged")), 1)
 
-    def test_node_without_the_tier_is_named(self):
+    @contextlib.contextmanager
+    def node_without_the_tier(self, node):
+        """A file lies where the tier `node` would be."""
         root = f"${{TMPDIR:-/tmp}}/slipway-{support.ordinary_user().get('user', os.geteuid())}"
-        self.write_with_data("true")
-        self.bed.client("srun", "-N4", "sh", "-c", f"[ $SLURMD_NODENAME = n2 ] && {{ rm -rf {root}; touch {root}; }}")
+        self.bed.client("srun", "-N4", "sh", "-c", f"[ $SLURMD_NODENAME = {node} ] && {{ rm -rf {root}; touch {root}; }}")
         try:
+            yield
+        finally:
+            self.on_all_nodes(f"[ -d {root} ] || rm -f {root}")
+
+    def test_node_without_the_tier_is_named(self):
+        self.write_with_data("true")
+        with self.node_without_the_tier("n2"):
             self.submit()
             self.slipway("wait", "--timeout", "90s", status=1)
             self.assertIn("on node n2", self.slipway("status", status=None).stdout)
-        finally:
-            self.on_all_nodes(f"[ -d {root} ] || rm -f {root}")
+        self.assertEqual(self.staged_anywhere(), [])
+
+    def test_tier_that_one_node_has_not_is_left_out_for_the_next_one(self):
+        self.write_with_data("cat $SLIPWAY_DATA_TRAIN/*.tfrecord | gzip -c > seen.$RANK.gz; echo $SLIPWAY_DATA_TRAIN > where.$RANK",
+                             tier=["node", "none"])
+        with self.node_without_the_tier("n2"):
+            run = self.submit()["run"]
+            self.slipway("wait", "--timeout", "90s")
+        for rank in range(6):
+            self.assertEqual(zlib.decompress((self.place / f"seen.{rank}.gz").read_bytes(), wbits=31), self.content)
+        (where,) = set(self.texts("where.*").values())
+        self.assertTrue(where.startswith(f"{self.place}/runs/{run}/data/"), where)  # links to the sources
+        (skipped,) = self.events(run, "tiers_skipped")
+        self.assertEqual(skipped["dataset"], "train")
+        self.assertIn("(on node n2)", skipped["reasons"][0])
         self.assertEqual(self.staged_anywhere(), [])
 
 

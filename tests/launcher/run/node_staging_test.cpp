@@ -174,14 +174,30 @@ TEST_F(NodeStagingTest, NamesTheNodeWhoseTierIsTooSmall) {
   for (int node = 0; node < 3; ++node) EXPECT_TRUE(HoldsNothing(node)) << node;
 }
 
-TEST_F(NodeStagingTest, NamesTheNodeThatComesToAnotherPlace) {
-  Prepare({64, 1}, "tier: [node, none]");
+TEST_F(NodeStagingTest, ReadsInPlaceWhatOneNodeCannotHold) {
+  Prepare({64, 1, 64}, "tier: [node, none]");
   if (IsSkipped()) return;
-  const auto refusal = Refusal();
-  EXPECT_THAT(refusal, HasSubstr("dataset 'train' is to lie in tier node ('" + plan_->data.front().directory.string()));
-  EXPECT_THAT(refusal, HasSubstr("node n1 has it in tier none"));
-  EXPECT_THAT(refusal, HasSubstr("not node: needs"));
-  EXPECT_THAT(refusal, HasSubstr("data.train.tier"));
+  staging_->Begin();
+  EXPECT_EQ(staging_->plans().front().tier, "none");
+  EXPECT_EQ(staging_->plans().front().directory, Source(0).parent_path());
+  EXPECT_THAT(staging_->plans().front().rejected.front(), AllOf(HasSubstr("node: needs"), HasSubstr("(on node n1)")));
+  EXPECT_THAT(ReadFile(folder_->path() / "events.jsonl"), HasSubstr("\"event\":\"tiers_skipped\""));
+  EXPECT_TRUE(Staged("train").is_null());
+  staging_->Release();
+  for (int node = 0; node < 3; ++node) EXPECT_TRUE(HoldsNothing(node)) << node;
+}
+
+TEST_F(NodeStagingTest, TakesTheNextTierThatAllNodesCanHold) {
+  const auto next = fmt::format("dir:{}", (here_.shared() / "tier").string());
+  Prepare({64, 1}, fmt::format("tier: [node, '{}']", next));
+  if (IsSkipped()) return;
+  staging_->Begin();
+  EXPECT_EQ(staging_->plans().front().tier, next);
+  EXPECT_EQ(Staged("train")["tier"], next);
+  EXPECT_EQ(Staged("train")["bytes"], source_bytes_);
+  EXPECT_EQ(staging::NamesOf(staging_->plans().front().directory).size(), 6u) << "four files, their index and manifest";
+  staging_->Release();
+  EXPECT_FALSE(fs::exists(staging_->plans().front().directory));
 }
 
 TEST_F(NodeStagingTest, NamesTheNodeWhoseMemberIsKilledAndLeavesNothing) {

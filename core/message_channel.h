@@ -10,7 +10,7 @@
 #include "core/outgoing_bytes.h"
 #include "core/unique_handle.h"
 
-namespace slipway::launcher {
+namespace slipway {
 
 /// Not movable: the event loop holds its address. All calls from the loop's thread; it must not be destroyed in its own
 /// callbacks.
@@ -47,4 +47,4 @@ class MessageChannel {
   bool over_ = false;
 };
 
-}  // namespace slipway::launcher
+}  // namespace slipway

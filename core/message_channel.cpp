@@ -1,4 +1,4 @@
-#include "launcher/run/message_channel.h"
+#include "core/message_channel.h"
 
 #include <sys/socket.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/log.h"
 
-namespace slipway::launcher {
+namespace slipway {
 
 MessageChannel::MessageChannel(EventLoop& loop, UniqueFd socket, Events events)
     : loop_(loop), socket_(std::move(socket)), outgoing_(loop, socket_.get()), events_(std::move(events)) {
@@ -42,7 +42,7 @@ void MessageChannel::TakeLines() {
 }
 
 bool MessageChannel::TakeLine(std::string_view line) try {
-  log::Debug("staging: {}", line);
+  log::Debug("heard: {}", line);
   const auto space = line.find(' ');
   if (space == std::string_view::npos) return false;
   events_.heard(line.substr(0, space), Json::parse(line.substr(space + 1)));
@@ -58,4 +58,4 @@ void MessageChannel::End() {
   events_.ended();
 }
 
-}  // namespace slipway::launcher
+}  // namespace slipway

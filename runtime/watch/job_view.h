@@ -1,0 +1,58 @@
+/// Who holds the others up, found from what is seen of each rank. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "runtime/watch/sight.h"
+
+namespace slipway::runtime {
+
+/// A rank that has waited for long.
+struct Waiting {
+  int rank = 0;
+  SeenCall call;
+  double seconds = 0;
+  std::vector<int> missing;  ///< ranks of the job that have not come, as far as it can tell
+};
+
+/// Why the job is ended.
+struct Verdict {
+  std::string kind;  ///< "dead", "stalled"
+  std::string message;
+  std::vector<int> culprits;
+};
+
+class JobView {
+ public:
+  /// `sights`: of all ranks of the job in their order; those that nobody sees are hidden. Empty while a rank does not
+  /// know the others.
+  explicit JobView(std::vector<Sight> sights) : sights_(std::move(sights)) {}
+
+  /// Never empty when `waiting.missing` is not.
+  std::vector<int> Culprits(const Waiting& waiting) const;
+  /// True when none of them is known to be at fault, and there are ranks that cannot be seen.
+  bool MayBeElsewhere(const std::vector<int>& culprits) const;
+  Verdict Judge(const Waiting& waiting, const std::vector<int>& culprits) const;
+  /// Hidden when the job has no such rank.
+  const Sight& Of(int rank) const;
+  /// "rank 2 on host n17 (process 10476) is stopped (SIGSTOP), last completed slipway_allreduce at step 5".
+  std::string Describe(int rank) const;
+
+ private:
+  bool GaveUp(int rank) const;
+  bool IsDead(int rank) const;
+  bool MayWait(int rank) const;
+  std::vector<int> WithThoseTheyWaitFor(std::vector<int> ranks) const;
+  std::vector<int> InAnotherCall(const Waiting& waiting) const;
+  std::vector<int> WithAllStopped(std::vector<int> culprits) const;
+
+  std::vector<Sight> sights_;
+  Sight unknown_;
+};
+
+/// One entry of `ranks` in watch.json.
+Json ReportOf(const Sight& sight);
+
+}  // namespace slipway::runtime

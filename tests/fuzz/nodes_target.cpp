@@ -1,0 +1,104 @@
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "launcher/nodes/node_frame.h"
+#include "runtime/watch/sight.h"
+#include "staging/network/wire.h"
+#include "tests/fuzz/targets.h"
+
+namespace slipway::fuzz {
+namespace {
+
+using launcher::kLongestNodePayload;
+using launcher::NodeFrame;
+using launcher::NodeFrameOpener;
+using launcher::NodeFrameSealer;
+using launcher::NodeMessage;
+
+/// That of the seeds, so that inputs can be put together that hold a right proof.
+const staging::GroupKey& Key() {
+  static const staging::GroupKey key{staging::Digest{1}};
+  return key;
+}
+
+std::vector<NodeMessage> AllOf(NodeFrameOpener& opener) {
+  std::vector<NodeMessage> messages;
+  while (auto message = opener.Next()) messages.push_back(std::move(*message));
+  return messages;
+}
+
+/// What comes out of a connection is a beginning of what its other side can have sent.
+void TryConnection(std::string_view bytes, std::size_t border) {
+  NodeFrameOpener whole(Key());
+  whole.Add(bytes);
+  const auto messages = AllOf(whole);
+  std::string sent;
+  NodeFrameSealer sealer(Key());
+  for (const auto& message : messages) sent += sealer.Seal(message.kind, message.stream, message.payload);
+  FuzzRequire(bytes.starts_with(sent), "only what was sealed comes out");
+
+  NodeFrameOpener torn(Key());
+  torn.Add(bytes.substr(0, border % (bytes.size() + 1)));
+  auto count = AllOf(torn).size();
+  torn.Add(bytes.substr(border % (bytes.size() + 1)));
+  count += AllOf(torn).size();
+  FuzzRequire(count == messages.size() && torn.forged() == whole.forged(), "the borders of the pieces change nothing");
+}
+
+void TryFrame(std::uint8_t kind, std::uint32_t stream, std::string_view payload, std::size_t changed) {
+  payload = payload.substr(0, kLongestNodePayload);
+  auto wire = NodeFrameSealer(Key()).Seal(static_cast<NodeFrame>(kind), stream, payload);
+  NodeFrameOpener opener(Key());
+  opener.Add(wire);
+  const auto opened = opener.Next();
+  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NodeFrame::kWatch);
+  FuzzRequire(opened.has_value() == known, "a frame of a known kind comes out, and no other");
+  FuzzRequire(!opened || (opened->stream == stream && opened->payload == payload), "as it went in");
+  opener.Add(wire);
+  FuzzRequire(!opener.Next(), "it does not come out a second time");
+
+  wire[changed % wire.size()] = static_cast<char>(wire[changed % wire.size()] ^ 1);
+  NodeFrameOpener other(Key());
+  other.Add(wire);
+  FuzzRequire(!other.Next(), "a changed frame is refused");
+}
+
+/// Whatever a program has written on its board can be told, and what was told can be told again.
+void TryBoard(std::string_view bytes) {
+  runtime::BoardLine line;
+  std::memcpy(static_cast<void*>(&line), bytes.data(), std::min(bytes.size(), sizeof line));
+  for (auto& team : line.teams) team.back() = '\0';
+  line.process = 1;
+  const auto told = ToJson(runtime::SightOf(line, {"host", 1})).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto heard = ToJson(runtime::SightFromJson(Json::parse(told)));
+  FuzzRequire(heard.dump(-1, ' ', false, Json::error_handler_t::replace) == told, "a sight travels");
+}
+
+void TrySight(std::string_view text) {
+  const auto json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return;
+  try {
+    const auto sight = ToJson(runtime::SightFromJson(json));
+    FuzzRequire(ToJson(runtime::SightFromJson(sight)) == sight, "a sight that was heard can be told");
+  } catch (const Json::exception&) {
+    // As good as an error that says something: the connection ends with it.
+  }
+}
+
+}  // namespace
+
+void FuzzNodes(Input input) {
+  const auto text = AsText(input);
+  staging::WireReader reader(text);
+  const auto kind = reader.Number<std::uint8_t>();
+  const auto stream = reader.Number<std::uint32_t>();
+  const auto changed = reader.Number<std::uint16_t>();
+  TryFrame(kind, stream, reader.rest(), changed);
+  TryConnection(text, changed);
+  TryBoard(text);
+  TrySight(text);
+  const auto facts = launcher::ParseFacts(std::string(text));
+  FuzzRequire(launcher::ParseFacts(TextOf(facts)).cores == facts.cores, "what a node says of itself is understood");
+}
+
+}  // namespace slipway::fuzz

@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""Ranks that hang in a run over several nodes of a real Slurm: the one at fault is named, with its node."""
+
+import json
+import os
+import shutil
+import signal
+import time
+
+import nodes_test
+import support
+
+AT_ONCE = 12  # the program's `stall_after` is 3 s; the start of MPI and the end of the job come on top
+
+
+class Hanging(nodes_test.OnNodes):
+    def run_program(self, fault, built="SLIPWAY_TEST_FAULTS", **launch):
+        """A program in which rank 2 misbehaves, after five steps or before the first."""
+        program = shutil.copy(os.environ[built], self.place / "program")
+        self.write(f"exec {program} {fault}", env=support.OPEN_MPI, **launch)
+        return self.submit()["run"]
+
+    def processes_of(self, rank):
+        def is_of(process):
+            try:
+                with open(f"/proc/{process}/environ", "rb") as file:
+                    return f"RANK={rank}".encode() in file.read().split(b"\0")
+            except OSError:
+                return False
+        return [process for process in self.processes(str(self.place / "program")) if is_of(process)]
+
+    def named(self, run, *words):
+        """The message in all places where it must be, which holds these words."""
+        self.slipway("wait", "--timeout", "90s", status=1)
+        reason = self.status()["reason"]
+        for word in words:
+            self.assertIn(word, reason)
+        folder = self.place / "runs" / run
+        report = json.loads((folder / "attempt-1" / "watch.json").read_text())
+        self.assertEqual(report["message"], reason)
+        self.assertEqual([event["message"] for event in self.events(run, "watch")], [reason])
+        self.assertIn(reason, self.slipway("status", status=None).stdout)
+        self.assertIn(reason, self.slipway("explain").stdout)
+        logs = "".join(path.read_text() for path in (folder / "attempt-1").glob("rank-*.log"))
+        self.assertIn(reason, logs)  # of whoever had the word first
+        self.nothing_is_left(run)
+        return report
+
+
+class OneRank(Hanging):
+    def test_stopped_rank_alone_on_its_node_is_named(self):
+        report = self.named(self.run_program("stopped", nodes=3), "a rank has not come to", "rank 2 on host n3 (process ",
+                            "is stopped (SIGSTOP), last completed slipway_allreduce at step 5")
+        self.assertEqual((report["kind"], report["ranks"][0]["rank"], report["ranks"][0]["host"]), ("stalled", 2, "n3"))
+        self.assertEqual((report["ranks"][0]["state"], report["ranks"][0]["step"]), ("stopped", 5))
+
+    def test_rank_that_computes_for_ever_is_named(self):
+        self.named(self.run_program("busy", nodes=3), "the exchange of gradients of team 'net'", "rank 2 on host n3",
+                   "is outside of Slipway, last completed slipway_allreduce at step 5")
+
+    def test_rank_that_does_not_begin_is_named(self):
+        self.named(self.run_program("", "SLIPWAY_TEST_ABSENT", nodes=3), "a rank has not come to slipway_init",
+                   "rank 2 on host n3 has not called slipway_init")
+
+    def test_rank_in_another_call_is_named(self):
+        self.named(self.run_program("'other call'", nodes=3), "rank 2 on host n3", "is in slipway_barrier")
+
+    def test_stopped_rank_beside_others_is_named(self):
+        self.named(self.run_program("stopped", nodes=2, ranks_per_node=2), "rank 2 on host n2", "is stopped (SIGSTOP)")
+
+
+class Frozen(Hanging):
+    def test_all_ranks_of_a_node_are_named(self):
+        run = self.run_program("endless", nodes=2, ranks_per_node=2)
+        ranks = support.wait_for(lambda: [self.processes_of(rank) for rank in range(4)] if self.trained() else None, 60, "training")
+        for rank in (2, 3):
+            for process in ranks[rank]:
+                os.kill(process, signal.SIGSTOP)
+        stopped = time.monotonic()
+        report = self.named(run, "ranks have not come", "rank 2 on host n2", "rank 3 on host n2", "is stopped (SIGSTOP)")
+        print(f"ended {time.monotonic() - stopped:.1f} s after the ranks were stopped", flush=True)
+        self.assertLess(time.monotonic() - stopped, 3 + AT_ONCE)
+        self.assertEqual([rank["rank"] for rank in report["ranks"]], [2, 3])
+
+    def test_node_with_all_that_runs_on_it_is_lost(self):
+        run = self.run_program("endless", nodes=2, ranks_per_node=1)
+        support.wait_for(self.trained, 60, "training")
+        (rank,) = self.processes_of(1)
+        frozen = [int(process) for process in os.listdir("/proc") if process.isdigit() and
+                  self.node_of(process) == self.node_of(rank)]
+        try:
+            for process in frozen:
+                os.kill(process, signal.SIGSTOP)
+            support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
+        finally:
+            for process in frozen:
+                os.kill(process, signal.SIGCONT)
+        self.slipway("wait", "--timeout", "90s", status=1)
+        self.assertIn("node n2 is lost: no sign of life for 4 s", self.status()["reason"])
+
+    def node_of(self, process):
+        try:
+            return os.readlink(f"/proc/{process}/ns/pid")
+        except OSError:
+            return None
+
+    def trained(self):
+        """All ranks are there, and have been for a while."""
+        if not all(self.processes_of(rank) for rank in range(2)):
+            return False
+        time.sleep(2)
+        return True
+
+
+if __name__ == "__main__":
+    support.main()
