@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/text_table.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/batch_trial.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/prepare.h"
@@ -108,7 +109,8 @@ int Cancel(const CancelOptions& options, Session& session) {
   const auto run = FindRun(session.runs_directory, options.run);
   auto state = ObserveRun(run);
   if (HasEnded(state.phase)) {
-    const auto text = fmt::format("{} has ended already: {}", run.id(), PhaseName(state.phase));
+    auto text = fmt::format("{} has ended already: {}", run.id(), PhaseName(state.phase));
+    if (const int jobs = EndJobsOfTrials(run); jobs > 0) text += fmt::format("; {} jobs of trials were ended", jobs);
     session.output.Print({StatusDocument(run, state), text, PhaseName(state.phase)});
     return 0;
   }

@@ -77,7 +77,7 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
 std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
   const auto& launch = document.spec.launch;
   staging::PlanRequest for_whom;
-  for_whom.nodes = launch.nodes;
+  for_whom.nodes = document.spec.nodes_of_job();
   for_whom.node = node;
   for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;
