@@ -245,8 +245,10 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
       left.claims.push_back({i + 1, 1});
       left.starts.push_back({i + 1, 1, ProcessIdentity{}});
     }
-    left.stops.push_back({2, 1, StopReason::kCancelled});
     book.Write(left);
+    Changes asked;
+    asked.stops.push_back({2, 1, StopReason::kCancelled});
+    book.Write(asked);
   }
   FakeRunner runner(ReportsLr);
   runner.go_on_[1] = Reports("accuracy", 0.75);
