@@ -89,6 +89,14 @@ TrialEnding EndingBySlurm(const ObservedRun& observed) {
   return ending;
 }
 
+/// Who ends a job signals its ranks and their manager at once: that one may see a rank die before it hears the reason.
+OutsideCause CauseBySlurm(const RunFolder& folder) try {
+  const auto job = SlurmClient().Job(ReadBatchRecord(folder).job);
+  return job ? CauseOf(job->state) : OutsideCause::kNone;
+} catch (const SlurmError&) {
+  return OutsideCause::kNone;
+}
+
 }  // namespace
 
 OutsideCause CauseOf(JobState state) {
@@ -183,6 +191,7 @@ void BatchTrial::Take(const ObservedRun& observed, Events& events) {
 TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   auto ending = ReadTrialEnding(folder_);
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
+  if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
   return {trial_, order_.attempt, ending->status, ending->detail, ending->cause};
 }
 
