@@ -30,12 +30,14 @@ struct Changes {
     TrialNumber trial = 0;
     int attempt = 1;
     std::vector<NodeShare> place = {};
+    int nodes = 1;
   };
   /// An attempt waits at its gate and will be released; or someone outside runs it, in no process that we know.
   struct Start {
     TrialNumber trial = 0;
     int attempt = 1;
     std::optional<ProcessIdentity> process;
+    std::optional<double> time = {};  ///< none: now
   };
 
   /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.

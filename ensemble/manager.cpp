@@ -89,9 +89,18 @@ class Manager {
     }
     const auto attempt = running_.find(left.trial);
     if (attempt == running_.end()) return;
+    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, attempt->second);
     HeedWish(left.trial, attempt->second);
     const bool was_to_end = attempt->second.stop.has_value();
     End(left.trial, was_to_end ? Judge(attempt->second.Facts(std::nullopt)) : JudgeLost(), std::nullopt, changes);
+  }
+
+  /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
+  void FollowOn(TrialNumber trial, const LiveAttempt& attempt) {
+    TrialRecord& record = study_.Edit(trial);
+    record.state = TrialState::kRunning;
+    study_.Changed(trial);
+    if (attempt.stop) runner_.Stop(trial, *attempt.stop);
   }
 
   // --- rounds ---
@@ -150,6 +159,8 @@ class Manager {
       TakeMetric(*metric, changes);
     } else if (const auto* ended = std::get_if<TrialEnded>(&event)) {
       TakeEnd(*ended, changes);
+    } else if (const auto* began = std::get_if<TrialBegan>(&event)) {
+      TakeBegin(*began, changes);
     } else if (const auto* lost = std::get_if<NodeLost>(&event)) {
       packer_.Lose(lost->node);
       out_of_nodes_ = packer_.OutOfNodes();
@@ -172,6 +183,22 @@ class Manager {
         {metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, metric.value, metric.time});
     attempt->Take(changes.metrics.back(), changes.time);
     judge_.Take(changes.metrics.back(), *attempt, changes.rungs);
+  }
+
+  void TakeBegin(const TrialBegan& began, Changes& changes) {
+    LiveAttempt* attempt = Present(began.trial, began.attempt);
+    if (attempt == nullptr || attempt->started()) return;
+    Begin(*attempt, began.time);
+    study_.Edit(began.trial).started = began.time;
+    study_.Changed(began.trial);
+    changes.starts.push_back({began.trial, began.attempt, ProcessIdentity{}, began.time});
+  }
+
+  /// It runs since `time`, and its time counts.
+  void Begin(LiveAttempt& attempt, double time) {
+    const auto since = std::chrono::duration<double>(std::max(0.0, Now() - time));
+    attempt.Start(time, clock_.Steady() - std::chrono::duration_cast<SteadyTime::duration>(since));
+    meter_.AddNodes(options_.need.nodes, SecondsUp());
   }
 
   AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) const {
@@ -210,10 +237,8 @@ class Manager {
     RecordEnd(number, attempt, verdict, status, study_, judge_, changes);
     if (verdict.trial == TrialState::kFailed) ++failed_;
     packer_.GiveBack(attempt.place);
-    if (attempt.started()) meter_.AddNodes(-NodesOf(attempt), SecondsUp());
+    if (attempt.started()) meter_.AddNodes(-options_.need.nodes, SecondsUp());
   }
-
-  static int NodesOf(const LiveAttempt& attempt) { return std::max(1, static_cast<int>(attempt.place.size())); }
 
   // --- what to do ---
 
@@ -275,7 +300,7 @@ class Manager {
     trial.state = TrialState::kClaimed;
     const int attempt = ++trial.attempts;
     study_.Changed(number);
-    changes.claims.push_back({number, attempt, place});
+    changes.claims.push_back({number, attempt, place, options_.need.nodes});
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.emplace(number, std::move(live));
@@ -347,9 +372,7 @@ class Manager {
     trial.started = now;
     trial.ended.reset();
     study_.Changed(number);
-    LiveAttempt& attempt = running_.at(number);
-    attempt.Start(now, clock_.Steady());
-    meter_.AddNodes(NodesOf(attempt), SecondsUp());
+    if (!runner_.Queues()) Begin(running_.at(number), now);
     CrashPoint("after_release");
     observer_.AttemptStarted(trial);
   }

@@ -43,8 +43,9 @@ enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled, kTrialTimeLimi
 
 std::string_view StopReasonName(StopReason reason);
 
-/// What ended a trial from outside, as far as the runner can know it.
-enum class OutsideCause { kNone, kOutOfMemory, kNodeLost };
+/// What ended a trial from outside, as far as the runner can know it. kTimedOut, kCancelled: by the batch system that
+/// it ran in, or by who asked that for it.
+enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled };
 
 struct TrialEnded {
   TrialNumber trial = 0;
@@ -64,6 +65,13 @@ struct TrialMetric {
   std::optional<double> time = {};  ///< when it was reported; seconds since 1970
 };
 
+/// What was released into a queue runs since `time`, in seconds since 1970.
+struct TrialBegan {
+  TrialNumber trial = 0;
+  int attempt = 1;
+  double time = 0;
+};
+
 /// The user asked to end everything (Ctrl-C, SIGTERM, `slipway cancel`).
 struct StopAsked {};
 
@@ -72,7 +80,7 @@ struct NodeLost {
   std::string node;  ///< as in NodeShare
 };
 
-using TrialEvent = std::variant<TrialEnded, TrialMetric, StopAsked, NodeLost>;
+using TrialEvent = std::variant<TrialEnded, TrialMetric, TrialBegan, StopAsked, NodeLost>;
 
 class TrialRunner {
  public:
@@ -80,9 +88,13 @@ class TrialRunner {
 
   /// Starts the attempt held at its gate: nothing of the user's program runs before Release.
   /// The caller stores the identity durably in between; if the manager dies first, the gate closes for good.
+  /// The identity of what will be no process of this machine is empty.
   /// Errors: Error when it cannot be started.
   virtual ProcessIdentity Prepare(const TrialStart& start) = 0;
   virtual void Release(TrialNumber trial) = 0;
+
+  /// Whether what is released waits in a queue first. TrialBegan tells when it runs; its time counts from then on.
+  virtual bool Queues() const { return false; }
 
   /// Asks a running trial to end: stop file and, for foreign programs, a signal; after the grace time it is killed.
   /// TrialEnded follows. Unknown trials are ignored.
@@ -96,6 +108,10 @@ class TrialRunner {
   /// by itself before anyone ended it, its TrialEnded. Without TrialEnded the attempt is lost and the trial runs again;
   /// so a runner that records exits durably overrides this, and a trial that was complete is never run a second time.
   virtual std::vector<TrialEvent> Recover(TrialNumber /*trial*/, int /*attempt*/) { return {}; }
+
+  /// Whether an attempt of an earlier manager goes on without one, asked after Recover when that knew of no end. If so
+  /// Wait tells of it as of any other; if not, it is lost, and the trial runs again.
+  virtual bool GoesOn(TrialNumber /*trial*/, int /*attempt*/) { return false; }
 
   /// Waits for events, at most `limit`; returns all that are there, metrics of a trial before its end.
   virtual std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) = 0;

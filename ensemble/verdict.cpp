@@ -84,12 +84,19 @@ Verdict EndedWithItsNode(const AttemptFacts& facts) {
   return {TrialState::kLost, again ? TrialState::kQueued : TrialState::kFailed, Outcome::kNodeLost, reason};
 }
 
+/// What Slurm or a site's operator has ended. Whether more time would help only the user can know.
+Verdict EndedFromOutside(Outcome outcome, std::string_view what, const AttemptFacts& facts) {
+  return {TrialState::kFailed, TrialState::kFailed, outcome, WithDetail(std::string(what), facts.detail)};
+}
+
 }  // namespace
 
 Verdict Judge(const AttemptFacts& facts) {
   const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
   if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail);
   if (facts.cause == OutsideCause::kNodeLost) return EndedWithItsNode(facts);
+  if (facts.cause == OutsideCause::kTimedOut) return EndedFromOutside(Outcome::kTimedOut, "time limit", facts);
+  if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, "cancelled", facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

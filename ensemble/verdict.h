@@ -38,10 +38,10 @@ struct Verdict {
 /// A trial that came to its end by itself before it heard that it should stop has ended as if nobody had asked.
 /// Complete: status 0 and a finite value of every objective. What a retry may cure is tried again while retries are
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
-/// it cannot cure is not: out of memory, no usable value, the trial's own time limit, a program that does not start. A
-/// lost node is nobody's failure, but the fifth is. Stopped by the user or the ensemble's time: queued, so that a
-/// resume runs it. A program that asks to go on later and has moved on is paused where the scheduler lets trials wait,
-/// else queued again.
+/// it cannot cure is not: out of memory, no usable value, the trial's own time limit or that of its job, a program that
+/// does not start, a job that somebody cancelled. A lost node is nobody's failure, but the fifth is. Stopped by the
+/// user or the ensemble's time: queued, so that a resume runs it. A program that asks to go on later and has moved on
+/// is paused where the scheduler lets trials wait, else queued again.
 Verdict Judge(const AttemptFacts& facts);
 
 /// The exit status of a program that has saved its state and asks to go on later: 75.

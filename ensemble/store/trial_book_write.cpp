@@ -222,9 +222,8 @@ class Writer {
   }
 
   void Write(const Changes::Claim& claim) {
-    const auto nodes = std::max<std::int64_t>(1, static_cast<std::int64_t>(claim.place.size()));
     Prepare("INSERT INTO attempt(trial, n, state, host, claimed, place, nodes) VALUES (?, ?, 'claimed', ?, ?, ?, ?)")
-        .Bind(claim.trial, claim.attempt, changes_.host, changes_.time, Describe(claim.place), nodes)
+        .Bind(claim.trial, claim.attempt, changes_.host, changes_.time, Describe(claim.place), claim.nodes)
         .Run();
     Prepare(
         "UPDATE trial SET state = 'claimed', attempts = ?, reason = '', started = NULL, ended = NULL "
@@ -242,12 +241,13 @@ class Writer {
       start_time = static_cast<std::int64_t>(start.process->start_time);
       boot_id = start.process->boot_id;
     }
+    const double time = start.time.value_or(changes_.time);
     Prepare(
         "UPDATE attempt SET state = 'running', pid = ?, start_time = ?, boot_id = ?, started = ? "
         "WHERE trial = ? AND n = ?")
-        .Bind(pid, start_time, boot_id, changes_.time, start.trial, start.attempt)
+        .Bind(pid, start_time, boot_id, time, start.trial, start.attempt)
         .Run();
-    Prepare("UPDATE trial SET state = 'running', started = ? WHERE number = ?").Bind(changes_.time, start.trial).Run();
+    Prepare("UPDATE trial SET state = 'running', started = ? WHERE number = ?").Bind(time, start.trial).Run();
     Note("running", start.trial, start.attempt, "");
   }
 

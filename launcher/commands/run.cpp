@@ -11,6 +11,7 @@
 #include "core/process.h"
 #include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/batch_turn.h"
 #include "launcher/run/manager.h"
@@ -54,9 +55,10 @@ bool IsDone(const RunState& state) { return state.phase == Phase::kSucceeded && 
 /// run folder.
 bool NeedsSubmission(const Plan& plan) {
   if (plan.engine != "slurm") return false;
-  if (OwnBatchJob() != 0) return false;
+  const bool trials_are_jobs = TrialsAreJobs(plan.spec());
+  if (OwnBatchJob() != 0 && !trials_are_jobs) return false;
   RequireBatchSystem();
-  return true;
+  return !trials_are_jobs;
 }
 
 /// Prints the run's id and how to go on.

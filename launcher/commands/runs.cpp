@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/text_table.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/batch_trial.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/prepare.h"
@@ -69,6 +70,7 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
   const auto stored = run.ReadState().phase;
   const auto phase = PhaseName(HasEnded(state.phase) ? state.phase : stored);
   auto text = fmt::format("{} has ended already: {}", run.id(), phase);
+  if (const int jobs = EndJobsOfTrials(run); jobs > 0) text += fmt::format("; {} jobs of trials were ended", jobs);
   if (!HasEnded(state.phase)) text += fmt::format("\n  {}; wait for that: slipway wait {}", state.reason, run.id());
   session.output.Print({StatusDocument(run, state), text, phase});
   return 0;

@@ -15,10 +15,17 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
+/// The run's id; for a trial, whose folder is RUN/trials/00007, with that of its run: "RUN-00007".
+std::string NameOfRun(const fs::path& folder) {
+  const auto parent = folder.parent_path();
+  const auto id = folder.filename().string();
+  return parent.filename() == "trials" ? parent.parent_path().filename().string() + "-" + id : id;
+}
+
 /// The folder of the buffer that directives stage into, with a folder for each dataset. In a buffer that outlives its
 /// job each run has its own: two jobs may stage at a time.
 std::string StagedInFor(const BurstBufferSpec& buffer, const fs::path& folder) {
-  return buffer.persistent.empty() ? "staged" : "staged-" + folder.filename().string();
+  return buffer.persistent.empty() ? "staged" : "staged-" + NameOfRun(folder);
 }
 
 /// slurmctld looks at the clock about every half minute.
@@ -40,9 +47,10 @@ int RanksOnANode(const Spec& spec) {
   return launch.ranks_per_node * std::max(1, (shares + launch.nodes - 1) / launch.nodes);
 }
 
-/// A single run may go on without a lost node, an ensemble on several always does.
+/// A single run may go on without a lost node, or with a spare one; an ensemble on several always does.
 bool OutlivesANode(const Spec& spec) {
-  return spec.resilience.on_node_failure == OnNodeFailure::kExclude || (spec.ensemble && spec.launch.nodes > 1);
+  return spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
+         (spec.ensemble && spec.launch.nodes > 1);
 }
 
 /// The ranks' and that of what is staged in RAM, which a job's limit of memory covers as well.
@@ -135,7 +143,7 @@ void AddBuffer(const Plan& plan, const fs::path& folder, BatchJob& job) {
 
 void AddNodes(const Plan& plan, BatchJob& job) {
   const auto& launch = plan.spec().launch;
-  job.nodes = launch.nodes;
+  job.nodes = plan.spec().nodes_of_job();
   job.ranks_per_node = RanksOnANode(plan.spec());
   job.cpus_per_rank = launch.cpus_per_rank;
   job.gpus_per_rank = launch.gpus_per_rank;
@@ -165,7 +173,7 @@ bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset) 
          dataset.scope == staging::TierScope::kJob && dataset.layout == staging::Layout::kReplica;
 }
 
-std::string JobComment(const fs::path& folder) { return "slipway:" + folder.filename().string(); }
+std::string JobComment(const fs::path& folder) { return "slipway:" + NameOfRun(folder); }
 
 BatchJob MakeBatchJob(const Plan& plan, const fs::path& folder) {
   const auto& launch = plan.spec().launch;

@@ -26,7 +26,7 @@ std::vector<StageList> StageLists(const Plan& plan, const std::filesystem::path&
 /// Whether a directive of the job's script stages it before the job begins.
 bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset);
 
-/// The comment of the job of a run, by which it is found again.
+/// The comment of the job of a run or trial, by which it is found again.
 std::string JobComment(const std::filesystem::path& folder);
 
 }  // namespace slipway::launcher

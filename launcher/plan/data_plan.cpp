@@ -80,7 +80,7 @@ namespace {
 
 staging::PlanRequest NodeOf(const LaunchSpec& launch, int node) {
   staging::PlanRequest for_whom;
-  for_whom.nodes = launch.nodes;
+  for_whom.nodes = document.spec.nodes_of_job();
   for_whom.node = node;
   for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;

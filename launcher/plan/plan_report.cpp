@@ -11,6 +11,7 @@
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
@@ -62,9 +63,10 @@ std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
   return text;
 }
 
-/// Inside an allocation `run` and `submit` use that.
+/// Inside an allocation `run` and `submit` use that, unless trials are jobs of their own.
 bool IsSubmitted(const Plan& plan) {
-  return plan.engine == "slurm" && LookForEngines(Environment::Inherited()).allocation.empty();
+  if (plan.engine != "slurm") return false;
+  return TrialsAreJobs(plan.spec()) || LookForEngines(Environment::Inherited()).allocation.empty();
 }
 
 /// What starts several ranks under Slurm and why, and what they are bound to.
@@ -95,17 +97,22 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
   return text;
 }
 
-std::string ScriptOf(const Plan& plan) { return RenderBatchScript(MakeBatchJob(plan, PlannedFolder(plan))); }
+BatchJob SubmittedJob(const Plan& plan) {
+  const auto submitted = PlanSubmitted(plan);
+  return MakeBatchJob(submitted.plan, submitted.folder);
+}
 
 /// The script as it will be submitted, every line from its first column on.
 std::string DescribeScript(const Plan& plan) {
   if (!IsSubmitted(plan)) return {};
-  const auto job = MakeBatchJob(plan, PlannedFolder(plan));
+  const auto submitted = PlanSubmitted(plan);
+  const auto job = MakeBatchJob(submitted.plan, submitted.folder);
   const auto for_sbatch = OptionsOnlyForSbatch(job);
   const auto how = for_sbatch.empty() ? std::string()
                                       : fmt::format(", with sbatch, which alone reads {}", fmt::join(for_sbatch, " "));
-  auto text = fmt::format("\nsubmit: job.sh{}\n\n{}", how, RenderBatchScript(job));
-  for (const auto& list : StageLists(plan, PlannedFolder(plan))) {
+  const auto what = TrialsAreJobs(plan.spec()) ? ", one for each trial" : "";
+  auto text = fmt::format("\nsubmit: job.sh{}{}\n\n{}", what, how, RenderBatchScript(job));
+  for (const auto& list : StageLists(submitted.plan, submitted.folder)) {
     const auto files = std::count(list.content.begin(), list.content.end(), '\n');
     text += fmt::format("\n{} names {} files\n", list.path.filename().string(), files);
   }
@@ -113,7 +120,7 @@ std::string DescribeScript(const Plan& plan) {
 }
 
 std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
-  if (IsSubmitted(plan)) return MakeBatchJob(plan, PlannedFolder(plan)).command;
+  if (IsSubmitted(plan)) return SubmittedJob(plan).command;
   return LaunchCommand(plan, parameters);
 }
 
@@ -182,7 +189,7 @@ Json ToJson(const Plan& plan) {
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
               {"start", StartOf(plan)},
               {"command", CommandOf(plan, parameters)},
-              {"script", IsSubmitted(plan) ? Json(ScriptOf(plan)) : Json()},
+              {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
               {"working_directory", plan.working_directory.string()},
               {"environment", EnvironmentOf(plan, parameters)},
               {"runs_directory", plan.runs_directory.string()},

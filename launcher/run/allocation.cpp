@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -21,12 +22,13 @@ constexpr auto kLossPatience = std::chrono::seconds(2);
 /// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
 constexpr auto kStartPatience = std::chrono::seconds(90);
 
-/// The job may have more nodes than are used, not fewer.
-void RequireNodes(int wanted) {
+/// Those that the run needs and, as far as the job has them, the spare ones; not more.
+int NodesToUse(const Spec& spec) {
   const char* text = std::getenv("SLURM_JOB_NUM_NODES");
   const int given = text != nullptr ? std::atoi(text) : 1;
-  if (given >= wanted) return;
-  throw Error(ErrorKind::kEnvironment, fmt::format("the job has {} of the {} nodes that the run needs", given, wanted),
+  const int needed = spec.launch.nodes;
+  if (given >= needed) return std::min(given, spec.nodes_of_job());
+  throw Error(ErrorKind::kEnvironment, fmt::format("the job has {} of the {} nodes that the run needs", given, needed),
               "ask for a larger allocation, or set launch.nodes");
 }
 
@@ -40,10 +42,9 @@ void RemoveOldKeys(const std::filesystem::path& folder) {
 }
 
 Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
-  RequireNodes(plan.spec().launch.nodes);
-  RemoveOldKeys(folder.path());
   Nodes::Options options;
-  options.count = plan.spec().launch.nodes;
+  options.count = NodesToUse(plan.spec());
+  RemoveOldKeys(folder.path());
   options.run = folder.path();
   options.key_folder = folder.path();
   options.host = HostName();
@@ -75,7 +76,8 @@ int TimesQueuedAgain() {
 
 bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
   const auto& spec = plan.spec();
-  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.ensemble.has_value();
+  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
+                       spec.ensemble.has_value();
   return goes_on && spec.launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
 }
 

@@ -130,8 +130,16 @@ void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
   RequireAPartition(job, limits);
 }
 
+/// That of this process. A job that is submitted from within another gets nothing of what Slurm told that one.
+std::vector<std::string> EnvironmentOfJob() {
+  auto entries = Environment::Inherited().entries();
+  std::erase_if(entries,
+                [](const auto& entry) { return entry.starts_with("SLURM") && !entry.starts_with("SLURM_CONF="); });
+  return entries;
+}
+
 SubmitRequest Prepare(const RunFolder& folder, const Plan& plan, const BatchJob& job) {
-  auto request = RequestOf(job, Environment::Inherited().entries());
+  auto request = RequestOf(job, EnvironmentOfJob());
   WriteFile(request.script_path, request.script, 0750);
   for (const auto& list : StageLists(plan, folder.path())) WriteFile(list.path, list.content);
   RecordStagedIn(folder, plan);

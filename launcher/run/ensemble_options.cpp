@@ -6,6 +6,7 @@
 #include "core/process_identity.h"
 #include "ensemble/samplers/sampler.h"
 #include "launcher/engines/local/bound_to_cores.h"
+#include "launcher/plan/trial_document.h"
 
 namespace slipway::launcher {
 namespace {
@@ -31,6 +32,11 @@ std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> no
 /// As many trials at a time as there are cores for, each with cores of its own; more only where the user wants it, and
 /// then those of a node share all its cores.
 void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  if (TrialsAreJobs(spec)) {
+    options.parallel = spec.ensemble->parallel.value_or(1);
+    options.need = NeedOf(spec);
+    return;
+  }
   const bool here_only = nodes.empty();
   if (here_only) nodes = {{HostName(), UsableCores(), {}}};
   options.parallel = spec.ensemble->parallel.value_or(std::max(1, SlotsIn(spec, nodes)));
@@ -69,7 +75,8 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
   options.retries = spec.resilience.max_restarts;
   options.max_failures = ensemble.max_failures;
   if (ensemble.time_limit) options.trial_time_limit = ensemble.time_limit->count();
-  if (spec.launch.time_limit) options.manager_time_limit = spec.launch.time_limit->count();
+  // That of jobs is each trial's.
+  if (spec.launch.time_limit && !TrialsAreJobs(spec)) options.manager_time_limit = spec.launch.time_limit->count();
   if (ensemble.budget) options.budget = BudgetFrom(*ensemble.budget);
   if (!ensemble.scheduler) return;
   options.scheduler = ensemble.scheduler->settings;

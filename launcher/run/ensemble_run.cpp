@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "ensemble/manager.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/run/allocation.h"
+#include "launcher/run/batch_trial_runner.h"
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/job_trial_runner.h"
 #include "launcher/run/outbox.h"
@@ -181,6 +184,12 @@ struct Trials {
   bool progressed = false;
 };
 
+std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context) {
+  const auto& spec = context.plan.spec();
+  if (TrialsAreJobs(spec)) return std::make_unique<BatchTrialRunner>(context);
+  return std::make_unique<JobTrialRunner>(context, TrialsShareCores(spec, NodesOf(context)));
+}
+
 /// The book is one plain file again when it returns.
 Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
   const auto began = std::filesystem::file_time_type::clock::now();
@@ -188,9 +197,9 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");
-  JobTrialRunner runner(context, TrialsShareCores(context.plan.spec(), NodesOf(context)));
+  const auto runner = MakeRunner(context);
   Reporter reporter(context.output, options.trials * options.repeats);
-  const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
+  const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
   book.Settle();
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }

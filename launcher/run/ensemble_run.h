@@ -1,4 +1,4 @@
-/// A run with an ensemble: its trials as jobs on this machine.
+/// A run with an ensemble: its trials on this machine, in its allocation, or as jobs of their own.
 #pragma once
 
 #include "launcher/run/run_context.h"

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "launcher/engines/slurm/slurm_trouble.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/check_pairing.h"
@@ -19,6 +20,7 @@
 #include "launcher/run/outbox.h"
 #include "launcher/run/single_run.h"
 #include "launcher/run/staging_session.h"
+#include "launcher/run/trial_order.h"
 
 namespace slipway::launcher {
 namespace {
@@ -32,6 +34,8 @@ class Manager {
         prefix_(prefix),
         lock_(std::move(lock)),
         state_(folder.ReadState()),
+        trial_(ReadTrialOrder(folder)),
+        trials_are_jobs_(TrialsAreJobs(plan.spec())),
         interrupt_(loop_),
         started_(SystemClock().Steady()) {}
 
@@ -58,7 +62,7 @@ class Manager {
     state_.ended.clear();
     state_.reason.clear();
     state_.detail.clear();
-    if (!plan_.data.empty()) Enter(Phase::kStaging);
+    if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
 
   void Enter(Phase phase) {
@@ -72,13 +76,18 @@ class Manager {
     folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
   }
 
-  /// What went wrong is written down before anybody else hears of it.
-  RunResult Perform() try {
+  /// Nodes, data, and the way back for checkpoints and results.
+  void PreparePlaces() {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     if (plan_.spec().launch.ranks() > 1) TryStart();
     data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
     state_.detail = data_.remarks();
+  }
+
+  /// What went wrong is written down before anybody else hears of it.
+  RunResult Perform() try {
+    if (!trials_are_jobs_) PreparePlaces();
     if (interrupt_.asked()) return Cancelled();
     RunContext context{plan_,
                        folder_,
@@ -91,8 +100,10 @@ class Manager {
                        prefix_,
                        outbox_.get(),
                        allocation_ ? &*allocation_ : nullptr,
+                       trial_ ? &*trial_ : nullptr,
                        [this](std::string_view event) { Commit(event); }};
-    auto result = plan_.spec().ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
+    const bool is_ensemble = plan_.spec().ensemble && !trial_;
+    auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     data_.End();
     return result;
   } catch (const NodesMissing& error) {
@@ -126,6 +137,7 @@ class Manager {
     const bool cut = result.phase == Phase::kCancelled && interrupt_.cause() == InterruptCause::kTimeLimit;
     if (!cut) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
+    result.cause = ensemble::OutsideCause::kTimedOut;
     result.phase = wanted && result.progressed ? Phase::kQueued : Phase::kFailed;
     result.reason = "the time limit of its job was reached";
     if (wanted && !result.progressed) result.reason += " before it had written a checkpoint to go on from";
@@ -181,6 +193,14 @@ class Manager {
                              error.what(), folder_.id()));
   }
 
+  /// For the ensemble of a trial, which looks at it when the state below says that there is an end.
+  void WriteEnding(const RunResult& result) const {
+    const bool cancelled = result.phase == Phase::kCancelled;
+    const auto detail = result.detail.empty() ? result.reason : result.reason + "\n" + result.detail;
+    WriteTrialEnding(folder_, {trial_->attempt, result.status,
+                               cancelled ? ensemble::OutsideCause::kCancelled : result.cause, detail});
+  }
+
   /// A job that stays out of the queue ends with this manager, and the run with it.
   void QueueAgain() try { RequeueBatchJob(state_, output_); } catch (const SlurmError& error) {
     RunResult failed;
@@ -192,6 +212,7 @@ class Manager {
 
   void WriteDown(const RunResult& result) {
     reserve_.GiveUp();
+    if (trial_) WriteEnding(result);
     state_.reason = result.reason;
     state_.detail = data_.remarks();
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
@@ -221,6 +242,8 @@ class Manager {
   LinePrefix prefix_;
   FileLock lock_;
   RunState state_;
+  std::optional<TrialOrder> trial_;  ///< nothing: this is a run that a user has started
+  bool trials_are_jobs_;
   EventLoop loop_;
   DirectoryWatcher files_{loop_};
   Interrupt interrupt_;

@@ -51,15 +51,19 @@ std::string NodesInUse::Trouble() const {
   return {};
 }
 
+std::optional<int> NodesToGoOnWith(int living, const Spec& spec) {
+  const int all = spec.launch.nodes;
+  if (living >= all) return all;
+  if (spec.resilience.on_node_failure != OnNodeFailure::kExclude) return {};
+  return NodesToGoOnWith(living, spec.resilience.min_nodes, spec.launch.ranks_per_node, GlobalBatchOf(spec.train));
+}
+
 bool NodesInUse::LeaveOutLost() {
-  const auto& spec = plan_.spec();
-  if (spec.resilience.on_node_failure != OnNodeFailure::kExclude) return false;
   const auto living = allocation_->Living();
-  const auto count = NodesToGoOnWith(static_cast<int>(living.size()), spec.resilience.min_nodes,
-                                     spec.launch.ranks_per_node, GlobalBatchOf(spec.train));
+  const auto count = NodesToGoOnWith(static_cast<int>(living.size()), plan_.spec());
   if (!count) return false;
   on_.assign(living.begin(), living.begin() + *count);
-  fewer_ = WithNodes(plan_, *count);
+  if (*count < plan_.spec().launch.nodes) fewer_ = WithNodes(plan_, *count);
   return true;
 }
 

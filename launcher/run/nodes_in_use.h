@@ -16,6 +16,9 @@ class Allocation;
 /// global batch equally (`global_batch` 0: there is none). Nothing when no number will do. Pure.
 std::optional<int> NodesToGoOnWith(int living, int least, int ranks_per_node, std::int64_t global_batch);
 
+/// As many as the run began with, as long as there are spare ones; then fewer, where it may go on with fewer. Pure.
+std::optional<int> NodesToGoOnWith(int living, const Spec& spec);
+
 class NodesInUse {
  public:
   /// `allocation`: null for a run on this machine. Both must outlive it.
@@ -26,8 +29,8 @@ class NodesInUse {
   NodesOfJob where() const;
   /// Why one of them is lost; empty while none is.
   std::string Trouble() const;
-  /// Leaves lost nodes out; those that were left over take their place. False when the run may not, or cannot, go on
-  /// with those that are left.
+  /// Leaves lost nodes out; spare ones, and those that were left over, take their place. False when the run may not, or
+  /// cannot, go on with those that are left.
   bool LeaveOutLost();
 
  private:

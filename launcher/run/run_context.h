@@ -7,6 +7,8 @@
 
 #include "core/event_loop.h"
 #include "core/output.h"
+#include "core/process.h"
+#include "ensemble/trial_runner.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/rank_line.h"
 #include "launcher/monitor/watch_report.h"
@@ -18,6 +20,7 @@ namespace slipway::launcher {
 
 class Allocation;
 class Outbox;
+struct TrialOrder;
 
 struct RunContext {
   const Plan& plan;
@@ -29,8 +32,9 @@ struct RunContext {
   Interrupt& interrupt;
   Output& output;
   LinePrefix prefix;
-  Outbox* outbox;          ///< null: checkpoints go straight into the run folder
-  Allocation* allocation;  ///< null: the run has this machine only
+  Outbox* outbox;           ///< null: checkpoints go straight into the run folder
+  Allocation* allocation;   ///< null: the run has this machine only
+  const TrialOrder* trial;  ///< what the ensemble wants of the trial that this run is; null: it is none
 
   /// Writes `state` down, durably, with an event of that name.
   std::function<void(std::string_view event)> commit;
@@ -44,8 +48,10 @@ struct RunResult {
   Phase phase = Phase::kFailed;
   std::string reason;
   std::string detail;
-  bool progressed = true;  ///< since the manager began; if not, going on would be without end
-  Json summary;            ///< members for the document of `run`: metrics, or the best trials
+  bool progressed = true;      ///< since the manager began; if not, going on would be without end
+  ExitStatus status = {1, 0};  ///< of a single run: the job of its last attempt
+  ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;  ///< of the same
+  Json summary;  ///< members for the document of `run`: metrics, or the best trials
   std::string summary_text;
 };
 

@@ -63,6 +63,20 @@ RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& n
   return folder;
 }
 
+RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
+  MakeDirectories(path);
+  const bool is_new = !fs::exists(path / "state.json");
+  auto state = is_new ? RunState{} : ReadStoredState(path);
+  state.run = run.id();  // what can be resumed
+  state.phase = Phase::kCreated;
+  if (is_new) state.created = FormatUtc(SystemClock().Now());
+  state.host = HostName();
+  state.manager = IdentityOf(::getpid());
+  state.batch_job = 0;
+  WriteFileAtomically(path / "state.json", TextOf(state));
+  return RunFolder(path);
+}
+
 RunFolder RunFolder::Open(const fs::path& path) {
   if (!fs::exists(path / "state.json")) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a run folder: it has no state.json", path.string()),

@@ -20,6 +20,9 @@ class RunFolder {
   /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`, which becomes durable with the next file that
   /// is. Errors: SystemError.
   static RunFolder Create(const std::filesystem::path& runs_directory, const std::string& name, bool ensemble);
+  /// Begins `path` as the folder of a trial of `run` that is managed on its own. What is there already stays, but for
+  /// the state. Errors: SystemError.
+  static RunFolder BeginTrial(const std::filesystem::path& path, const RunFolder& run);
   /// Errors: Error(kUsage) when there is no run folder.
   static RunFolder Open(const std::filesystem::path& path);
 

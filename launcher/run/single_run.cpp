@@ -11,7 +11,9 @@
 #include "launcher/run/allocation.h"
 #include "launcher/run/job.h"
 #include "launcher/run/nodes_in_use.h"
+#include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
+#include "launcher/run/trial_order.h"
 
 namespace slipway::launcher {
 namespace {
@@ -97,6 +99,8 @@ class SingleRun final : public JobObserver {
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
     JobRequest request{nodes_.plan(), place, context_.data, Json::object()};
     request.where = nodes_.where();
+    if (context_.trial != nullptr) request.share.terms = context_.trial->terms;
+    kills_before_ = OutOfMemoryKills();
     Job job(context_.loop, context_.files, std::move(request), *this);
     context_.state.phase = Phase::kRunning;
     context_.state.job = job.identity();
@@ -151,7 +155,8 @@ class SingleRun final : public JobObserver {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
     context_.output.Say(by_user ? "cancelling: the ranks are being ended"
                                 : "the job's time is nearly over: the ranks are being ended");
-    job.Stop(by_user ? "cancelled" : "time_limit");
+    const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
+    job.Stop(!by_user ? "time_limit" : wish.empty() ? "cancelled" : wish);
   }
 
   /// The time limit, or a wish of the program, cuts a run that goes on.
@@ -175,14 +180,23 @@ class SingleRun final : public JobObserver {
 
   bool ShouldRestart(bool progressed, int& restarts_left) {
     if (!node_trouble_.empty()) return nodes_.LeaveOutLost();  // costs none: there are fewer each time
-    if (AsksToGoOn() && progressed) return true;               // as long as it moves on
     if (StartHasFailed() && !std::exchange(start_retried_, true)) return true;
+    if (context_.trial != nullptr) return false;  // its ensemble decides
+    if (AsksToGoOn() && progressed) return true;  // as long as it moves on
     if (outcome_->status.Success() || time_limit_hit_) return false;
     return restarts_left-- > 0;
   }
 
+  ensemble::OutsideCause Cause() const {
+    if (outcome_->lost_node) return ensemble::OutsideCause::kNodeLost;
+    const bool out_of_memory = outcome_->status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
+    return out_of_memory ? ensemble::OutsideCause::kOutOfMemory : ensemble::OutsideCause::kNone;
+  }
+
   RunResult MakeResult() const {
     RunResult result;
+    result.status = outcome_->status;
+    result.cause = Cause();
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.reason = "cancelled by the user";
@@ -225,6 +239,7 @@ class SingleRun final : public JobObserver {
   std::set<std::string> warnings_;
   std::map<std::string, double> metrics_;
   std::optional<GroupOutcome> outcome_;
+  std::uint64_t kills_before_ = 0;
   bool time_limit_hit_ = false;
   std::uint64_t steps_at_first_ = 0;
 };

@@ -183,7 +183,7 @@ CheckpointSpec BuildCheckpoint(const Json& json) {
 
 ResilienceSpec BuildResilience(const Json& json) {
   return {json.at("max_restarts").get<int>(), FromWord(kOnNodeFailures, json.at("on_node_failure")),
-          json.at("min_nodes").get<int>(), Seconds(json.at("stall_after").get<double>())};
+          json.at("min_nodes").get<int>(), json.value("spare_nodes", 0), Seconds(json.at("stall_after").get<double>())};
 }
 
 TraceSpec BuildTrace(const Json& json) { return {json.at("every").get<int>(), json.at("chrome").get<bool>()}; }
@@ -204,6 +204,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   for (const Json& objective : json.at("objectives")) result.more_objectives.push_back(BuildObjective(objective));
   result.trials = Maybe<int>(json.at("trials"));
   if (json.at("parallel").is_number()) result.parallel = json["parallel"].get<int>();
+  result.placement = json.value("placement", "") == "job" ? Placement::kJob : Placement::kAllocation;
   result.nodes_per_trial = json.at("nodes_per_trial").get<int>();
   result.sampler = json.at("sampler").get<std::string>();
   if (!json.at("scheduler").is_null()) result.scheduler = BuildScheduler(json["scheduler"]);

@@ -63,6 +63,7 @@ constexpr std::array kRules = {
     Rule{"ensemble", May::kNever, "a run is an ensemble from its beginning or never"},
     Rule{"ensemble.objective", May::kNever, "the trials were ranked and steered by the other one", NextRun::kRepeats},
     Rule{"ensemble.objectives", May::kNever, "the trials were ranked and steered by the others", NextRun::kRepeats},
+    Rule{"ensemble.placement", May::kNever, "its trials may be in the queue"},
     Rule{"ensemble.trials"},
     Rule{"ensemble.parallel"},
     Rule{"ensemble.max_failures"},

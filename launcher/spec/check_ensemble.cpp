@@ -112,7 +112,25 @@ void CheckTrials(Report& report, const Draft& draft) {
   }
 }
 
+bool TrialsAreJobs(const Draft& draft) {
+  return draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
+}
+
+/// There is no allocation that could say how many trials fit, nor any nodes in it.
+void CheckPlacement(Report& report, const Draft& draft) {
+  if (!TrialsAreJobs(draft)) return;
+  if (draft.At("ensemble.parallel") == "auto") {
+    report.Error(draft.PlaceOf("ensemble.parallel"),
+                 "with 'placement: job' it says how many jobs may be in the queue at a time; give a number");
+  }
+  if (draft.Has("launch.nodes") && draft.At("launch.nodes") != 1) {
+    report.Warn(draft.PlaceOf("launch.nodes"),
+                "with 'placement: job' each trial has 'ensemble.nodes_per_trial' nodes; this is not used");
+  }
+}
+
 void CheckNodes(Report& report, const Draft& draft) {
+  if (TrialsAreJobs(draft)) return;
   const Json& wanted = draft.At("ensemble.nodes_per_trial");
   const Json& nodes = draft.At("launch.nodes");
   if (!wanted.is_number() || !nodes.is_number() || wanted <= nodes) return;
@@ -193,6 +211,7 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   if (!draft.Has("ensemble")) return;
   CheckSpace(report, draft);
   CheckTrials(report, draft);
+  CheckPlacement(report, draft);
   CheckNodes(report, draft);
   CheckSampler(report, draft);
   CheckScheduler(report, draft);

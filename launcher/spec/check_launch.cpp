@@ -64,6 +64,20 @@ void CheckResilience(Report& report, const Draft& draft) {
   report.Error(draft.PlaceOf("resilience.min_nodes"), fmt::format("more than 'launch.nodes', which is {}", nodes));
 }
 
+/// The manager runs on the first node of its job: with that one it is lost, too.
+void CheckSpareNodes(Report& report, const Draft& draft) {
+  if (!draft.Has("resilience.spare_nodes") || draft.At("resilience.spare_nodes") == 0) return;
+  const auto place = draft.PlaceOf("resilience.spare_nodes");
+  const bool jobs = draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
+  if (draft.Has("ensemble") && !jobs) {
+    return report.Error(place, "an ensemble goes on with the nodes that are left; ask for more with 'launch.nodes'");
+  }
+  const auto nodes = jobs ? "ensemble.nodes_per_trial" : "launch.nodes";
+  if (draft.Has(nodes) && draft.At(nodes) == 1) {
+    report.Error(place, "a job on one node ends with it; with launch.slurm.requeue it then gets another one");
+  }
+}
+
 bool ReadsInPlace(const Json& dataset) {
   const auto tier = dataset.value("tier", Json());
   return tier.is_array() && tier.size() == 1 && tier[0] == "none";
@@ -99,6 +113,7 @@ void CheckLaunch(Report& report, const Draft& draft) {
   CheckBucket(report, draft);
   CheckAlgorithms(report, draft);
   CheckResilience(report, draft);
+  CheckSpareNodes(report, draft);
   CheckDataOfSeveralNodes(report, draft);
 }
 

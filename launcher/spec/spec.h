@@ -173,6 +173,7 @@ struct ResilienceSpec {
   int max_restarts = 0;
   OnNodeFailure on_node_failure = OnNodeFailure::kFail;
   int min_nodes = 1;
+  int spare_nodes = 0;  ///< of the job, beside launch.nodes: they take the place of lost ones
   Seconds stall_after{60};
 };
 
@@ -203,11 +204,14 @@ struct SelectSpec {
   std::string by = "trial";           ///< what a member is: "trial", "configuration"
 };
 
+enum class Placement { kAllocation, kJob };
+
 struct EnsembleSpec {
   ObjectiveSpec objective;
   std::vector<ObjectiveSpec> more_objectives;  ///< `objectives`, beyond `objective`
   std::optional<int> trials;                   ///< unset only with the grid sampler: the whole grid
   std::optional<int> parallel;                 ///< unset: `auto`, as many as fit
+  Placement placement = Placement::kAllocation;
   int nodes_per_trial = 1;
   std::string sampler;  ///< one of the words of the table: "auto", "grid", "random", ...
   std::optional<SchedulerSpec> scheduler;
@@ -234,6 +238,9 @@ struct Spec {
   ResilienceSpec resilience;
   TraceSpec trace;
   std::optional<EnsembleSpec> ensemble;
+
+  /// That its job asks for.
+  int nodes_of_job() const { return launch.nodes + resilience.spare_nodes; }
 };
 
 }  // namespace slipway::launcher

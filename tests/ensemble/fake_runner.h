@@ -43,10 +43,6 @@ class FakeRunner : public TrialRunner {
   ProcessIdentity Prepare(const TrialStart& start) override {
     Script script = play_(start.trial, start.attempt, start.parameters);
     if (!script.can_start) throw Error(ErrorKind::kEnvironment, "no such program");
-    for (auto& metric : script.metrics) {
-      metric.trial = start.trial;
-      metric.attempt = start.attempt;
-    }
     prepared_[start.trial] = {start.attempt, std::move(script)};
     most_at_once_ = std::max(most_at_once_, prepared_.size());
     return {1000 + start.trial, 1, "boot"};
@@ -64,6 +60,13 @@ class FakeRunner : public TrialRunner {
 
   void EndOrphan(const ProcessIdentity& identity) override { orphans_.push_back(identity); }
   std::vector<TrialEvent> Recover(TrialNumber trial, int) override { return recovered_[trial]; }
+  bool Queues() const override { return queues_; }
+  bool GoesOn(TrialNumber trial, int attempt) override {
+    if (!go_on_.contains(trial)) return false;
+    prepared_[trial] = {attempt, go_on_.at(trial)};
+    ended_.push_back(trial);
+    return true;
+  }
 
   std::vector<TrialEvent> Wait(std::chrono::nanoseconds) override {
     std::vector<TrialEvent> events;
@@ -78,7 +81,12 @@ class FakeRunner : public TrialRunner {
       from_front ? ended_.pop_front() : ended_.pop_back();
       const auto [attempt, script] = std::move(prepared_.at(trial));
       prepared_.erase(trial);
-      for (const auto& metric : script.metrics) events.push_back(metric);
+      if (queues_) events.push_back(TrialBegan{trial, attempt, began_});
+      for (auto metric : script.metrics) {
+        metric.trial = trial;
+        metric.attempt = attempt;
+        events.push_back(metric);
+      }
       events.push_back(TrialEnded{trial, attempt, script.status, script.detail});
     }
     return events;
@@ -88,6 +96,9 @@ class FakeRunner : public TrialRunner {
   bool latest_first_ = false;
   std::size_t stop_after_ = 0;  // StopAsked once so many were released
   std::map<TrialNumber, std::vector<TrialEvent>> recovered_;
+  std::map<TrialNumber, Script> go_on_;  // attempts of an earlier manager that need none
+  bool queues_ = false;                  // what is released begins at `began_`
+  double began_ = 0;
   std::map<TrialNumber, std::pair<int, Script>> prepared_;
   std::deque<TrialNumber> ended_;
   std::vector<TrialNumber> released_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/temp_directory.h"
@@ -226,6 +227,54 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
   ASSERT_EQ(attempts.size(), 2u);
   EXPECT_EQ(attempts[0].state, TrialState::kLost);
   EXPECT_EQ(book.Trials()[2].failures, 0);
+}
+
+TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
+  TempDirectory folder;
+  {
+    auto book = TrialBook::OpenForWriting(folder.path());
+    FakeRunner runner(ReportsLr);
+    runner.stop_after_ = 1;
+    CountingObserver observer;
+    RunEnsemble(book, Options(kLr, 3, 1), runner, observer);
+    Changes left;
+    left.trials.resize(2);
+    for (int i = 0; i < 2; ++i) {
+      left.trials[i].number = i + 1;
+      left.trials[i].parameters = {{"lr", 0.5}};
+      left.claims.push_back({i + 1, 1});
+      left.starts.push_back({i + 1, 1, ProcessIdentity{}});
+    }
+    book.Write(left);
+    Changes asked;
+    asked.stops.push_back({2, 1, StopReason::kCancelled});
+    book.Write(asked);
+  }
+  FakeRunner runner(ReportsLr);
+  runner.go_on_[1] = Reports("accuracy", 0.75);
+  runner.go_on_[2] = Exits({15, 0});
+  const auto summary = RunStudy(folder, Options(kLr, 3, 2), runner);
+  EXPECT_EQ(summary.complete, 3);
+  EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
+  EXPECT_THAT(runner.stopped_, testing::ElementsAre(testing::Pair(2, StopReason::kCancelled)));
+  auto book = TrialBook::OpenForReading(folder.path());
+  EXPECT_EQ(book.Trials()[1].objective, 0.75);
+  EXPECT_EQ(book.Attempts(1).size(), 1u);
+  EXPECT_EQ(book.Attempts(2).size(), 2u);
+}
+
+TEST(Ensemble, CountsTheTimeOfTrialsFromWhenTheirQueueLetsThemRun) {
+  TempDirectory folder;
+  FakeRunner runner(ReportsLr);
+  runner.queues_ = true;
+  runner.began_ = UnixSeconds(SystemClock().Now()) - 1800;
+  auto options = Options(kLr, 2, 1);
+  options.need.nodes = 4;
+  EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
+  auto book = TrialBook::OpenForReading(folder.path());
+  EXPECT_EQ(book.Trials()[0].started, runner.began_);
+  EXPECT_EQ(book.Attempts(0)[0].started, runner.began_);
+  EXPECT_NEAR(book.Used().node_seconds, 2 * 4 * 1800.0, 2 * 4 * 60.0);
 }
 
 TEST(Ensemble, RefusesImpossibleOptions) {

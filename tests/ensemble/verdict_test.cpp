@@ -117,5 +117,19 @@ TEST(Verdict, WhatARetryCannotCureIsNotTriedAgain) {
   EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
+TEST(Verdict, WhatTheBatchSystemEndedIsNotTriedAgainAndTellsWhy) {
+  auto facts = Good();  // also with status 0: a program may heed the warning before its time limit
+  facts.retries = 5;
+  facts.detail = "job 17";
+  facts.cause = OutsideCause::kTimedOut;
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kTimedOut, "time limit: job 17"}));
+  facts.cause = OutsideCause::kCancelled;
+  EXPECT_EQ(Judge(facts),
+            (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kCancelled, "cancelled: job 17"}));
+  facts.stop = StopReason::kPruned;  // it was us
+  EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
+}
+
 }  // namespace
 }  // namespace slipway::ensemble

@@ -177,6 +177,34 @@ class StagedByDirectives:
         self.assertIn("/buffers/", (self.place / "out").read_text())
         self.assertEqual((self.place / "runs" / submitted["run"] / "outputs/answer").read_text(), "7\n")
 
+    def test_a_job_that_is_queued_again_is_staged_again(self):
+        self.write_run("touch up; [ $SLIPWAY_ATTEMPT = 1 ] && sleep 60; " + TRAIN + "echo FoM: 7")
+        job = self.submit()["batch_job"]
+        support.wait_for((self.place / "up").exists, 60, "the program")
+        self.on_node("scontrol", "requeue", job)
+        support.wait_for((self.place / "seen").exists, 60, "the next attempt")
+        self.finish()
+        self.assertEqual(self.bed.job(job)["Restarts"], "1")
+        self.assert_trained_in_the_buffer(job)
+        self.assertEqual([staged["found"] for staged in self.events("staged")], [True, True])
+        self.assertEqual(self.events("mended"), [])
+
+    def test_trials_train_in_the_buffer(self):
+        self.write_run(TRAIN.replace(">seen", '>seen."$1"').replace(">where", '>where."$1"') + 'echo FoM: "$1"')
+        spec = json.loads((self.place / "exp.yaml").read_text())
+        spec["train"]["command"] += ["sh", "{x}"]
+        spec["ensemble"] = {"objective": {"metric": "objective", "goal": "maximize"}, "trials": 4, "parallel": 2,
+                            "sampler": "grid", "space": {"x": {"int": [1, 4]}}}
+        (self.place / "exp.yaml").write_text(json.dumps(spec))
+        job = self.submit()["batch_job"]
+        self.finish()
+        for trial in range(1, 5):
+            self.assertEqual((self.place / f"seen.{trial}").read_text().split()[0], ALL)
+            where = (self.place / f"where.{trial}").read_text()
+            self.assertTrue(where.startswith(f"{self.bed.state}/buffers/{job}/data/"), where)
+        self.assertEqual([staged["found"] for staged in self.events("staged")], [True])
+        self.wait_until_gone(job)
+
     def test_the_job_may_stage_itself(self):
         self.write_run(TRAIN, buffer={"stage_in": False, "capacity": "32MiB"})
         job = self.submit()["batch_job"]

@@ -244,6 +244,45 @@ class Running(Engine):
         self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 12})
 
 
+class Resumed(Engine):
+    """With other values than the run began with."""
+
+    def test_run_goes_on_with_them_in_its_next_job(self):
+        self.write("[ {ok} = 1 ] || exit 3; echo $OK_TOO > seen; echo FoM: 1", time_limit="9m")
+        spec = json.loads((self.place / "exp.yaml").read_text())
+        spec["train"]["args"] = {"ok": 0}
+        (self.place / "exp.yaml").write_text(json.dumps(spec))
+        first = self.submit()["batch_job"]
+        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("resume", "--set", "train.args.ok=1", "--set", "launch.time_limit=7m", "--set",
+                     "launch.slurm.partition=urgent", "--set", "launch.env={OK_TOO: yes}")
+        self.slipway("wait", "--timeout", "60s")
+        status = self.status()
+        self.assertNotEqual(status["batch_job"], first)
+        job = self.bed.job(status["batch_job"])
+        self.assertEqual((job["TimeLimit"], job["Partition"]), ("00:07:00", "urgent"))
+        self.assertEqual((self.place / "seen").read_text(), "yes\n")
+        self.assertEqual({change["key"] for change in status["changes"]},
+                         {"train.args.ok", "launch.time_limit", "launch.slurm.partition", "launch.env.OK_TOO"})
+
+    def test_ensemble_has_more_trials_in_its_next_job(self):
+        self.write('echo "$1" >> ran; echo FoM: "$1"', ensemble=dict(Running.ENSEMBLE, sampler="random", trials=3))
+        self.submit()
+        self.slipway("wait", "--timeout", "60s")
+        self.slipway("resume", "--set", "ensemble.trials=5", "--set", "ensemble.parallel=1")
+        self.slipway("wait", "--timeout", "60s")
+        trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
+        self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 5})
+        self.assertEqual(len((self.place / "ran").read_text().split()), 5)
+
+    def test_what_may_not_change_leaves_the_run_as_it_is(self):
+        self.write('echo FoM: "$1"', ensemble=dict(Running.ENSEMBLE, trials=2))
+        self.submit()
+        self.slipway("wait", "--timeout", "60s")
+        self.assertIn("cannot change", self.slipway("resume", "--set", "ensemble.seed=7", status=2).stderr)
+        self.assertEqual(self.status()["phase"], "succeeded")
+
+
 class Followed(Engine):
     """`slipway run` on a terminal, and Ctrl-C."""
 

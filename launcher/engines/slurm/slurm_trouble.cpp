@@ -18,7 +18,7 @@ struct Row {
 };
 
 /// In the order of SlurmTrouble.
-constexpr std::array<Row, 23> kRows{{
+constexpr std::array<Row, 24> kRows{{
     {"not-built", ErrorKind::kEnvironment, "this Slipway was built without Slurm",
      "install libslurm-dev of the site's Slurm, and build Slipway again"},
     {"no-library", ErrorKind::kEnvironment, "the libslurm that this Slipway was built for is not here",
@@ -49,6 +49,8 @@ constexpr std::array<Row, 23> kRows{{
      "compare cores, memory, GPUs and constraint with 'sinfo -o \"%P %D %c %m %G %f\"'"},
     {"limit", ErrorKind::kUsage, "a limit of the account, the QOS or the partition forbids it",
      "'sacctmgr show associations user=$USER' and 'scontrol show partition' list the limits"},
+    {"full", ErrorKind::kTryAgain, "Slurm takes no more jobs at the moment",
+     "the site's limit (MaxJobCount) is reached; submit again when jobs have ended"},
     {"burst-buffer", ErrorKind::kUsage, "Slurm refuses the burst buffer",
      "slipway plan shows the directives, 'scontrol show burst' what there is"},
     {"dependency", ErrorKind::kUsage, "Slurm refuses the dependency", "name jobs that Slurm still knows"},

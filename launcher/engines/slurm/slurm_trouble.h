@@ -26,6 +26,7 @@ enum class SlurmTrouble {
   kNodes,      ///< more nodes than there are or than are allowed
   kResources,  ///< no node has what is asked for
   kLimit,      ///< a limit of the account or QOS
+  kFull,       ///< the controller holds as many jobs as it may
   kBurstBuffer,
   kDependency,
   kReservation,

@@ -10,6 +10,7 @@
 
 #include "core/files.h"
 #include "core/process.h"
+#include "launcher/plan/trial_document.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -106,6 +107,48 @@ TEST_F(BatchPlan, FillsTheJobFromTheSpecAndTheSite) {
   EXPECT_THAT(job.command[0], testing::EndsWith("/bin/slipway"));
   EXPECT_EQ(job.command[1], "manage");
   EXPECT_EQ(job.command[2], "/runs/small-1");
+}
+
+constexpr auto kTrialsAsJobs =
+    "launch: {ranks_per_node: 2, time_limit: 10m}\n"
+    "resilience: {spare_nodes: 1}\n"
+    "ensemble:\n"
+    "  objective: {metric: loss}\n"
+    "  trials: 8\n"
+    "  parallel: 4\n"
+    "  placement: job\n"
+    "  nodes_per_trial: 3\n"
+    "  space: {lr: {log: [0.001, 0.1]}}\n";
+
+TEST_F(BatchPlan, AsksForSpareNodes) {
+  const auto job = JobOf("launch: {nodes: 3, ranks_per_node: 2}\nresilience: {spare_nodes: 2}\n");
+  EXPECT_EQ(job.nodes, 5);
+  EXPECT_TRUE(job.no_kill);
+}
+
+TEST_F(BatchPlan, OfATrialThatIsAJobHasItsOwnNodesNameAndArguments) {
+  const auto plan = PlanOf(kTrialsAsJobs);
+  ASSERT_TRUE(TrialsAreJobs(plan.spec()));
+  const auto document = DocumentOfTrial(plan.document, 7, Json{{"lr", 0.01}});
+  EXPECT_EQ(document.spec.name, "small-00007");
+  EXPECT_FALSE(TrialsAreJobs(document.spec)) << "it is one";
+  EXPECT_EQ(document.spec_hash, plan.document.spec_hash);
+  EXPECT_EQ(EffectiveParameters(document.spec.train, Json::object()), (Json{{"lr", 0.01}}));
+  auto trial = plan;
+  trial.document = document;
+  const auto job = MakeBatchJob(trial, "/runs/small-1/trials/00007");
+  EXPECT_EQ(job.nodes, 4);
+  EXPECT_EQ(job.ranks_per_node, 2);
+  EXPECT_EQ(job.time_limit_minutes, 10);
+  EXPECT_EQ(job.comment, "slipway:small-1-00007");
+  EXPECT_EQ(job.command.back(), "/runs/small-1/trials/00007");
+}
+
+TEST_F(BatchPlan, ShowsTheJobOfATrial) {
+  const auto text = DescribePlan(PlanOf(kTrialsAsJobs));
+  EXPECT_THAT(text, HasSubstr("submit: job.sh, one for each trial"));
+  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=4\n"));
+  EXPECT_THAT(text, HasSubstr("manage '/runs/small-<time>-<id>/trials/00000'"));
 }
 
 TEST_F(BatchPlan, LeavesWhatIsForSlurmAloneUndoneElsewhereAndSaysSo) {

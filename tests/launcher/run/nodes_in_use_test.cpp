@@ -22,5 +22,28 @@ TEST(NodesToGoOnWith, AreNeverFewerThanTheLeast) {
   EXPECT_EQ(NodesToGoOnWith(0, 0, 2, 0), std::nullopt);
 }
 
+Spec OnFourNodesAndTwoSpareOnes(OnNodeFailure on_node_failure) {
+  Spec spec;
+  spec.launch.nodes = 4;
+  spec.launch.ranks_per_node = 2;
+  spec.resilience.spare_nodes = 2;
+  spec.resilience.min_nodes = 2;
+  spec.resilience.on_node_failure = on_node_failure;
+  return spec;
+}
+
+TEST(NodesToGoOnWith, AreAsManyAsBeforeWhileThereAreSpareOnes) {
+  for (const auto policy : {OnNodeFailure::kFail, OnNodeFailure::kExclude}) {
+    EXPECT_EQ(NodesToGoOnWith(5, OnFourNodesAndTwoSpareOnes(policy)), 4);
+    EXPECT_EQ(NodesToGoOnWith(4, OnFourNodesAndTwoSpareOnes(policy)), 4);
+  }
+}
+
+TEST(NodesToGoOnWith, AreFewerOnlyWhereTheRunMayGoOnWithFewer) {
+  EXPECT_EQ(NodesToGoOnWith(3, OnFourNodesAndTwoSpareOnes(OnNodeFailure::kExclude)), 3);
+  EXPECT_EQ(NodesToGoOnWith(1, OnFourNodesAndTwoSpareOnes(OnNodeFailure::kExclude)), std::nullopt);
+  EXPECT_EQ(NodesToGoOnWith(3, OnFourNodesAndTwoSpareOnes(OnNodeFailure::kFail)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace slipway::launcher

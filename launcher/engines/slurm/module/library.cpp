@@ -1,6 +1,7 @@
 #include "launcher/engines/slurm/module/library.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace slipway::launcher {
 namespace {
@@ -40,6 +41,7 @@ constexpr Row kCodes[] = {
     {ESLURM_ACCOUNTING_POLICY, SlurmTrouble::kLimit},
     {ESLURM_QOS_THRES, SlurmTrouble::kLimit},
     {ESLURM_INVALID_ARRAY, SlurmTrouble::kLimit},
+    {EAGAIN, SlurmTrouble::kFull},
     {ESLURM_INVALID_BURST_BUFFER_REQUEST, SlurmTrouble::kBurstBuffer},
     {ESLURM_INVALID_BURST_BUFFER_CHANGE, SlurmTrouble::kBurstBuffer},
     {ESLURM_BURST_BUFFER_PERMISSION, SlurmTrouble::kBurstBuffer},

@@ -1,0 +1,92 @@
+#include "launcher/run/trial_order.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "launcher/run/batch_trial.h"
+#include "launcher/run/batch_trial_runner.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using ensemble::OutsideCause;
+
+class TrialFiles : public testing::Test {
+ protected:
+  test::TempDirectory directory_;
+  const RunFolder run_ = RunFolder::Create(directory_.path(), "small", true);
+  const RunFolder trial_ = RunFolder::BeginTrial(run_.trials() / "00007", run_);
+};
+
+TEST_F(TrialFiles, OrderIsReadAsItWasWritten) {
+  EXPECT_FALSE(ReadTrialOrder(trial_)) << "a single run has none";
+  WriteTrialOrder(trial_, {2, 3, {1, 9.5}});
+  const auto order = ReadTrialOrder(trial_);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->attempt, 2);
+  EXPECT_EQ(order->attempts_past, 3);
+  EXPECT_EQ(order->terms.repeat, 1);
+  EXPECT_EQ(order->terms.limit, 9.5);
+  WriteTrialOrder(trial_, {1, 0, {}});
+  EXPECT_EQ(ReadTrialOrder(trial_)->terms.limit, std::nullopt);
+}
+
+TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
+  EXPECT_FALSE(ReadTrialEnding(trial_));
+  for (const auto cause : {OutsideCause::kNone, OutsideCause::kOutOfMemory, OutsideCause::kNodeLost,
+                           OutsideCause::kTimedOut, OutsideCause::kCancelled}) {
+    WriteTrialEnding(trial_, {2, {0, 9}, cause, "rank 1 on n2: no \xff luck"});
+    const auto ending = ReadTrialEnding(trial_);
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->attempt, 2);
+    EXPECT_EQ(ending->status, (ExitStatus{0, 9}));
+    EXPECT_EQ(ending->cause, cause);
+    EXPECT_EQ(ending->detail, "rank 1 on n2: no \xEF\xBF\xBD luck");
+  }
+}
+
+TEST_F(TrialFiles, DamagedOnesAreNamed) {
+  WriteFile(trial_.path() / "trial_order.json", R"({"attempt": "two"})");
+  EXPECT_THROW(ReadTrialOrder(trial_), Error);
+}
+
+TEST_F(TrialFiles, ATrialThatBeginsAgainTellsNothingOfItsLastJob) {
+  auto state = trial_.ReadState();
+  state.batch_job = 12;
+  state.attempt = 2;
+  trial_.WriteState(state);
+  const auto again = RunFolder::BeginTrial(trial_.path(), run_).ReadState();
+  EXPECT_EQ(again.batch_job, 0u);
+  EXPECT_EQ(again.attempt, 2);
+  EXPECT_EQ(again.run, run_.id()) << "what can be resumed";
+  EXPECT_EQ(again.phase, Phase::kCreated);
+}
+
+TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {
+  std::map<OutsideCause, int> causes;
+  for (const auto state : AllJobStates()) ++causes[CauseOf(state)];
+  EXPECT_EQ(CauseOf(JobState::kTimeout), OutsideCause::kTimedOut);
+  EXPECT_EQ(CauseOf(JobState::kOutOfMemory), OutsideCause::kOutOfMemory);
+  EXPECT_EQ(CauseOf(JobState::kNodeFail), OutsideCause::kNodeLost);
+  EXPECT_EQ(CauseOf(JobState::kPreempted), OutsideCause::kNodeLost);
+  EXPECT_EQ(CauseOf(JobState::kCancelled), OutsideCause::kCancelled);
+  EXPECT_EQ(CauseOf(JobState::kFailed), OutsideCause::kNone);
+  EXPECT_EQ(causes[OutsideCause::kNone], 5);
+}
+
+TEST(BatchTrial, WaitsOnlyForWhatMayPass) {
+  EXPECT_TRUE(MayPass(SlurmTrouble::kLimit));
+  EXPECT_TRUE(MayPass(SlurmTrouble::kFull));
+  EXPECT_TRUE(MayPass(SlurmTrouble::kController));
+  EXPECT_TRUE(MayPass(SlurmTrouble::kTimeout));
+  EXPECT_FALSE(MayPass(SlurmTrouble::kAccount));
+  EXPECT_FALSE(MayPass(SlurmTrouble::kPartition));
+  EXPECT_FALSE(MayPass(SlurmTrouble::kNoConfiguration));
+}
+
+}  // namespace
+}  // namespace slipway::launcher
