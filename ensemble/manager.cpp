@@ -91,7 +91,7 @@ class Manager {
     if (attempt == running_.end()) return;
     HeedWish(left.trial, attempt->second);
     const bool was_to_end = attempt->second.stop.has_value();
-    End(left.trial, was_to_end ? Judge(attempt->second.Facts(std::nullopt)) : JudgeLost(), std::nullopt, changes);
+    End(left.trial, was_to_end ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
   }
 
   // --- rounds ---
@@ -125,7 +125,7 @@ class Manager {
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
-    for (const auto& event : events) Take(event, changes);
+    TakeAll(events, changes);
     for (const auto& failed : std::exchange(unstarted_, {})) EndUnstarted(failed, changes);
     if (!options_.requests_in.empty()) AnswerRequests(changes);
     WatchLimits();
@@ -134,7 +134,7 @@ class Manager {
     Commit(changes);
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     if (!changes.stops.empty()) CrashPoint("after_stop");
-    Launch(changes.claims);
+    Launch(changes);
     book_.ShareSnapshot(clock_.Steady());
   }
 
@@ -144,6 +144,25 @@ class Manager {
   }
 
   // --- what happened ---
+
+  /// Of trials that were told to stop the ends come last: what becomes of them may depend on the others.
+  void TakeAll(const std::vector<TrialEvent>& events, Changes& changes) {
+    std::vector<const TrialEvent*> told;
+    for (const auto& event : events) {
+      if (IsEndOfTold(event)) {
+        told.push_back(&event);
+      } else {
+        Take(event, changes);
+      }
+    }
+    for (const auto* event : told) Take(*event, changes);
+  }
+
+  bool IsEndOfTold(const TrialEvent& event) {
+    const auto* ended = std::get_if<TrialEnded>(&event);
+    const auto* attempt = ended != nullptr ? Present(ended->trial, ended->attempt) : nullptr;
+    return attempt != nullptr && attempt->stop;
+  }
 
   void Take(const TrialEvent& event, Changes& changes) {
     if (const auto* metric = std::get_if<TrialMetric>(&event)) {
@@ -180,6 +199,7 @@ class Manager {
     facts.retries = options_.retries;
     facts.is_whole = judge_.IsWhole(trial);
     facts.may_wait = judge_.scheduler().MayWait(trial);
+    facts.may_end = judge_.scheduler().MayEnd(trial);
     return facts;
   }
 
@@ -201,6 +221,7 @@ class Manager {
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
+    facts.cause = OutsideCause::kNotStarted;
     facts.detail = failed.detail;
     End(failed.trial, Judge(facts), std::nullopt, changes);
   }
@@ -276,6 +297,7 @@ class Manager {
     const int attempt = ++trial.attempts;
     study_.Changed(number);
     changes.claims.push_back({number, attempt, place});
+    if (const auto keeper = runner_.Keeper(place)) changes.starts.push_back({number, attempt, keeper});
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.emplace(number, std::move(live));
@@ -304,19 +326,30 @@ class Manager {
 
   // --- starting ---
 
-  void Launch(const std::vector<Changes::Claim>& claims) {
-    if (claims.empty()) return;
-    for (const auto& claim : claims) {
+  /// Of those that hang on a process of their own the book must know it before they run.
+  void Launch(const Changes& claimed) {
+    if (claimed.claims.empty()) return;
+    for (const auto& claim : claimed.claims) {
       if (claim.attempt > 1) RecallEarlier(claim);
     }
-    std::vector<Changes::Start> starts;
-    for (const auto& claim : claims) Prepare(claim, starts);
     Changes changes = NewChanges();
-    changes.starts = starts;
+    std::vector<TrialNumber> ready;
+    for (const auto& claim : claimed.claims) {
+      const auto process = Prepare(claim);
+      if (!process) continue;
+      ready.push_back(claim.trial);
+      if (!IsKnown(claimed.starts, claim.trial, *process))
+        changes.starts.push_back({claim.trial, claim.attempt, process});
+    }
     // Processes do not outlive the machine, so what tells of them need not.
-    if (!starts.empty()) book_.Write(changes, Outlives::kProcess);
+    if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
     CrashPoint("after_running_commit");
-    for (const auto& start : starts) Release(start.trial, changes.time);
+    for (const auto trial : ready) Release(trial, changes.time);
+  }
+
+  static bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const ProcessIdentity& process) {
+    return std::ranges::any_of(
+        starts, [&](const Changes::Start& start) { return start.trial == trial && start.process == process; });
   }
 
   /// Not before the end of the attempt before is in the book, which may be in the same round.
@@ -327,17 +360,19 @@ class Manager {
     running_.emplace(claim.trial, std::move(recalled));
   }
 
-  void Prepare(const Changes::Claim& claim, std::vector<Changes::Start>& starts) {
+  /// Nothing when it cannot be started.
+  std::optional<ProcessIdentity> Prepare(const Changes::Claim& claim) {
     const TrialRecord& trial = study_.at(claim.trial);
     const Json parameters = ToJson(trial.parameters);
+    std::optional<ProcessIdentity> process;
     try {
-      starts.push_back({claim.trial, claim.attempt,
-                        runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent,
-                                         claim.place, judge_.scheduler().Limit(claim.trial)})});
+      process = runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place,
+                                 judge_.scheduler().Limit(claim.trial)});
     } catch (const Error& error) {
       unstarted_.push_back({claim.trial, error.message()});
     }
     CrashPoint("after_prepare");
+    return process;
   }
 
   void Release(TrialNumber number, double now) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "launcher/nodes/supervisor_on_node.h"
 #include "launcher/run/adopt_checkpoint.h"
@@ -64,7 +65,8 @@ class JobTrialRunner::Running final : public JobObserver {
     const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
     const auto cause = outcome.lost_node ? ensemble::OutsideCause::kNodeLost
                        : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
-                                         : ensemble::OutsideCause::kNone;
+                       : outcome.started ? ensemble::OutsideCause::kNone
+                                         : ensemble::OutsideCause::kNotStarted;
     events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
   }
 
@@ -141,6 +143,14 @@ AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   place.attempt = attempt;
   place.directory = place.run / fmt::format("attempt-{}", attempt);
   return place;
+}
+
+/// The supervisor of its node, for a single rank.
+std::optional<ProcessIdentity> JobTrialRunner::Keeper(const std::vector<ensemble::NodeShare>& place) try {
+  if (context_.plan.spec().launch.ranks() != 1) return std::nullopt;
+  return SupervisorFor(place)->Keeper();
+} catch (const Error&) {
+  return std::nullopt;  // Prepare says why
 }
 
 ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {

@@ -20,6 +20,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   JobTrialRunner(RunContext& context, bool cores_are_shared);
   ~JobTrialRunner() override;
 
+  std::optional<ProcessIdentity> Keeper(const std::vector<ensemble::NodeShare>& place) override;
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
   void Release(ensemble::TrialNumber trial) override;
   void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;

@@ -18,6 +18,7 @@ struct Script {
   std::vector<TrialMetric> metrics;  // trial and attempt are filled in
   ExitStatus status;
   std::string detail;
+  OutsideCause cause = OutsideCause::kNone;
   bool can_start = true;
   bool runs_until_stopped = false;
 };
@@ -79,7 +80,7 @@ class FakeRunner : public TrialRunner {
       const auto [attempt, script] = std::move(prepared_.at(trial));
       prepared_.erase(trial);
       for (const auto& metric : script.metrics) events.push_back(metric);
-      events.push_back(TrialEnded{trial, attempt, script.status, script.detail});
+      events.push_back(TrialEnded{trial, attempt, script.status, script.detail, script.cause});
     }
     return events;
   }
