@@ -1,6 +1,7 @@
 #include "ensemble/manager.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -78,7 +79,7 @@ class Manager {
     for (const auto& left : book_.OpenAttempts()) {
       if (study_.trials().Has(left.trial)) TakeOver(left, changes);
     }
-    Commit(changes);
+    Commit(changes, [] {});
   }
 
   void TakeOver(const AttemptRecord& left, Changes& changes) {
@@ -131,10 +132,15 @@ class Manager {
     WatchLimits();
     AskToStop(changes);
     Claim(changes);
-    Commit(changes);
+    Prepared prepared;
+    const bool at_once = HangOnKeepers(changes);
+    Commit(changes, [&] {
+      if (at_once) prepared = Prepare(changes);
+    });
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     if (!changes.stops.empty()) CrashPoint("after_stop");
-    Launch(changes);
+    if (!at_once) prepared = Prepare(changes);
+    Launch(prepared);
     book_.ShareSnapshot(clock_.Steady());
   }
 
@@ -303,12 +309,15 @@ class Manager {
     running_.emplace(number, std::move(live));
   }
 
-  void Commit(const Changes& changes) {
+  /// `meanwhile` runs while the disk is at work; what it does must not matter to anybody when the commit fails.
+  void Commit(const Changes& changes, const std::function<void()>& meanwhile) {
     if (changes.Empty()) return;
     if (!changes.ends.empty()) CrashPoint("before_tell_commit");
     if (!changes.claims.empty()) CrashPoint("before_claim_commit");
     if (!changes.stops.empty()) CrashPoint("before_stop_commit");
-    book_.Write(changes);
+    auto durable = book_.BeginWrite(changes);
+    meanwhile();
+    durable.get();
     if (!changes.ends.empty()) CrashPoint("after_tell_commit");
     if (!changes.claims.empty()) CrashPoint("after_claim_commit");
     if (!changes.stops.empty()) CrashPoint("after_stop_commit");
@@ -326,25 +335,36 @@ class Manager {
 
   // --- starting ---
 
-  /// Of those that hang on a process of their own the book must know it before they run.
-  void Launch(const Changes& claimed) {
-    if (claimed.claims.empty()) return;
+  /// Attempts at their gates, and what the book does not know of them yet.
+  struct Prepared {
+    std::vector<TrialNumber> trials;
+    std::vector<Changes::Start> starts;
+  };
+
+  static bool HangOnKeepers(const Changes& changes) { return changes.starts.size() == changes.claims.size(); }
+
+  Prepared Prepare(const Changes& claimed) {
     for (const auto& claim : claimed.claims) {
       if (claim.attempt > 1) RecallEarlier(claim);
     }
-    Changes changes = NewChanges();
-    std::vector<TrialNumber> ready;
+    Prepared prepared;
     for (const auto& claim : claimed.claims) {
       const auto process = Prepare(claim);
       if (!process) continue;
-      ready.push_back(claim.trial);
-      if (!IsKnown(claimed.starts, claim.trial, *process))
-        changes.starts.push_back({claim.trial, claim.attempt, process});
+      prepared.trials.push_back(claim.trial);
+      if (IsKnown(claimed.starts, claim.trial, *process)) continue;
+      prepared.starts.push_back({claim.trial, claim.attempt, process});
     }
+    return prepared;
+  }
+
+  void Launch(const Prepared& prepared) {
+    Changes changes = NewChanges();
+    changes.starts = prepared.starts;
     // Processes do not outlive the machine, so what tells of them need not.
     if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
-    CrashPoint("after_running_commit");
-    for (const auto trial : ready) Release(trial, changes.time);
+    if (!prepared.trials.empty()) CrashPoint("after_running_commit");
+    for (const auto trial : prepared.trials) Release(trial, changes.time);
   }
 
   static bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const ProcessIdentity& process) {

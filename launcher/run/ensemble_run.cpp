@@ -190,7 +190,6 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   JobTrialRunner runner(context, TrialsShareCores(context.plan.spec(), NodesOf(context)));
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, runner, reporter);
-  book.Settle();
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/nodes/supervisor_on_node.h"
@@ -81,6 +82,8 @@ class JobTrialRunner::Running final : public JobObserver {
 };
 
 namespace {
+
+constexpr auto kKillsCountFor = std::chrono::milliseconds(50);
 
 /// Why an attempt failed that nobody saw end.
 std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
@@ -204,12 +207,15 @@ std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) 
 }
 
 std::uint64_t JobTrialRunner::KillsBefore() {
-  if (!kills_before_) kills_before_ = OutOfMemoryKills();
-  return *kills_before_;
+  const auto now = SystemClock().Steady();
+  if (!kills_counted_ || now - *kills_counted_ > kKillsCountFor) {
+    kills_before_ = OutOfMemoryKills();
+    kills_counted_ = now;
+  }
+  return kills_before_;
 }
 
 std::vector<TrialEvent> JobTrialRunner::Wait(std::chrono::nanoseconds limit) {
-  kills_before_.reset();
   if (events_.empty()) context_.loop.RunOnce(limit);
   LookForLostNodes();
   std::erase_if(running_, [this](const auto& entry) {

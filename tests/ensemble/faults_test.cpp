@@ -133,6 +133,23 @@ TEST(FailingWrites, EndTheManagerWithAllThatItAcknowledged) {
   ExpectGoesOn(folder.path(), ledger);
 }
 
+/// Somebody tidies up behind the manager's back.
+TEST(LogThatIsGone, EndsTheManagerBeforeItAcknowledgesMore) {
+  TempDirectory folder;
+  Ledger ledger;
+  ledger.after_each = [&] {
+    if (ledger.results.size() == 40) fs::remove(folder / "trials.db-wal");
+  };
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("trials.db"), HasSubstr("cannot be brought to the disk"), HasSubstr("then resume")));
+  EXPECT_LT(ledger.results.size(), 50u) << "at most the round in which it was removed";
+  ExpectKept(folder.path(), ledger);
+  ledger.after_each = nullptr;
+  ExpectGoesOn(folder.path(), ledger);
+}
+
 TEST(LongReader, DoesNotStopTheManager) {
   TempDirectory folder;
   Ledger ledger;
