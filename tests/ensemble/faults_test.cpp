@@ -1,6 +1,7 @@
 // What a manager meets when its disk is full, its book is held, closed or damaged, or the clock jumps: an error that
 // names thing, reason and next step, and a book that keeps all it has acknowledged.
 #include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -298,6 +300,37 @@ TEST(DamagedBook, IsRefusedToTheManagerAndLeftAsItIs) {
   const auto after = ReadFile(folder / kBookName);
   EXPECT_EQ(after.size(), before.size());
   EXPECT_EQ(after.substr(4096), before.substr(4096)) << "what can be recovered is still there";
+}
+
+/// Overwrites every page of these tables and of their indexes.
+void Damage(const fs::path& book, const std::string& tables) {
+  std::vector<std::int64_t> pages;
+  {
+    SQLite::Database database(book, SQLite::OPEN_READONLY);
+    SQLite::Statement query(database,
+                            "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE "
+                            "tbl_name IN (" +
+                                tables + "))");
+    while (query.executeStep()) pages.push_back(query.getColumn(0).getInt64());
+  }
+  ASSERT_FALSE(pages.empty());
+  for (const auto page : pages) Overwrite(book, (page - 1) * 4096, 4096);
+}
+
+TEST(DamagedBook, TellsReadersWhatIsLeftOfIt) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  Damage(folder / kBookName, "'event', 'metric'");
+  auto book = TrialBook::OpenForReading(folder.path());
+  const auto trials = book.Trials();
+  ASSERT_EQ(trials.size(), ledger.results.size());
+  for (const auto& trial : trials) EXPECT_EQ(trial.objective, ledger.results.at(trial.number));
+  const auto error = ErrorOf([&] { book.Metrics(0); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
+  Damage(folder / kBookName, "'trial'");
+  EXPECT_THAT(ErrorOf([&] { TrialBook::OpenForReading(folder.path()).Trials(); }).what(), HasSubstr("is damaged"));
 }
 
 /// Behind the last frame a log may hold zeros.
