@@ -79,7 +79,7 @@ class Manager {
     for (const auto& left : book_.OpenAttempts()) {
       if (study_.trials().Has(left.trial)) TakeOver(left, changes);
     }
-    Commit(changes, [] {});
+    Commit(changes);
   }
 
   void TakeOver(const AttemptRecord& left, Changes& changes) {
@@ -133,13 +133,14 @@ class Manager {
     AskToStop(changes);
     Claim(changes);
     Prepared prepared;
-    const bool at_once = HangOnKeepers(changes);
-    Commit(changes, [&] {
-      if (at_once) prepared = Prepare(changes);
-    });
+    if (HangOnKeepers(changes)) {
+      Commit(changes, [&] { prepared = Prepare(changes); });
+    } else {
+      Commit(changes);
+    }
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     if (!changes.stops.empty()) CrashPoint("after_stop");
-    if (!at_once) prepared = Prepare(changes);
+    if (!HangOnKeepers(changes)) prepared = Prepare(changes);
     Launch(prepared);
     book_.ShareSnapshot(clock_.Steady());
   }
@@ -310,20 +311,25 @@ class Manager {
   }
 
   /// `meanwhile` runs while the disk is at work; what it does must not matter to anybody when the commit fails.
-  void Commit(const Changes& changes, const std::function<void()>& meanwhile) {
+  void Commit(const Changes& changes, const std::function<void()>& meanwhile = {}) {
     if (changes.Empty()) return;
     if (!changes.ends.empty()) CrashPoint("before_tell_commit");
     if (!changes.claims.empty()) CrashPoint("before_claim_commit");
     if (!changes.stops.empty()) CrashPoint("before_stop_commit");
-    auto durable = book_.BeginWrite(changes);
-    meanwhile();
-    durable.get();
+    Write(changes, meanwhile);
     if (!changes.ends.empty()) CrashPoint("after_tell_commit");
     if (!changes.claims.empty()) CrashPoint("after_claim_commit");
     if (!changes.stops.empty()) CrashPoint("after_stop_commit");
     if (!changes.answers.empty()) CrashPoint("after_answer_commit");
     for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
     Announce(changes);
+  }
+
+  void Write(const Changes& changes, const std::function<void()>& meanwhile) {
+    if (!meanwhile) return book_.Write(changes);
+    auto durable = book_.BeginWrite(changes);
+    meanwhile();
+    durable.get();
   }
 
   void Announce(const Changes& changes) {
@@ -341,7 +347,9 @@ class Manager {
     std::vector<Changes::Start> starts;
   };
 
-  static bool HangOnKeepers(const Changes& changes) { return changes.starts.size() == changes.claims.size(); }
+  static bool HangOnKeepers(const Changes& changes) {
+    return !changes.claims.empty() && changes.starts.size() == changes.claims.size();
+  }
 
   Prepared Prepare(const Changes& claimed) {
     for (const auto& claim : claimed.claims) {

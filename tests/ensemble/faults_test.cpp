@@ -53,10 +53,14 @@ class Ledger : public CountingObserver {
   std::function<void()> after_each;
 };
 
-EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Clock& clock = SystemClock()) {
+/// kKept: its attempts hang on one process, so the disk is at work while they are prepared.
+enum class Attempts { kOfTheirOwn, kKept };
+
+EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Attempts attempts = Attempts::kOfTheirOwn) {
   auto book = TrialBook::OpenForWriting(folder);
   FakeRunner runner(ReportLr);
-  return RunEnsemble(book, Options(), runner, ledger, clock);
+  if (attempts == Attempts::kKept) runner.keeper_ = ProcessIdentity{77, 1, "boot"};
+  return RunEnsemble(book, Options(), runner, ledger);
 }
 
 Error ErrorOf(const std::function<void()>& action) {
@@ -88,12 +92,15 @@ void ExpectGoesOn(const fs::path& folder, Ledger& ledger) {
   ExpectKept(folder, ledger);
 }
 
-TEST(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
+class FullDisk : public testing::TestWithParam<Attempts> {};
+INSTANTIATE_TEST_SUITE_P(Of, FullDisk, testing::Values(Attempts::kOfTheirOwn, Attempts::kKept));
+
+TEST_P(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
   TempDirectory folder;
   const auto disk = folder / "disk";
   if (!test::MountSmallDisk(disk, "size=256k")) GTEST_SKIP() << "mounts are not allowed here";
   Ledger ledger;
-  const auto error = ErrorOf([&] { RunStudy(disk, ledger); });
+  const auto error = ErrorOf([&] { RunStudy(disk, ledger, GetParam()); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"), HasSubstr("free space")));
   EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -142,7 +149,7 @@ TEST(LogThatIsGone, EndsTheManagerBeforeItAcknowledgesMore) {
   ledger.after_each = [&] {
     if (ledger.results.size() == 40) fs::remove(folder / "trials.db-wal");
   };
-  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger, Attempts::kKept); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(),
               AllOf(HasSubstr("trials.db"), HasSubstr("cannot be brought to the disk"), HasSubstr("then resume")));

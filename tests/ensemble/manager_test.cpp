@@ -147,8 +147,7 @@ TEST(Ensemble, AStartThatFailedLaterIsTriedOnceMoreToo) {
 /// All its attempts hang on one process.
 class KeptRunner : public FakeRunner {
  public:
-  using FakeRunner::FakeRunner;
-  std::optional<ProcessIdentity> Keeper(const std::vector<NodeShare>&) override { return kKeeper; }
+  explicit KeptRunner(Play play) : FakeRunner(std::move(play)) { keeper_ = kKeeper; }
   ProcessIdentity Prepare(const TrialStart& start) override {
     FakeRunner::Prepare(start);
     auto book = TrialBook::OpenForReading(folder_);
