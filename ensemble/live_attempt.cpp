@@ -39,6 +39,7 @@ void LiveAttempt::LearnEarlier(TrialBook& book, TrialNumber trial, const Attempt
   furthest_epoch_before_ = std::max(furthest_epoch_before_, std::exchange(last_epoch_, std::nullopt));
   if (attempt.started && attempt.ended) elapsed_before_ += SecondsBetween(*attempt.started, *attempt.ended);
   if (attempt.outcome == Outcome::kNodeLost) ++losses_;
+  start_failed_before_ = attempt.outcome == Outcome::kNotStarted;
   goes_on_ = attempt.state == TrialState::kPaused || attempt.state == TrialState::kCancelled;
   status_before_ = attempt.state == TrialState::kFailed ? attempt.status : std::nullopt;
   step_before_ = std::exchange(last_step_, std::nullopt);
@@ -119,6 +120,7 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   }
   facts.further_missing = MissingFurther();
   facts.losses = losses_;
+  facts.start_failed_before = start_failed_before_;
   facts.has_moved_on = last_step_ > furthest_step_before_ || last_epoch_ > furthest_epoch_before_;
   facts.as_before = status && status->code != 0 && status == status_before_ && last_step_ == step_before_;
   return facts;

@@ -42,7 +42,7 @@ class LiveAttempt {
   std::optional<double> Value() const { return ValueOf(0); }
   /// The values of the further objectives; empty when one of them is missing or not finite.
   std::vector<double> Further() const;
-  /// What the end of the attempt is judged by; `status` is nothing when it could not be started.
+  /// What the end of the attempt is judged by; `status` is nothing when nobody saw one.
   AttemptFacts Facts(std::optional<ExitStatus> status) const;
 
   std::optional<StopReason> stop;  ///< asked for, in the book
@@ -67,6 +67,7 @@ class LiveAttempt {
   double heard_of_ = 0;                // the latest sign of life; seconds since 1970
   std::optional<SteadyTime> running_;  // since
   int losses_ = 0;
+  bool start_failed_before_ = false;
   // How the attempt before ended.
   bool goes_on_ = false;  // it was paused or stopped, not failed
   std::optional<ExitStatus> status_before_;

@@ -1,6 +1,7 @@
 #include "ensemble/manager.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -92,7 +93,7 @@ class Manager {
     if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, attempt->second);
     HeedWish(left.trial, attempt->second);
     const bool was_to_end = attempt->second.stop.has_value();
-    End(left.trial, was_to_end ? Judge(attempt->second.Facts(std::nullopt)) : JudgeLost(), std::nullopt, changes);
+    End(left.trial, was_to_end ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
   }
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
@@ -134,16 +135,22 @@ class Manager {
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
-    for (const auto& event : events) Take(event, changes);
+    TakeAll(events, changes);
     for (const auto& failed : std::exchange(unstarted_, {})) EndUnstarted(failed, changes);
     if (!options_.requests_in.empty()) AnswerRequests(changes);
     WatchLimits();
     AskToStop(changes);
     Claim(changes);
-    Commit(changes);
+    Prepared prepared;
+    if (HangOnKeepers(changes)) {
+      Commit(changes, [&] { prepared = Prepare(changes); });
+    } else {
+      Commit(changes);
+    }
     for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
     if (!changes.stops.empty()) CrashPoint("after_stop");
-    Launch(changes.claims);
+    if (!HangOnKeepers(changes)) prepared = Prepare(changes);
+    Launch(prepared);
     book_.ShareSnapshot(clock_.Steady());
   }
 
@@ -153,6 +160,25 @@ class Manager {
   }
 
   // --- what happened ---
+
+  /// Of trials that were told to stop the ends come last: what becomes of them may depend on the others.
+  void TakeAll(const std::vector<TrialEvent>& events, Changes& changes) {
+    std::vector<const TrialEvent*> told;
+    for (const auto& event : events) {
+      if (IsEndOfTold(event)) {
+        told.push_back(&event);
+      } else {
+        Take(event, changes);
+      }
+    }
+    for (const auto* event : told) Take(*event, changes);
+  }
+
+  bool IsEndOfTold(const TrialEvent& event) {
+    const auto* ended = std::get_if<TrialEnded>(&event);
+    const auto* attempt = ended != nullptr ? Present(ended->trial, ended->attempt) : nullptr;
+    return attempt != nullptr && attempt->stop;
+  }
 
   void Take(const TrialEvent& event, Changes& changes) {
     if (const auto* metric = std::get_if<TrialMetric>(&event)) {
@@ -207,6 +233,7 @@ class Manager {
     facts.retries = options_.retries;
     facts.is_whole = judge_.IsWhole(trial);
     facts.may_wait = judge_.scheduler().MayWait(trial);
+    facts.may_end = judge_.scheduler().MayEnd(trial);
     return facts;
   }
 
@@ -228,6 +255,7 @@ class Manager {
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
+    facts.cause = OutsideCause::kNotStarted;
     facts.detail = failed.detail;
     End(failed.trial, Judge(facts), std::nullopt, changes);
   }
@@ -301,23 +329,32 @@ class Manager {
     const int attempt = ++trial.attempts;
     study_.Changed(number);
     changes.claims.push_back({number, attempt, place, options_.need.nodes});
+    if (const auto keeper = runner_.Keeper(place)) changes.starts.push_back({number, attempt, keeper});
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.emplace(number, std::move(live));
   }
 
-  void Commit(const Changes& changes) {
+  /// `meanwhile` runs while the disk is at work; what it does must not matter to anybody when the commit fails.
+  void Commit(const Changes& changes, const std::function<void()>& meanwhile = {}) {
     if (changes.Empty()) return;
     if (!changes.ends.empty()) CrashPoint("before_tell_commit");
     if (!changes.claims.empty()) CrashPoint("before_claim_commit");
     if (!changes.stops.empty()) CrashPoint("before_stop_commit");
-    book_.Write(changes);
+    Write(changes, meanwhile);
     if (!changes.ends.empty()) CrashPoint("after_tell_commit");
     if (!changes.claims.empty()) CrashPoint("after_claim_commit");
     if (!changes.stops.empty()) CrashPoint("after_stop_commit");
     if (!changes.answers.empty()) CrashPoint("after_answer_commit");
     for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
     Announce(changes);
+  }
+
+  void Write(const Changes& changes, const std::function<void()>& meanwhile) {
+    if (!meanwhile) return book_.Write(changes);
+    auto durable = book_.BeginWrite(changes);
+    meanwhile();
+    durable.get();
   }
 
   void Announce(const Changes& changes) {
@@ -329,19 +366,46 @@ class Manager {
 
   // --- starting ---
 
-  void Launch(const std::vector<Changes::Claim>& claims) {
-    if (claims.empty()) return;
-    for (const auto& claim : claims) {
+  /// Attempts at their gates, and what the book does not know of them yet.
+  struct Prepared {
+    std::vector<TrialNumber> trials;
+    std::vector<Changes::Start> starts;
+  };
+
+  static bool HangOnKeepers(const Changes& changes) {
+    const auto is_there = [&](const Changes::Claim& claim) {
+      return std::ranges::find(changes.starts, claim.trial, &Changes::Start::trial) != changes.starts.end();
+    };
+    return !changes.claims.empty() && std::ranges::all_of(changes.claims, is_there);
+  }
+
+  Prepared Prepare(const Changes& claimed) {
+    for (const auto& claim : claimed.claims) {
       if (claim.attempt > 1) RecallEarlier(claim);
     }
-    std::vector<Changes::Start> starts;
-    for (const auto& claim : claims) Prepare(claim, starts);
+    Prepared prepared;
+    for (const auto& claim : claimed.claims) {
+      const auto process = Prepare(claim);
+      if (!process) continue;
+      prepared.trials.push_back(claim.trial);
+      if (IsKnown(claimed.starts, claim.trial, *process)) continue;
+      prepared.starts.push_back({claim.trial, claim.attempt, process});
+    }
+    return prepared;
+  }
+
+  void Launch(const Prepared& prepared) {
     Changes changes = NewChanges();
-    changes.starts = starts;
+    changes.starts = prepared.starts;
     // Processes do not outlive the machine, so what tells of them need not.
-    if (!starts.empty()) book_.Write(changes, Outlives::kProcess);
-    CrashPoint("after_running_commit");
-    for (const auto& start : starts) Release(start.trial, changes.time);
+    if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
+    if (!prepared.trials.empty()) CrashPoint("after_running_commit");
+    for (const auto trial : prepared.trials) Release(trial, changes.time);
+  }
+
+  static bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const ProcessIdentity& process) {
+    return std::ranges::any_of(
+        starts, [&](const Changes::Start& start) { return start.trial == trial && start.process == process; });
   }
 
   /// Not before the end of the attempt before is in the book, which may be in the same round.
@@ -352,17 +416,19 @@ class Manager {
     running_.emplace(claim.trial, std::move(recalled));
   }
 
-  void Prepare(const Changes::Claim& claim, std::vector<Changes::Start>& starts) {
+  /// Nothing when it cannot be started.
+  std::optional<ProcessIdentity> Prepare(const Changes::Claim& claim) {
     const TrialRecord& trial = study_.at(claim.trial);
     const Json parameters = ToJson(trial.parameters);
+    std::optional<ProcessIdentity> process;
     try {
-      starts.push_back({claim.trial, claim.attempt,
-                        runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent,
-                                         claim.place, judge_.scheduler().Limit(claim.trial)})});
+      process = runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place,
+                                 judge_.scheduler().Limit(claim.trial)});
     } catch (const Error& error) {
       unstarted_.push_back({claim.trial, error.message()});
     }
     CrashPoint("after_prepare");
+    return process;
   }
 
   void Release(TrialNumber number, double now) {

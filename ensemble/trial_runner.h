@@ -44,8 +44,9 @@ enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled, kTrialTimeLimi
 std::string_view StopReasonName(StopReason reason);
 
 /// What ended a trial from outside, as far as the runner can know it. kTimedOut, kCancelled: by the batch system that
-/// it ran in, or by who asked that for it.
-enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled };
+/// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that is
+/// to blame.
+enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted };
 
 struct TrialEnded {
   TrialNumber trial = 0;
@@ -86,9 +87,14 @@ class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
 
+  /// The process that an attempt at `place` will hang on, where it is there before any attempt: it starts many, and
+  /// with its end they have all ended. The claim of an attempt names it, which then needs no second commit before it
+  /// runs. Nothing: each attempt has a process of its own, which Prepare starts.
+  virtual std::optional<ProcessIdentity> Keeper(const std::vector<NodeShare>& /*place*/) { return std::nullopt; }
+
   /// Starts the attempt held at its gate: nothing of the user's program runs before Release.
-  /// The caller stores the identity durably in between; if the manager dies first, the gate closes for good.
-  /// The identity of what will be no process of this machine is empty.
+  /// The caller stores the identity durably in between, unless it is that of the Keeper; if the manager dies first, the
+  /// gate closes for good. The identity of what will be no process of this machine is empty.
   /// Errors: Error when it cannot be started.
   virtual ProcessIdentity Prepare(const TrialStart& start) = 0;
   virtual void Release(TrialNumber trial) = 0;

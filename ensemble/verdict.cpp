@@ -16,7 +16,10 @@ std::string WithDetail(std::string text, const std::string& detail) {
   return detail.empty() ? text : text + ": " + detail;
 }
 
-Verdict Stopped(StopReason stop, const std::string& detail) {
+Verdict Stopped(StopReason stop, const std::string& detail, bool may_end) {
+  if (stop == StopReason::kPruned && !may_end) {
+    return {TrialState::kPaused, TrialState::kQueued, Outcome::kPaused, "nothing takes its place, so it goes on"};
+  }
   switch (stop) {
     case StopReason::kPruned: return {TrialState::kPruned, TrialState::kPruned, Outcome::kPruned, detail};
     case StopReason::kPaused: return {TrialState::kPaused, TrialState::kPaused, Outcome::kPaused, detail};
@@ -52,7 +55,6 @@ std::string NoValue(const AttemptFacts& facts) {
 
 /// Why the attempt is a failure; nothing when it is none.
 std::optional<Failure> FindFailure(const AttemptFacts& facts) {
-  if (!facts.status) return Failure{Outcome::kNotStarted, WithDetail("could not be started", facts.detail)};
   if (!facts.status->Success()) return FailureByStatus(facts);
   if (!facts.value || !std::isfinite(*facts.value)) return Failure{Outcome::kNoObjective, NoValue(facts)};
   if (!facts.further_missing.empty()) {
@@ -89,14 +91,24 @@ Verdict EndedFromOutside(Outcome outcome, std::string_view what, const AttemptFa
   return {TrialState::kFailed, TrialState::kFailed, outcome, WithDetail(std::string(what), facts.detail)};
 }
 
+Verdict NotStarted(const AttemptFacts& facts) {
+  if (facts.start_failed_before) {
+    const auto reason = WithDetail("could not be started, as the attempt before", facts.detail);
+    return {TrialState::kFailed, TrialState::kFailed, Outcome::kNotStarted, reason};
+  }
+  const auto reason = WithDetail("could not be started and is tried once more", facts.detail);
+  return {TrialState::kLost, TrialState::kQueued, Outcome::kNotStarted, reason};
+}
+
 }  // namespace
 
 Verdict Judge(const AttemptFacts& facts) {
   const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
-  if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail);
+  if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail, facts.may_end);
   if (facts.cause == OutsideCause::kNodeLost) return EndedWithItsNode(facts);
   if (facts.cause == OutsideCause::kTimedOut) return EndedFromOutside(Outcome::kTimedOut, "time limit", facts);
   if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, "cancelled", facts);
+  if (facts.cause == OutsideCause::kNotStarted) return NotStarted(facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

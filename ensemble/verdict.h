@@ -9,7 +9,7 @@
 namespace slipway::ensemble {
 
 struct AttemptFacts {
-  std::optional<ExitStatus> status;  ///< none: it could not be started
+  std::optional<ExitStatus> status;  ///< none: nobody saw one
   OutsideCause cause = OutsideCause::kNone;
   std::string detail;                        ///< what the runner says about a failure
   std::optional<StopReason> stop;            ///< what the manager asked for; wins over the exit status
@@ -22,8 +22,10 @@ struct AttemptFacts {
   int failures = 0;                          ///< earlier attempts that failed
   int retries = 0;                           ///< how many failures are forgiven
   int losses = 0;                            ///< earlier attempts that ended with their node
+  bool start_failed_before = false;          ///< the attempt before could not be started
   bool as_before = false;                    ///< the attempt before ended with the same exit status after the same step
   bool has_moved_on = false;  ///< it has reported a step or an epoch beyond those of all earlier attempts
+  bool may_end = true;        ///< false: it was told to stop, and is rather to go on
   bool may_wait = false;      ///< the scheduler lets trials wait where this one is
 };
 
@@ -38,10 +40,11 @@ struct Verdict {
 /// A trial that came to its end by itself before it heard that it should stop has ended as if nobody had asked.
 /// Complete: status 0 and a finite value of every objective. What a retry may cure is tried again while retries are
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
-/// it cannot cure is not: out of memory, no usable value, the trial's own time limit or that of its job, a program that
-/// does not start, a job that somebody cancelled. A lost node is nobody's failure, but the fifth is. Stopped by the
-/// user or the ensemble's time: queued, so that a resume runs it. A program that asks to go on later and has moved on
-/// is paused where the scheduler lets trials wait, else queued again.
+/// it cannot cure is not: out of memory, no usable value, the trial's own time limit or that of its job, a job that
+/// somebody cancelled. A start that fails before anything of the program has run is tried once more and is no failure,
+/// but the second in a row is; a lost node is nobody's failure, but the fifth is. Stopped by the user or the ensemble's
+/// time: queued, so that a resume runs it. A program that asks to go on later and has moved on is paused where the
+/// scheduler lets trials wait, else queued again.
 Verdict Judge(const AttemptFacts& facts);
 
 /// The exit status of a program that has saved its state and asks to go on later: 75.

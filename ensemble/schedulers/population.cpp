@@ -33,11 +33,16 @@ int PopulationSize(const SchedulerSettings& settings) {
 Population::Population(const SchedulerSettings& settings) : settings_(settings), size_(PopulationSize(settings)) {}
 
 void Population::Learn(const Report& report) {
-  if (!replaceable_.contains(report.trial)) living_[report.trial].Add(report.resource, report.value);
+  const auto leaving = leaving_.find(report.trial);
+  Curve& curve = leaving == leaving_.end() ? living_[report.trial] : leaving->second;
+  curve.Add(report.resource, report.value);
 }
 
 Judgement Population::Take(const Report& report) {
-  if (replaceable_.contains(report.trial)) return {};
+  if (leaving_.contains(report.trial)) {
+    Learn(report);
+    return {};
+  }
   Curve& curve = living_[report.trial];
   if (!curve.Add(report.resource, report.value)) return {};
   if (report.resource < settings_.min || !IsAtCheck(report.trial, curve)) return {};
@@ -64,8 +69,13 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
   const auto reason =
       fmt::format("at {:.6g}: {} is number {} of {} that live; it makes room for a varied copy of one of the best {}",
                   resource, DescribeValue(own->first, settings_.goal), rank + 1, living, count);
-  End(trial, TrialState::kPruned);
+  MakeRoom(trial);
   return {Decision::kStop, reason, std::nullopt};
+}
+
+void Population::MakeRoom(TrialNumber trial) {
+  replaceable_.insert(trial);
+  leaving_.insert(living_.extract(trial));
 }
 
 std::vector<Population::Standing> Population::StandingsAt(double resource) const {
@@ -92,14 +102,26 @@ void Population::End(TrialNumber trial, TrialState state) {
   replaceable_.erase(trial);
   if (LeavesAPlace(state)) replaceable_.insert(trial);
   if (state == TrialState::kComplete) has_complete_ = true;
+  if (auto left = leaving_.extract(trial)) living_.insert(std::move(left));
   if (IsFinal(state)) living_.erase(trial);
+}
+
+bool Population::HasParentFor(TrialNumber trial) const {
+  return std::ranges::any_of(living_,
+                             [&](const auto& parent) { return parent.first != trial && !EndsWithin(parent.first, 0); });
+}
+
+/// A manager that takes over may not have heard yet that this one makes room.
+bool Population::MayEnd(TrialNumber trial) const {
+  const auto copies = std::ssize(replaceable_) + (replaceable_.contains(trial) ? 0 : 1);
+  return size_ + copies <= settings_.trials && HasParentFor(trial);
 }
 
 bool Population::MayBegin(TrialNumber trial) const {
   if (trial < size_) return true;
   if (trial >= size_ + std::ssize(replaceable_)) return false;
   if (living_.empty()) return !has_complete_;
-  return std::ranges::any_of(living_, [&](const auto& parent) { return !EndsWithin(parent.first, 0); });
+  return HasParentFor(trial);
 }
 
 std::optional<Descent> Population::Descend(TrialNumber trial) const {

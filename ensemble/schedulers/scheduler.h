@@ -69,6 +69,9 @@ class Scheduler {
   /// Whether the new trial with this number may begin now. Where nothing runs and nothing is promoted, false means that
   /// the ensemble is over.
   virtual bool MayBegin(TrialNumber /*trial*/) const { return true; }
+  /// Asked when a trial that was told to stop has ended: false where nothing will come of its end any more, and it
+  /// rather goes on.
+  virtual bool MayEnd(TrialNumber /*trial*/) const { return true; }
   /// Where the new trial `trial` comes from; nothing: the sampler is asked.
   virtual std::optional<Descent> Descend(TrialNumber /*trial*/) const { return std::nullopt; }
   /// The resource at which the trial may be paused next: a hint for its program.

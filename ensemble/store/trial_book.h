@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ class TrialBook {
   /// all that was written since the last commit with kPower; on network file systems it is as kPower.
   /// Errors: kInternal when a new trial would exceed the budget.
   void Write(const Changes& changes, Outlives outlives = Outlives::kPower);
+  /// The same while the caller does something else: on return it outlives this process, when the result is there the
+  /// machine's power as well. Until then nothing may be written. The result throws Error(kEnvironment) when the disk
+  /// fails.
+  std::future<void> BeginWrite(const Changes& changes);
   /// Where the manager must hold the book for itself (a network file system), publishes what it holds as
   /// `trials.snapshot.db` for readers: at once, and then at most every five seconds, when something was written. To be
   /// called now and then; elsewhere it does nothing. Settle removes it.

@@ -1,4 +1,5 @@
 // The writing half of the trial book.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
+#include "core/unique_handle.h"
 #include "ensemble/store/book_state.h"
 
 namespace slipway::ensemble {
@@ -265,6 +268,15 @@ void WriteObjectives(Connection& connection, const std::vector<Objective>& objec
   }
 }
 
+/// What SQLite does in a commit with synchronous=FULL: the commit is in the log of the book.
+void SyncLog(const std::filesystem::path& book) {
+  const std::filesystem::path log = book.string() + "-wal";
+  const UniqueFd file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file && ::fdatasync(file.get()) == 0) return;
+  throw SystemError(errno, fmt::format("trial book '{}': cannot be brought to the disk", book.string()),
+                    "check the disk, then resume");
+}
+
 }  // namespace
 
 void TrialBook::CreateStudy(const StudyRecord& study, const SearchSpace& space) {
@@ -315,6 +327,15 @@ void TrialBook::Write(const Changes& changes, Outlives outlives) {
     state_->has_news = true;
     if (++state_->writes == kWritesOfAShortStudy) state_->connection.ExtendLog();
   });
+}
+
+std::future<void> TrialBook::BeginWrite(const Changes& changes) {
+  if (state_->storage != Storage::kLocal) {
+    Write(changes);
+    return std::async(std::launch::deferred, [] {});
+  }
+  Write(changes, Outlives::kProcess);
+  return std::async(std::launch::async, SyncLog, state_->connection.path());
 }
 
 }  // namespace slipway::ensemble

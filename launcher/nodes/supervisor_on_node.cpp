@@ -15,7 +15,7 @@ class OnNode final : public SupervisorHost {
   }
 
   /// A later manager need not look for it: it ends with this one's connection to the node.
-  ProcessIdentity Identify(pid_t pid) const override { return {pid, 0, {}}; }
+  ProcessIdentity Identity() const override { return {}; }
   std::string HostName() const override { return nodes_.FactsOf(node_).name; }
   void KillGroup(pid_t group) override { nodes_.KillGroup(node_, group); }
   /// One that is stuck there ends with its agent.

@@ -200,7 +200,6 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   const auto runner = MakeRunner(context);
   Reporter reporter(context.output, options.trials * options.repeats);
   const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
-  book.Settle();
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }
 

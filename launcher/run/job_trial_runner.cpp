@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "launcher/nodes/supervisor_on_node.h"
 #include "launcher/run/adopt_checkpoint.h"
@@ -67,7 +69,8 @@ class JobTrialRunner::Running final : public JobObserver {
     const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
     const auto cause = outcome.lost_node ? ensemble::OutsideCause::kNodeLost
                        : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
-                                         : ensemble::OutsideCause::kNone;
+                       : outcome.started ? ensemble::OutsideCause::kNone
+                                         : ensemble::OutsideCause::kNotStarted;
     events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
   }
 
@@ -82,6 +85,8 @@ class JobTrialRunner::Running final : public JobObserver {
 };
 
 namespace {
+
+constexpr auto kKillsCountFor = std::chrono::milliseconds(50);
 
 /// Why an attempt failed that nobody saw end.
 std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
@@ -154,6 +159,14 @@ AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   return place;
 }
 
+/// The supervisor of its node, for a single rank.
+std::optional<ProcessIdentity> JobTrialRunner::Keeper(const std::vector<ensemble::NodeShare>& place) try {
+  if (context_.plan.spec().launch.ranks() != 1) return std::nullopt;
+  return SupervisorFor(place)->Keeper();
+} catch (const Error&) {
+  return std::nullopt;  // Prepare says why
+}
+
 ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
     auto place = PlaceOf(start.trial, start.attempt);
@@ -205,12 +218,15 @@ std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) 
 }
 
 std::uint64_t JobTrialRunner::KillsBefore() {
-  if (!kills_before_) kills_before_ = OutOfMemoryKills();
-  return *kills_before_;
+  const auto now = SystemClock().Steady();
+  if (!kills_counted_ || now - *kills_counted_ > kKillsCountFor) {
+    kills_before_ = OutOfMemoryKills();
+    kills_counted_ = now;
+  }
+  return kills_before_;
 }
 
 std::vector<TrialEvent> JobTrialRunner::Wait(std::chrono::nanoseconds limit) {
-  kills_before_.reset();
   if (events_.empty()) context_.loop.RunOnce(limit);
   LookForLostNodes();
   std::erase_if(running_, [this](const auto& entry) {

@@ -20,6 +20,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   JobTrialRunner(RunContext& context, bool cores_are_shared);
   ~JobTrialRunner() override;
 
+  std::optional<ProcessIdentity> Keeper(const std::vector<ensemble::NodeShare>& place) override;
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
   void Release(ensemble::TrialNumber trial) override;
   void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
@@ -39,7 +40,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
 
   AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
 
-  /// The kernel's count of processes that it has killed, asked for once between two Waits: it costs as much as a file.
+  /// The kernel's count of processes that it has killed, at most a moment ago: it costs as much as a file.
   std::uint64_t KillsBefore();
 
   void AddNodes(Nodes& nodes);
@@ -51,7 +52,8 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   RunContext& context_;
   std::map<std::string, Node> nodes_;  ///< by name; this machine has none
   bool cores_are_shared_;
-  std::optional<std::uint64_t> kills_before_;
+  std::uint64_t kills_before_ = 0;
+  std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
 };

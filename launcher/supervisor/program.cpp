@@ -1,11 +1,11 @@
 #include "launcher/supervisor/program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launcher/shim/exit_record.h"
@@ -14,7 +14,17 @@
 namespace slipway::supervisor {
 namespace {
 
-constexpr int kGate = SIGUSR1;
+/// Of a process before it becomes a program: execvp puts paths and, for a script without an interpreter, all words of
+/// the command there.
+constexpr std::size_t kStackBytes = 1 << 20;
+alignas(16) char stack[kStackBytes];
+
+/// What a new process is told, and tells: both sides have it in the same memory.
+struct Birth {
+  const Request& request;
+  pid_t supervisor;
+  int error;
+};
 
 /// "0,1,8"; an empty text changes nothing.
 void BindToCores(const char* cores) {
@@ -28,19 +38,6 @@ void BindToCores(const char* cores) {
   if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
 }
 
-/// The supervisor blocks all signals that matter here, so none is lost before this is reached.
-void WaitAtGate() {
-  sigset_t awaited;
-  sigemptyset(&awaited);
-  sigaddset(&awaited, kGate);
-  sigaddset(&awaited, SIGTERM);
-  siginfo_t info;
-  int signal = 0;
-  do signal = sigwaitinfo(&awaited, &info);
-  while (signal < 0 && errno == EINTR);
-  if (signal != kGate) _exit(shim::kNotRun);
-}
-
 void LetSignalsIn() {
   sigset_t none;
   sigemptyset(&none);
@@ -51,39 +48,33 @@ bool GoTo(const char* directory) { return directory[0] == '\0' || chdir(director
 
 bool PrintInto(int log) { return log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0; }
 
-/// Returns only when it cannot, with errno.
-void Execute(const Request& request) {
-  if (!GoTo(request.directory) || !PrintInto(shim::OpenRankLog(request.folder, 0))) return;
-  LetSignalsIn();
-  environ = const_cast<char**>(request.variables.data());  // execvp looks on the program's PATH
-  execvp(request.words.front(), request.words.data());
-}
-
-[[noreturn]] void Become(const Request& request, pid_t supervisor, int errors) {
+/// In the new process. The supervisor sleeps until it has become the program, or has left with an error.
+int Become(void* argument) {
+  auto& birth = *static_cast<Birth*>(argument);
+  const Request& request = birth.request;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor) _exit(shim::kNotRun);  // it died before the line above
+  if (getppid() != birth.supervisor) _exit(shim::kNotRun);  // it died before the line above
   setpgid(0, 0);
   BindToCores(request.cores);
-  WaitAtGate();
-  Execute(request);
-  const StartError report{getpid(), errno};
-  (void)!write(errors, &report, sizeof report);
-  _exit(report.error == ENOENT ? 127 : 126);
+  if (GoTo(request.directory) && PrintInto(shim::OpenRankLog(request.folder, 0))) {
+    LetSignalsIn();
+    execvp(request.words.front(), request.words.data());
+  }
+  birth.error = errno;
+  _exit(shim::kNotRun);
 }
 
 }  // namespace
 
-pid_t Fork(const Request& request, int errors) {
-  const pid_t supervisor = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) Become(request, supervisor, errors);
-  if (pid > 0) setpgid(pid, pid);  // both sides do it, so that the group exists whoever comes first
-  return pid;
-}
-
-void Release(Program& program) {
-  program.released = true;
-  kill(program.pid, kGate);
+Started Start(const Request& request) {
+  Birth birth{request, getpid(), 0};
+  char** const own = environ;
+  environ = const_cast<char**>(request.variables.data());  // execvp looks on the program's PATH, and passes them on
+  const pid_t pid = clone(Become, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
+  const int error = pid < 0 ? errno : birth.error;
+  environ = own;
+  if (pid > 0 && error != 0) waitpid(pid, nullptr, 0);
+  return {error == 0 ? pid : -1, error};
 }
 
 }  // namespace slipway::supervisor

@@ -1,8 +1,9 @@
-/// One program from its fork to its end.
+/// One program from its start to its end.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "launcher/shim/ending.h"
@@ -15,21 +16,15 @@ struct Program {
   pid_t pid = 0;
   std::string folder;
   shim::Ending ending;
-  bool released = false;
-  int error = 0;  ///< errno, when it could not be executed
 };
 
-/// What a forked program tells its supervisor when it cannot be executed; fits into one write to a pipe.
-struct StartError {
-  pid_t pid;
-  int error;
+struct Started {
+  pid_t pid = -1;  ///< -1: there is no process
+  int error = 0;   ///< errno, when the program does not run
 };
 
-/// Forks. The child waits until Release; with SIGTERM instead it leaves with shim::kNotRun. A StartError of it comes
-/// through the pipe `errors`. Returns its number, or -1 and errno.
-pid_t Fork(const Request& request, int errors);
-
-/// Lets it become the program.
-void Release(Program& program);
+/// Returns when the program runs, or cannot: then its process, if there was one, is gone again.
+/// Cost: the caller's memory is lent to the new process until it has become the program, as posix_spawn does it.
+Started Start(const Request& request);
 
 }  // namespace slipway::supervisor

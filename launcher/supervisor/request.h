@@ -12,7 +12,7 @@ namespace slipway::supervisor {
 struct Request {
   const char* order = "";
   std::uint64_t id = 0;
-  // Of `prepare`:
+  // Of `start`:
   const char* folder = "";
   int grace_ms = 0;
   const char* cores = "";

@@ -25,6 +25,8 @@ namespace {
 using namespace slipway::supervisor;
 using slipway::shim::ProgramEnd;
 
+constexpr int kTellStartsAfterMs = 20;
+
 [[noreturn]] void Fail(const char* what) {
   fprintf(stderr, "slipway-supervisor: %s: %s\n", what, strerror(errno));
   exit(1);
@@ -33,9 +35,10 @@ using slipway::shim::ProgramEnd;
 int TakeSignals() {
   sigset_t mask;
   sigemptyset(&mask);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1}) sigaddset(&mask, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&mask, signal);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
-  sigdelset(&mask, SIGUSR1);  // only for the gates of its programs, which inherit that it is blocked
+  sigdelset(&mask, SIGUSR1);  // a batch system means the programs by these
+  sigdelset(&mask, SIGUSR2);
   const int fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd < 0) Fail("cannot watch signals");
   return fd;
@@ -45,7 +48,6 @@ class Supervisor {
  public:
   explicit Supervisor(int manager) : manager_(manager), signals_(TakeSignals()) {
     fcntl(manager_, F_SETFD, FD_CLOEXEC);
-    if (pipe2(errors_, O_CLOEXEC | O_NONBLOCK) != 0) Fail("cannot make a pipe");
   }
 
   void Run() {
@@ -57,7 +59,8 @@ class Supervisor {
   void Step() {
     const short wanted = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
     pollfd watched[2] = {{signals_, POLLIN, 0}, {manager_there_ ? manager_ : -1, wanted, 0}};
-    poll(watched, 2, MillisecondsLeft());
+    const int events = poll(watched, 2, MillisecondsLeft());
+    if (events == 0) TellStarts();
     if (watched[0].revents != 0) TakeSignal();
     if ((watched[1].revents & ~POLLOUT) != 0) Receive();
     Flush();
@@ -65,7 +68,7 @@ class Supervisor {
   }
 
   int MillisecondsLeft() const {
-    int least = -1;
+    int least = starts_.empty() ? -1 : kTellStartsAfterMs;
     for (const auto& program : programs_) {
       const int left = program.ending.MillisecondsLeft();
       if (left >= 0 && (least < 0 || left < least)) least = left;
@@ -96,20 +99,19 @@ class Supervisor {
   }
 
   void Obey(const Request& request) {
-    if (strcmp(request.order, kPrepare) == 0) return Prepare(request);
+    if (strcmp(request.order, kStart) == 0) return Begin(request);
     const auto program =
         std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) { return each.id == request.id; });
     if (program == programs_.end()) return;  // it has just ended
-    if (strcmp(request.order, kGo) == 0) Release(*program);
     if (strcmp(request.order, kStop) == 0) program->ending.Begin();
     if (strcmp(request.order, kKill) == 0) program->ending.Kill();
   }
 
-  void Prepare(const Request& request) {
-    const pid_t pid = leaving_ ? -1 : Fork(request, errors_[1]);
-    if (pid < 0) return Say(kFailed, request.id, leaving_ ? ECANCELED : errno);
-    programs_.push_back({request.id, pid, request.folder, {pid, request.grace_ms}});
-    Say(kPrepared, request.id, pid);
+  void Begin(const Request& request) {
+    const Started started = leaving_ ? Started{-1, ECANCELED} : Start(request);
+    if (started.error != 0) return Say(kFailed, request.id, started.error);
+    programs_.push_back({request.id, started.pid, request.folder, {started.pid, request.grace_ms}});
+    Append(starts_, kStarted, request.id, started.pid);
   }
 
   void EndAll() {
@@ -119,7 +121,6 @@ class Supervisor {
   void Reap() {
     siginfo_t info{};
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-      TakeStartErrors();
       const auto program = std::find_if(programs_.begin(), programs_.end(),
                                         [&](const Program& each) { return each.pid == info.si_pid; });
       if (program == programs_.end()) {
@@ -137,36 +138,33 @@ class Supervisor {
   /// looks for it finds it until the record of its end is there.
   void Conclude(const Program& program, ProgramEnd end) {
     kill(-program.pid, SIGKILL);  // what it left behind in its group
-    const bool ran = program.released && program.error == 0;
-    if (ran && !program.ending.begun()) WriteExitRecord(program.folder.c_str(), 0, end);
-    if (program.error != 0) {
-      Say(kFailed, program.id, program.error);
-    } else {
-      Say(kExited, program.id, end.code, end.signal);
-    }
+    if (!program.ending.begun()) WriteExitRecord(program.folder.c_str(), 0, end);
+    Say(kExited, program.id, end.code, end.signal);
     waitpid(program.pid, nullptr, 0);
-  }
-
-  /// A program writes its error before it ends, so it is there when the end is seen.
-  void TakeStartErrors() {
-    StartError report{};
-    while (read(errors_[0], &report, sizeof report) == sizeof report) {
-      for (auto& program : programs_) {
-        if (program.pid == report.pid) program.error = report.error;
-      }
-    }
   }
 
   template <class... Numbers>
   void Say(const char* word, unsigned long long id, Numbers... numbers) {
-    unsent_ += word;
+    TellStarts();
+    Append(unsent_, word, id, numbers...);
+    Flush();
+  }
+
+  /// What nobody waits for is told with the next line: a program that ends at once wakes the manager once, not twice.
+  void TellStarts() {
+    unsent_ += starts_;
+    starts_.clear();
+  }
+
+  template <class... Numbers>
+  static void Append(std::string& lines, const char* word, unsigned long long id, Numbers... numbers) {
+    lines += word;
     for (const long long number : {static_cast<long long>(id), static_cast<long long>(numbers)...}) {
       char text[24];
       snprintf(text, sizeof text, " %lld", number);
-      unsent_ += text;
+      lines += text;
     }
-    unsent_ += '\n';
-    Flush();
+    lines += '\n';
   }
 
   /// As much as the manager takes now: one that is slow to listen must not keep us from watching.
@@ -179,12 +177,12 @@ class Supervisor {
 
   int manager_;
   int signals_;
-  int errors_[2] = {-1, -1};
   bool manager_there_ = true;
   bool leaving_ = false;
   std::vector<Program> programs_;
   std::string received_;
   std::string unsent_;
+  std::string starts_;  ///< lines that may wait
 };
 
 }  // namespace

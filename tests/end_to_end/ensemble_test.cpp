@@ -1,9 +1,11 @@
 // Ensembles as a user runs them: ranked, interrupted, killed, continued.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
@@ -114,6 +116,55 @@ TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
   EXPECT_EQ(trials["trials"].size(), kTrials);
   for (const auto& trial : trials["trials"]) EXPECT_EQ(trial["state"], "complete");
   EXPECT_EQ(CompletedRuns(place).size(), kTrials);
+}
+
+/// Trials of one rank hang on a supervisor, those of several each on an mpirun.
+TEST(Ensemble, LosesNothingWhereverItsManagerKillsItself) {
+  for (const int ranks : {1, 2}) {
+    SCOPED_TRACE(fmt::format("{} ranks", ranks));
+    Workplace place;
+    place.WriteSpec("exp.yaml", kCommand, ranks, kEnsemble);
+    const auto killed_at = [&](const char* where, const char* command, const char* what) {
+      place.SetVariable("SLIPWAY_CRASH_AT", where);
+      EXPECT_EQ(place.Slipway({command, what}).status.signal, SIGKILL) << where;
+    };
+    killed_at("before_claim_commit:2", "run", "exp.yaml");
+    for (const char* where : {"after_claim_commit", "after_prepare:2", "after_running_commit", "after_release:2",
+                              "before_tell_commit:2", "after_tell_commit"}) {
+      killed_at(where, "resume", "last");
+    }
+    place.SetVariable("SLIPWAY_CRASH_AT", "nowhere");
+    EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+    const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
+    EXPECT_EQ(trials["trials"].size(), kTrials);
+    for (const auto& trial : trials["trials"]) EXPECT_EQ(trial["state"], "complete");
+    EXPECT_EQ(CompletedRuns(place).size(), kTrials);
+  }
+}
+
+/// An mpirun that fails before any rank has come says nothing about the trial.
+TEST(Ensemble, TriesAStartThatFailedOnceMore) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 2, kEnsemble);
+  place.Write("bin/mpirun",
+              "#!/bin/sh\n"
+              "if [ \"$1\" != --version ] && mkdir \"$0.failed\" 2> /dev/null; then echo no room; exit 1; fi\n"
+              "PATH=${PATH#*:} exec mpirun \"$@\"\n");
+  fs::permissions(place / "bin/mpirun", fs::perms(0755));
+  place.SetVariable("PATH", (place / "bin").string() + ":" + std::getenv("PATH"));
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  EXPECT_EQ(CompletedRuns(place).size(), kTrials);
+  const auto ended = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
+  int again = 0;
+  for (const auto& trial : ended["trials"]) {
+    EXPECT_EQ(trial["state"], "complete");
+    if (trial["attempts"] == 1) continue;
+    ++again;
+    const auto shown = Json::parse(place.Slipway({"trials", "show", trial["trial"].dump(), "--json"}).output);
+    EXPECT_THAT(shown.dump(),
+                testing::AllOf(HasSubstr("not_started"), HasSubstr("tried once more"), HasSubstr("no room")));
+  }
+  EXPECT_EQ(again, 1);
 }
 
 /// Two trials that are right about different records of three; together they know all.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -18,6 +19,7 @@ struct Script {
   std::vector<TrialMetric> metrics;  // trial and attempt are filled in
   ExitStatus status;
   std::string detail;
+  OutsideCause cause = OutsideCause::kNone;
   bool can_start = true;
   bool runs_until_stopped = false;
 };
@@ -40,12 +42,14 @@ class FakeRunner : public TrialRunner {
   using Play = std::function<Script(TrialNumber, int attempt, const Json& parameters)>;
   explicit FakeRunner(Play play) : play_(std::move(play)) {}
 
+  std::optional<ProcessIdentity> Keeper(const std::vector<NodeShare>&) override { return keeper_; }
+
   ProcessIdentity Prepare(const TrialStart& start) override {
     Script script = play_(start.trial, start.attempt, start.parameters);
     if (!script.can_start) throw Error(ErrorKind::kEnvironment, "no such program");
     prepared_[start.trial] = {start.attempt, std::move(script)};
     most_at_once_ = std::max(most_at_once_, prepared_.size());
-    return {1000 + start.trial, 1, "boot"};
+    return keeper_.value_or(ProcessIdentity{1000 + start.trial, 1, "boot"});
   }
 
   void Release(TrialNumber trial) override {
@@ -87,12 +91,13 @@ class FakeRunner : public TrialRunner {
         metric.attempt = attempt;
         events.push_back(metric);
       }
-      events.push_back(TrialEnded{trial, attempt, script.status, script.detail});
+      events.push_back(TrialEnded{trial, attempt, script.status, script.detail, script.cause});
     }
     return events;
   }
 
   Play play_;
+  std::optional<ProcessIdentity> keeper_;  // that all attempts hang on
   bool latest_first_ = false;
   std::size_t stop_after_ = 0;  // StopAsked once so many were released
   std::map<TrialNumber, std::vector<TrialEvent>> recovered_;

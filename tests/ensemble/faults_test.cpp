@@ -1,6 +1,7 @@
 // What a manager meets when its disk is full, its book is held, closed or damaged, or the clock jumps: an error that
 // names thing, reason and next step, and a book that keeps all it has acknowledged.
 #include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -51,10 +53,14 @@ class Ledger : public CountingObserver {
   std::function<void()> after_each;
 };
 
-EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Clock& clock = SystemClock()) {
+/// kKept: its attempts hang on one process, so the disk is at work while they are prepared.
+enum class Attempts { kOfTheirOwn, kKept };
+
+EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Attempts attempts = Attempts::kOfTheirOwn) {
   auto book = TrialBook::OpenForWriting(folder);
   FakeRunner runner(ReportLr);
-  return RunEnsemble(book, Options(), runner, ledger, clock);
+  if (attempts == Attempts::kKept) runner.keeper_ = ProcessIdentity{77, 1, "boot"};
+  return RunEnsemble(book, Options(), runner, ledger);
 }
 
 Error ErrorOf(const std::function<void()>& action) {
@@ -86,12 +92,15 @@ void ExpectGoesOn(const fs::path& folder, Ledger& ledger) {
   ExpectKept(folder, ledger);
 }
 
-TEST(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
+class FullDisk : public testing::TestWithParam<Attempts> {};
+INSTANTIATE_TEST_SUITE_P(Of, FullDisk, testing::Values(Attempts::kOfTheirOwn, Attempts::kKept));
+
+TEST_P(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
   TempDirectory folder;
   const auto disk = folder / "disk";
   if (!test::MountSmallDisk(disk, "size=256k")) GTEST_SKIP() << "mounts are not allowed here";
   Ledger ledger;
-  const auto error = ErrorOf([&] { RunStudy(disk, ledger); });
+  const auto error = ErrorOf([&] { RunStudy(disk, ledger, GetParam()); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"), HasSubstr("free space")));
   EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -131,6 +140,24 @@ TEST(FailingWrites, EndTheManagerWithAllThatItAcknowledged) {
     ExpectKept(folder.path(), ledger);
   }
   ExpectGoesOn(folder.path(), ledger);
+}
+
+/// Somebody tidies up behind the manager's back.
+TEST(LogThatIsGone, EndsTheManagerBeforeItAcknowledgesMore) {
+  TempDirectory folder;
+  Ledger ledger;
+  ledger.after_each = [&] {
+    if (ledger.results.size() == 40) fs::remove(folder / "trials.db-wal");
+  };
+  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger, Attempts::kKept); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("trials.db"), HasSubstr("cannot be brought to the disk"), HasSubstr("then resume")));
+  EXPECT_LT(ledger.results.size(), 50u) << "at most the round in which it was removed";
+  ExpectKept(folder.path(), ledger);
+  ledger.after_each = nullptr;
+  EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+  ExpectKept(folder.path(), ledger);
 }
 
 TEST(LongReader, DoesNotStopTheManager) {
@@ -280,6 +307,37 @@ TEST(DamagedBook, IsRefusedToTheManagerAndLeftAsItIs) {
   const auto after = ReadFile(folder / kBookName);
   EXPECT_EQ(after.size(), before.size());
   EXPECT_EQ(after.substr(4096), before.substr(4096)) << "what can be recovered is still there";
+}
+
+/// Overwrites every page of these tables and of their indexes.
+void Damage(const fs::path& book, const std::string& tables) {
+  std::vector<std::int64_t> pages;
+  {
+    SQLite::Database database(book, SQLite::OPEN_READONLY);
+    SQLite::Statement query(database,
+                            "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE "
+                            "tbl_name IN (" +
+                                tables + "))");
+    while (query.executeStep()) pages.push_back(query.getColumn(0).getInt64());
+  }
+  ASSERT_FALSE(pages.empty());
+  for (const auto page : pages) Overwrite(book, (page - 1) * 4096, 4096);
+}
+
+TEST(DamagedBook, TellsReadersWhatIsLeftOfIt) {
+  TempDirectory folder;
+  Ledger ledger;
+  RunStudy(folder.path(), ledger);
+  Damage(folder / kBookName, "'event', 'metric'");
+  auto book = TrialBook::OpenForReading(folder.path());
+  const auto trials = book.Trials();
+  ASSERT_EQ(trials.size(), ledger.results.size());
+  for (const auto& trial : trials) EXPECT_EQ(trial.objective, ledger.results.at(trial.number));
+  const auto error = ErrorOf([&] { book.Metrics(0); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
+  Damage(folder / kBookName, "'trial'");
+  EXPECT_THAT(ErrorOf([&] { TrialBook::OpenForReading(folder.path()).Trials(); }).what(), HasSubstr("is damaged"));
 }
 
 /// Behind the last frame a log may hold zeros.

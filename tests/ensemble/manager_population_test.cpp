@@ -17,8 +17,8 @@ class InStepRunner : public TrialRunner {
  public:
   ProcessIdentity Prepare(const TrialStart& start) override {
     auto& trial = trials_[start.trial];
-    trial = {start.attempt, start.parameters.at("lr").get<double>()};
-    if (start.parent) trial.epoch = trials_.at(*start.parent).epoch;
+    trial = {start.attempt, start.parameters.at("lr").get<double>(), start.attempt > 1 ? trial.epoch : 0};
+    if (start.parent && start.attempt == 1) trial.epoch = trials_.at(*start.parent).epoch;
     learned_[start.trial] = kWhole - trial.epoch;
     return {1000 + start.trial, 1, "boot"};
   }
@@ -54,7 +54,7 @@ class InStepRunner : public TrialRunner {
   std::set<TrialNumber> running_;
 };
 
-EnsembleOptions Population(int size, std::uint64_t seed) {
+EnsembleOptions Population(int size, std::uint64_t seed, std::optional<double> max) {
   EnsembleOptions options;
   options.objectives = {{"accuracy"}};
   options.trials = 40;
@@ -63,32 +63,36 @@ EnsembleOptions Population(int size, std::uint64_t seed) {
   options.seed = seed;
   options.scheduler.type = "pbt";
   options.scheduler.interval = 1;
-  options.scheduler.max = kWhole;
+  options.scheduler.max = max;
   options.space = ParseSpace(Json::parse(R"({"lr":{"log":[1e-4,1]}})"));
   return options;
 }
 
-class ManagerPopulation : public testing::TestWithParam<int> {};
+/// Number of trials at once, and whether the spec says where a whole trial ends.
+class ManagerPopulation : public testing::TestWithParam<std::tuple<int, bool>> {};
 
 TEST_P(ManagerPopulation, ACopyFollowsWheneverOneIsPromisedAndHasSomethingToLearn) {
+  const auto [size, knows_the_end] = GetParam();
+  const auto max = knows_the_end ? std::optional<double>(kWhole) : std::nullopt;
   int replaced = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const test::TempDirectory folder;
     InStepRunner runner;
     CountingObserver observer;
     auto book = TrialBook::OpenForWriting(folder.path());
-    const auto summary = RunEnsemble(book, Population(GetParam(), seed), runner, observer);
+    const auto summary = RunEnsemble(book, Population(size, seed, max), runner, observer);
     int copies = 0;
     for (const auto& trial : book.Trials()) copies += trial.parent ? 1 : 0;
     EXPECT_EQ(copies, summary.pruned) << "seed " << seed;
     EXPECT_EQ(summary.failed, 0);
+    EXPECT_EQ(summary.complete, size) << "every place trains to its end";
     for (const auto& [trial, epochs] : runner.learned_) EXPECT_GT(epochs, 0) << "trial " << trial;
     replaced += summary.pruned;
   }
   EXPECT_GT(replaced, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfSize, ManagerPopulation, testing::Values(2, 3, 8));
+INSTANTIATE_TEST_SUITE_P(OfSize, ManagerPopulation, testing::Combine(testing::Values(2, 3, 8), testing::Bool()));
 
 }  // namespace
 }  // namespace slipway::ensemble

@@ -103,7 +103,76 @@ TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
   EXPECT_EQ(trials[1].reason, "exit status 3: rank 0: bad");
   EXPECT_EQ(trials[2].reason, "reported no 'accuracy'");
   EXPECT_EQ(trials[3].reason, "reported accuracy = NaN");
-  EXPECT_THAT(trials[4].reason, HasSubstr("could not be started: no such program"));
+  EXPECT_EQ(trials[4].reason, "could not be started, as the attempt before: no such program");
+}
+
+TEST(Ensemble, AStartThatFailsIsTriedOnceMoreAndCostsNoRetry) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber trial, int attempt, const Json& parameters) {
+    auto script = ReportsLr(trial, attempt, parameters);
+    script.can_start = attempt % 2 == 0;  // each start fails once
+    if (attempt == 2) script.status = {3, 0};
+    return script;
+  });
+  auto options = Options(kLr, 3);
+  options.retries = 1;
+  EXPECT_EQ(RunStudy(folder, options, runner).complete, 3);
+  auto book = TrialBook::OpenForReading(folder.path());
+  for (const auto& trial : book.Trials()) {
+    EXPECT_EQ(trial.failures, 1) << "only the one that ran and failed";
+    const auto attempts = book.Attempts(trial.number);
+    ASSERT_EQ(attempts.size(), 4u);
+    EXPECT_EQ(attempts[0].outcome, Outcome::kNotStarted);
+    EXPECT_EQ(attempts[0].reason, "could not be started and is tried once more: no such program");
+    EXPECT_EQ(attempts[1].outcome, Outcome::kFailed);
+    EXPECT_EQ(attempts[2].outcome, Outcome::kNotStarted);
+    EXPECT_EQ(attempts[3].outcome, Outcome::kComplete);
+  }
+}
+
+/// The runner may find out later that nothing of the program has run.
+TEST(Ensemble, AStartThatFailedLaterIsTriedOnceMoreToo) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber trial, int attempt, const Json& parameters) {
+    if (attempt > 1) return ReportsLr(trial, attempt, parameters);
+    auto script = Exits({3, 0}, "only 0 of 2 ranks started");
+    script.cause = OutsideCause::kNotStarted;
+    return script;
+  });
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 2), runner).complete, 2);
+  const auto attempts = TrialBook::OpenForReading(folder.path()).Attempts(0);
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_THAT(attempts[0].reason, HasSubstr("tried once more: only 0 of 2 ranks started"));
+}
+
+/// All its attempts hang on one process.
+class KeptRunner : public FakeRunner {
+ public:
+  explicit KeptRunner(Play play) : FakeRunner(std::move(play)) { keeper_ = kKeeper; }
+  ProcessIdentity Prepare(const TrialStart& start) override {
+    FakeRunner::Prepare(start);
+    auto book = TrialBook::OpenForReading(folder_);
+    seen_ += book.Attempts(start.trial).back().process == kKeeper ? 1 : 0;
+    return start.trial == 3 ? ProcessIdentity{78, 1, "boot"} : kKeeper;
+  }
+
+  static inline const ProcessIdentity kKeeper{77, 1, "boot"};
+  std::filesystem::path folder_;
+  int seen_ = 0;
+};
+
+TEST(Ensemble, AProcessThatIsKnownBeforeStandsInTheClaim) {
+  TempDirectory folder;
+  KeptRunner runner(ReportsLr);
+  runner.folder_ = folder.path();
+  EXPECT_EQ(RunStudy(folder, Options(kLr, 4), runner).complete, 4);
+  EXPECT_EQ(runner.seen_, 4);
+  auto book = TrialBook::OpenForReading(folder.path());
+  for (const auto& trial : book.Trials()) {
+    const auto process = book.Attempts(trial.number).at(0).process;
+    EXPECT_EQ(process->pid, trial.number == 3 ? 78 : 77) << "the one it was prepared by in the end";
+    EXPECT_TRUE(trial.started && trial.ended && *trial.started <= *trial.ended);
+  }
 }
 
 TEST(Ensemble, RetriesAFailedTrialWithTheSameParameters) {

@@ -41,8 +41,34 @@ TEST(Verdict, KeepsSignalAndDetailOfAFailure) {
   facts.status = ExitStatus{0, 9};
   facts.detail = "rank 1: killed";
   EXPECT_EQ(Judge(facts).reason, "signal 9 (SIGKILL): rank 1: killed");
+}
+
+TEST(Verdict, TriesAStartThatFailedOnceMoreAndCountsNoFailure) {
+  auto facts = Good();
   facts.status.reset();
-  EXPECT_EQ(Judge(facts).reason, "could not be started: rank 1: killed");
+  facts.cause = OutsideCause::kNotStarted;
+  facts.detail = "no process fits";
+  const auto once = Judge(facts);
+  EXPECT_EQ(once, (Verdict{TrialState::kLost, TrialState::kQueued, Outcome::kNotStarted,
+                           "could not be started and is tried once more: no process fits"}));
+  facts.start_failed_before = true;
+  facts.retries = 5;
+  const auto twice = Judge(facts);
+  EXPECT_EQ(twice, (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kNotStarted,
+                            "could not be started, as the attempt before: no process fits"}));
+  facts.stop = StopReason::kCancelled;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued) << "nobody wanted it to start any more";
+}
+
+TEST(Verdict, WhoMakesRoomForNobodyGoesOn) {
+  auto facts = Good();
+  facts.stop = StopReason::kPruned;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
+  facts.may_end = false;
+  EXPECT_EQ(Judge(facts).attempt, TrialState::kPaused);
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued);
+  facts.stop = StopReason::kTrialTimeLimit;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
 TEST(Verdict, QueuesAgainWhileRetriesAreLeft) {

@@ -1,6 +1,19 @@
 #include "launcher/engines/local/lone_rank.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
 namespace slipway::launcher {
+namespace {
+
+/// Errors of a start that are the machine's, not the program's: a moment later there may be room.
+bool MayPass(int start_error) {
+  constexpr int kOfTheMachine[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ECANCELED};
+  return std::ranges::find(kOfTheMachine, start_error) != std::end(kOfTheMachine);
+}
+
+}  // namespace
 
 LoneRank::LoneRank(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended)
     : loop_(loop), launch_(std::move(launch)), ended_(std::move(ended)) {
@@ -43,17 +56,20 @@ void LoneRank::End(const SupervisedEnd& end) {
 GroupOutcome LoneRank::OutcomeOf(const SupervisedEnd& end) const {
   GroupEnd group;
   group.stopped = stopped_;
+  group.started = end.was_ordered && !MayPass(end.start_error);
   group.program = launch_.command.front();
   group.launcher = end.status;
-  if (released_) {
+  if (end.was_ordered || !end.trouble.empty()) {
     RankOutcome rank;
-    rank.pid = program_.identity.pid;
+    rank.pid = end.pid;
     rank.host = launch_.supervisor->HostName();
     rank.status = end.status;
     rank.start_error = end.start_error;
     rank.node_trouble = end.trouble;
     rank.ended_first = !stopped_ && (end.start_error != 0 || !end.status.Success());
     group.ranks.push_back(rank);
+  } else if (!stopped_) {
+    group.trouble = "its supervisor was gone before it could start";
   }
   return Conclude(std::move(group));
 }

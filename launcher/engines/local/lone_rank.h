@@ -17,8 +17,8 @@ class LoneRank final : public Ranks {
   LoneRank& operator=(const LoneRank&) = delete;
   ~LoneRank() override;
 
-  /// The program itself.
-  ProcessIdentity leader() const override { return program_.identity; }
+  /// The supervisor: the program does not outlive it.
+  ProcessIdentity leader() const override { return program_.keeper; }
   void Release() override;
   void Stop() override;
 

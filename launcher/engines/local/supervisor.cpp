@@ -16,15 +16,15 @@
 namespace slipway::launcher {
 namespace {
 
-/// Longer than any fork on a machine that works; a supervisor that does not answer is killed.
+/// Longer than any start on a machine that works; a supervisor that does not answer is killed.
 constexpr auto kPatience = std::chrono::seconds(10);
 
 void Append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
 /// As launcher/supervisor/protocol.h says.
-std::string PrepareOrder(std::uint64_t id, const ProgramStart& start) {
+std::string StartOrder(std::uint64_t id, const ProgramStart& start) {
   std::string strings;
-  Append(strings, supervisor::kPrepare);
+  Append(strings, supervisor::kStart);
   Append(strings, std::to_string(id));
   Append(strings, start.log_directory.native());
   Append(strings, std::to_string(start.grace.count()));
@@ -52,6 +52,7 @@ Supervisor::Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host) : 
 
 Supervisor::~Supervisor() {
   if (deliver_) loop_.Cancel(*deliver_);
+  if (patience_) loop_.Cancel(*patience_);
   if (socket_) loop_.Forget(socket_.get());
   socket_.Reset();
   host_->Leave();
@@ -73,45 +74,59 @@ bool Supervisor::Send(const std::string& strings) const {
 
 /// Whether anybody listens is seen when the end of the socket is.
 void Supervisor::SendOrder(const char* order, std::uint64_t id) const {
-  if (!socket_ || !programs_.contains(id)) return;
+  if (!socket_) return;
   std::string strings;
   Append(strings, order);
   Append(strings, std::to_string(id));
   Send(strings);
 }
 
-SupervisedProgram Supervisor::Prepare(const ProgramStart& start, Ended ended) {
-  const auto id = next_id_++;
-  const auto order = PrepareOrder(id, start);
-  std::optional<Line> answer;
-  if (socket_ && Send(order)) answer = AnswerTo(id);
-  if (!answer) {
-    Gone();
-    Begin();
-    if (Send(order)) answer = AnswerTo(id);
-  }
-  if (!answer) {
-    const auto trouble = host_->Trouble();
-    throw Error(ErrorKind::kEnvironment,
-                "cannot start a process: " + (trouble.empty() ? "slipway-supervisor ends at once" : trouble));
-  }
-  if (answer->word == supervisor::kFailed) throw SystemError(answer->first, "cannot start a process");
-  programs_.emplace(id, Watched{answer->first, std::move(ended)});
-  return {id, host_->Identify(answer->first)};
+ProcessIdentity Supervisor::Keeper() {
+  if (!host_->Trouble().empty()) Gone();
+  if (!socket_) Begin();
+  return host_->Identity();
 }
 
-/// The next line about `id`; other lines are told later. Nothing when the supervisor is gone.
-std::optional<Supervisor::Line> Supervisor::AnswerTo(std::uint64_t id) {
-  while (true) {
-    const auto found = std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) { return line.id == id; });
-    if (found != lines_.end()) {
-      const auto line = *found;
-      lines_.erase(found);
-      DeliverSoon();
-      return line;
+SupervisedProgram Supervisor::Prepare(const ProgramStart& start, Ended ended) {
+  const auto keeper = Keeper();
+  const auto id = next_id_++;
+  programs_.emplace(id, Watched{StartOrder(id, start), std::move(ended)});
+  return {id, keeper};
+}
+
+void Supervisor::Go(std::uint64_t id) {
+  const auto found = programs_.find(id);
+  if (found == programs_.end() || found->second.order.empty()) return;
+  if (!socket_ || !Send(found->second.order)) return Gone();
+  found->second.order.clear();
+  found->second.ordered = SystemClock().Steady();
+  WatchStarts();
+}
+
+/// A supervisor that is stuck is found by a start that it does not answer.
+void Supervisor::WatchStarts() {
+  if (patience_) return;
+  patience_ = loop_.After(kPatience, [this] {
+    patience_.reset();
+    const auto since = SystemClock().Steady() - kPatience;
+    bool any = false;
+    for (const auto& [id, program] : programs_) {
+      const bool waits = program.order.empty() && program.pid == 0;
+      if (waits && program.ordered <= since) return End();
+      any = any || waits;
     }
-    if (!Receive(kPatience)) return {};
+    if (any) WatchStarts();
+  });
+}
+
+bool Supervisor::AwaitEnd(std::uint64_t id) {
+  const auto is_end = [&](const Line& line) { return line.id == id; };
+  while (std::none_of(lines_.begin(), lines_.end(), is_end)) {
+    if (!Receive(kPatience)) return false;
   }
+  std::erase_if(lines_, is_end);
+  DeliverSoon();
+  return true;
 }
 
 /// What has arrived, or arrives within `patience`, as lines. False at the end, and when nothing comes that was waited
@@ -126,17 +141,23 @@ bool Supervisor::Receive(std::chrono::milliseconds patience) {
   unread_.append(buffer, static_cast<std::size_t>(count));
   std::size_t begin = 0;
   for (auto end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', begin)) {
-    char word[16] = {};
-    unsigned long long id = 0;
-    Line line;
-    std::sscanf(unread_.c_str() + begin, "%15s %llu %d %d", word, &id, &line.first, &line.second);
-    line.word = word;
-    line.id = id;
-    lines_.push_back(line);
+    TakeLine(unread_.c_str() + begin);
     begin = end + 1;
   }
   unread_.erase(0, begin);
   return true;
+}
+
+void Supervisor::TakeLine(const char* text) {
+  char word[16] = {};
+  unsigned long long id = 0;
+  Line line;
+  std::sscanf(text, "%15s %llu %d %d", word, &id, &line.first, &line.second);
+  log::Debug("the supervisor says: {} {} {} {}", word, id, line.first, line.second);
+  line.word = word;
+  line.id = id;
+  if (line.word != supervisor::kStarted) return lines_.push_back(std::move(line));
+  if (const auto program = programs_.find(id); program != programs_.end()) program->second.pid = line.first;
 }
 
 void Supervisor::DeliverSoon() {
@@ -149,15 +170,19 @@ void Supervisor::DeliverSoon() {
 
 void Supervisor::Deliver() {
   for (const auto& line : std::exchange(lines_, {})) {
-    log::Debug("the supervisor says: {} {} {} {}", line.word, line.id, line.first, line.second);
-    if (line.word == supervisor::kFailed) Conclude(line.id, {ExitStatus(), line.first, {}});
-    if (line.word == supervisor::kExited) Conclude(line.id, {ExitStatus{line.first, line.second}, 0, line.trouble});
+    if (line.word == supervisor::kFailed) Conclude(line.id, {.start_error = line.first});
+    if (line.word == supervisor::kExited) {
+      Conclude(line.id, {.status = {line.first, line.second}, .trouble = line.trouble});
+    }
   }
 }
 
-void Supervisor::Conclude(std::uint64_t id, const SupervisedEnd& end) {
+void Supervisor::Conclude(std::uint64_t id, SupervisedEnd end) {
   const auto program = programs_.extract(id);
-  if (!program.empty() && program.mapped().ended) program.mapped().ended(end);
+  if (program.empty()) return;
+  end.pid = program.mapped().pid;
+  end.was_ordered = program.mapped().order.empty();
+  if (program.mapped().ended) program.mapped().ended(end);
 }
 
 /// The kernel has killed its programs; what they have started is ended here. What it has said before still counts.
@@ -168,22 +193,33 @@ void Supervisor::Gone() {
   socket_.Reset();
   unread_.clear();
   for (auto& [id, program] : programs_) {
-    host_->KillGroup(program.group);
+    if (program.pid > 0) host_->KillGroup(program.pid);
     lines_.push_back({supervisor::kExited, id, 0, SIGKILL, host_->Trouble()});
   }
   DeliverSoon();
 }
 
-void Supervisor::Go(std::uint64_t id) { SendOrder(supervisor::kGo, id); }
-
-void Supervisor::Stop(std::uint64_t id) { SendOrder(supervisor::kStop, id); }
+void Supervisor::Stop(std::uint64_t id) {
+  const auto program = programs_.find(id);
+  if (program == programs_.end()) return;
+  if (program->second.order.empty()) return SendOrder(supervisor::kStop, id);
+  lines_.push_back({supervisor::kExited, id});
+  DeliverSoon();
+}
 
 void Supervisor::KillNow(std::uint64_t id) {
-  SendOrder(supervisor::kKill, id);
-  if (socket_ && !AnswerTo(id)) Gone();
+  const auto program = programs_.find(id);
+  if (program == programs_.end()) return;
+  if (program->second.order.empty()) {
+    SendOrder(supervisor::kKill, id);
+    if (socket_ && !AwaitEnd(id)) Gone();
+  }
   programs_.erase(id);
 }
 
-void Supervisor::End() { host_->Kill(); }
+void Supervisor::End() {
+  host_->Kill();
+  Gone();
+}
 
 }  // namespace slipway::launcher

@@ -27,17 +27,19 @@ struct ProgramStart {
 };
 
 struct SupervisedEnd {
-  ExitStatus status;    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
-  int start_error = 0;  ///< errno when it could not be executed
-  std::string trouble;  ///< why its host is lost, and it with that; else empty
+  ExitStatus status = {};    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
+  int start_error = 0;       ///< errno when it could not be executed
+  std::string trouble = {};  ///< why its host is lost, and it with that; else empty
+  pid_t pid = 0;             ///< it had; 0 when that is not known
+  bool was_ordered = true;   ///< false: nobody was told to start it
 };
 
 struct SupervisedProgram {
   std::uint64_t id = 0;
-  ProcessIdentity identity;
+  ProcessIdentity keeper;
 };
 
-/// One small process forks every program, which costs no more than the program's own start; see
+/// One small process starts every program, which costs no more than the program's own start; see
 /// launcher/supervisor/protocol.h. All calls from the loop's thread.
 class Supervisor {
  public:
@@ -49,22 +51,27 @@ class Supervisor {
 
   using Ended = std::function<void(const SupervisedEnd&)>;
 
-  /// A program that waits at its gate. `ended` is called once, from the loop. A supervisor that is gone is started
-  /// anew. Errors: Error(kEnvironment) when no process can be started, also because the host is lost.
+  /// The process itself: with its end every program has ended, too. A process that is gone is started anew.
+  /// Errors: Error(kEnvironment) when it cannot be started, also because its host is lost.
+  ProcessIdentity Keeper();
+  /// A program that waits for Go; nothing of it is there before. `ended` is called once, from the loop.
+  /// Errors: those of Keeper.
   SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
   void Go(std::uint64_t id);
   void Stop(std::uint64_t id);
   /// SIGKILL to its group; returns when it has ended. Nobody hears of it.
   void KillNow(std::uint64_t id);
-  /// Kills the process and so all its programs; the loop tells each of its end.
+  /// Gives the process up, which is killed where it can be, and so all its programs; the loop tells each of its end.
   void End();
   /// Of the machine that the programs run on.
   std::string HostName() const { return host_->HostName(); }
 
  private:
   struct Watched {
-    pid_t group = 0;
+    std::string order;  // to start it; empty when it was given
     Ended ended;
+    SteadyTime ordered = {};
+    pid_t pid = 0;  // once it is known to run
   };
   struct Line {
     std::string word;
@@ -79,11 +86,14 @@ class Supervisor {
   bool Send(const std::string& strings) const;
   void SendOrder(const char* order, std::uint64_t id) const;
   bool Receive(std::chrono::milliseconds patience);
-  std::optional<Line> AnswerTo(std::uint64_t id);
+  /// Waits for the program's last line; other lines are told later. False when the supervisor is gone.
+  bool AwaitEnd(std::uint64_t id);
+  void TakeLine(const char* text);
+  void WatchStarts();
   void DeliverSoon();
   void Deliver();
   void Gone();
-  void Conclude(std::uint64_t id, const SupervisedEnd& end);
+  void Conclude(std::uint64_t id, SupervisedEnd end);
 
   EventLoop& loop_;
   std::unique_ptr<SupervisorHost> host_;
@@ -91,6 +101,7 @@ class Supervisor {
   std::string unread_;
   std::vector<Line> lines_;  ///< heard and not yet told
   std::optional<EventLoop::TimerId> deliver_;
+  std::optional<EventLoop::TimerId> patience_;
   std::map<std::uint64_t, Watched> programs_;
   std::uint64_t next_id_ = 1;
 };

@@ -20,10 +20,11 @@ class Here final : public SupervisorHost {
     process_.reset();
     auto started = StartSupervisor();
     process_ = std::move(started.process);
+    identity_ = IdentityOf(process_->pid());
     return std::move(started.socket);
   }
 
-  ProcessIdentity Identify(pid_t pid) const override { return IdentityOf(pid); }
+  ProcessIdentity Identity() const override { return identity_; }
   std::string HostName() const override { return slipway::HostName(); }
   void KillGroup(pid_t group) override { ::kill(-group, SIGKILL); }
   void Kill() override {
@@ -36,6 +37,7 @@ class Here final : public SupervisorHost {
 
  private:
   std::optional<ChildProcess> process_;
+  ProcessIdentity identity_;
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ class SupervisorHost {
   /// Starts a supervisor; one before it has ended. Returns the socket to speak to it.
   /// Errors: Error(kEnvironment) when none can be started there.
   virtual UniqueFd Begin() = 0;
-  /// Who a program is that the supervisor has forked; without a start time when it cannot be looked at from here.
-  virtual ProcessIdentity Identify(pid_t pid) const = 0;
+  /// Of the supervisor that Begin has started; without a process when it cannot be looked at from here.
+  virtual ProcessIdentity Identity() const = 0;
   virtual std::string HostName() const = 0;
   /// SIGKILL to what a program has left behind whose supervisor was killed.
   virtual void KillGroup(pid_t group) = 0;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -13,16 +14,28 @@
 
 namespace slipway::bench {
 
+struct SqliteCommits::Parts {
+  explicit Parts(const std::filesystem::path& folder)
+      : database(folder / "bare.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS t(a INTEGER)");
+    insert.emplace(database, "INSERT INTO t VALUES (1)");
+  }
+  SQLite::Database database;
+  std::optional<SQLite::Statement> insert;
+};
+
+SqliteCommits::SqliteCommits(const std::filesystem::path& folder) : parts_(std::make_unique<Parts>(folder)) {}
+SqliteCommits::~SqliteCommits() = default;
+
+void SqliteCommits::Commit() {
+  parts_->insert->exec();
+  parts_->insert->reset();
+}
+
 double SqliteCommitRate(const std::filesystem::path& folder, int commits) {
-  SQLite::Database database(folder / "bare.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS t(a INTEGER)");
-  SQLite::Statement insert(database, "INSERT INTO t VALUES (?)");
+  SqliteCommits bare(folder);
   return commits / SecondsOf([&] {
-           for (int i = 0; i < commits; ++i) {
-             insert.bind(1, i);
-             insert.exec();
-             insert.reset();
-           }
+           for (int i = 0; i < commits; ++i) bare.Commit();
          });
 }
 

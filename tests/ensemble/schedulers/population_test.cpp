@@ -51,6 +51,26 @@ TEST_F(PopulationOfFour, TheWorstIsReplacedByACopyOfTheBest) {
   EXPECT_EQ(scheduler_->Descend(3), std::nullopt) << "the first four come from the sampler";
 }
 
+TEST_F(PopulationOfFour, WhoMakesRoomGoesOnWhenNobodyIsLeftToDescendFrom) {
+  TakeAt(*scheduler_, 2, {0.2, 0.1, 0.3, 0.4});
+  EXPECT_TRUE(scheduler_->MayEnd(3));
+  scheduler_->Take({3, 3, 0.35});
+  for (TrialNumber trial = 0; trial < 3; ++trial) scheduler_->End(trial, TrialState::kComplete);
+  EXPECT_FALSE(scheduler_->MayEnd(3));
+  scheduler_->End(3, TrialState::kQueued);
+  EXPECT_FALSE(scheduler_->MayBegin(4)) << "its place is its own again";
+  EXPECT_EQ(scheduler_->Take({3, 4, 0.3}).decision, Decision::kContinue) << "it is alone";
+}
+
+TEST_F(PopulationOfFour, WhoMakesRoomGoesOnWhenTheBudgetWasUsedUpMeanwhile) {
+  auto settings = Settings();
+  settings.trials = 5;
+  const auto scheduler = Begun(settings);
+  EXPECT_EQ(TakeAt(*scheduler, 2, {0.1, 0.2, 0.3, 0.4}).back(), kEnd);
+  scheduler->End(2, TrialState::kFailed);
+  EXPECT_FALSE(scheduler->MayEnd(3)) << "trial 4 replaces trial 2";
+}
+
 TEST_F(PopulationOfFour, TrialsAreComparedAtTheSameResource) {
   TakeAt(*scheduler_, 2, {0.2, 0.1, 0.3});
   TakeAt(*scheduler_, 3, {0.02, 0.01, 0.03});

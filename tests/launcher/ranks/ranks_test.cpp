@@ -353,12 +353,50 @@ TEST_F(SupervisedRanks, LeaveNothingOfTheirGroup) {
 
 TEST_F(SupervisedRanks, EndAtOnceWhenDestroyed) {
   std::optional<GroupOutcome> outcome;
-  auto ranks = Begin("first", "trap '' TERM; echo up > up; while :; do sleep 0.1; done", outcome);
-  Until([&] { return fs::exists(directory_ / "up"); });
-  const auto leader = ranks->leader();
+  auto ranks = Begin("first", "trap '' TERM; echo $$ > up; while :; do sleep 0.1; done", outcome);
+  const auto program = IdentityOf(NumberIn("up"));
+  ASSERT_TRUE(IsAlive(program));
   ranks.reset();
-  EXPECT_FALSE(IsAlive(leader));
+  EXPECT_FALSE(IsAlive(program));
   EXPECT_FALSE(outcome.has_value());
+}
+
+/// The keeper is known before the program, and one for all.
+TEST_F(SupervisedRanks, HangOnTheirSupervisor) {
+  const auto keeper = started_.Keeper();
+  EXPECT_TRUE(IsAlive(keeper));
+  std::optional<GroupOutcome> first_end, second_end;
+  const auto first = Begin("first", "echo $PPID > parent; exit 0", first_end);
+  const auto second = Begin("second", "exit 0", second_end);
+  EXPECT_EQ(first->leader(), keeper);
+  EXPECT_EQ(second->leader(), keeper);
+  EXPECT_EQ(NumberIn("parent"), keeper.pid);
+  Until([&] { return first_end && second_end; });
+  EXPECT_TRUE(first_end->started);
+  EXPECT_GT(first_end->ranks.at(0).pid, 0);
+}
+
+TEST_F(SupervisedRanks, HaveNotStartedWhenTheirSupervisorIsGoneBefore) {
+  std::optional<GroupOutcome> outcome;
+  const auto ranks = StartRanks(loop_, Script(1, "touch ran"), [&](const GroupOutcome& end) { outcome = end; });
+  started_.End();
+  ranks->Release();
+  Until([&] { return outcome.has_value(); });
+  EXPECT_FALSE(outcome->started);
+  EXPECT_FALSE(outcome->status.Success());
+  EXPECT_THAT(outcome->detail, HasSubstr("its supervisor was gone before it could start"));
+  EXPECT_FALSE(fs::exists(directory_ / "ran"));
+}
+
+/// A supervisor that is stopped answers nothing.
+TEST_F(SupervisedRanks, EndWithASupervisorThatIsStuck) {
+  ::kill(static_cast<pid_t>(started_.Keeper().pid), SIGSTOP);
+  std::optional<GroupOutcome> outcome;
+  const auto ranks = Begin("first", "touch ran", outcome);
+  Until([&] { return outcome.has_value(); });
+  EXPECT_EQ(outcome->status, (ExitStatus{0, SIGKILL}));
+  EXPECT_FALSE(fs::exists(directory_ / "ran"));
+  EXPECT_TRUE(RunToTheEnd(Script(1, "true")).status.Success());
 }
 
 TEST_F(SupervisedRanks, ByTheHundredAreAllHeardOf) {
