@@ -224,9 +224,17 @@ class Outcomes(Jobs):
         self.addCleanup(self.repair)
         self.bed.order("kill", "node:n2")
         (lost,) = [int(path.suffix[1:]) for path in self.place.glob("host.*") if path.read_text() == "n2\n"]
-        support.wait_for(lambda: self.trials()[lost - 1]["attempts"] == 2, 60, "the trial's next job")
+        support.wait_for(lambda: self.bed.node_states()["n2"].startswith("down"), 60, "the loss of the node, by Slurm")
+        self.wait_for_next_attempt(lost - 1)
         self.slipway("cancel")
         self.assertEqual([trial["attempts"] for trial in self.trials()], [2 if x == lost else 1 for x in (1, 2, 3)])
+
+    def wait_for_next_attempt(self, trial):
+        """A job whose node is dead is over when Slurm has given that node up for it, which may take a while."""
+        try:
+            support.wait_for(lambda: self.trials()[trial]["attempts"] == 2, 90, "the trial's next job")
+        except AssertionError:
+            self.fail(f"{self.trials()}\n{self.bed.client('scontrol', 'show', 'job').stdout}")
 
     def repair(self):
         self.bed.order("start", "node:n2")
