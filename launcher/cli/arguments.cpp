@@ -118,7 +118,31 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   member->callback([&] { arguments.command = [&](Session&) { return RunStagingMember(arguments.stage_member); }; });
 }
 
-/// The commands that make new files.
+void DescribeDataMake(CLI::App& data, Arguments& arguments) {
+  auto& options = arguments.data_make;
+  auto* make = AddCommand(data, "make", "Make training data from a seed: collisions, universes, pictures",
+                          "  slipway data make hepcnn data/hepcnn\n"
+                          "  slipway data make hepcnn --size 224 --train 20000 --test 4000 --shards 16 data/hepcnn224\n"
+                          "  slipway data make cosmoflow --size 64 data/cosmoflow\n"
+                          "  slipway data make imagenet-like --classes 40 --seed 7 data/pictures");
+  make->add_option("kind", options.kind, "hepcnn, cosmoflow or imagenet-like")
+      ->required()
+      ->check(CLI::IsMember({"hepcnn", "cosmoflow", "imagenet-like"}));
+  make->add_option("directory", options.directory, "Where train-* and test-* files will lie")->required();
+  make->add_option("--train", options.train, "Training records")->check(CLI::PositiveNumber)->capture_default_str();
+  make->add_option("--test", options.test, "Test records")->check(CLI::NonNegativeNumber)->capture_default_str();
+  make->add_option("--size", options.size, "Pixels or cells of a side (hepcnn 64, cosmoflow 32, imagenet-like 96)")
+      ->check(CLI::PositiveNumber);
+  make->add_option("--classes", options.classes, "imagenet-like: how many figures, 2 to 40")->capture_default_str();
+  make->add_option("--box", options.box, "cosmoflow: side of the cube in Mpc/h")->capture_default_str();
+  make->add_option("--shards", options.shards, "Files of each set")->check(CLI::PositiveNumber)->capture_default_str();
+  make->add_option("--seed", options.seed, "Other data of the same kind")->capture_default_str();
+  make->add_option("--format", options.format, "tfrecord or hdf5 (hepcnn hdf5, others tfrecord)")
+      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
+  make->callback([&] { arguments.command = [&](Session& session) { return DataMake(options, session.output); }; });
+}
+
+/// The commands that make new files of old ones.
 void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
   auto* convert = AddCommand(data, "convert", "Make TFRecord shards or an HDF5 file from data of another format",
                              "  slipway data convert --images train-images-idx3-ubyte.gz \\\n"
@@ -162,7 +186,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
 }
 
 void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
-  auto* data = AddCommand(app, "data", "Look at, check and convert training data",
+  auto* data = AddCommand(app, "data", "Look at, check, convert and make training data",
                           "  slipway data info data/fashion\n  slipway data verify data/fashion/*.tfrecord");
   data->require_subcommand(1);
 
@@ -192,6 +216,7 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
       [&] { arguments.command = [&](Session& session) { return DataIndex(arguments.data_index, session.output); }; });
 
   DescribeDataMakers(*data, arguments);
+  DescribeDataMake(*data, arguments);
 }
 
 std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& parent = {}) {

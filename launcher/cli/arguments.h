@@ -61,6 +61,7 @@ struct Arguments {
   DataInfoOptions data_info;
   DataVerifyOptions data_verify;
   DataConvertOptions data_convert;
+  DataMakeOptions data_make;
   DataStatsOptions data_stats;
   DataIndexOptions data_index;
   DataReshardOptions data_reshard;

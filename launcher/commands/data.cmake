@@ -6,4 +6,4 @@ add_library(slipway_data_commands STATIC
   "${CMAKE_CURRENT_LIST_DIR}/data_stats.cpp")
 target_link_libraries(slipway_data_commands
   PUBLIC slipway_settings slipway_core
-  PRIVATE slipway_warnings slipway_formats)
+  PRIVATE slipway_warnings slipway_formats slipway_make)

@@ -1,7 +1,9 @@
-/// `slipway data info|verify|stats|index|convert|reshard`: what data files hold, whether they are whole, and making
-/// them.
+/// `slipway data info|verify|stats|index|convert|reshard|make`: what data files hold, whether they are whole, and
+/// making them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -43,6 +45,19 @@ struct DataConvertOptions {
   std::string compression = "none";                 ///< none, gzip or zlib
 };
 
+struct DataMakeOptions {
+  std::string kind;  ///< hepcnn, cosmoflow or imagenet-like
+  std::filesystem::path directory;
+  std::string format;  ///< tfrecord or hdf5; empty = what the kind's trainer is known for
+  std::uint64_t train = 2000;
+  std::uint64_t test = 500;
+  std::size_t size = 0;  ///< of a side; 0 = the kind's own
+  std::uint64_t classes = 10;
+  double box = 256;  ///< Mpc/h
+  int shards = 4;
+  std::uint64_t seed = 1;
+};
+
 /// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`). Returns the exit code.
 /// Errors: Error(kEnvironment) at the first file that cannot be read as data.
 int DataInfo(const DataInfoOptions& options, Output& output);
@@ -58,6 +73,10 @@ int DataConvert(const DataConvertOptions& options, Output& output);
 /// Cuts TFRecord files on the borders of records and prints the new files (`slipway.data_reshard/1`). Returns the exit
 /// code. Errors: as DataConvert.
 int DataReshard(const DataReshardOptions& options, Output& output);
+
+/// Makes training data from a seed, a file for each processor at a time, and prints the new files
+/// (`slipway.data_make/1`). Returns the exit code. Errors: as DataConvert.
+int DataMake(const DataMakeOptions& options, Output& output);
 
 /// Prints what the values of every field are like (`slipway.data_stats/1`). Returns the exit code.
 /// Errors: Error(kEnvironment) at the first damaged record.

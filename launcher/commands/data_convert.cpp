@@ -1,12 +1,14 @@
-// `slipway data convert` and `slipway data reshard`: both make new files and list them.
+// `slipway data convert`, `reshard` and `make`: all make new files and list them.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "core/share_out.h"
 #include "core/units.h"
 #include "launcher/commands/data.h"
 #include "staging/convert/convert.h"
 #include "staging/convert/reshard.h"
+#include "staging/make/make_data.h"
 
 namespace slipway::launcher {
 namespace {
@@ -26,6 +28,29 @@ staging::ConvertProgress Show(Output& output, std::string_view what) {
   return [&output, what](std::uint64_t done, std::uint64_t total) {
     output.Progress(fmt::format("{}  {} of {} records", what, done, total));
   };
+}
+
+staging::MadeData KindToMake(const std::string& word) {
+  if (const auto kind = staging::ParseMadeData(word)) return *kind;
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is nothing that is made", word),
+              "use hepcnn, cosmoflow or imagenet-like");
+}
+
+/// Where the user leaves it open: what the data sets that these stand for look like.
+void FillIn(staging::MakeOptions& options, bool format_given) {
+  struct Usual {
+    staging::DataFormat format;
+    std::size_t size;
+  };
+  const auto usual = [&]() -> Usual {
+    switch (options.kind) {
+      case staging::MadeData::kHepcnn: return {staging::DataFormat::kHdf5, 64};
+      case staging::MadeData::kCosmoflow: return {staging::DataFormat::kTfrecord, 32};
+      default: return {staging::DataFormat::kTfrecord, 96};
+    }
+  }();
+  if (!format_given) options.format = usual.format;
+  if (options.size == 0) options.size = usual.size;
 }
 
 void PrintFiles(const staging::ConvertResult& result, std::string_view schema, std::string_view format,
@@ -58,6 +83,25 @@ int DataReshard(const DataReshardOptions& options, Output& output) {
   const auto result =
       staging::Reshard({options.source, options.destination, options.shards, Show(output, "resharding")});
   PrintFiles(result, "slipway.data_reshard/1", "tfrecord", output);
+  return 0;
+}
+
+int DataMake(const DataMakeOptions& options, Output& output) {
+  staging::MakeOptions make;
+  make.kind = KindToMake(options.kind);
+  make.directory = options.directory;
+  if (!options.format.empty()) make.format = TargetFormat(options.format);
+  make.train_records = options.train;
+  make.test_records = options.test;
+  make.size = options.size;
+  make.classes = options.classes;
+  make.box = options.box;
+  make.shards = options.shards;
+  make.seed = options.seed;
+  make.threads = UsableProcessors();
+  make.progress = Show(output, "making");
+  FillIn(make, !options.format.empty());
+  PrintFiles(staging::MakeData(make), "slipway.data_make/1", staging::DataFormatName(make.format), output);
   return 0;
 }
 

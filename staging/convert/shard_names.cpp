@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -19,9 +20,14 @@ namespace {
 constexpr auto kDefaultName = "train";
 constexpr int kMostShards = 99999;  // five digits in the name
 
-/// "NAME-00001-of-00004.tfrecord" of another number of shards than `shards`.
+constexpr std::array<std::string_view, 2> kSuffixes = {".tfrecord", ".h5"};
+
+/// "NAME-00001-of-00004.tfrecord" or .h5 of another number of shards than `shards`.
 bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
-  constexpr std::string_view kShape = "-00000-of-00000.tfrecord";
+  constexpr std::string_view kShape = "-00000-of-00000";
+  const auto suffix = std::ranges::find_if(kSuffixes, [&](auto known) { return file.ends_with(known); });
+  if (suffix == kSuffixes.end()) return false;
+  file.remove_suffix(suffix->size());
   if (file.size() != name.size() + kShape.size() || !file.starts_with(name)) return false;
   file.remove_prefix(name.size());
   const bool same_shape = std::ranges::equal(file, kShape, [](char found, char wanted) {
@@ -51,10 +57,11 @@ ShardTarget ShardTargetOf(const fs::path& destination) {
   return {std::move(directory), (known ? destination.stem() : destination.filename()).string()};
 }
 
-std::vector<std::string> ShardNames(const std::string& name, int shards) {
+std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format) {
+  const auto suffix = kSuffixes[format == DataFormat::kHdf5 ? 1 : 0];
   std::vector<std::string> names;
   for (int shard = 0; shard < shards; ++shard) {
-    names.push_back(fmt::format("{}-{:05}-of-{:05}.tfrecord", name, shard, shards));
+    names.push_back(fmt::format("{}-{:05}-of-{:05}{}", name, shard, shards, suffix));
   }
   return names;
 }

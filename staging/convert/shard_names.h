@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "staging/formats/stream_check.h"
+
 namespace slipway::staging {
 
 struct ShardTarget {
@@ -17,8 +19,8 @@ struct ShardTarget {
 /// means the name "train". Errors: Error(kUsage) when it is empty.
 ShardTarget ShardTargetOf(const std::filesystem::path& destination);
 
-/// "NAME-00000-of-00004.tfrecord" and so on.
-std::vector<std::string> ShardNames(const std::string& name, int shards);
+/// "NAME-00000-of-00004.tfrecord" (or .h5) and so on.
+std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format = DataFormat::kTfrecord);
 
 /// Errors: Error(kUsage) unless 1 <= shards <= records (and at most 99,999).
 void CheckShardCount(int shards, std::uint64_t records);

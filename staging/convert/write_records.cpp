@@ -17,7 +17,7 @@ namespace slipway::staging {
 namespace {
 
 constexpr std::uint64_t kWriteBytes = 4 << 20;
-constexpr std::uint64_t kReportEvery = 256;  // records
+constexpr std::uint64_t kReportEvery = 16;  // records
 
 /// Smaller precision is the format's; another number is not.
 template <class To, class From>

@@ -35,7 +35,7 @@ class SplitMix64 {
 };
 
 /// What a stream of random numbers is for: no two purposes share one. The values are part of the results.
-enum class Purpose : std::uint64_t { kSplit = 1, kEpoch = 2, kFiles = 3, kWindow = 4, kTransform = 5 };
+enum class Purpose : std::uint64_t { kSplit = 1, kEpoch = 2, kFiles = 3, kWindow = 4, kTransform = 5, kMake = 6 };
 
 inline SplitMix64 StreamFor(Purpose purpose, std::uint64_t seed, std::uint64_t epoch) {
   SplitMix64 keys(seed ^ (static_cast<std::uint64_t>(purpose) << 56));
