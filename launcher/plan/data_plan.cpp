@@ -78,9 +78,10 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
 
 namespace {
 
-staging::PlanRequest NodeOf(const LaunchSpec& launch, int node) {
+staging::PlanRequest NodeOf(const Spec& spec, int node) {
+  const auto& launch = spec.launch;
   staging::PlanRequest for_whom;
-  for_whom.nodes = document.spec.nodes_of_job();
+  for_whom.nodes = spec.nodes_of_job();
   for_whom.node = node;
   for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;
@@ -120,14 +121,14 @@ std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, 
   std::vector<std::vector<TierPlan>> all;
   for (const auto& dataset : document.spec.data) {
     all.push_back(WithContext(fmt::format("while planning dataset '{}'", dataset.name), [&] {
-      return PlanInEachTier(RequestFor(dataset, document.spec.site), document, NodeOf(document.spec.launch, node));
+      return PlanInEachTier(RequestFor(dataset, document.spec.site), document, NodeOf(document.spec, node));
     }));
   }
   return all;
 }
 
 std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
-  const auto for_whom = NodeOf(document.spec.launch, node);
+  const auto for_whom = NodeOf(document.spec, node);
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
     auto request = RequestFor(dataset, document.spec.site);

@@ -59,7 +59,7 @@ JobId FindByComment(const RunFolder& folder) {
 
 void NoteJob(const RunFolder& folder, JobId job) {
   const auto buffer = MakeBatchJob(ReplanRun(folder), folder.path()).burst_buffer;
-  WriteBatchRecord(folder, {job, !buffer.out.empty(), {}});
+  WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
 }
 
 bool Runs(const ObservedRun& observed) {
