@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// How long a program that reads the stop file may take to checkpoint before it is signalled.
+/// How long a program that can be told to end may take to checkpoint before it is ended by signals.
 constexpr auto kStopPatience = std::chrono::seconds(10);
 constexpr std::size_t kDetailLines = 20;
 
@@ -44,6 +46,10 @@ int FreePort() {
   CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
   return ntohs(address.sin_port);
 }
+
+constexpr std::string_view kTimeLimit = "time_limit";
+
+int NumberOf(StopSignal signal) { return signal == StopSignal::kUsr1 ? SIGUSR1 : SIGTERM; }
 
 /// Several ranks, each behind the agent of its node.
 bool IsOnNodes(const JobRequest& request) {
@@ -174,8 +180,11 @@ class Job::Watch {
 
 Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserver& observer)
     : loop_(loop), observer_(observer), place_(request.place) {
-  const bool reads_stop_file = request.plan.spec().train.metrics.from == MetricsSource::kRuntime;
-  stop_patience_ = reads_stop_file ? std::chrono::nanoseconds(kStopPatience) : std::chrono::nanoseconds(0);
+  const auto& spec = request.plan.spec();
+  signal_ = spec.checkpoint.signal;
+  can_be_told_ = signal_ != StopSignal::kNone || spec.train.metrics.from == MetricsSource::kRuntime;
+  const Seconds time_to_save = request.plan.engine == "slurm" ? spec.launch.slurm.signal_before : Seconds(0);
+  time_to_save_ = std::chrono::duration_cast<std::chrono::nanoseconds>(time_to_save);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   MakeDirectories(place_.outputs);
@@ -251,13 +260,21 @@ ProcessIdentity Job::identity() const { return ranks_->leader(); }
 
 void Job::Release() { ranks_->Release(); }
 
+/// A batch system says in advance that the time is over, so long that there is time to save.
+std::chrono::nanoseconds Job::PatienceFor(std::string_view reason) const {
+  if (!can_be_told_) return {};
+  return reason == kTimeLimit ? std::max<std::chrono::nanoseconds>(kStopPatience, time_to_save_) : kStopPatience;
+}
+
 void Job::Stop(std::string_view reason) {
   if (!stop_reason_.empty()) return;
   stop_reason_ = reason;
-  const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(stop_patience_);
+  const auto patience = PatienceFor(reason);
+  const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
   WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
-  stop_timer_ = loop_.After(stop_patience_, [this] {
+  if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
+  stop_timer_ = loop_.After(patience, [this] {
     stop_timer_.reset();
     ranks_->Stop();
   });

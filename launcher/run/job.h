@@ -76,8 +76,8 @@ class Job {
   ProcessIdentity identity() const;
   /// Opens the gate: the program starts.
   void Release();
-  /// Publishes the stop file with `reason`, gives a program that can see it time to end, then ends the ranks by
-  /// signals. May be called again; the first reason counts.
+  /// Publishes the stop file with `reason`, sends the signal of checkpoint.signal, gives a program that can be told so
+  /// time to end, then ends the ranks by signals. May be called again; the first reason counts.
   void Stop(std::string_view reason);
   /// The reason given to Stop, or empty.
   const std::string& stop_reason() const { return stop_reason_; }
@@ -89,12 +89,15 @@ class Job {
   void Bind(const JobRequest& request, RankLaunch& launch);
   void WatchNodes(const JobRequest& request, RankLaunch& launch);
   void LookForWatchReport();
+  std::chrono::nanoseconds PatienceFor(std::string_view reason) const;
   void End(const GroupOutcome& outcome);
 
   EventLoop& loop_;
   JobObserver& observer_;
   AttemptPlace place_;
-  std::chrono::nanoseconds stop_patience_;
+  bool can_be_told_;  ///< to save and end: by the stop file, or by a signal
+  StopSignal signal_;
+  std::chrono::nanoseconds time_to_save_;  ///< ahead of the end that a batch system has announced
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;
   std::optional<EventLoop::TimerId> stop_timer_;

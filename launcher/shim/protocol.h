@@ -6,6 +6,7 @@
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
 ///   manager -> shim   go [CORES]                  start the program, on these cores only: "0-3,8"
+///                     signal NUMBER               pass a signal on to its group, and go on
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
 ///
 /// End of file at the shim means that the manager is gone: before `go` it leaves, after it it ends the program.
@@ -19,6 +20,7 @@ inline constexpr char kStarted[] = "started";
 inline constexpr char kFailed[] = "failed";
 inline constexpr char kExited[] = "exited";
 inline constexpr char kGo[] = "go";
+inline constexpr char kSignal[] = "signal";
 inline constexpr char kStop[] = "stop";
 
 /// In the path of the manager's socket: the name of the node that the shim is on (SLURMD_NODENAME, else the host's).

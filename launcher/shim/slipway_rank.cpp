@@ -152,7 +152,12 @@ void Say(int channel, const char* format, Values... values) {
   if (length > 0) (void)!send(channel, line, static_cast<size_t>(length), MSG_NOSIGNAL);
 }
 
-enum class Order { kGo, kStop, kGone };
+enum class Order { kGo, kSignal, kStop, kGone };
+
+Order OrderOf(const char* word) {
+  if (strcmp(word, kGo) == 0) return Order::kGo;
+  return strcmp(word, kSignal) == 0 ? Order::kSignal : Order::kStop;
+}
 
 /// What the manager wants, and the rest of its line.
 struct OrderLine {
@@ -174,7 +179,7 @@ OrderLine NextOrder(int channel) {
   line.words[length] = '\0';
   char* rest = strchr(line.words, ' ');
   if (rest != nullptr) *rest++ = '\0';
-  line.order = strcmp(line.words, kGo) == 0 ? Order::kGo : Order::kStop;
+  line.order = OrderOf(line.words);
   memmove(line.words, rest != nullptr ? rest : "", rest != nullptr ? strlen(rest) + 1 : 1);
   return line;
 }
@@ -217,6 +222,10 @@ Started Start(const Settings& settings, int rank) {
   return {pid, count == sizeof error ? error : 0};
 }
 
+void PassOn(int number, pid_t group) {
+  if (number > 0) kill(-group, number);
+}
+
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   Ending ending(pid, grace_ms);
@@ -227,8 +236,9 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
     poll(watched, 2, ending.MillisecondsLeft());
     if (watched[1].revents != 0) {
-      if (NextOrder(channel).order == Order::kGone) manager_there = false;
-      ending.Begin();
+      const OrderLine line = NextOrder(channel);
+      if (line.order == Order::kGone) manager_there = false;
+      line.order == Order::kSignal ? PassOn(atoi(line.words), pid) : ending.Begin();
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&

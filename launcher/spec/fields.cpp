@@ -235,8 +235,11 @@ std::vector<Field> SafetyFields() {
        "Most bytes a second that copying out of the tier may take; 0: no limit.", "200MB"},
       {"checkpoint.on_time_limit", Words({"stop", "requeue"}), "stop", "What follows when the time is over.",
        "requeue"},
-      {"checkpoint.signal", Words({"none", "USR1", "TERM"}, {"USR1", "TERM"}), "none",
-       "Signal that asks a foreign program to save and end.", "USR1"},
+      {"checkpoint.signal", Words({"none", "USR1", "TERM"}), "none",
+       "Signal that asks a program to save and end, beside its stop file. It has 10 seconds then; before a time limit "
+       "of "
+       "Slurm launch.slurm.signal_before.",
+       "USR1"},
       {"resilience", Section(), "", "What happens when something goes wrong.", ""},
       {"resilience.max_restarts", Integer(0), "0",
        "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},

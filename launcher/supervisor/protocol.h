@@ -11,6 +11,7 @@
 ///                           FOLDER gets the log and the record of the end (launcher/shim/protocol.h); CORES: "0,1", or
 ///                           empty; DIRECTORY: to work in, or empty; COUNT words of the command; NAME=value of all
 ///                           variables
+///     signal ID NUMBER      pass a signal on to its group, and go on
 ///     stop ID               end it: SIGTERM to its group, after the grace time SIGKILL
 ///     kill ID               SIGKILL to its group
 ///   supervisor -> manager   lines
@@ -29,6 +30,7 @@ namespace slipway::supervisor {
 using FrameLength = std::uint32_t;
 
 inline constexpr char kStart[] = "start";
+inline constexpr char kSignal[] = "signal";
 inline constexpr char kStop[] = "stop";
 inline constexpr char kKill[] = "kill";
 inline constexpr char kStarted[] = "started";

@@ -34,6 +34,7 @@ Request ReadRequest(char* frame, std::size_t bytes) {
   Request request;
   request.order = strings.Next();
   request.id = strtoull(strings.Next(), nullptr, 10);
+  if (strcmp(request.order, kSignal) == 0) request.signal = atoi(strings.Next());
   if (strcmp(request.order, kStart) != 0) return request;
   request.folder = strings.Next();
   request.grace_ms = atoi(strings.Next());

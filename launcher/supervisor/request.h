@@ -12,6 +12,7 @@ namespace slipway::supervisor {
 struct Request {
   const char* order = "";
   std::uint64_t id = 0;
+  int signal = 0;  ///< of `signal`
   // Of `start`:
   const char* folder = "";
   int grace_ms = 0;

@@ -103,6 +103,7 @@ class Supervisor {
     const auto program =
         std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) { return each.id == request.id; });
     if (program == programs_.end()) return;  // it has just ended
+    if (request.signal > 0) kill(-program->pid, request.signal);
     if (strcmp(request.order, kStop) == 0) program->ending.Begin();
     if (strcmp(request.order, kKill) == 0) program->ending.Kill();
   }

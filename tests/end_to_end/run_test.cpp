@@ -140,6 +140,17 @@ TEST(Run, EndsAtItsTimeLimit) {
   EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
 }
 
+TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'trap \"echo 7 > saved; exit 75\" USR1; while :; do sleep 0.1; done']", 1,
+                  "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+  const auto ran =
+      place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s", "--set", "checkpoint.signal=USR1"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
+  EXPECT_EQ(ReadFileIfPresent(place / "saved"), "7\n");
+}
+
 TEST(Run, ReadsAsLostWhenItsManagerWasKilledAndResumes) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'touch started; test $SLIPWAY_ATTEMPT = 2 || sleep 60']", 2);

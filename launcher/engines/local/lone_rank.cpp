@@ -35,6 +35,10 @@ void LoneRank::Release() {
   launch_.supervisor->Go(program_.id);
 }
 
+void LoneRank::Signal(int number) {
+  if (released_ && running_) launch_.supervisor->Signal(program_.id, number);
+}
+
 void LoneRank::Stop() {
   if (stopped_ || !running_) return;
   stopped_ = true;

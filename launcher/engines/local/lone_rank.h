@@ -20,6 +20,7 @@ class LoneRank final : public Ranks {
   /// The supervisor: the program does not outlive it.
   ProcessIdentity leader() const override { return program_.keeper; }
   void Release() override;
+  void Signal(int number) override;
   void Stop() override;
 
  private:

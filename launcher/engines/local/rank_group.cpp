@@ -261,6 +261,13 @@ void RankGroup::OpenGateIfReady() {
   }
 }
 
+void RankGroup::Signal(int number) {
+  if (!gate_open_) return;
+  for (const auto& channel : channels_) {
+    if (channel->fd) channel->Send(fmt::format("{} {}", shim::kSignal, number));
+  }
+}
+
 void RankGroup::Stop() {
   stopped_ = true;
   EndAll();

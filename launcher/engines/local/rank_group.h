@@ -34,6 +34,7 @@ class RankGroup final : public Ranks {
   /// The shim of a single rank, or mpirun.
   ProcessIdentity leader() const override { return leader_; }
   void Release() override;
+  void Signal(int number) override;
   void Stop() override;
 
  private:

@@ -55,6 +55,8 @@ class Ranks {
   virtual ProcessIdentity leader() const = 0;
   /// Opens the gate, as soon as all ranks stand at it.
   virtual void Release() = 0;
+  /// Passes a signal on to every rank's process group; nothing before the gate is open.
+  virtual void Signal(int number) = 0;
   /// SIGTERM to every rank's process group, after the grace time SIGKILL. May be called again.
   virtual void Stop() = 0;
 };

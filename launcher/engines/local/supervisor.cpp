@@ -73,11 +73,12 @@ bool Supervisor::Send(const std::string& strings) const {
 }
 
 /// Whether anybody listens is seen when the end of the socket is.
-void Supervisor::SendOrder(const char* order, std::uint64_t id) const {
+void Supervisor::SendOrder(const char* order, std::uint64_t id, const std::string& argument) const {
   if (!socket_) return;
   std::string strings;
   Append(strings, order);
   Append(strings, std::to_string(id));
+  if (!argument.empty()) Append(strings, argument);
   Send(strings);
 }
 
@@ -197,6 +198,12 @@ void Supervisor::Gone() {
     lines_.push_back({supervisor::kExited, id, 0, SIGKILL, host_->Trouble()});
   }
   DeliverSoon();
+}
+
+void Supervisor::Signal(std::uint64_t id, int number) {
+  const auto program = programs_.find(id);
+  const bool was_ordered = program != programs_.end() && program->second.order.empty();
+  if (was_ordered) SendOrder(supervisor::kSignal, id, std::to_string(number));
 }
 
 void Supervisor::Stop(std::uint64_t id) {

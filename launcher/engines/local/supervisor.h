@@ -58,6 +58,8 @@ class Supervisor {
   /// Errors: those of Keeper.
   SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
   void Go(std::uint64_t id);
+  /// To its group, once it was told to start.
+  void Signal(std::uint64_t id, int number);
   void Stop(std::uint64_t id);
   /// SIGKILL to its group; returns when it has ended. Nobody hears of it.
   void KillNow(std::uint64_t id);
@@ -84,7 +86,7 @@ class Supervisor {
   void Begin();
   /// False when nobody listens.
   bool Send(const std::string& strings) const;
-  void SendOrder(const char* order, std::uint64_t id) const;
+  void SendOrder(const char* order, std::uint64_t id, const std::string& argument = {}) const;
   bool Receive(std::chrono::milliseconds patience);
   /// Waits for the program's last line; other lines are told later. False when the supervisor is gone.
   bool AwaitEnd(std::uint64_t id);

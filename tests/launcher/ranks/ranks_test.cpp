@@ -208,6 +208,21 @@ TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
   EXPECT_TRUE(outcome->stopped);
 }
 
+TEST_P(SeveralRanks, AreToldBySignalAndEndByThemselves) {
+  std::optional<GroupOutcome> outcome;
+  const auto group =
+      StartRanks(loop_, Script(2, "trap 'echo saved; exit 75' USR1; touch up.$RANK; while :; do sleep 0.1; done"),
+                 [&](const GroupOutcome& end) { outcome = end; });
+  group->Signal(SIGUSR1);  // nobody is there yet
+  group->Release();
+  Until([&] { return fs::exists(directory_ / "up.0") && fs::exists(directory_ / "up.1"); });
+  group->Signal(SIGUSR1);
+  Until([&] { return outcome.has_value(); });
+  EXPECT_FALSE(outcome->stopped);
+  EXPECT_TRUE(outcome->requeue);
+  for (const int rank : {0, 1}) EXPECT_THAT(Log(rank), HasSubstr("saved"));
+}
+
 TEST_P(SeveralRanks, RunNothingWhenStoppedAtTheGate) {
   for (const int ranks : {1, 2}) {
     std::optional<GroupOutcome> outcome;
@@ -282,6 +297,22 @@ TEST_P(LoneRanks, EndWhenTheyAreStopped) {
   Until([&] { return outcome.has_value(); });
   EXPECT_TRUE(outcome->stopped);
   EXPECT_FALSE(fs::exists(directory_ / "rank-00000.exit")) << "it did not end by itself";
+}
+
+TEST_P(LoneRanks, AreToldBySignalAndEndByThemselves) {
+  std::optional<GroupOutcome> outcome;
+  const auto group =
+      StartRanks(loop_, Script(1, "trap 'echo saved; exit 75' USR1; touch up; while :; do sleep 0.1; done"),
+                 [&](const GroupOutcome& end) { outcome = end; });
+  group->Signal(SIGUSR1);  // nobody is there yet
+  group->Release();
+  Until([&] { return fs::exists(directory_ / "up"); });
+  group->Signal(SIGUSR1);
+  Until([&] { return outcome.has_value(); });
+  EXPECT_FALSE(outcome->stopped);
+  EXPECT_TRUE(outcome->requeue);
+  EXPECT_THAT(Log(0), HasSubstr("saved"));
+  EXPECT_TRUE(fs::exists(directory_ / "rank-00000.exit")) << "it ended by itself";
 }
 
 TEST_P(LoneRanks, RunNothingWhenStoppedAtTheGate) {
