@@ -22,6 +22,7 @@ packages_trainers=(
 packages_tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   python3 python3-jsonschema python3-yaml python3-numpy python3-optuna python3-torch python3-pytest sqlite3 procps
+  python3-scipy           # by name: the quasi-random sampler of Optuna, with which ours are compared
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer
