@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ensemble/search/correlation.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -38,6 +40,7 @@ struct GaussianProcess::Factor {
 
   MatrixXd places;   // features x n
   VectorXd weights;  // 5 / length^2 of each feature
+  Smoothness smoothness;
   double variance;
   double trend_variance;
   double trend_scale;
@@ -49,6 +52,7 @@ struct GaussianProcess::Factor {
 GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data)
     : places(Places(data.places, map.size())),
       weights(static_cast<Index>(map.size())),
+      smoothness(kernel.smoothness),
       variance(kernel.variance),
       trend_variance(kernel.trend),
       trend_scale(4.0 / static_cast<double>(map.axes())),
@@ -80,10 +84,11 @@ ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others
 }
 
 MatrixXd GaussianProcess::Factor::Covariances(const Eigen::Ref<const MatrixXd>& others) const {
-  ArrayXXd squares(places.cols(), others.cols());
-  for (Index i = 0; i < others.cols(); ++i) squares.col(i) = Distances(others.col(i));
-  const ArrayXXd r = squares.sqrt();
-  return variance * (1 + r + squares / 3) * (-r).exp() + trend_variance * Trend(others);
+  ArrayXXd correlations(places.cols(), others.cols());
+  for (Index i = 0; i < others.cols(); ++i) {
+    correlations.col(i) = CorrelationAt(Distances(others.col(i)), smoothness).value;
+  }
+  return variance * correlations + trend_variance * Trend(others);
 }
 
 GaussianProcess::GaussianProcess(Kernel kernel, const FeatureMap& map, TrainingSet data)
@@ -135,11 +140,10 @@ struct GaussianProcess::Slopes {
 GaussianProcess::Slopes::Slopes(const Factor& factor, const VectorXd& at)
     : f(factor), place(at), steps(f.places.colwise() - at) {
   const ArrayXd squares = (f.weights.transpose() * steps.cwiseAbs2()).transpose().array();
-  const ArrayXd r = squares.sqrt();
-  const ArrayXd decay = f.variance * (-r).exp();
-  by_step = (1 + r) * decay / 3;
+  const auto shape = CorrelationAt(squares, f.smoothness);
+  by_step = f.variance * shape.slope;
   product = (f.trend_scale * f.places.transpose() * place).array();
-  covariance = ((1 + r + squares / 3) * decay + f.trend_variance * f.Trend(place).col(0)).matrix();
+  covariance = (f.variance * shape.value + f.trend_variance * f.Trend(place).col(0)).matrix();
 }
 
 VectorXd GaussianProcess::Slopes::Weighed(const VectorXd& by) const {

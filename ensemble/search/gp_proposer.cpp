@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ensemble/search/fingerprint.h"
+#include "ensemble/search/nearby_model.h"
 #include "ensemble/search/subset.h"
 
 namespace slipway::ensemble {
@@ -14,7 +15,6 @@ constexpr std::size_t kMostFailures = 60;
 constexpr std::size_t kMostPending = 100;
 constexpr std::size_t kFewestResults = 4;
 constexpr std::size_t kStarts = 5;
-constexpr int kIterationsNearby = 30;
 
 std::vector<double> ValuesOf(const Observations& known) {
   std::vector<double> values;
@@ -67,6 +67,9 @@ SearchBox BoxAround(const Coordinates& centre, double side, const std::vector<do
   }
   return box;
 }
+
+/// Enough to determine a quadratic function, and some that tell how wrong it is.
+std::size_t ResultsNearby(std::size_t axes) { return (axes + 1) * (axes + 2) / 2 + 4 * axes + 10; }
 
 bool Holds(const SearchBox& box, const Coordinates& at) {
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -143,23 +146,21 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
   std::vector<double> distances;
   for (const auto& result : known.complete)
     distances.push_back(SquaredDistance(result.at, centre, everywhere.lengths, axes));
-  const auto count = std::min(10 + 6 * axes.size(), known.complete.size());
+  const auto count = std::min(ResultsNearby(axes.size()), known.complete.size());
   const auto chosen = LowestSubset(distances, count);
+  std::vector<Coordinates> places;
   std::vector<double> values, reaches;
   for (const auto i : chosen) {
+    places.push_back(known.complete[i].at);
     values.push_back(known.complete[i].value);
     reaches.push_back(LargestStep(known.complete[i].at, centre, axes));
   }
-  values = TransformValues(values, step.scale);
   std::ranges::sort(reaches);
   const double radius = std::clamp(reaches[(count - 1) * 3 / 4], 1e-7, 0.5);
   const double zoom = 0.5 / radius;
   auto map = map_.Focused(centre, zoom);
-  TrainingSet data;
-  for (std::size_t i = 0; i < count; ++i) data.Add(map, known.complete[chosen[i]].at, values[i]);
-  const auto kernel =
-      FitKernel(map, data, {DefaultKernel(axes.size(), std::max(everywhere.noise, 1e-4))}, kIterationsNearby);
-  GaussianProcess process(kernel, map, std::move(data));
+  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4));
+  GaussianProcess process(std::move(explained.kernel), map, std::move(explained.data));
   Model model{std::move(map), std::move(process), radius};
   std::vector<Coordinates> pending;
   for (const auto& at : Latest(known.pending, kMostPending)) {

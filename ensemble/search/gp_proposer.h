@@ -13,8 +13,8 @@ namespace slipway::ensemble {
 
 /// Starts with scrambled Sobol points. Then half of the trials (TurnOf) search everywhere, by turns with a model of the
 /// values and one of their logarithms; the others search in a trust region around the best point, by turns with the
-/// latter model and one of the nearest results alone, which is scaled to them and so converges to any precision. What
-/// one of these does not see, another may.
+/// latter model and one of the nearest results alone, which is scaled to them and so converges to any precision; these
+/// alone decide how smooth it is and on which scale (nearby_model.h). What one of these does not see, another may.
 ///
 /// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
 /// believer"), failed ones as if they were among the worse quarter.

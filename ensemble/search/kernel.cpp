@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ensemble/search/bounded_minimum.h"
+#include "ensemble/search/correlation.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -46,8 +47,9 @@ std::vector<double> Logs(const Kernel& kernel) {
   return logs;
 }
 
-Kernel FromLogs(std::span<const double> logs) {
+Kernel FromLogs(std::span<const double> logs, Smoothness smoothness) {
   Kernel kernel;
+  kernel.smoothness = smoothness;
   const std::size_t axes = logs.size() - 3;
   for (std::size_t i = 0; i < axes; ++i) kernel.lengths.push_back(std::exp(logs[i]));
   kernel.variance = std::exp(logs[axes]);
@@ -147,17 +149,15 @@ KernelLoss::KernelLoss(const FeatureMap& map, const TrainingSet& data) {
 
 KernelLoss::~KernelLoss() = default;
 
-double KernelLoss::operator()(std::span<const double> logs, std::span<double> gradient) const {
-  const Kernel kernel = FromLogs(logs);
+double KernelLoss::operator()(std::span<const double> logs, std::span<double> gradient, Smoothness smoothness) const {
+  const Kernel kernel = FromLogs(logs, smoothness);
   const auto axes = static_cast<Index>(kernel.lengths.size());
   const Index size = pairs_->size;
   const ArrayXd weights = 5 * ArrayXd::Map(kernel.lengths.data(), axes).square().inverse();
-  const ArrayXd r = (pairs_->distances.matrix() * weights.matrix()).array().sqrt();
-  const ArrayXd decay = kernel.variance * (-r).exp();
-  const ArrayXd matern = (1 + r + r.square() / 3) * decay;
+  const auto shape = CorrelationAt((pairs_->distances.matrix() * weights.matrix()).array(), smoothness);
+  const ArrayXd near = kernel.variance * shape.value;
   const double own = kernel.variance + kernel.noise + Jitter(kernel);
-  const Eigen::LLT<MatrixXd> factor(
-      Lower(matern + kernel.trend * pairs_->trend, own + kernel.trend * pairs_->own_trend));
+  const Eigen::LLT<MatrixXd> factor(Lower(near + kernel.trend * pairs_->trend, own + kernel.trend * pairs_->own_trend));
   std::ranges::fill(gradient, 0.0);
   if (factor.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
   const VectorXd alpha = factor.solve(pairs_->values);
@@ -171,30 +171,33 @@ double KernelLoss::operator()(std::span<const double> logs, std::span<double> gr
   slope.selfadjointView<Eigen::Lower>().rankUpdate(alpha, -1);
   const ArrayXd by_pair = BelowDiagonal(slope);
   const ArrayXd by_own = 0.5 * slope.diagonal().array();
-  const ArrayXd by_square = by_pair * (1 + r) * decay / 3;
+  const ArrayXd by_square = kernel.variance * by_pair * shape.slope;
   const VectorXd by_axis = pairs_->distances.matrix().transpose() * by_square.matrix();
   for (Index i = 0; i < axes; ++i) gradient[static_cast<std::size_t>(i)] = by_axis(i) * weights(i);
   const auto at = static_cast<std::size_t>(axes);
-  gradient[at] = (by_pair * matern).sum() + kernel.variance * by_own.sum();
+  gradient[at] = (by_pair * near).sum() + kernel.variance * by_own.sum();
   gradient[at + 1] = kernel.trend * ((by_pair * pairs_->trend).sum() + (by_own * pairs_->own_trend).sum());
   gradient[at + 2] = kernel.noise * by_own.sum();
   return loss + AddPriors(logs, gradient);
 }
 
-Kernel FitKernel(const FeatureMap& map, const TrainingSet& data, const std::vector<Kernel>& starts,
-                 int max_iterations) {
+FittedKernel FitKernel(const FeatureMap& map, const TrainingSet& data, const std::vector<Kernel>& starts,
+                       int max_iterations) {
   Bounds bounds;
   for (const auto& prior : Priors(map.axes())) {
     bounds.low.push_back(prior.low);
     bounds.high.push_back(prior.high);
   }
   const KernelLoss loss(map, data);
-  Minimum best{Logs(starts.front()), std::numeric_limits<double>::infinity()};
+  FittedKernel best{starts.front(), std::numeric_limits<double>::infinity()};
   for (const auto& start : starts) {
-    const auto found = FindMinimum(std::cref(loss), Logs(start), bounds, max_iterations);
-    if (found.value < best.value) best = found;
+    const auto of = [&](std::span<const double> logs, std::span<double> gradient) {
+      return loss(logs, gradient, start.smoothness);
+    };
+    const auto found = FindMinimum(of, Logs(start), bounds, max_iterations);
+    if (found.value < best.loss) best = {FromLogs(found.at, start.smoothness), found.value};
   }
-  return FromLogs(best.at);
+  return best;
 }
 
 }  // namespace slipway::ensemble

@@ -49,7 +49,7 @@ const Kernel& KernelSchedule::Fitted(std::size_t number, std::span<const Observa
     if (number > 0) starts.push_back(start_);
     starts.push_back(DefaultKernel(map_.axes(), kMuchNoise));
   }
-  fit.kernel = FitKernel(map_, DataOf(results), starts, Iterations(results.size()));
+  fit.kernel = FitKernel(map_, DataOf(results), starts, Iterations(results.size())).kernel;
   fit.of = fingerprint;
   return fit.kernel;
 }

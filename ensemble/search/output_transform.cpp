@@ -27,12 +27,6 @@ double Moment(const std::vector<double>& values, double mean, int power) {
   return sum / static_cast<double>(values.size());
 }
 
-bool IsSkewed(const std::vector<double>& values) {
-  const double mean = Mean(values);
-  const double variance = Moment(values, mean, 2);
-  return variance > 0 && Moment(values, mean, 3) > kSkewed * std::pow(variance, 1.5);
-}
-
 /// The tenth part from below, or the next value that differs from the best.
 double LowValue(const std::vector<double>& sorted) {
   const double low = Quantile(sorted, 0.1);
@@ -40,10 +34,16 @@ double LowValue(const std::vector<double>& sorted) {
   return *std::ranges::upper_bound(sorted, sorted.front());
 }
 
-void WarpByLogarithm(std::vector<double>& values, const std::vector<double>& sorted) {
+/// Returns the sum of the logarithms of its slopes.
+double WarpByLogarithm(std::vector<double>& values, const std::vector<double>& sorted) {
   const double best = sorted.front();
   const double unit = LowValue(sorted) - best;
-  for (double& value : values) value = std::log1p(std::min((value - best) / unit, kLargestRatio));
+  double slopes = 0;
+  for (double& value : values) {
+    slopes -= std::log(value - best + unit);
+    value = std::log1p(std::min((value - best) / unit, kLargestRatio));
+  }
+  return slopes;
 }
 
 void Clip(std::vector<double>& values, const std::vector<double>& sorted) {
@@ -53,29 +53,50 @@ void Clip(std::vector<double>& values, const std::vector<double>& sorted) {
   for (double& value : values) value = std::min(value, limit);
 }
 
-void Standardise(std::vector<double>& values) {
+/// Returns the sum of the logarithms of its slopes.
+double Standardise(std::vector<double>& values) {
   const double mean = Mean(values);
   const double deviation = std::sqrt(Moment(values, mean, 2));
   const bool differ = deviation > 1e-14 * std::abs(mean);
   for (double& value : values) value = differ ? (value - mean) / deviation : 0.0;
+  return differ ? -static_cast<double>(values.size()) * std::log(deviation) : 0;
+}
+
+struct Scaled {
+  std::vector<double> values;
+  double log_slopes = 0;
+};
+
+Scaled Scale(std::span<const double> values, OutputScale scale) {
+  Scaled scaled{{values.begin(), values.end()}, 0};
+  for (double& value : scaled.values) value = std::clamp(value, -kHuge, kHuge);
+  std::vector<double> sorted = scaled.values;
+  std::ranges::sort(sorted);
+  if (sorted.empty() || sorted.front() == sorted.back()) return {std::vector<double>(values.size(), 0.0), 0};
+  if (scale == OutputScale::kLog && AreSkewed(values)) {
+    scaled.log_slopes = WarpByLogarithm(scaled.values, sorted);
+  } else if (scale != OutputScale::kLinear) {
+    Clip(scaled.values, sorted);
+  }
+  scaled.log_slopes += Standardise(scaled.values);
+  return scaled;
 }
 
 }  // namespace
 
-std::vector<double> TransformValues(std::span<const double> values, OutputScale scale) {
-  std::vector<double> result(values.begin(), values.end());
-  if (result.empty()) return result;
-  for (double& value : result) value = std::clamp(value, -kHuge, kHuge);
-  std::vector<double> sorted = result;
-  std::ranges::sort(sorted);
-  if (sorted.front() == sorted.back()) return std::vector<double>(result.size(), 0.0);
-  if (scale == OutputScale::kLog && result.size() >= kFewestToWarp && IsSkewed(result)) {
-    WarpByLogarithm(result, sorted);
-  } else {
-    Clip(result, sorted);
-  }
-  Standardise(result);
-  return result;
+bool AreSkewed(std::span<const double> values) {
+  if (values.size() < kFewestToWarp) return false;
+  std::vector<double> bounded(values.begin(), values.end());
+  for (double& value : bounded) value = std::clamp(value, -kHuge, kHuge);
+  const double mean = Mean(bounded);
+  const double variance = Moment(bounded, mean, 2);
+  return variance > 0 && Moment(bounded, mean, 3) > kSkewed * std::pow(variance, 1.5);
 }
+
+std::vector<double> TransformValues(std::span<const double> values, OutputScale scale) {
+  return Scale(values, scale).values;
+}
+
+double SumOfLogSlopes(std::span<const double> values, OutputScale scale) { return Scale(values, scale).log_slopes; }
 
 }  // namespace slipway::ensemble

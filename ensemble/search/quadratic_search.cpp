@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kLocalAttempts = 12;
 constexpr std::uint32_t kCandidates = 300;  // of a wide step
-constexpr TrialNumber kWideEvery = 4;
+constexpr TrialNumber kWideEvery = 16;
 // What the radius may be once the open trials have ended, in the order in which steps of it are tried.
 constexpr double kNextRadii[] = {1.0, 2.0, 0.5, 4.0, 0.25};
 constexpr double kCrowded = 0.2;  // of a step: so near to an open trial it would tell nothing new
@@ -195,7 +195,7 @@ void QuadraticSearch::JudgeModel(const Slice& slice, std::size_t next) {
   const auto near =
       std::ranges::count_if(slice.places.begin(), slice.places.begin() + static_cast<std::ptrdiff_t>(next),
                             [&](const Place& place) { return Distance(place, best) <= 1.5 * region_.radius; });
-  const bool knows_enough = static_cast<std::size_t>(near) > slice.axes.size();
+  const bool knows_enough = 2 * static_cast<std::size_t>(near) > 3 * slice.axes.size();
   if (kept < 0.25 * promised && knows_enough) region_.radius = std::max(kShrink * region_.radius, kSmallestRadius);
   if (kept > 0.75 * promised) region_.radius = std::min(2 * region_.radius, 1.0);
 }

@@ -12,13 +12,13 @@ namespace slipway::ensemble {
 
 /// Proposes places from what is known, whoever proposed the trials that it is known from.
 ///
-/// First Sobol points, two more than axes. Then three of four trials step to where a quadratic model of the points
-/// around the best one is smallest within a trust region; each fourth goes where, as steep as the function has been,
-/// the lowest value may lie. The radius is replayed from the rows: it shrinks after a point that disappoints the model
-/// and doubles after one that does not. Where an open trial lies on the step already, the next ones take the radii that
-/// its result may lead to, and then places around it, which make the next model better. Continuous and ordered axes are
-/// searched; categories, and with them conditions, are those of the best trial, except in half of the wide steps, which
-/// draw them.
+/// First Sobol points, two more than axes. Then most trials step to where a quadratic model of the points around the
+/// best one is smallest within a trust region; each sixteenth goes where, as steep as the function has been, the lowest
+/// value may lie. The radius is replayed from the rows: it shrinks after a point that disappoints the model, if the
+/// model knew one and a half times as many points nearby as there are axes, and doubles after one that does not. Where
+/// an open trial lies on the step already, the next ones take the radii that its result may lead to, and then places
+/// around it, which make the next model better. Continuous and ordered axes are searched; categories, and with them
+/// conditions, are those of the best trial, except in half of the wide steps, which draw them.
 ///
 /// Result: a pure function of (seed, what is known, trial, attempt), parallel asks and restarts included.
 /// Cost:   at worst O(n (m + d)^3) for d axes, m = min(n, (d + 1)(d + 2) / 2, max(100, 2 d + 1)) being the points of a

@@ -23,7 +23,8 @@ class Search {
       data.Add(map_, at, objective(at));
       best_ = std::min(best_, objective(at));
     }
-    process_ = std::make_unique<GaussianProcess>(FitKernel(map_, data, {DefaultKernel(map_.axes())}, 60), map_, data);
+    process_ =
+        std::make_unique<GaussianProcess>(FitKernel(map_, data, {DefaultKernel(map_.axes())}, 60).kernel, map_, data);
   }
 
   SearchBox Whole() const { return SearchBox::Whole(encoding_.axes().size()); }

@@ -35,6 +35,22 @@ TEST(OutputTransform, KeepsTheOrderOfAnyFiniteValues) {
   });
 }
 
+TEST(OutputTransform, TellsItsSlopes) {
+  for (const auto scale : {OutputScale::kLinear, OutputScale::kLog}) {
+    std::vector<double> values = {3, 1, 4, 1.5, 9, 2, 6, 5, 300};
+    ASSERT_TRUE(AreSkewed(values));
+    const auto scaled = TransformValues(values, scale);
+    // The slope of the logarithm, 1 / (value - best + unit), where its unit is the least distance from the best.
+    const double rise = scale == OutputScale::kLog ? std::log(299.5 / 0.5) : 299;
+    const double by_deviation = (scaled[8] - scaled[1]) / rise;
+    double sum = 0;
+    for (const double value : values) {
+      sum += std::log(by_deviation) - (scale == OutputScale::kLog ? std::log(value - 1 + 0.5) : 0);
+    }
+    EXPECT_NEAR(SumOfLogSlopes(values, scale), sum, 1e-9);
+  }
+}
+
 TEST(OutputTransform, BearsTheLargestNumbersThereAre) {
   const double most = std::numeric_limits<double>::max();
   const auto values = TransformValues(std::vector<double>{most, -most, 0, 1, 2, 3, 4, 5, 6}, OutputScale::kLog);
