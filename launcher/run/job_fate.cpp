@@ -7,7 +7,9 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(1500);
+/// The node may be busy with the end of its ranks. Slurm kills who has not ended after KillWait, 30 s where it is not
+/// set.
+constexpr auto kPatience = std::chrono::seconds(5);
 
 bool GoesBack(const SlurmJob& job) {
   const auto says_so = [](JobFlag flag) { return flag == JobFlag::kRequeue || flag == JobFlag::kRequeueHold; };

@@ -16,8 +16,8 @@ enum class JobFate {
 /// Pure.
 JobFate FateOf(const SlurmJob& job);
 
-/// Cost: a question to the controller, of a second or two where it does not answer, which is kStays: a manager that is
-/// to end may be killed soon.
+/// Cost: a question to the controller, of five seconds where it does not answer, which is kStays: a manager that is to
+/// end may be killed soon.
 JobFate FateOfJob(JobId job);
 
 }  // namespace slipway::launcher
