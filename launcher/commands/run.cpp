@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -129,7 +130,8 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (IsDone(state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
-  std::optional lock = folder.TakeManagerLock();
+  constexpr auto kLeaving = std::chrono::seconds(30);  // a manager whose run has ended still ends its agents
+  std::optional lock = folder.TakeManagerLock(kLeaving);
   const auto plan = ReplanRun(folder, options.overrides);
   if (IsDone(state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
   SayHowItGoesOn(folder, plan, session);

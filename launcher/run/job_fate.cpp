@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "launcher/engines/slurm/slurm_client.h"
 
 namespace slipway::launcher {
 namespace {
 
-/// The node may be busy with the end of its ranks. Slurm kills who has not ended after KillWait, 30 s where it is not
-/// set.
-constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kPatience = std::chrono::milliseconds(1500);
+constexpr int kTries = 3;
 
 bool GoesBack(const SlurmJob& job) {
   const auto says_so = [](JobFlag flag) { return flag == JobFlag::kRequeue || flag == JobFlag::kRequeueHold; };
@@ -24,12 +24,18 @@ JobFate FateOf(const SlurmJob& job) {
   return job.preempted ? JobFate::kMakesRoom : JobFate::kStays;
 }
 
-JobFate FateOfJob(JobId job) try {
+/// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
+JobFate FateOfJob(JobId job) {
   SlurmClientOptions options;
   options.deadline = kPatience;
-  const auto known = SlurmClient(std::move(options)).Job(job);
-  return known ? FateOf(*known) : JobFate::kStays;
-} catch (const SlurmError&) {
+  for (int tries = kTries; tries > 0; --tries) {
+    try {
+      const auto known = SlurmClient(options).Job(job);
+      return known ? FateOf(*known) : JobFate::kStays;
+    } catch (const SlurmError& error) {
+      log::Warn("what becomes of job {}: {}", job, error.message());
+    }
+  }
   return JobFate::kStays;
 }
 

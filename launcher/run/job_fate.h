@@ -16,7 +16,7 @@ enum class JobFate {
 /// Pure.
 JobFate FateOf(const SlurmJob& job);
 
-/// Cost: a question to the controller, of five seconds where it does not answer, which is kStays: a manager that is to
+/// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
 /// end may be killed soon.
 JobFate FateOfJob(JobId job);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -111,9 +112,14 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
   WriteAll(file.get(), line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", path_ / "events.jsonl");
 }
 
-FileLock RunFolder::TakeManagerLock() const {
+FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
+  constexpr auto kPause = std::chrono::milliseconds(50);
   const auto path = path_ / ".manager.lock";
   auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
+  for (; !lock && patience.count() > 0; patience -= kPause) {
+    std::this_thread::sleep_for(kPause);
+    lock = FileLock::TryAcquire(path, LockMode::kExclusive);
+  }
   if (!lock) {
     const auto holder = ReadFileIfPresent(path).value_or("another process");
     throw Error(ErrorKind::kBusy, fmt::format("run {} is managed by {}", id(), holder),

@@ -3,6 +3,7 @@
 /// It can be copied away and still be read. Layout: docs/ARCHITECTURE.md, "Run folder".
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -44,8 +45,8 @@ class RunFolder {
   /// One line of events.jsonl: time, event, and the members of `more`.
   void AppendEvent(std::string_view event, const Json& more) const;
 
-  /// Becomes the run's one manager. Errors: Error(kBusy) naming the present one.
-  FileLock TakeManagerLock() const;
+  /// Becomes the run's one manager, when the present one leaves within `patience`. Errors: Error(kBusy) naming it.
+  FileLock TakeManagerLock(std::chrono::milliseconds patience = {}) const;
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
