@@ -130,8 +130,8 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (IsDone(state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
-  constexpr auto kLeaving = std::chrono::seconds(30);  // a manager whose run has ended still ends its agents
-  std::optional lock = folder.TakeManagerLock(kLeaving);
+  // A manager whose run has ended is not at once gone: its agents end first.
+  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
   const auto plan = ReplanRun(folder, options.overrides);
   if (IsDone(state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
   SayHowItGoesOn(folder, plan, session);
