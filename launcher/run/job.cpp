@@ -56,7 +56,7 @@ bool IsOnNodes(const JobRequest& request) {
   return request.where.nodes != nullptr && request.plan.spec().launch.ranks() > 1;
 }
 
-/// Trials have the cores that they were given, others all that the job has.
+/// Trials that share a job have the cores that they were given, others all that their job has.
 std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launch) {
   const bool is_trial = request.plan.spec().ensemble.has_value();
   if (request.where.nodes == nullptr) {
@@ -67,7 +67,7 @@ std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launc
   std::vector<RankHost> hosts;
   for (std::size_t i = 0; i < launch.hosts.size(); ++i) {
     auto facts = request.where.nodes->FactsOf(launch.hosts[i].node);
-    if (is_trial) facts.cores = request.where.cores.at(i);
+    if (!request.where.cores.empty()) facts.cores = request.where.cores.at(i);
     hosts.push_back({launch.hosts[i].node, facts.name, facts.cores, facts.own_cores, launch.hosts[i].ranks});
   }
   return hosts;
