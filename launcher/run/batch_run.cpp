@@ -34,18 +34,6 @@ constexpr auto kFolderInterval = std::chrono::seconds(1);
 constexpr auto kRequeuePatience = std::chrono::hours(1);
 constexpr auto kLongestRequeuePause = std::chrono::seconds(16);
 
-/// Slurm may say something else in a while.
-bool MayPass(SlurmTrouble trouble) {
-  switch (trouble) {
-    case SlurmTrouble::kController:
-    case SlurmTrouble::kAuthentication:
-    case SlurmTrouble::kTimeout:
-    case SlurmTrouble::kHelper:
-    case SlurmTrouble::kNotNow: return true;
-    default: return false;
-  }
-}
-
 /// The number is in the state once the manager has begun, and in the record before. It is the manager's that counts:
 /// after a lost answer there may be two jobs.
 JobId JobOf(const RunFolder& folder, const RunState& state) {

@@ -51,17 +51,8 @@ std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitte
 
 }  // namespace
 
-bool MayPass(SlurmTrouble trouble) {
-  switch (trouble) {
-    case SlurmTrouble::kLimit:
-    case SlurmTrouble::kFull:
-    case SlurmTrouble::kController:
-    case SlurmTrouble::kAuthentication:
-    case SlurmTrouble::kTimeout:
-    case SlurmTrouble::kHelper:
-    case SlurmTrouble::kNotNow: return true;
-    default: return false;
-  }
+bool MayBeTakenLater(SlurmTrouble trouble) {
+  return MayPass(trouble) || trouble == SlurmTrouble::kLimit || trouble == SlurmTrouble::kFull;
 }
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
@@ -90,7 +81,7 @@ void BatchTrialRunner::SubmitWhatWaits() {
       submissions_refused_ = 0;
       Changed();
     } catch (const SlurmError& error) {
-      if (!MayPass(error.trouble())) throw;
+      if (!MayBeTakenLater(error.trouble())) throw;
       if (submissions_refused_++ == 0) {
         context_.output.Warn(
             fmt::format("the job of trial {} is not taken now, and tried again: {}", number, error.message()));

@@ -18,7 +18,7 @@
 namespace slipway::launcher {
 
 /// Whether waiting may cure what went wrong with a submission: a limit, or a controller that does not answer. Pure.
-bool MayPass(SlurmTrouble trouble);
+bool MayBeTakenLater(SlurmTrouble trouble);
 
 class BatchTrialRunner final : public ensemble::TrialRunner {
  public:

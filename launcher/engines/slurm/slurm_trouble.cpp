@@ -89,6 +89,17 @@ std::optional<SlurmTrouble> SlurmTroubleOf(std::string_view name) {
   return found == kAll.end() ? std::nullopt : std::optional(*found);
 }
 
+bool MayPass(SlurmTrouble trouble) {
+  switch (trouble) {
+    case SlurmTrouble::kController:
+    case SlurmTrouble::kAuthentication:
+    case SlurmTrouble::kTimeout:
+    case SlurmTrouble::kHelper:
+    case SlurmTrouble::kNotNow: return true;
+    default: return false;
+  }
+}
+
 SlurmError::SlurmError(TroubleReport report)
     : Error(RowOf(report.trouble).kind, Message(report), std::string(RowOf(report.trouble).next_step)),
       report_(std::move(report)) {

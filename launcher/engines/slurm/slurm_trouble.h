@@ -52,6 +52,9 @@ struct TroubleReport {
   bool operator==(const TroubleReport&) const = default;
 };
 
+/// Whether Slurm may answer something else in a while, to the same question. Pure.
+bool MayPass(SlurmTrouble trouble);
+
 /// Carries what went wrong, so that callers can go on by themselves where that is possible.
 class SlurmError : public Error {
  public:

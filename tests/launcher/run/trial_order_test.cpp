@@ -79,13 +79,13 @@ TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {
 }
 
 TEST(BatchTrial, WaitsOnlyForWhatMayPass) {
-  EXPECT_TRUE(MayPass(SlurmTrouble::kLimit));
-  EXPECT_TRUE(MayPass(SlurmTrouble::kFull));
-  EXPECT_TRUE(MayPass(SlurmTrouble::kController));
-  EXPECT_TRUE(MayPass(SlurmTrouble::kTimeout));
-  EXPECT_FALSE(MayPass(SlurmTrouble::kAccount));
-  EXPECT_FALSE(MayPass(SlurmTrouble::kPartition));
-  EXPECT_FALSE(MayPass(SlurmTrouble::kNoConfiguration));
+  EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kLimit));
+  EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kFull));
+  EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kController));
+  EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kTimeout));
+  EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kAccount));
+  EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kPartition));
+  EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kNoConfiguration));
 }
 
 }  // namespace
