@@ -1,20 +1,18 @@
 #include "ensemble/manager.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/error.h"
 #include "ensemble/answer_requests.h"
 #include "ensemble/crash_point.h"
+#include "ensemble/early_end.h"
 #include "ensemble/judge_reports.h"
-#include "ensemble/live_attempt.h"
 #include "ensemble/next_trial.h"
 #include "ensemble/open_study.h"
 #include "ensemble/record_end.h"
-#include "ensemble/requests.h"
+#include "ensemble/round_commit.h"
+#include "ensemble/running_attempts.h"
+#include "ensemble/starter.h"
 #include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
@@ -24,7 +22,11 @@ namespace {
 constexpr auto kLookForRequests = std::chrono::seconds(1);
 constexpr auto kLongest = std::chrono::hours(1);
 
-double SecondsSince(SteadyTime begin, SteadyTime now) { return std::chrono::duration<double>(now - begin).count(); }
+std::chrono::nanoseconds Until(double seconds) {
+  const double bounded = std::clamp(seconds, 0.0, std::chrono::duration<double>(kLongest).count());
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(bounded)) +
+         std::chrono::milliseconds(1);
+}
 
 class Manager {
  public:
@@ -35,33 +37,25 @@ class Manager {
         runner_(runner),
         observer_(observer),
         clock_(clock),
-        begun_(clock.Steady()),
         study_(book, options, Now()),
         judge_(options),
-        meter_(options.budget, book.Used(), 0),
-        packer_(options.nodes, options.need) {}
+        running_(options, book.Used(), clock),
+        early_end_(options, study_.trials().Count(TrialState::kFailed)),
+        starter_(options, book, runner, study_, judge_, running_),
+        commit_(options, book, study_, observer) {}
 
   EnsembleSummary Run() {
     book_.BeginSession(Now(), host_);
     judge_.Restore(book_, study_.trials());
-    failed_ = study_.trials().Count(TrialState::kFailed);
     TakeOver();
     Round({});
-    while (!running_.empty()) Round(NextEvents());
+    while (!running_.empty()) Round(runner_.Wait(LongestWait()));
     book_.Settle();
     return Summarise();
   }
 
  private:
-  /// Its Prepare failed.
-  struct Unstarted {
-    TrialNumber trial;
-    std::string detail;
-  };
-
   double Now() { return UnixSeconds(clock_.Now()); }
-  /// Of this manager; the clock of the day has no part in it.
-  double SecondsUp() { return SecondsSince(begun_, clock_.Steady()); }
 
   Changes NewChanges() {
     Changes changes;
@@ -79,21 +73,20 @@ class Manager {
     for (const auto& left : book_.OpenAttempts()) {
       if (study_.trials().Has(left.trial)) TakeOver(left, changes);
     }
-    Commit(changes);
+    commit_(changes);
   }
 
   void TakeOver(const AttemptRecord& left, Changes& changes) {
     if (left.process) runner_.EndOrphan(*left.process);
-    running_.emplace(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
+    running_.Add(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
     if (left.process) {
       for (const auto& event : runner_.Recover(left.trial, left.number)) Take(event, changes);
     }
-    const auto attempt = running_.find(left.trial);
-    if (attempt == running_.end()) return;
-    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, attempt->second);
-    HeedWish(left.trial, attempt->second);
-    const bool was_to_end = attempt->second.stop.has_value();
-    End(left.trial, was_to_end ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
+    LiveAttempt* attempt = running_.Present(left.trial, left.number);
+    if (attempt == nullptr) return;
+    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt);
+    HeedWish(left.trial, *attempt);
+    End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
   }
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
@@ -106,50 +99,31 @@ class Manager {
 
   // --- rounds ---
 
-  std::vector<TrialEvent> NextEvents() { return runner_.Wait(LongestWait()); }
-
-  std::chrono::nanoseconds LongestWait() {
-    if (!unstarted_.empty()) return std::chrono::nanoseconds(0);
+  std::chrono::nanoseconds LongestWait() const {
+    if (starter_.HasUnstarted()) return std::chrono::nanoseconds(0);
     std::chrono::nanoseconds wait =
         options_.requests_in.empty() ? std::chrono::nanoseconds(kLongest) : std::chrono::nanoseconds(kLookForRequests);
-    if (!stopping_) wait = std::min(wait, Until(SecondsLeft()));
-    for (const auto& [trial, attempt] : running_) {
-      if (attempt.stop || !options_.trial_time_limit) continue;
-      wait = std::min(wait, Until(*options_.trial_time_limit - attempt.Elapsed(clock_.Steady())));
-    }
-    return wait;
-  }
-
-  static std::chrono::nanoseconds Until(double seconds) {
-    const double bounded = std::clamp(seconds, 0.0, std::chrono::duration<double>(kLongest).count());
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(bounded)) +
-           std::chrono::milliseconds(1);
-  }
-
-  /// Of the budget and of this run.
-  double SecondsLeft() {
-    double left = meter_.SecondsLeft(SecondsUp());
-    if (options_.manager_time_limit) left = std::min(left, *options_.manager_time_limit - SecondsUp());
-    return left;
+    if (!early_end_.reason()) wait = std::min(wait, Until(running_.SecondsLeft()));
+    return std::min(wait, Until(running_.SecondsToTrialLimit()));
   }
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
     TakeAll(events, changes);
-    for (const auto& failed : std::exchange(unstarted_, {})) EndUnstarted(failed, changes);
+    for (const auto& failed : starter_.TakeUnstarted()) EndUnstarted(failed, changes);
     if (!options_.requests_in.empty()) AnswerRequests(changes);
-    WatchLimits();
+    early_end_.Watch(running_.SecondsLeft());
     AskToStop(changes);
     Claim(changes);
     Prepared prepared;
-    if (HangOnKeepers(changes)) {
-      Commit(changes, [&] { prepared = Prepare(changes); });
+    const bool at_once = HangOnKeepers(changes);
+    if (at_once) {
+      commit_(changes, [&] { prepared = starter_.Prepare(changes); });
     } else {
-      Commit(changes);
+      commit_(changes);
     }
-    for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
-    if (!changes.stops.empty()) CrashPoint("after_stop");
-    if (!HangOnKeepers(changes)) prepared = Prepare(changes);
+    Stop(changes);
+    if (!at_once) prepared = starter_.Prepare(changes);
     Launch(prepared);
     book_.ShareSnapshot(clock_.Steady());
   }
@@ -157,6 +131,18 @@ class Manager {
   void AnswerRequests(Changes& changes) {
     ensemble::AnswerRequests(options_, book_, study_, changes);
     for (const auto trial : changes.requeued) judge_.End(trial, TrialState::kQueued);
+  }
+
+  void Stop(const Changes& changes) {
+    for (const auto& stop : changes.stops) runner_.Stop(stop.trial, stop.reason);
+    if (!changes.stops.empty()) CrashPoint("after_stop");
+  }
+
+  void Launch(const Prepared& prepared) {
+    Changes changes = NewChanges();
+    const double now = changes.time;
+    starter_.WriteDown(prepared, std::move(changes));
+    for (const auto trial : prepared.trials) observer_.AttemptStarted(starter_.Release(trial, now));
   }
 
   // --- what happened ---
@@ -176,7 +162,7 @@ class Manager {
 
   bool IsEndOfTold(const TrialEvent& event) {
     const auto* ended = std::get_if<TrialEnded>(&event);
-    const auto* attempt = ended != nullptr ? Present(ended->trial, ended->attempt) : nullptr;
+    const auto* attempt = ended != nullptr ? running_.Present(ended->trial, ended->attempt) : nullptr;
     return attempt != nullptr && attempt->stop;
   }
 
@@ -188,22 +174,15 @@ class Manager {
     } else if (const auto* began = std::get_if<TrialBegan>(&event)) {
       TakeBegin(*began, changes);
     } else if (const auto* lost = std::get_if<NodeLost>(&event)) {
-      packer_.Lose(lost->node);
-      out_of_nodes_ = packer_.OutOfNodes();
+      running_.LoseNode(lost->node);
+      out_of_nodes_ = running_.OutOfNodes();
     } else {
-      interrupted_ = true;
-      StopAll(StopReason::kCancelled);
+      early_end_.TakeInterrupt();
     }
   }
 
-  /// The attempt if it is the present one of its trial; events of others come too late to count.
-  LiveAttempt* Present(TrialNumber trial, int attempt) {
-    const auto found = running_.find(trial);
-    return found != running_.end() && found->second.number() == attempt ? &found->second : nullptr;
-  }
-
   void TakeMetric(const TrialMetric& metric, Changes& changes) {
-    LiveAttempt* attempt = Present(metric.trial, metric.attempt);
+    LiveAttempt* attempt = running_.Present(metric.trial, metric.attempt);
     if (attempt == nullptr) return;
     changes.metrics.push_back(
         {metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, metric.value, metric.time});
@@ -212,33 +191,16 @@ class Manager {
   }
 
   void TakeBegin(const TrialBegan& began, Changes& changes) {
-    LiveAttempt* attempt = Present(began.trial, began.attempt);
+    LiveAttempt* attempt = running_.Present(began.trial, began.attempt);
     if (attempt == nullptr || attempt->started()) return;
-    Begin(*attempt, began.time);
+    running_.Begin(*attempt, began.time);
     study_.Edit(began.trial).started = began.time;
     study_.Changed(began.trial);
     changes.starts.push_back({began.trial, began.attempt, ProcessIdentity{}, began.time});
   }
 
-  /// It runs since `time`, and its time counts.
-  void Begin(LiveAttempt& attempt, double time) {
-    const auto since = std::chrono::duration<double>(std::max(0.0, Now() - time));
-    attempt.Start(time, clock_.Steady() - std::chrono::duration_cast<SteadyTime::duration>(since));
-    meter_.AddNodes(options_.need.nodes, SecondsUp());
-  }
-
-  AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) const {
-    AttemptFacts facts = running_.at(trial).Facts(status);
-    facts.failures = study_.at(trial).failures;
-    facts.retries = options_.retries;
-    facts.is_whole = judge_.IsWhole(trial);
-    facts.may_wait = judge_.scheduler().MayWait(trial);
-    facts.may_end = judge_.scheduler().MayEnd(trial);
-    return facts;
-  }
-
   void TakeEnd(const TrialEnded& ended, Changes& changes) {
-    LiveAttempt* attempt = Present(ended.trial, ended.attempt);
+    LiveAttempt* attempt = running_.Present(ended.trial, ended.attempt);
     if (attempt == nullptr) return;
     if (AsksToGoOn(ended.status)) HeedLateWish(ended.trial, *attempt);
     AttemptFacts facts = FactsOf(ended.trial, ended.status);
@@ -256,42 +218,33 @@ class Manager {
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
     facts.cause = OutsideCause::kNotStarted;
-    facts.detail = failed.detail;
+    facts.detail = failed.why;
     End(failed.trial, Judge(facts), std::nullopt, changes);
   }
 
+  AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) {
+    AttemptFacts facts = running_.at(trial).Facts(status);
+    facts.failures = study_.at(trial).failures;
+    facts.retries = options_.retries;
+    facts.is_whole = judge_.IsWhole(trial);
+    facts.may_wait = judge_.scheduler().MayWait(trial);
+    facts.may_end = judge_.scheduler().MayEnd(trial);
+    return facts;
+  }
+
   void End(TrialNumber number, const Verdict& verdict, std::optional<ExitStatus> status, Changes& changes) {
-    const LiveAttempt attempt = std::move(running_.extract(number).mapped());
-    RecordEnd(number, attempt, verdict, status, study_, judge_, changes);
-    if (verdict.trial == TrialState::kFailed) ++failed_;
-    packer_.GiveBack(attempt.place);
-    if (attempt.started()) meter_.AddNodes(-options_.need.nodes, SecondsUp());
+    RecordEnd(number, running_.Remove(number), verdict, status, study_, judge_, changes);
+    if (verdict.trial == TrialState::kFailed) early_end_.TakeFailure();
   }
 
   // --- what to do ---
-
-  void WatchLimits() {
-    if (options_.max_failures && failed_ > *options_.max_failures) {
-      too_many_failures_ = true;
-      StopAll(StopReason::kCancelled);
-    }
-    if (!stopping_ && SecondsLeft() <= 0) {
-      out_of_time_ = true;
-      StopAll(StopReason::kTimeLimit);
-    }
-  }
-
-  /// The first reason counts.
-  void StopAll(StopReason reason) {
-    if (!stopping_) stopping_ = reason;
-  }
 
   void AskToStop(Changes& changes) {
     for (auto& [trial, attempt] : running_) {
       if (attempt.stop) continue;
       HeedWish(trial, attempt);
       attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
-      if (!attempt.stop && stopping_) attempt.stop = stopping_;
+      if (!attempt.stop) attempt.stop = early_end_.reason();
       if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
     }
     judge_.ForgetWishes();
@@ -305,22 +258,16 @@ class Manager {
   }
 
   void Claim(Changes& changes) {
-    while (!stopping_ && static_cast<int>(running_.size()) < options_.parallel) {
-      auto place = Place();
+    while (!early_end_.reason() && running_.size() < options_.parallel) {
+      auto place = running_.TakePlace();
       if (!place) return;
       const auto trial = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
       if (!trial) {
-        packer_.GiveBack(*place);
+        running_.GiveBack(*place);
         return;
       }
       Claim(*trial, std::move(*place), changes);
     }
-  }
-
-  /// Empty where trials are not placed; nothing when none fits now.
-  std::optional<std::vector<NodeShare>> Place() {
-    if (options_.nodes.empty()) return std::vector<NodeShare>{};
-    return packer_.Take();
   }
 
   void Claim(TrialNumber number, std::vector<NodeShare> place, Changes& changes) {
@@ -332,115 +279,7 @@ class Manager {
     if (const auto keeper = runner_.Keeper(place)) changes.starts.push_back({number, attempt, keeper});
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
-    running_.emplace(number, std::move(live));
-  }
-
-  /// `meanwhile` runs while the disk is at work; what it does must not matter to anybody when the commit fails.
-  void Commit(const Changes& changes, const std::function<void()>& meanwhile = {}) {
-    if (changes.Empty()) return;
-    if (!changes.ends.empty()) CrashPoint("before_tell_commit");
-    if (!changes.claims.empty()) CrashPoint("before_claim_commit");
-    if (!changes.stops.empty()) CrashPoint("before_stop_commit");
-    Write(changes, meanwhile);
-    if (!changes.ends.empty()) CrashPoint("after_tell_commit");
-    if (!changes.claims.empty()) CrashPoint("after_claim_commit");
-    if (!changes.stops.empty()) CrashPoint("after_stop_commit");
-    if (!changes.answers.empty()) CrashPoint("after_answer_commit");
-    for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
-    Announce(changes);
-  }
-
-  void Write(const Changes& changes, const std::function<void()>& meanwhile) {
-    if (!meanwhile) return book_.Write(changes);
-    auto durable = book_.BeginWrite(changes);
-    meanwhile();
-    durable.get();
-  }
-
-  void Announce(const Changes& changes) {
-    for (const auto& metric : changes.metrics) observer_.MetricReported(metric);
-    if (changes.ends.empty()) return;
-    const auto best = study_.Best();
-    for (const auto& end : changes.ends) observer_.AttemptEnded(end.trial, end.attempt_state, best ? &*best : nullptr);
-  }
-
-  // --- starting ---
-
-  /// Attempts at their gates, and what the book does not know of them yet.
-  struct Prepared {
-    std::vector<TrialNumber> trials;
-    std::vector<Changes::Start> starts;
-  };
-
-  static bool HangOnKeepers(const Changes& changes) {
-    const auto is_there = [&](const Changes::Claim& claim) {
-      return std::ranges::find(changes.starts, claim.trial, &Changes::Start::trial) != changes.starts.end();
-    };
-    return !changes.claims.empty() && std::ranges::all_of(changes.claims, is_there);
-  }
-
-  Prepared Prepare(const Changes& claimed) {
-    for (const auto& claim : claimed.claims) {
-      if (claim.attempt > 1) RecallEarlier(claim);
-    }
-    Prepared prepared;
-    for (const auto& claim : claimed.claims) {
-      const auto process = Prepare(claim);
-      if (!process) continue;
-      prepared.trials.push_back(claim.trial);
-      if (IsKnown(claimed.starts, claim.trial, *process)) continue;
-      prepared.starts.push_back({claim.trial, claim.attempt, process});
-    }
-    return prepared;
-  }
-
-  void Launch(const Prepared& prepared) {
-    Changes changes = NewChanges();
-    changes.starts = prepared.starts;
-    // Processes do not outlive the machine, so what tells of them need not.
-    if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
-    if (!prepared.trials.empty()) CrashPoint("after_running_commit");
-    for (const auto trial : prepared.trials) Release(trial, changes.time);
-  }
-
-  static bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const ProcessIdentity& process) {
-    return std::ranges::any_of(
-        starts, [&](const Changes::Start& start) { return start.trial == trial && start.process == process; });
-  }
-
-  /// Not before the end of the attempt before is in the book, which may be in the same round.
-  void RecallEarlier(const Changes::Claim& claim) {
-    LiveAttempt recalled(book_, claim.trial, claim.attempt, options_.objectives);
-    recalled.place = claim.place;
-    running_.erase(claim.trial);
-    running_.emplace(claim.trial, std::move(recalled));
-  }
-
-  /// Nothing when it cannot be started.
-  std::optional<ProcessIdentity> Prepare(const Changes::Claim& claim) {
-    const TrialRecord& trial = study_.at(claim.trial);
-    const Json parameters = ToJson(trial.parameters);
-    std::optional<ProcessIdentity> process;
-    try {
-      process = runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place,
-                                 judge_.scheduler().Limit(claim.trial)});
-    } catch (const Error& error) {
-      unstarted_.push_back({claim.trial, error.message()});
-    }
-    CrashPoint("after_prepare");
-    return process;
-  }
-
-  void Release(TrialNumber number, double now) {
-    runner_.Release(number);
-    TrialRecord& trial = study_.Edit(number);
-    trial.state = TrialState::kRunning;
-    trial.started = now;
-    trial.ended.reset();
-    study_.Changed(number);
-    if (!runner_.Queues()) Begin(running_.at(number), now);
-    CrashPoint("after_release");
-    observer_.AttemptStarted(trial);
+    running_.Add(number, std::move(live));
   }
 
   EnsembleSummary Summarise() const {
@@ -452,11 +291,9 @@ class Manager {
     summary.paused = trials.Count(TrialState::kPaused);
     summary.waiting = trials.Count(TrialState::kQueued);
     summary.best = study_.Best();
-    summary.interrupted = interrupted_;
-    summary.too_many_failures = too_many_failures_;
-    summary.out_of_time = out_of_time_;
     summary.out_of_nodes = out_of_nodes_;
     summary.exhausted = study_.exhausted();
+    early_end_.Tell(summary);
     return summary;
   }
 
@@ -466,19 +303,13 @@ class Manager {
   EnsembleObserver& observer_;
   Clock& clock_;
   const std::string host_ = HostName();
-  const SteadyTime begun_;
 
   OpenStudy study_;
   ReportJudge judge_;
-  Meter meter_;  // its times are seconds of this manager
-  Packer packer_;
-  std::map<TrialNumber, LiveAttempt> running_;
-  std::vector<Unstarted> unstarted_;
-  int failed_ = 0;
-  std::optional<StopReason> stopping_;
-  bool interrupted_ = false;
-  bool too_many_failures_ = false;
-  bool out_of_time_ = false;
+  RunningAttempts running_;
+  EarlyEnd early_end_;
+  Starter starter_;
+  RoundCommit commit_;
   bool out_of_nodes_ = false;
 };
 

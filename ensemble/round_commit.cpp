@@ -1,0 +1,36 @@
+#include "ensemble/round_commit.h"
+
+#include "ensemble/crash_point.h"
+#include "ensemble/requests.h"
+
+namespace slipway::ensemble {
+
+void RoundCommit::operator()(const Changes& changes, const std::function<void()>& meanwhile) const {
+  if (changes.Empty()) return;
+  if (!changes.ends.empty()) CrashPoint("before_tell_commit");
+  if (!changes.claims.empty()) CrashPoint("before_claim_commit");
+  if (!changes.stops.empty()) CrashPoint("before_stop_commit");
+  Write(changes, meanwhile);
+  if (!changes.ends.empty()) CrashPoint("after_tell_commit");
+  if (!changes.claims.empty()) CrashPoint("after_claim_commit");
+  if (!changes.stops.empty()) CrashPoint("after_stop_commit");
+  if (!changes.answers.empty()) CrashPoint("after_answer_commit");
+  for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
+  Announce(changes);
+}
+
+void RoundCommit::Write(const Changes& changes, const std::function<void()>& meanwhile) const {
+  if (!meanwhile) return book_.Write(changes);
+  auto durable = book_.BeginWrite(changes);
+  meanwhile();
+  durable.get();
+}
+
+void RoundCommit::Announce(const Changes& changes) const {
+  for (const auto& metric : changes.metrics) observer_.MetricReported(metric);
+  if (changes.ends.empty()) return;
+  const auto best = study_.Best();
+  for (const auto& end : changes.ends) observer_.AttemptEnded(end.trial, end.attempt_state, best ? &*best : nullptr);
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,35 @@
+/// The one commit of a round of the manager: durable first, then told.
+#pragma once
+
+#include <functional>
+
+#include "ensemble/changes.h"
+#include "ensemble/manager.h"
+#include "ensemble/open_study.h"
+#include "ensemble/options.h"
+#include "ensemble/store/trial_book.h"
+
+namespace slipway::ensemble {
+
+class RoundCommit {
+ public:
+  /// All must outlive it.
+  RoundCommit(const EnsembleOptions& options, TrialBook& book, const OpenStudy& study, EnsembleObserver& observer)
+      : options_(options), book_(book), study_(study), observer_(observer) {}
+
+  /// Writes the changes, takes answered requests away and tells the observer. `meanwhile` runs while the disk is at
+  /// work, and not at all where nothing is changed; what it does must not matter to anybody when the commit fails.
+  /// Errors: what the book throws.
+  void operator()(const Changes& changes, const std::function<void()>& meanwhile = {}) const;
+
+ private:
+  void Write(const Changes& changes, const std::function<void()>& meanwhile) const;
+  void Announce(const Changes& changes) const;
+
+  const EnsembleOptions& options_;
+  TrialBook& book_;
+  const OpenStudy& study_;
+  EnsembleObserver& observer_;
+};
+
+}  // namespace slipway::ensemble

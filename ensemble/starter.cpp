@@ -1,0 +1,83 @@
+#include "ensemble/starter.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "ensemble/crash_point.h"
+
+namespace slipway::ensemble {
+namespace {
+
+bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const ProcessIdentity& process) {
+  return std::ranges::any_of(
+      starts, [&](const Changes::Start& start) { return start.trial == trial && start.process == process; });
+}
+
+}  // namespace
+
+bool HangOnKeepers(const Changes& claimed) {
+  const auto is_there = [&](const Changes::Claim& claim) {
+    return std::ranges::find(claimed.starts, claim.trial, &Changes::Start::trial) != claimed.starts.end();
+  };
+  return !claimed.claims.empty() && std::ranges::all_of(claimed.claims, is_there);
+}
+
+Prepared Starter::Prepare(const Changes& claimed) {
+  for (const auto& claim : claimed.claims) {
+    if (claim.attempt > 1) RecallEarlier(claim);
+  }
+  Prepared prepared;
+  for (const auto& claim : claimed.claims) {
+    const auto process = Prepare(claim);
+    if (!process) continue;
+    prepared.trials.push_back(claim.trial);
+    if (IsKnown(claimed.starts, claim.trial, *process)) continue;
+    prepared.starts.push_back({claim.trial, claim.attempt, process});
+  }
+  return prepared;
+}
+
+/// Not before the end of the attempt before is in the book, which may be in the same round.
+void Starter::RecallEarlier(const Changes::Claim& claim) {
+  running_.Replace(claim.trial, LiveAttempt(book_, claim.trial, claim.attempt, options_.objectives));
+}
+
+/// Nothing when it cannot be started.
+std::optional<ProcessIdentity> Starter::Prepare(const Changes::Claim& claim) {
+  const TrialRecord& trial = study_.at(claim.trial);
+  const Json parameters = ToJson(trial.parameters);
+  std::optional<ProcessIdentity> process;
+  try {
+    process = runner_.Prepare({claim.trial, claim.attempt, parameters, trial.repeat, trial.parent, claim.place,
+                               judge_.scheduler().Limit(claim.trial)});
+  } catch (const Error& error) {
+    unstarted_.push_back({claim.trial, error.message()});
+  }
+  CrashPoint("after_prepare");
+  return process;
+}
+
+/// Processes do not outlive the machine, so what tells of them need not.
+void Starter::WriteDown(const Prepared& prepared, Changes changes) {
+  changes.starts = prepared.starts;
+  if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
+  if (!prepared.trials.empty()) CrashPoint("after_running_commit");
+}
+
+const TrialRecord& Starter::Release(TrialNumber number, double now) {
+  runner_.Release(number);
+  TrialRecord& trial = study_.Edit(number);
+  trial.state = TrialState::kRunning;
+  trial.started = now;
+  trial.ended.reset();
+  study_.Changed(number);
+  if (!runner_.Queues()) running_.Begin(running_.at(number), now);
+  CrashPoint("after_release");
+  return trial;
+}
+
+std::vector<Unstarted> Starter::TakeUnstarted() { return std::exchange(unstarted_, {}); }
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,64 @@
+/// From claims in the book to programs that run: attempts are prepared at their gates, the book learns of them, the
+/// gates open.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ensemble/changes.h"
+#include "ensemble/judge_reports.h"
+#include "ensemble/open_study.h"
+#include "ensemble/running_attempts.h"
+#include "ensemble/store/trial_book.h"
+#include "ensemble/trial_runner.h"
+
+namespace slipway::ensemble {
+
+/// Attempts at their gates, and what the book does not know of them yet.
+struct Prepared {
+  std::vector<TrialNumber> trials;
+  std::vector<Changes::Start> starts;
+};
+
+/// Could not be prepared.
+struct Unstarted {
+  TrialNumber trial;
+  std::string why;
+};
+
+/// Whether every claim names the process that the attempt will hang on: then nothing is lost when attempts are prepared
+/// before the claims are in the book.
+bool HangOnKeepers(const Changes& claimed);
+
+class Starter {
+ public:
+  /// All must outlive it.
+  Starter(const EnsembleOptions& options, TrialBook& book, TrialRunner& runner, OpenStudy& study,
+          const ReportJudge& judge, RunningAttempts& running)
+      : options_(options), book_(book), runner_(runner), study_(study), judge_(judge), running_(running) {}
+
+  /// Prepares what is claimed. What cannot be started is kept for TakeUnstarted().
+  Prepared Prepare(const Changes& claimed);
+  /// Writes down what the book does not know yet, with the time and host of `changes`. Errors: what the book throws.
+  void WriteDown(const Prepared& prepared, Changes changes);
+  /// Its program runs from now on.
+  const TrialRecord& Release(TrialNumber trial, double now);
+
+  bool HasUnstarted() const { return !unstarted_.empty(); }
+  std::vector<Unstarted> TakeUnstarted();
+
+ private:
+  void RecallEarlier(const Changes::Claim& claim);
+  std::optional<ProcessIdentity> Prepare(const Changes::Claim& claim);
+
+  const EnsembleOptions& options_;
+  TrialBook& book_;
+  TrialRunner& runner_;
+  OpenStudy& study_;
+  const ReportJudge& judge_;
+  RunningAttempts& running_;
+  std::vector<Unstarted> unstarted_;
+};
+
+}  // namespace slipway::ensemble
