@@ -7,10 +7,10 @@
 #include "core/error.h"
 #include "core/process_identity.h"
 #include "core/units.h"
-#include "ensemble/answer_requests.h"
-#include "ensemble/next_trial.h"
-#include "ensemble/record_end.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/answer_requests.h"
+#include "ensemble/manager/next_trial.h"
+#include "ensemble/manager/record_end.h"
+#include "ensemble/manager/requests.h"
 #include "ensemble/samplers/first_points.h"
 
 namespace slipway::ensemble {

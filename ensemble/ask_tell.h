@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/judge_reports.h"
-#include "ensemble/live_attempt.h"
+#include "ensemble/manager/judge_reports.h"
+#include "ensemble/manager/live_attempt.h"
+#include "ensemble/manager/verdict.h"
 #include "ensemble/open_study.h"
-#include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
 

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/output.h"
 #include "ensemble/exchange/stored_space.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/requests.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/trial_book.h"
 

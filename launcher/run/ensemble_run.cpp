@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_trial_runner.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "ensemble/trial_runner.h"
 
 namespace slipway::ensemble {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <random>
 
-#include "ensemble/crash_point.h"
+#include "ensemble/manager/crash_point.h"
 #include "tests/ensemble/killed_study.h"
 #include "tests/support/temp_directory.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/requests.h"
 #include "tests/ensemble/process_runner.h"
 
 namespace slipway::ensemble {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "ensemble/manager.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/manager.h"
+#include "ensemble/manager/requests.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"

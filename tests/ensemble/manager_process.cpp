@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "tests/ensemble/kill_plan.h"
 #include "tests/ensemble/process_runner.h"
 

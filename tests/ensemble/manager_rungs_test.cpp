@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,4 +1,4 @@
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 
 #include <gmock/gmock.h>
 

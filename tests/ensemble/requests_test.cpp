@@ -1,4 +1,4 @@
-#include "ensemble/requests.h"
+#include "ensemble/manager/requests.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ensemble/verdict.h"
+#include "ensemble/manager/verdict.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

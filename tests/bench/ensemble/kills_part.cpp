@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
-#include "ensemble/crash_point.h"
+#include "ensemble/manager/crash_point.h"
 #include "tests/bench/ensemble/parts.h"
 #include "tests/ensemble/killed_study.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 
 namespace slipway::bench {
 

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/process_identity.h"
 #include "ensemble/exchange/ask_tell_lines.h"
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/temp_directory.h"
 

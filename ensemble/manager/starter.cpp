@@ -1,11 +1,11 @@
-#include "ensemble/starter.h"
+#include "ensemble/manager/starter.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
-#include "ensemble/crash_point.h"
+#include "ensemble/manager/crash_point.h"
 
 namespace slipway::ensemble {
 namespace {

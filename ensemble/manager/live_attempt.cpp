@@ -1,4 +1,4 @@
-#include "ensemble/live_attempt.h"
+#include "ensemble/manager/live_attempt.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "ensemble/changes.h"
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "ensemble/open_study.h"
 #include "ensemble/options.h"
 #include "ensemble/store/trial_book.h"

@@ -1,4 +1,4 @@
-#include "ensemble/running_attempts.h"
+#include "ensemble/manager/running_attempts.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "ensemble/next_trial.h"
+#include "ensemble/manager/next_trial.h"
 
 #include "ensemble/repeats_worth.h"
 #include "ensemble/schedulers/explore.h"

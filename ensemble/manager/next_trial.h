@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "ensemble/judge_reports.h"
+#include "ensemble/manager/judge_reports.h"
 #include "ensemble/open_study.h"
 
 namespace slipway::ensemble {

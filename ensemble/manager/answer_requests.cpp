@@ -1,9 +1,9 @@
-#include "ensemble/answer_requests.h"
+#include "ensemble/manager/answer_requests.h"
 
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/requests.h"
 #include "ensemble/samplers/first_points.h"
 
 namespace slipway::ensemble {

@@ -1,7 +1,7 @@
-#include "ensemble/round_commit.h"
+#include "ensemble/manager/round_commit.h"
 
-#include "ensemble/crash_point.h"
-#include "ensemble/requests.h"
+#include "ensemble/manager/crash_point.h"
+#include "ensemble/manager/requests.h"
 
 namespace slipway::ensemble {
 

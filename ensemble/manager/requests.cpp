@@ -1,4 +1,4 @@
-#include "ensemble/requests.h"
+#include "ensemble/manager/requests.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "ensemble/crash_point.h"
+#include "ensemble/manager/crash_point.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "ensemble/early_end.h"
+#include "ensemble/manager/early_end.h"
 
 namespace slipway::ensemble {
 

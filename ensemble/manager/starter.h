@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ensemble/changes.h"
-#include "ensemble/judge_reports.h"
+#include "ensemble/manager/judge_reports.h"
+#include "ensemble/manager/running_attempts.h"
 #include "ensemble/open_study.h"
-#include "ensemble/running_attempts.h"
 #include "ensemble/store/trial_book.h"
 #include "ensemble/trial_runner.h"
 

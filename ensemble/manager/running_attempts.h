@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "ensemble/budget.h"
-#include "ensemble/live_attempt.h"
+#include "ensemble/manager/live_attempt.h"
 #include "ensemble/options.h"
 #include "ensemble/packer.h"
 

@@ -1,19 +1,19 @@
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "ensemble/answer_requests.h"
-#include "ensemble/crash_point.h"
-#include "ensemble/early_end.h"
-#include "ensemble/judge_reports.h"
-#include "ensemble/next_trial.h"
+#include "ensemble/manager/answer_requests.h"
+#include "ensemble/manager/crash_point.h"
+#include "ensemble/manager/early_end.h"
+#include "ensemble/manager/judge_reports.h"
+#include "ensemble/manager/next_trial.h"
+#include "ensemble/manager/record_end.h"
+#include "ensemble/manager/round_commit.h"
+#include "ensemble/manager/running_attempts.h"
+#include "ensemble/manager/starter.h"
+#include "ensemble/manager/verdict.h"
 #include "ensemble/open_study.h"
-#include "ensemble/record_end.h"
-#include "ensemble/round_commit.h"
-#include "ensemble/running_attempts.h"
-#include "ensemble/starter.h"
-#include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,4 +1,4 @@
-#include "ensemble/record_end.h"
+#include "ensemble/manager/record_end.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ensemble/live_attempt.h"
+#include "ensemble/manager/live_attempt.h"
 #include "ensemble/options.h"
 #include "ensemble/schedulers/scheduler.h"
 #include "ensemble/trial_table.h"

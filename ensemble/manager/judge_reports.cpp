@@ -1,4 +1,4 @@
-#include "ensemble/judge_reports.h"
+#include "ensemble/manager/judge_reports.h"
 
 #include <tuple>
 

@@ -9,8 +9,8 @@
 
 #include "core/clock.h"
 #include "ensemble/history.h"
+#include "ensemble/manager/verdict.h"
 #include "ensemble/store/trial_book.h"
-#include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
 

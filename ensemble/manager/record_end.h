@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "ensemble/judge_reports.h"
-#include "ensemble/live_attempt.h"
+#include "ensemble/manager/judge_reports.h"
+#include "ensemble/manager/live_attempt.h"
+#include "ensemble/manager/verdict.h"
 #include "ensemble/open_study.h"
-#include "ensemble/verdict.h"
 
 namespace slipway::ensemble {
 

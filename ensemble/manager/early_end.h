@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ensemble/manager.h"
+#include "ensemble/manager/manager.h"
 #include "ensemble/options.h"
 
 namespace slipway::ensemble {
