@@ -25,7 +25,7 @@ void RequireMemory(std::uint64_t records) {
       "see with 'slipway data info' which of the files is damaged");
 }
 
-RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
+RecordNumbers AllRecordsFor(const BatchOptions& options, std::uint64_t count) {
   if (options.split) {
     auto split = Split(count, options.split->fraction, options.split->seed);
     return options.split->validation ? std::move(split.validation) : std::move(split.train);
@@ -33,6 +33,12 @@ RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
   RecordNumbers all(count);
   std::iota(all.begin(), all.end(), std::uint64_t{0});
   return all;
+}
+
+RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
+  auto records = AllRecordsFor(options, count);
+  if (options.limit > 0 && options.limit < records.size()) records.resize(options.limit);
+  return records;
 }
 
 /// The shares with what a split leaves of them.

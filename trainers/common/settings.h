@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace fashion {
+namespace trainers {
 
 struct Settings {
   std::filesystem::path train_data;
@@ -26,4 +26,4 @@ struct Settings {
 /// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.
 Settings ReadSettings();
 
-}  // namespace fashion
+}  // namespace trainers

@@ -1,13 +1,13 @@
-#include "trainers/fashion/settings.h"
+#include "trainers/common/settings.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "trainers/fashion/arguments.h"
+#include "trainers/common/usage_error.h"
 
-namespace fashion {
+namespace trainers {
 namespace {
 
 using nlohmann::json;
@@ -51,7 +51,7 @@ void ReadValidation(const json& config, Settings& settings) {
   const auto from = ConfigValue<std::string>(config, "validation", "from", "a name", &json::is_string);
   if (from.value_or("train") != "train") {
     throw UsageError(
-        fmt::format("SLIPWAY_CONFIG: validation.from is '{}': this trainer takes its validation images "
+        fmt::format("SLIPWAY_CONFIG: validation.from is '{}': this trainer takes its validation records "
                     "from 'train'",
                     *from));
   }
@@ -96,4 +96,4 @@ Settings ReadSettings() {
   return settings;
 }
 
-}  // namespace fashion
+}  // namespace trainers

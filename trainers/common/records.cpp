@@ -1,0 +1,128 @@
+#include "trainers/common/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "trainers/common/usage_error.h"
+
+namespace trainers {
+namespace {
+
+using slipway::client::Session;
+using slipway::staging::BatchArray;
+using slipway::staging::BatchOptions;
+using slipway::staging::BatchReader;
+using slipway::staging::ElementType;
+
+constexpr std::uint64_t kEvaluationBatch = 128;
+
+at::ScalarType TypeOf(const BatchArray& array) {
+  switch (array.type) {
+    case ElementType::kFloat32: return at::kFloat;
+    case ElementType::kInt64: return at::kLong;
+    default: break;
+  }
+  throw std::logic_error(fmt::format("the field '{}' is neither float32 nor int64", array.name));
+}
+
+/// The first `count` records of an array, in the reader's memory.
+at::Tensor TensorOf(const BatchArray& array, std::uint64_t count) {
+  std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
+  shape.at(0) = static_cast<std::int64_t>(count);
+  return at::from_blob(array.values.data(), shape, TypeOf(array));
+}
+
+BatchOptions Options(const Task& task, bool training, const Session& session) {
+  BatchOptions options;
+  options.fields = {task.Input(training), task.Target()};
+  options.rank = session.rank();
+  options.world = session.size();
+  return options;
+}
+
+BatchOptions InOrder(const Task& task, const Session& session) {
+  auto options = Options(task, false, session);
+  options.order = slipway::staging::RecordOrder::kInOrder;
+  options.remainder = slipway::staging::Remainder::kPad;
+  options.batch = kEvaluationBatch;
+  options.threads = 1;
+  options.prefetch = 2;
+  return options;
+}
+
+}  // namespace
+
+Records::Records(const Task& task, std::filesystem::path path, const BatchOptions& options)
+    : task_(task),
+      path_(std::move(path)),
+      records_per_step_(options.batch * static_cast<std::uint64_t>(options.world)),
+      reader_(BatchReader::Open(path_, options)) {
+  CheckShape();
+}
+
+/// Before anything is trained on it.
+void Records::CheckShape() const {
+  const auto& field = reader_.fields()[0];
+  const auto found = slipway::staging::CountOf({field.shape.begin() + 1, field.shape.end()});
+  std::uint64_t wanted = 1;
+  for (const auto extent : task_.InputShape()) wanted *= static_cast<std::uint64_t>(extent);
+  if (found == wanted) return;
+  throw std::runtime_error(
+      fmt::format("'{}': the records of field '{}' are {}, the model takes {} values of each", path_.string(),
+                  field.name, slipway::staging::ShapeText({field.shape.begin() + 1, field.shape.end()}), wanted));
+}
+
+Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
+                             const Session& session) {
+  auto options = Options(task, true, session);
+  options.batch = static_cast<std::uint64_t>(batch);
+  options.seed = static_cast<std::uint64_t>(arguments.seed);
+  options.split = {settings.validation_fraction, settings.validation_seed, false};
+  options.limit = static_cast<std::uint64_t>(arguments.train_records);
+  options.threads = static_cast<int>(arguments.reader_threads);
+  return {task, settings.train_data, options};
+}
+
+Records Records::ForValidation(const Task& task, const Settings& settings, const Session& session) {
+  auto options = InOrder(task, session);
+  options.split = {settings.validation_fraction, settings.validation_seed, true};
+  return {task, settings.train_data, options};
+}
+
+Records Records::ForTest(const Task& task, const std::filesystem::path& path, const Session& session) {
+  return {task, path, InOrder(task, session)};
+}
+
+void Records::Begin(std::int64_t epoch, std::int64_t step) {
+  reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(step) * records_per_step_});
+}
+
+std::optional<TensorBatch> Records::Next() {
+  slipway_input_begin();
+  const auto* batch = reader_.Next();
+  slipway_input_end();
+  if (batch == nullptr) return {};
+  auto shape = task_.InputShape();
+  shape.insert(shape.begin(), static_cast<std::int64_t>(batch->valid_count));
+  TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
+                      TensorOf(batch->fields[1], batch->valid_count), batch->records.first(batch->valid_count)};
+  CheckLabels(tensors);
+  return tensors;
+}
+
+void Records::CheckLabels(const TensorBatch& batch) const {
+  if (task_.classes() == 0) return;
+  const auto first = task_.first_label();
+  const auto last = first + task_.classes() - 1;
+  const std::span labels(batch.target.data_ptr<std::int64_t>(), batch.records.size());
+  const auto wrong = std::ranges::find_if(labels, [&](auto label) { return label < first || label > last; });
+  if (wrong == labels.end()) return;
+  const auto record = batch.records[static_cast<std::size_t>(wrong - labels.begin())];
+  throw std::runtime_error(
+      fmt::format("record {} of '{}' has label {}: must be {} to {}", record, path_.string(), *wrong, first, last));
+}
+
+}  // namespace trainers
