@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/error.h"
 #include "trainers/common/usage_error.h"
 
 namespace trainers {
@@ -53,13 +54,21 @@ BatchOptions InOrder(const Task& task, const Session& session) {
   return options;
 }
 
+/// Options that do not fit the files are refused on every rank.
+BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& options) try {
+  return BatchReader::Open(path, options);
+} catch (const slipway::Error& error) {
+  if (error.kind() == slipway::ErrorKind::kUsage) throw UsageError(error.what());
+  throw;
+}
+
 }  // namespace
 
 Records::Records(const Task& task, std::filesystem::path path, const BatchOptions& options)
     : task_(task),
       path_(std::move(path)),
       records_per_step_(options.batch * static_cast<std::uint64_t>(options.world)),
-      reader_(BatchReader::Open(path_, options)) {
+      reader_(OpenReader(path_, options)) {
   CheckShape();
 }
 

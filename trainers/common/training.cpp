@@ -240,7 +240,7 @@ class Trainer {
     course["optimizer"] = arguments_.optimizer;
     course["global_batch_size"] = std::to_string(GlobalBatch());
     course["seed"] = std::to_string(arguments_.seed);
-    course["training records"] = std::to_string(records_.count());
+    course[fmt::format("train_{}", task_.records())] = std::to_string(records_.count());
     course["validation_seed"] = std::to_string(settings_.validation_seed);
     return course;
   }
