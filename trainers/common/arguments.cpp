@@ -22,7 +22,7 @@ void AddRateOptions(OptionList& options, LearningRate& rate) {
 void AddCommonOptions(OptionList& options, Arguments& arguments, const std::string& records) {
   options.AddInt("epochs", fmt::format("passes over the training {} ({})", records, arguments.epochs), arguments.epochs,
                  0, 1'000'000);
-  options.AddInt("batch_size", fmt::format("{} per rank and step ({})", records, arguments.usual_batch_size),
+  options.AddInt("batch_size", fmt::format("{} per rank and backward pass ({})", records, arguments.usual_batch_size),
                  arguments.batch_size, 1, 1'000'000);
   options.AddInt("global_batch_size", fmt::format("{} per step over all ranks, instead of batch_size", records),
                  arguments.global_batch_size, 1, 1'000'000);
@@ -39,6 +39,8 @@ void AddCommonOptions(OptionList& options, Arguments& arguments, const std::stri
                  std::int64_t{1} << 53);
   options.AddInt("train_" + records, "train on the first so many only; 0 = all (0)", arguments.train_records, 0,
                  std::int64_t{1} << 40);
+  options.AddInt("report_every", "steps between reports of the loss, the mean over ranks (10)", arguments.report_every,
+                 1, 1'000'000'000);
   options.AddInt("threads", "for libtorch (1)", arguments.threads, 1, 1024);
   options.AddInt("reader_threads", "that prepare batches (1)", arguments.reader_threads, 1, 1024);
   options.AddInt("predictions",

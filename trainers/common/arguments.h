@@ -12,7 +12,7 @@ namespace trainers {
 /// The values that stand here are what a trainer's own defaults begin with.
 struct Arguments {
   std::int64_t epochs = 3;
-  std::int64_t batch_size = 0;         ///< records per rank and step; 0: not given
+  std::int64_t batch_size = 0;         ///< records per rank and backward pass; 0: not given
   std::int64_t usual_batch_size = 64;  ///< where neither is given
   std::int64_t global_batch_size = 0;  ///< records per step over all ranks; 0: not given. Only one of the two is
   LearningRate rate;
@@ -22,6 +22,7 @@ struct Arguments {
   double trust = 0;                 ///< trust coefficient of LARC or LARS; 0: neither
   std::int64_t trust_clip = 1;      ///< 1: LARC, at most the learning rate; 0: LARS
   std::int64_t seed = 1;            ///< of the first weights and of the order of the records
+  std::int64_t report_every = 10;   ///< steps between reports of the loss
   std::int64_t train_records = 0;   ///< train on the first so many only; 0 = all
   std::int64_t threads = 1;         ///< for libtorch
   std::int64_t reader_threads = 1;  ///< that prepare batches

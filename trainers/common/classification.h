@@ -25,10 +25,7 @@ class Classification : public Task {
 
  protected:
   slipway::staging::BatchField LabelField(std::string name) const {
-    return {std::move(name),
-            slipway::staging::ElementType::kInt64,
-            {},
-            {slipway::staging::Cast{slipway::staging::ElementType::kInt64}}};
+    return {std::move(name), slipway::staging::ElementType::kInt64, slipway::staging::Shape{}, {}};
   }
 };
 

@@ -91,10 +91,11 @@ void Keep(const std::filesystem::path& folder, const AllOutputs& all, bool label
 
 }  // namespace
 
+Sums NoSums(const Task& task) { return {0, std::vector<double>(task.MeasureNames().size()), 0}; }
+
 void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outputs, const at::Tensor& targets) {
   const auto count = static_cast<double>(targets.size(0));
   const auto measures = task.Measures(outputs, targets);
-  sums.measures.resize(measures.size());
   for (std::size_t i = 0; i < measures.size(); ++i) sums.measures[i] += measures[i];
   sums.loss += loss * count;
   sums.records += count;
@@ -114,8 +115,7 @@ Evaluated Evaluate(const Task& task, Replica& replica, Records& records, Session
   records.Begin(0, 0);
   const bool wants_all = task.measures_all() || !predictions_folder.empty();
   AllOutputs all(records, session);
-  Evaluated result;
-  result.sums.measures.resize(task.MeasureNames().size());
+  Evaluated result{NoSums(task), {}};
   while (const auto batch = records.Next()) {
     if (batch->records.empty()) continue;  // this rank has none left, others have
     const auto outputs = replica.Forward(batch->input);

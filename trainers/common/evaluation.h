@@ -11,6 +11,8 @@
 
 namespace trainers {
 
+/// Of no records.
+Sums NoSums(const Task& task);
 /// Adds one batch.
 void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outputs, const at::Tensor& targets);
 /// Collective.

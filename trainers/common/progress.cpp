@@ -57,7 +57,9 @@ json ReadDocument(const std::filesystem::path& file) {
 
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course) {
   std::ofstream stream(file);
-  stream << json{{"progress", ToJson(progress)}, {"course", course}}.dump(2) << '\n';
+  json values;
+  for (const auto& [name, value] : course) values[name] = value;
+  stream << json{{"progress", ToJson(progress)}, {"course", values}}.dump(2) << '\n';
   if (!stream.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", file.string()));
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainers {
@@ -29,8 +29,9 @@ struct Progress {
   Sums train;  ///< of this epoch so far, over all ranks
 };
 
-/// What a checkpoint can only be continued with: another value would mean another model or other records.
-using Course = std::map<std::string, std::string>;
+/// Names and values that a checkpoint can only be continued with: another value would mean another model or other
+/// records. The first that differs is told.
+using Course = std::vector<std::pair<std::string, std::string>>;
 
 /// Errors: std::runtime_error naming the file.
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course);

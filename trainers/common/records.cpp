@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "core/error.h"
 #include "trainers/common/usage_error.h"
@@ -17,8 +16,6 @@ using slipway::staging::BatchArray;
 using slipway::staging::BatchOptions;
 using slipway::staging::BatchReader;
 using slipway::staging::ElementType;
-
-constexpr std::uint64_t kEvaluationBatch = 128;
 
 at::ScalarType TypeOf(const BatchArray& array) {
   switch (array.type) {
@@ -44,11 +41,11 @@ BatchOptions Options(const Task& task, bool training, const Session& session) {
   return options;
 }
 
-BatchOptions InOrder(const Task& task, const Session& session) {
+BatchOptions InOrder(const Task& task, std::int64_t batch, const Session& session) {
   auto options = Options(task, false, session);
   options.order = slipway::staging::RecordOrder::kInOrder;
   options.remainder = slipway::staging::Remainder::kPad;
-  options.batch = kEvaluationBatch;
+  options.batch = static_cast<std::uint64_t>(batch);
   options.threads = 1;
   options.prefetch = 2;
   return options;
@@ -58,31 +55,17 @@ BatchOptions InOrder(const Task& task, const Session& session) {
 BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& options) try {
   return BatchReader::Open(path, options);
 } catch (const slipway::Error& error) {
-  if (error.kind() == slipway::ErrorKind::kUsage) throw UsageError(error.what());
-  throw;
+  if (error.kind() != slipway::ErrorKind::kUsage) throw;
+  throw UsageError(
+      fmt::format("'{}': {}; --help shows the options that say what the data holds", path.string(), error.message()));
 }
 
 }  // namespace
 
-Records::Records(const Task& task, std::filesystem::path path, const BatchOptions& options)
+Records::Records(const Task& task, const std::filesystem::path& path, const BatchOptions& options)
     : task_(task),
-      path_(std::move(path)),
-      records_per_step_(options.batch * static_cast<std::uint64_t>(options.world)),
-      reader_(OpenReader(path_, options)) {
-  CheckShape();
-}
-
-/// Before anything is trained on it.
-void Records::CheckShape() const {
-  const auto& field = reader_.fields()[0];
-  const auto found = slipway::staging::CountOf({field.shape.begin() + 1, field.shape.end()});
-  std::uint64_t wanted = 1;
-  for (const auto extent : task_.InputShape()) wanted *= static_cast<std::uint64_t>(extent);
-  if (found == wanted) return;
-  throw std::runtime_error(
-      fmt::format("'{}': the records of field '{}' are {}, the model takes {} values of each", path_.string(),
-                  field.name, slipway::staging::ShapeText({field.shape.begin() + 1, field.shape.end()}), wanted));
-}
+      records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
+      reader_(OpenReader(path, options)) {}
 
 Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const Session& session) {
@@ -95,18 +78,19 @@ Records Records::ForTraining(const Task& task, const Settings& settings, const A
   return {task, settings.train_data, options};
 }
 
-Records Records::ForValidation(const Task& task, const Settings& settings, const Session& session) {
-  auto options = InOrder(task, session);
+Records Records::ForValidation(const Task& task, const Settings& settings, std::int64_t batch, const Session& session) {
+  auto options = InOrder(task, batch, session);
   options.split = {settings.validation_fraction, settings.validation_seed, true};
   return {task, settings.train_data, options};
 }
 
-Records Records::ForTest(const Task& task, const std::filesystem::path& path, const Session& session) {
-  return {task, path, InOrder(task, session)};
+Records Records::ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
+                         const Session& session) {
+  return {task, path, InOrder(task, batch, session)};
 }
 
-void Records::Begin(std::int64_t epoch, std::int64_t step) {
-  reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(step) * records_per_step_});
+void Records::Begin(std::int64_t epoch, std::int64_t pass) {
+  reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(pass) * records_per_pass_});
 }
 
 std::optional<TensorBatch> Records::Next() {
@@ -131,7 +115,15 @@ void Records::CheckLabels(const TensorBatch& batch) const {
   if (wrong == labels.end()) return;
   const auto record = batch.records[static_cast<std::size_t>(wrong - labels.begin())];
   throw std::runtime_error(
-      fmt::format("record {} of '{}' has label {}: must be {} to {}", record, path_.string(), *wrong, first, last));
+      fmt::format("{} has label {}: must be {} to {}", reader_.Describe(record), *wrong, first, last));
+}
+
+void Records::RequireFinite(const TensorBatch& batch) const {
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    if (batch.input[row].isfinite().all().item<bool>() && batch.target[row].isfinite().all().item<bool>()) continue;
+    throw std::runtime_error(fmt::format("{} holds values that are not finite", reader_.Describe(batch.records[i])));
+  }
 }
 
 }  // namespace trainers

@@ -116,6 +116,28 @@ void Replica::Evaluate() {
   (*model_)->eval();
 }
 
+void Replica::RequireFiniteWeights() const {
+  for (const auto& item : (*model_)->named_parameters()) {
+    if (item.value().isfinite().all().item<bool>()) continue;
+    throw std::runtime_error(
+        fmt::format("the weights '{}' are no longer finite, so no checkpoint is written: try a "
+                    "smaller learning rate, or gradients.clip_norm",
+                    item.key()));
+  }
+}
+
+std::vector<char> Replica::ExchangeState() {
+  std::size_t size = 0;
+  Check(slipway_state_save(kTeam, nullptr, &size));
+  std::vector<char> state(size);
+  Check(slipway_state_save(kTeam, state.data(), &size));
+  return state;
+}
+
+void Replica::RestoreExchange(const std::vector<char>& state) {
+  Check(slipway_state_load(kTeam, state.data(), state.size()));
+}
+
 void Replica::Save(const std::filesystem::path& file) const { torch::save(*model_, file.string()); }
 
 /// torch::load alone would give the model other memory, behind the back of the runtime that was told where the weights

@@ -42,11 +42,18 @@ class Replica {
   /// Fails when a rank has other weights. Collective.
   void CheckMatch() { session_.CheckMatch(weights_); }
 
-  /// What the checkpoint's other files do not hold of this rank: gradients on their way. Empty when there are none.
+  std::int64_t parameter_count() const { return gradients_.numel(); }
+  /// Errors: std::runtime_error naming the first tensor that holds NaN or infinity.
+  void RequireFiniteWeights() const;
+
   void Save(const std::filesystem::path& file) const;
   /// Copies the weights of `file` into the memory that the runtime was told of. Errors: std::runtime_error naming the
   /// file.
   void Load(const std::filesystem::path& file);
+  /// Step count and gradients on their way between ranks. The same on every rank. Collective.
+  std::vector<char> ExchangeState();
+  /// Of an earlier ExchangeState(), before the first step. Collective. Errors: those of slipway_state_load.
+  void RestoreExchange(const std::vector<char>& state);
 
  private:
   void LayOutGradients();

@@ -66,6 +66,13 @@ void ReadValidation(const json& config, Settings& settings) {
           .value_or(settings.validation_seed);
 }
 
+void ReadAccumulate(const json& config, Settings& settings) {
+  const auto passes =
+      ConfigValue<std::int64_t>(config, "gradients", "accumulate", "a number of 1 or more", &json::is_number_unsigned);
+  settings.accumulate = passes.value_or(settings.accumulate);
+  if (settings.accumulate < 1) throw UsageError("SLIPWAY_CONFIG: gradients.accumulate is 0: must be 1 or more");
+}
+
 std::map<std::string, std::string> ReadParameters() {
   std::map<std::string, std::string> parameters;
   const auto document = ReadObject("SLIPWAY_PARAMS");
@@ -92,6 +99,7 @@ Settings ReadSettings() {
   settings.parameters = ReadParameters();
   const auto config = ReadObject("SLIPWAY_CONFIG");
   ReadValidation(config, settings);
+  ReadAccumulate(config, settings);
   settings.checkpoint_every_s = ConfigValue<double>(config, "checkpoint", "every_s", "a number", &json::is_number);
   return settings;
 }

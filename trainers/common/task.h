@@ -36,10 +36,11 @@ class Task {
   /// Its own defaults, and options of its own.
   virtual void Describe(OptionList& options, Arguments& arguments) = 0;
 
-  /// Input and target of a record, as the reader is to deliver them. float32 inputs; int64 labels or float32 values.
+  /// Input and target of a record, as the reader is to deliver them, with their shapes: files that hold anything else
+  /// are refused. float32 inputs; int64 labels or float32 values.
   virtual slipway::staging::BatchField Input(bool training) const = 0;
   virtual slipway::staging::BatchField Target() const = 0;
-  /// What the model takes of a record: files may hold it with fewer or other dimensions.
+  /// The input as the model takes it; of as many values.
   virtual std::vector<std::int64_t> InputShape() const = 0;
   /// Labels are first_label() and the classes() - 1 numbers after it; 0 classes: the targets are values.
   virtual std::int64_t classes() const { return 0; }

@@ -3,18 +3,20 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "trainers/common/evaluation.h"
 #include "trainers/common/optimizers.h"
 #include "trainers/common/progress.h"
 #include "trainers/common/records.h"
 #include "trainers/common/replica.h"
+#include "trainers/common/report.h"
+#include "trainers/common/saved_training.h"
+#include "trainers/common/step_share.h"
 #include "trainers/common/usage_error.h"
 
 namespace trainers {
@@ -22,30 +24,31 @@ namespace {
 
 using slipway::client::Session;
 
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Records per rank and step. Errors: UsageError.
-std::int64_t BatchOf(const Arguments& arguments, int ranks) {
-  if (arguments.global_batch_size == 0) {
-    return arguments.batch_size > 0 ? arguments.batch_size : arguments.usual_batch_size;
-  }
-  if (arguments.batch_size > 0) {
-    throw UsageError("--batch_size is per rank, --global_batch_size over all ranks: give one of them");
-  }
-  if (arguments.global_batch_size % ranks != 0) {
-    throw UsageError(
-        fmt::format("--global_batch_size {} does not divide among {} ranks", arguments.global_batch_size, ranks));
-  }
-  return arguments.global_batch_size / ranks;
-}
-
 /// Before anything is drawn: the first weights follow from the seed.
 const Arguments& WithSeed(const Arguments& arguments) {
   at::set_num_threads(static_cast<int>(arguments.threads));
   at::manual_seed(static_cast<std::uint64_t>(arguments.seed));
   return arguments;
+}
+
+/// Whole optimizer steps of an epoch. Errors: UsageError when there are none.
+std::int64_t StepsOf(const Records& records, const StepShare& share, const Task& task) {
+  const auto steps = records.passes() / share.passes;
+  if (steps > 0) return steps;
+  throw UsageError(
+      fmt::format("{} training {} are fewer than one step of {}", records.count(), task.records(), share.Global()));
+}
+
+Course CourseOf(const Task& task, const Arguments& arguments, const Settings& settings, const StepShare& share,
+                const Records& records) {
+  Course course{{"trainer", std::string(task.name())}};
+  for (const auto& [name, value] : task.Shape()) course.emplace_back(name, value);
+  course.emplace_back("optimizer", arguments.optimizer);
+  course.emplace_back("global_batch_size", std::to_string(share.Global()));
+  course.emplace_back("seed", std::to_string(arguments.seed));
+  course.emplace_back(fmt::format("train_{}", task.records()), std::to_string(records.count()));
+  course.emplace_back("validation_seed", std::to_string(settings.validation_seed));
+  return course;
 }
 
 class Trainer {
@@ -55,48 +58,47 @@ class Trainer {
         arguments_(WithSeed(arguments)),
         settings_(settings),
         session_(session),
-        batch_(BatchOf(arguments, session.size())),
-        records_(Records::ForTraining(task, settings, arguments, batch_, session)),
-        replica_(task, session, records_.steps() * arguments.epochs),
-        optimizer_(MakeOptimizer(arguments, replica_.parameters())) {
+        share_(ShareStep(arguments, settings.accumulate, session.size())),
+        records_(Records::ForTraining(task, settings, arguments, share_.batch, session)),
+        steps_(StepsOf(records_, share_, task)),
+        replica_(task, session, steps_ * arguments.epochs),
+        optimizer_(MakeOptimizer(arguments, replica_.parameters())),
+        saved_(settings, session, {replica_, *optimizer_}, CourseOf(task, arguments, settings, share_, records_)),
+        report_(task, session, progress_, steps_) {
     // Before any training: a set that cannot be read should not cost hours.
-    if (settings.validation_fraction > 0) validation_.emplace(Records::ForValidation(task, settings, session));
-    if (settings.test_data) test_.emplace(Records::ForTest(task, *settings.test_data, session));
+    if (settings.validation_fraction > 0) {
+      validation_.emplace(Records::ForValidation(task, settings, share_.batch, session));
+    }
+    if (settings.test_data) test_.emplace(Records::ForTest(task, *settings.test_data, share_.batch, session));
   }
 
   Ending Run() {
-    Resume();
-    if (First()) PrintStart();
-    records_.Begin(progress_.epoch, progress_.step_in_epoch);
+    Begin();
     // A trial that begins with the weights of one that was done has nothing to train, but a value all the same.
-    if (progress_.epoch >= arguments_.epochs) Validate();
+    if (progress_.epoch >= arguments_.epochs) {
+      if (const auto validation = Validate()) report_.Values("validation", *validation);
+    }
     while (progress_.epoch < arguments_.epochs) {
       if (!TrainEpoch()) return Ending::kDone;
-      FinishEpoch();
       NextEpoch();
       if (IsAtLimit()) return Ending::kAtLimit;
     }
     replica_.CheckMatch();
-    Report("replicas_match", 1);
-    Test();
+    report_.Value("replicas_match", 1);
+    if (test_) report_.Test(Evaluate(task_, replica_, *test_, session_));
     return Ending::kDone;
   }
 
  private:
-  bool First() const { return session_.rank() == 0; }
-  std::int64_t GlobalBatch() const { return batch_ * session_.size(); }
-
-  void PrintStart() const {
-    fmt::print("{} training and {} validation {}, {} a step on {} {}, {} with lr {}\n", records_.count(),
-               validation_ ? validation_->count() : 0, task_.records(), GlobalBatch(), session_.size(),
-               session_.size() == 1 ? "rank" : "ranks", arguments_.optimizer, arguments_.rate.base);
-    std::fflush(stdout);
-  }
-
-  void Report(const std::string& name, double value) {
-    const auto epoch = static_cast<double>(progress_.epoch) +
-                       static_cast<double>(progress_.step_in_epoch) / static_cast<double>(records_.steps());
-    session_.Report(progress_.step, epoch, name, value);
+  void Begin() {
+    auto restored = saved_.Restore();
+    if (restored) progress_ = std::move(*restored);
+    // The first rank holds what was summed up before; the others add what they train from now on.
+    train_sums_ = restored && session_.rank() == 0 ? progress_.train : NoSums(task_);
+    report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},
+                  arguments_);
+    if (restored) report_.GoOn();
+    records_.Begin(progress_.epoch, progress_.step_in_epoch * share_.passes);
   }
 
   /// False when the launcher has asked to stop; a checkpoint is written then.
@@ -105,72 +107,65 @@ class Trainer {
     const auto waited = records_.WaitedSeconds();
     const auto started = std::chrono::steady_clock::now();
     replica_.Train();
-    while (const auto batch = records_.Next()) {
-      Step(*batch);
+    while (progress_.step_in_epoch < steps_) {
+      Step();
       if (session_.StopRequested()) {
         Checkpoint();
-        if (First()) fmt::print("stopping as asked, after step {}\n", progress_.step);
+        report_.Line(fmt::format("stopping as asked, after step {}", progress_.step));
         return false;
       }
-      if (CheckpointIsDue()) Checkpoint();
+      if (saved_.IsDue()) Checkpoint();
     }
-    const auto seconds = SecondsSince(started);
-    const auto trained = static_cast<double>((progress_.step_in_epoch - first_step) * GlobalBatch());
-    records_per_second_ = trained > 0 ? trained / seconds : std::nan("");
-    input_wait_share_ = (records_.WaitedSeconds() - waited) / seconds;
+    records_.SkipRest();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    const auto trained = (progress_.step_in_epoch - first_step) * share_.Global();
+    const auto train = OverRanks(train_sums_, session_);
+    report_.Epoch(train, Validate(), {seconds.count(), records_.WaitedSeconds() - waited, trained});
     return true;
   }
 
-  void Step(const TensorBatch& batch) {
-    const auto outputs = replica_.Forward(batch.input);
-    const auto loss = task_.Loss(outputs, batch.target);
-    const auto value = loss.item<double>();
-    if (!std::isfinite(value)) {
-      throw std::runtime_error(fmt::format("the loss is {} at step {} on rank {}: try a smaller learning rate than {}",
-                                           value, progress_.step, session_.rank(), arguments_.rate.base));
+  /// One step of the optimizer.
+  void Step() {
+    double loss = 0;
+    bool has_gradients = false;
+    for (std::int64_t pass = 0; pass < share_.passes; ++pass) {
+      const auto batch = records_.Next();
+      const auto outputs = replica_.Forward(batch->input);
+      const auto batch_loss = task_.Loss(outputs, batch->target);
+      const auto value = batch_loss.item<double>();
+      if (!std::isfinite(value)) FailOn(*batch, value);
+      has_gradients = replica_.BackwardAndExchange(batch_loss);
+      AddBatch(train_sums_, task_, value, outputs.detach(), batch->target);
+      loss += value / static_cast<double>(share_.passes);
     }
-    if (replica_.BackwardAndExchange(loss)) {
-      optimizer_->Step(arguments_.rate.At(progress_.step, records_.steps(), arguments_.epochs, GlobalBatch()));
+    if (has_gradients) {
+      optimizer_->Step(arguments_.rate.At(progress_.step, steps_, arguments_.epochs, share_.Global()));
     }
-    AddBatch(train_sums_, task_, value, outputs.detach(), batch.target);
     ++progress_.step;
     ++progress_.step_in_epoch;
-    ReportNowAndThen(value);
+    ReportNowAndThen(loss);
   }
 
+  [[noreturn]] void FailOn(const TensorBatch& batch, double loss) const {
+    records_.RequireFinite(batch);
+    throw std::runtime_error(
+        fmt::format("the loss is {} at step {} on rank {}: try a smaller learning rate than {}, or "
+                    "gradients.clip_norm; gradients.check_finite names the tensor where it begins",
+                    loss, progress_.step, session_.rank(), arguments_.rate.base));
+  }
+
+  /// The mean over all ranks.
   void ReportNowAndThen(double loss) {
-    if (!First() || SecondsSince(reported_) < 1) return;
-    reported_ = std::chrono::steady_clock::now();
-    Report("train_loss", loss);
-  }
-
-  void FinishEpoch() {
-    const auto train = OverRanks(train_sums_, session_);
-    ReportSums("train", train);
-    const auto validation = Validate();
-    if (std::isfinite(records_per_second_)) Report(fmt::format("{}_per_second", task_.records()), records_per_second_);
-    Report("input_wait_share", input_wait_share_);
-    if (First()) PrintEpoch(train, validation);
-  }
-
-  /// "train_loss", "train_accuracy" ...
-  void ReportSums(const std::string& set, const Sums& sums) {
-    Report(set + "_loss", sums.MeanLoss());
-    const auto names = task_.MeasureNames();
-    for (std::size_t i = 0; i < names.size(); ++i) Report(set + "_" + names[i], sums.Mean(i));
-  }
-
-  void ReportEvaluated(const std::string& set, const Evaluated& evaluated) {
-    ReportSums(set, evaluated.sums);
-    for (const auto& [name, value] : evaluated.further) Report(set + "_" + name, value);
+    if (progress_.step % arguments_.report_every != 0) return;
+    double values[] = {loss};
+    session_.Average(values);
+    report_.Value("train_loss", values[0]);
   }
 
   std::optional<Evaluated> Validate() {
     if (!validation_) return {};
     const auto folder = WantsPredictions() ? settings_.run_folder : std::filesystem::path();
-    auto evaluated = Evaluate(task_, replica_, *validation_, session_, folder);
-    ReportEvaluated("validation", evaluated);
-    return evaluated;
+    return Evaluate(task_, replica_, *validation_, session_, folder);
   }
 
   /// After the last epoch: those of the network that the last reported values are of.
@@ -178,27 +173,16 @@ class Trainer {
     return arguments_.predictions != 0 && !settings_.run_folder.empty() && progress_.epoch + 1 >= arguments_.epochs;
   }
 
-  std::string Described(const std::string& before, const Sums& sums, const NamedValues& further) const {
-    std::string text;
-    const auto names = task_.MeasureNames();
-    for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("  {}{} {:.4f}", before, names[i], sums.Mean(i));
-    for (const auto& [name, value] : further) text += fmt::format("  {}{} {:.4f}", before, name, value);
-    return text;
-  }
-
-  void PrintEpoch(const Sums& train, const std::optional<Evaluated>& validation) const {
-    fmt::print("epoch {}  loss {:.4f}{}", progress_.epoch + 1, train.MeanLoss(), Described("", train, {}));
-    if (validation) fmt::print("{}", Described("validation ", validation->sums, validation->further));
-    if (std::isfinite(records_per_second_)) fmt::print("  {:.4g} {}/s", records_per_second_, task_.records());
-    fmt::print("\n");
-    std::fflush(stdout);
-  }
-
   void NextEpoch() {
     ++progress_.epoch;
     progress_.step_in_epoch = 0;
-    train_sums_ = {};
+    train_sums_ = NoSums(task_);
     Checkpoint();
+  }
+
+  void Checkpoint() {
+    progress_.train = OverRanks(train_sums_, session_);
+    saved_.Write(progress_);
   }
 
   /// Only where there is something to go on with, and a checkpoint to go on from.
@@ -206,77 +190,25 @@ class Trainer {
     if (!settings_.limit || !settings_.checkpoints || progress_.epoch >= arguments_.epochs) return false;
     const bool at_limit = (settings_.resource == "epoch" && static_cast<double>(progress_.epoch) >= *settings_.limit) ||
                           (settings_.resource == "step" && static_cast<double>(progress_.step) >= *settings_.limit);
-    if (at_limit && First()) fmt::print("ending at the limit of {} {}\n", settings_.resource, *settings_.limit);
+    if (at_limit) report_.Line(fmt::format("ending at the limit of {} {}", settings_.resource, *settings_.limit));
     return at_limit;
-  }
-
-  void Test() {
-    if (!test_) return;
-    const auto evaluated = Evaluate(task_, replica_, *test_, session_);
-    ReportEvaluated("test", evaluated);
-    if (First()) fmt::print("{}\n", Described("test ", evaluated.sums, evaluated.further).substr(2));
-  }
-
-  /// The first rank's clock decides for all.
-  bool CheckpointIsDue() {
-    if (!settings_.checkpoint_every_s || !settings_.checkpoints) return false;
-    double due[] = {First() && SecondsSince(checkpointed_) >= *settings_.checkpoint_every_s ? 1.0 : 0.0};
-    session_.Sum(due);
-    return due[0] > 0;
-  }
-
-  void Checkpoint() {
-    if (!settings_.checkpoints) return;
-    train_sums_.measures.resize(task_.MeasureNames().size());
-    progress_.train = OverRanks(train_sums_, session_);
-    const std::filesystem::path directory = session_.BeginCheckpoint(progress_.step);
-    if (First()) Write(directory);
-    session_.CommitCheckpoint(progress_.step, static_cast<double>(progress_.epoch));
-    checkpointed_ = std::chrono::steady_clock::now();
-  }
-
-  Course CurrentCourse() const {
-    Course course = task_.Shape();
-    course["optimizer"] = arguments_.optimizer;
-    course["global_batch_size"] = std::to_string(GlobalBatch());
-    course["seed"] = std::to_string(arguments_.seed);
-    course[fmt::format("train_{}", task_.records())] = std::to_string(records_.count());
-    course["validation_seed"] = std::to_string(settings_.validation_seed);
-    return course;
-  }
-
-  void Write(const std::filesystem::path& directory) const {
-    replica_.Save(directory / "model.pt");
-    optimizer_->Save(directory / "optimizer.pt");
-    WriteProgress(directory / "progress.json", progress_, CurrentCourse());
-  }
-
-  void Resume() {
-    const std::filesystem::path directory = session_.ResumeFrom();
-    if (directory.empty()) return;
-    progress_ = ReadProgress(directory / "progress.json", CurrentCourse());
-    replica_.Load(directory / "model.pt");
-    optimizer_->Load(directory / "optimizer.pt");
-    if (First()) train_sums_ = progress_.train;
-    if (First()) fmt::print("continuing at epoch {}, step {}\n", progress_.epoch + 1, progress_.step);
   }
 
   const Task& task_;
   const Arguments& arguments_;
   const Settings& settings_;
   Session& session_;
-  std::int64_t batch_;  ///< records per rank and step
+  StepShare share_;
   Records records_;
+  std::int64_t steps_;  ///< of an epoch
   std::optional<Records> validation_;
   std::optional<Records> test_;
   Replica replica_;
   std::unique_ptr<Optimizer> optimizer_;
   Progress progress_;
   Sums train_sums_;  ///< of this rank, in this epoch
-  double records_per_second_ = 0;
-  double input_wait_share_ = 0;
-  std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point checkpointed_ = std::chrono::steady_clock::now();
+  SavedTraining saved_;
+  Report report_;
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ class Cosmoflow final : public trainers::Task {
       model->push_back(trainers::Leaky(kLeak));
     }
     model->push_back(nn::Linear(16 * filters_, kValues));
+    trainers::DrawWeights(model, kLeak);
     return model;
   }
   std::map<std::string, std::string> Shape() const override {

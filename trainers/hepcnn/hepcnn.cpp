@@ -90,6 +90,7 @@ class Hepcnn final : public trainers::Classification {
     model->push_back(nn::AdaptiveAvgPool2d(1));
     model->push_back(nn::Flatten());
     model->push_back(nn::Linear(filters_, kClasses));
+    trainers::DrawWeights(model, 0);
     return model;
   }
   std::map<std::string, std::string> Shape() const override {

@@ -10,6 +10,7 @@ namespace nn = torch::nn;
 namespace staging = slipway::staging;
 
 constexpr std::int64_t kExpansion = 4;
+constexpr std::int64_t kBest = 5;
 
 nn::Conv2d Convolution(std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t stride) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, kernel).stride(stride).padding(kernel / 2).bias(false));
@@ -56,6 +57,8 @@ class Resnet50 final : public trainers::Classification {
     options.AddInt("first_label", "the number of the first class: 1 in the TFRecords of ImageNet (1)", first_label_, 0,
                    1);
     options.AddInt("width", "filters of the first block (64)", width_, 1, 512);
+    options.AddNumber("least_area", "of a picture that training sees at random, as a part of it (0.08)", least_area_,
+                      0.01, 1);
   }
 
   /// Training: random parts, mirrored; evaluation: the middle of the picture.
@@ -63,7 +66,7 @@ class Resnet50 final : public trainers::Classification {
     const auto side = static_cast<std::uint64_t>(size_);
     std::vector<staging::Transform> transforms = {staging::DecodeJpeg{3}};
     if (training) {
-      transforms.emplace_back(staging::RandomResizedCrop{{side, side}});
+      transforms.emplace_back(staging::RandomResizedCrop{{side, side}, {least_area_, 1}});
       transforms.emplace_back(staging::Flip{});
     } else {
       transforms.emplace_back(staging::Resize{{}, side * 8 / 7});
@@ -99,10 +102,14 @@ class Resnet50 final : public trainers::Classification {
     return {{"classes", std::to_string(classes_)}, {"width", std::to_string(width_)}};
   }
 
-  std::vector<std::string> MeasureNames() const override { return {"accuracy", "top5_accuracy"}; }
+  /// Among five classes or fewer the right one is always one of the first five.
+  std::vector<std::string> MeasureNames() const override {
+    return classes_ > kBest ? std::vector<std::string>{"accuracy", "top5_accuracy"}
+                            : std::vector<std::string>{"accuracy"};
+  }
   std::vector<double> Measures(const at::Tensor& outputs, const at::Tensor& targets) const override {
-    const auto best = std::get<1>(outputs.topk(std::min<std::int64_t>(5, classes_), 1));
-    const auto hits = best.eq((targets - first_label_).unsqueeze(1));
+    if (classes_ <= kBest) return Classification::Measures(outputs, targets);
+    const auto hits = std::get<1>(outputs.topk(kBest, 1)).eq((targets - first_label_).unsqueeze(1));
     return {hits.select(1, 0).sum().item<double>(), hits.sum().item<double>()};
   }
 
@@ -111,6 +118,7 @@ class Resnet50 final : public trainers::Classification {
   std::int64_t classes_ = 1000;
   std::int64_t first_label_ = 1;
   std::int64_t width_ = 64;
+  double least_area_ = 0.08;
 };
 
 }  // namespace
