@@ -2,6 +2,8 @@
 // to learn the universe at scale", SC 2018: seven convolutions, three full layers, 7,041,443 parameters for three
 // values.
 
+#include <numbers>
+
 #include "trainers/common/layers.h"
 #include "trainers/common/task.h"
 #include "trainers/common/trainer_main.h"
@@ -13,7 +15,13 @@ namespace staging = slipway::staging;
 
 constexpr std::int64_t kPaperSize = 128;
 constexpr std::int64_t kValues = 3;
-constexpr double kLeak = 0.01;
+constexpr double kLeak = 0.3;
+
+/// The logarithm of the density, 0 at its mean and spread over about -2 to 2: what says most about the universe is how
+/// far it spreads, which a network sees only around 0.
+nn::Functional Contrast() {
+  return nn::Functional([](const at::Tensor& density) { return 3 * (torch::log1p(density) - std::numbers::ln2); });
+}
 
 class Cosmoflow final : public trainers::Task {
  public:
@@ -24,8 +32,9 @@ class Cosmoflow final : public trainers::Task {
   std::string_view records() const override { return "volumes"; }
 
   void Describe(trainers::OptionList& options, trainers::Arguments& arguments) override {
-    arguments.usual_batch_size = 4;
-    arguments.rate.base = 1e-4;
+    arguments.usual_batch_size = 8;
+    arguments.optimizer = "sgd";
+    arguments.rate = {0.01, "none", 8, 0, "constant"};
     options.AddInt("size", "cells of a side (32)", size_, 16, 512);
     options.AddInt("filters", "of the first convolution; the others have up to 16 times as many (16)", filters_, 1, 64);
   }
@@ -42,7 +51,7 @@ class Cosmoflow final : public trainers::Task {
   /// At 128 cells as in the paper, without padding: 2^3 places are left for the full layers. Smaller cubes keep their
   /// edges by padding, others are averaged to as many places, with the same number of parameters.
   nn::Sequential MakeModel() const override {
-    nn::Sequential model(trainers::LogLayer());
+    nn::Sequential model(Contrast());
     AddConvolution(model, 1, filters_, 3, 1);
     model->push_back(nn::AvgPool3d(2));
     AddConvolution(model, filters_, 2 * filters_, 4, 1);

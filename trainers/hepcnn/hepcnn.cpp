@@ -81,7 +81,7 @@ class Hepcnn final : public trainers::Classification {
   std::int64_t classes() const override { return kClasses; }
 
   nn::Sequential MakeModel() const override {
-    nn::Sequential model(trainers::LogLayer());
+    nn::Sequential model(nn::Functional(torch::log1p));  // energies span powers of ten, and are never negative
     for (std::int64_t unit = 0; unit < units_; ++unit) {
       model->push_back(nn::Conv2d(nn::Conv2dOptions(unit == 0 ? kChannels : filters_, filters_, 3).padding(1)));
       model->push_back(nn::ReLU());
