@@ -45,6 +45,7 @@ ARROWS = {
     "tests/runtime": {"tests", "runtime", "core"},
     "tests/staging": {"tests", "launcher/commands", "staging", "core"},
     "tests/ensemble": {"tests", "launcher/commands", "launcher/plots", "launcher/trials", "ensemble", "core"},
+    "tests/trainers": {"tests", "trainers/common", "ensemble", "staging", "core"},
     "tests": {"tests", "launcher", "ensemble", "staging", "runtime", "core"},
 }
 
@@ -65,7 +66,7 @@ HOMES = {
     r"CLI/.*": {"launcher/cli", "tests/bench"},
     r"hwloc\.h": {"runtime/group"},
     r"(simgrid|smpi)/.*": {"tests/bench/simulate"},
-    r"(torch|ATen|c10)/.*": {"trainers"},
+    r"(torch|ATen|c10)/.*": {"trainers", "tests/trainers"},
     r"spdlog/.*": {"core"},
     r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},
 }

@@ -14,6 +14,9 @@ namespace {
 
 double Norm(const at::Tensor& tensor) { return tensor.norm().item<double>(); }
 
+/// Neither biases nor what normalisation scales by.
+bool HasScale(const at::Tensor& parameter) { return parameter.dim() > 1; }
+
 /// The gradients of layers whose weights are large against them may move more, others less. The weight decay is added
 /// here: it is scaled with the gradient.
 void ScaleByTrust(const std::vector<at::Tensor>& parameters, const Arguments& arguments, double rate) {
@@ -23,7 +26,7 @@ void ScaleByTrust(const std::vector<at::Tensor>& parameters, const Arguments& ar
     const double weight_norm = Norm(parameter);
     const double gradient_norm = Norm(gradient);
     gradient.add_(parameter, arguments.weight_decay);
-    if (weight_norm == 0 || gradient_norm == 0) continue;
+    if (!HasScale(parameter) || weight_norm == 0 || gradient_norm == 0) continue;
     double scale = arguments.trust * weight_norm / (gradient_norm + arguments.weight_decay * weight_norm);
     if (arguments.trust_clip != 0) scale = rate > 0 ? std::min(scale / rate, 1.0) : 0;
     gradient.mul_(scale);
@@ -83,7 +86,7 @@ class Lamb final : public Optimizer {
       squares_[i].mul_(kSquareMemory).addcmul_(gradient, gradient, 1 - kSquareMemory);
       auto update = (means_[i] * mean_scale) / ((squares_[i] * square_scale).sqrt_() + kSmall);
       update.add_(parameters_[i], decay_);
-      parameters_[i].sub_(update, rate * Ratio(Norm(parameters_[i]), Norm(update)));
+      parameters_[i].sub_(update, rate * (HasScale(parameters_[i]) ? Ratio(Norm(parameters_[i]), Norm(update)) : 1));
     }
   }
 

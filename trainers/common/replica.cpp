@@ -116,14 +116,11 @@ void Replica::Evaluate() {
   (*model_)->eval();
 }
 
-void Replica::RequireFiniteWeights() const {
+std::string Replica::NotFinite() const {
   for (const auto& item : (*model_)->named_parameters()) {
-    if (item.value().isfinite().all().item<bool>()) continue;
-    throw std::runtime_error(
-        fmt::format("the weights '{}' are no longer finite, so no checkpoint is written: try a "
-                    "smaller learning rate, or gradients.clip_norm",
-                    item.key()));
+    if (!item.value().isfinite().all().item<bool>()) return item.key();
   }
+  return {};
 }
 
 std::vector<char> Replica::ExchangeState() {

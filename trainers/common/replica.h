@@ -43,8 +43,8 @@ class Replica {
   void CheckMatch() { session_.CheckMatch(weights_); }
 
   std::int64_t parameter_count() const { return gradients_.numel(); }
-  /// Errors: std::runtime_error naming the first tensor that holds NaN or infinity.
-  void RequireFiniteWeights() const;
+  /// The name of the first weights that hold NaN or infinity; empty when there are none.
+  std::string NotFinite() const;
 
   void Save(const std::filesystem::path& file) const;
   /// Copies the weights of `file` into the memory that the runtime was told of. Errors: std::runtime_error naming the

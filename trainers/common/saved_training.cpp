@@ -25,6 +25,16 @@ std::vector<char> ReadBytes(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+/// A checkpoint is something to go on from. All ranks have the same weights.
+void RequireFinite(const Replica& replica, std::int64_t step) {
+  const auto name = replica.NotFinite();
+  if (name.empty()) return;
+  throw std::runtime_error(
+      fmt::format("the weights '{}' are not finite after step {}, so no checkpoint is written: try a "
+                  "smaller learning rate, or gradients.clip_norm",
+                  name, step));
+}
+
 /// As they were saved, unless the exchange has other settings now.
 void RestoreExchange(Replica& replica, const fs::path& file) try {
   replica.RestoreExchange(ReadBytes(file));
@@ -40,7 +50,7 @@ SavedTraining::SavedTraining(const Settings& settings, slipway::client::Session&
 
 void SavedTraining::Write(const Progress& progress) {
   if (!settings_.checkpoints) return;
-  parts_.replica.RequireFiniteWeights();
+  RequireFinite(parts_.replica, progress.step);
   const auto exchange = parts_.replica.ExchangeState();
   const fs::path directory = session_.BeginCheckpoint(progress.step);
   if (session_.rank() == 0) {

@@ -146,12 +146,15 @@ class Trainer {
     ReportNowAndThen(loss);
   }
 
+  /// What the loss is not finite for: a record, weights, or the size of the steps.
   [[noreturn]] void FailOn(const TensorBatch& batch, double loss) const {
     records_.RequireFinite(batch);
+    const auto name = replica_.NotFinite();
+    const auto weights = name.empty() ? std::string() : fmt::format(", where the weights '{}' are not finite", name);
     throw std::runtime_error(
-        fmt::format("the loss is {} at step {} on rank {}: try a smaller learning rate than {}, or "
-                    "gradients.clip_norm; gradients.check_finite names the tensor where it begins",
-                    loss, progress_.step, session_.rank(), arguments_.rate.base));
+        fmt::format("the loss is {} at step {} on rank {}{}: try a smaller learning rate than {}, or "
+                    "gradients.clip_norm",
+                    loss, progress_.step, session_.rank(), weights, arguments_.rate.base));
   }
 
   /// The mean over all ranks.
