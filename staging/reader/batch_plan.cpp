@@ -41,6 +41,12 @@ RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
   return records;
 }
 
+/// Each node would have to know where the first so many records of all lie.
+void RequireNoLimit(const BatchOptions& options) {
+  if (!options.shares || options.limit == 0) return;
+  throw Error(ErrorKind::kUsage, "'limit' is for data that every node holds, not for 'shares'");
+}
+
 /// The shares with what a split leaves of them.
 std::vector<NodeRecords> SharesFor(const BatchOptions& options, std::uint64_t count) {
   auto nodes = options.shares->nodes;
@@ -64,6 +70,7 @@ BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> fil
     : options_(options), rule_(RuleFor(options)), file_ends_(std::move(file_ends)) {
   const auto count = file_ends_.empty() ? 0 : file_ends_.back();
   RequireMemory(count);
+  RequireNoLimit(options_);
   records_ = RecordsFor(options_, count);
   steps_ = options_.shares ? StepsOfNodes(SharesFor(options_, count), options_.batch, options_.remainder)
                            : StepsOf(records_.size(), rule_);
