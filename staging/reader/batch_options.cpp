@@ -120,6 +120,7 @@ void TakeCounts(JsonFields& fields, BatchOptions& options) {
   constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
   TakeCount(fields, "batch", options.batch, 1, std::numeric_limits<std::uint32_t>::max());
   TakeCount(fields, "seed", options.seed, 0, kAny);
+  TakeCount(fields, "limit", options.limit, 0, kAny);
   TakeCount(fields, "window", options.window, 1, kAny);
   TakeCount(fields, "epochs", options.epochs, 0, kAny);
   TakeCount(fields, "prefetch", options.prefetch, 1, 1 << 20);

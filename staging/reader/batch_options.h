@@ -53,7 +53,8 @@ struct BatchOptions {
   RecordOrder order = RecordOrder::kGlobal;
   std::uint64_t window = 16384;  ///< records, of kWindowed; a set is well mixed when 10 files or more fit in
   std::optional<SplitPart> split;
-  int rank = 0;  ///< with `shares`, among the ranks of this node
+  std::uint64_t limit = 0;  ///< only the first so many records (of the split's part); 0 = all
+  int rank = 0;             ///< with `shares`, among the ranks of this node
   int world = 1;
   std::optional<NodeShares> shares;
   Remainder remainder = Remainder::kDrop;
@@ -68,8 +69,9 @@ struct BatchOptions {
 
 /// Reads JSON: {"fields": [{"name", "type", "shape", "transforms"}], "payloads", "batch", "seed",
 /// "order": "global" | "windowed" | "in_order", "window", "split": {"fraction", "seed", "part": "train" |
-/// "validation"}, "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" | "repeat"
-/// | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done"}, "threads", "prefetch"}.
+/// "validation"}, "limit", "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" |
+/// "repeat" | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done"}, "threads",
+/// "prefetch"}.
 /// What is not said stays as it is in `defaults`; with "shares" the rank is `local_rank`, where it is given.
 /// Errors: Error(kUsage) naming the key and what is expected.
 BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults, std::optional<int> local_rank = {});

@@ -25,7 +25,7 @@ void RequireMemory(std::uint64_t records) {
       "see with 'slipway data info' which of the files is damaged");
 }
 
-RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
+RecordNumbers AllRecordsFor(const BatchOptions& options, std::uint64_t count) {
   if (options.split) {
     auto split = Split(count, options.split->fraction, options.split->seed);
     return options.split->validation ? std::move(split.validation) : std::move(split.train);
@@ -33,6 +33,18 @@ RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
   RecordNumbers all(count);
   std::iota(all.begin(), all.end(), std::uint64_t{0});
   return all;
+}
+
+RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
+  auto records = AllRecordsFor(options, count);
+  if (options.limit > 0 && options.limit < records.size()) records.resize(options.limit);
+  return records;
+}
+
+/// Each node would have to know where the first so many records of all lie.
+void RequireNoLimit(const BatchOptions& options) {
+  if (!options.shares || options.limit == 0) return;
+  throw Error(ErrorKind::kUsage, "'limit' is for data that every node holds, not for 'shares'");
 }
 
 /// The shares with what a split leaves of them.
@@ -58,6 +70,7 @@ BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> fil
     : options_(options), rule_(RuleFor(options)), file_ends_(std::move(file_ends)) {
   const auto count = file_ends_.empty() ? 0 : file_ends_.back();
   RequireMemory(count);
+  RequireNoLimit(options_);
   records_ = RecordsFor(options_, count);
   steps_ = options_.shares ? StepsOfNodes(SharesFor(options_, count), options_.batch, options_.remainder)
                            : StepsOf(records_.size(), rule_);

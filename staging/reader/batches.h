@@ -79,6 +79,8 @@ class BatchReader {
   std::uint64_t steps_per_epoch() const;
   /// Records of an epoch over all ranks (with shares: on this node).
   std::uint64_t record_count() const;
+  /// Where one of Batch::records lies: "'FILE': record 3", counted in the file.
+  std::string Describe(std::uint64_t record) const;
 
   /// The next batch; null once at the end of each epoch, after that the next epoch begins. With BatchOptions::epochs,
   /// after the last one always null.

@@ -37,11 +37,15 @@ ARROWS = {
     "launcher/commands": {"launcher/commands", "launcher/doctor", "launcher/explain", "launcher/run", "launcher/trials",
                           "launcher/plots", "launcher/plan", "launcher/spec", "launcher/monitor", "ensemble", "staging",
                           "core"},
-    "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/reader.h", "staging/reader/sharding.h"},
+    "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h"},
+    # The readers' faces throw the error of the house.
+    "trainers/common": {"trainers/common", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h",
+                        "core/error.h"},
     "tests/core": {"tests", "core"},
     "tests/runtime": {"tests", "runtime", "core"},
     "tests/staging": {"tests", "launcher/commands", "staging", "core"},
     "tests/ensemble": {"tests", "launcher/commands", "launcher/plots", "launcher/trials", "ensemble", "core"},
+    "tests/trainers": {"tests", "trainers/common", "ensemble", "staging", "core"},
     "tests": {"tests", "launcher", "ensemble", "staging", "runtime", "core"},
 }
 
@@ -62,7 +66,7 @@ HOMES = {
     r"CLI/.*": {"launcher/cli", "tests/bench"},
     r"hwloc\.h": {"runtime/group"},
     r"(simgrid|smpi)/.*": {"tests/bench/simulate"},
-    r"(torch|ATen|c10)/.*": {"trainers"},
+    r"(torch|ATen|c10)/.*": {"trainers", "tests/trainers"},
     r"spdlog/.*": {"core"},
     r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},
 }

@@ -15,6 +15,7 @@ GOOD = {
     "core/error.cpp": '#include "core/error.h"\n',
     "runtime/slipway.h": "#ifndef SLIPWAY_H_\n#define SLIPWAY_H_\n#endif\n",
     "staging/reader/reader.h": "#pragma once\n",
+    "staging/reader/batches.h": "#pragma once\n",
     "tests/core/CMakeLists.txt": "slipway_test(core_tests SOURCES error_test.cpp)",
     "tests/core/error_test.cpp": '#include <gtest/gtest.h>\n#include "core/error.h"\n',
     "README.md": "[core](core/error.h), [web](https://example.org), [here](#top), `[no](link)`\n",
@@ -46,7 +47,7 @@ class Checks(unittest.TestCase):
     def test_a_trainer_that_reaches_into_a_room(self):
         files = {"trainers/CMakeLists.txt": "a.cpp", "trainers/a.cpp": '#include "core/error.h"\n'}
         self.assert_one(arrows.check, files, "trainers/ may")
-        files["trainers/a.cpp"] = '#include "staging/reader/reader.h"\n#include "runtime/slipway.h"\n#include <torch/torch.h>\n'
+        files["trainers/a.cpp"] = '#include "staging/reader/batches.h"\n#include "runtime/slipway.h"\n#include <torch/torch.h>\n'
         self.assertEqual(self.problems(arrows.check, files=files), [])
 
     def test_a_library_away_from_home(self):

@@ -65,7 +65,7 @@ TEST_P(FashionResumes, WithTheWeightsOfARunThatNeverStopped) {
 }
 INSTANTIATE_TEST_SUITE_P(Jobs, FashionResumes,
                          ::testing::Values(std::pair(1, std::string("sgd")), std::pair(1, std::string("adam")),
-                                           std::pair(2, std::string("adam"))),
+                                           std::pair(2, std::string("adam")), std::pair(1, std::string("lamb"))),
                          [](const auto& job) { return job.param.second + "On" + std::to_string(job.param.first); });
 
 /// An attempt at each rung, each with status 75, and the last one to the end.
@@ -131,6 +131,21 @@ TEST(FashionStops, OnAllRanksWhenAskedWhileItTrains) {
   const auto checkpoint = ReadCheckpoint(place.NewestCheckpoint());
   ASSERT_TRUE(checkpoint);
   EXPECT_THAT(result.output, HasSubstr("after step " + std::to_string(checkpoint->step)));
+}
+
+/// Only the first rank holds the sums of such an epoch.
+TEST(FashionStops, BehindTheLastStepOfAnEpochAndGoesOn) {
+  const Words one_step_an_epoch = {"--epochs", "2", "--global_batch_size", "64", "--train_images", "64"};
+  const FashionPlace uninterrupted;
+  ASSERT_EQ(uninterrupted.Train(one_step_an_epoch, 2).status.code, 0);
+  FashionPlace place;
+  AskToStop(place);
+  ASSERT_EQ(place.Train(one_step_an_epoch, 2).status.code, 0);
+  Continue(place);
+  const auto resumed = place.Train(one_step_an_epoch, 2);
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.output, HasSubstr("continuing at epoch 1, step 1"));
+  EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
 }
 
 TEST(FashionStops, AfterTheLastEpochACheckpointHoldsTheResult) {

@@ -73,6 +73,28 @@ TEST_F(Batches, FollowThePureFunctionsOfSharding) {
   EXPECT_TRUE(std::ranges::equal(read, expected));
 }
 
+TEST_F(Batches, OfTheFirstRecordsOnlyWhereThereIsALimit) {
+  auto options = LabelOptions(2);
+  options.limit = 6;
+  auto reader = Open(options);
+  EXPECT_EQ(reader.record_count(), 6u);
+  EXPECT_EQ(Sorted(LabelsOfEpoch(reader)), Numbers(6));
+  options.split = SplitPart{0.5, 5, false};
+  auto part = Open(options);
+  auto expected = Split(20, 0.5, 5).train;
+  expected.resize(6);
+  EXPECT_TRUE(std::ranges::equal(Sorted(LabelsOfEpoch(part)), expected));
+  options.limit = 100;
+  EXPECT_EQ(Open(options).record_count(), 10u);
+  options.shares = NodeShares{{{20, 1}}, 0};
+  EXPECT_THAT(ErrorOf([&] { Open(options); }).message(), HasSubstr("not for 'shares'"));
+}
+
+TEST_F(Batches, SayWhereARecordLies) {
+  const auto reader = Open(LabelOptions(2));
+  EXPECT_THAT(reader.Describe(8), HasSubstr(": record 1"));
+}
+
 TEST_F(Batches, CarryFieldsWithTypeAndShape) {
   auto options = LabelOptions(4);
   options.fields = {{"image", {}, Shape{2, 3}, ParseTransforms(Json::parse(R"([{"op": "normalise", "std": [2]}])"))},

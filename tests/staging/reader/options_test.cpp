@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 TEST(BatchOptionsText, SaysEverything) {
   const auto options = ParseBatchOptions(
       R"({"fields": ["label", {"name": "image", "type": "uint8", "shape": [28, 28], "transforms": [{"op": "flip"}]}],
-          "payloads": true, "batch": 64, "seed": 18446744073709551615, "order": "windowed", "window": 100,
+          "payloads": true, "batch": 64, "limit": 500, "seed": 18446744073709551615, "order": "windowed", "window": 100,
           "split": {"fraction": 0.1, "seed": 2, "part": "validation"}, "rank": 1, "world": 4,
           "shares": {"nodes": [{"records": 10, "ranks": 2}, {"records": 12}], "node": 1}, "remainder": "pad",
           "on_corrupt": "skip", "epochs": 3, "position": {"epoch": 1, "records_done": 128}, "threads": 7,
@@ -25,6 +25,7 @@ TEST(BatchOptionsText, SaysEverything) {
   EXPECT_EQ(options.fields[1].shape, (Shape{28, 28}));
   EXPECT_EQ(options.fields[1].transforms.size(), 1u);
   EXPECT_TRUE(options.payloads);
+  EXPECT_EQ(options.limit, 500u);
   EXPECT_EQ(options.seed, ~std::uint64_t{0});
   EXPECT_EQ(options.order, RecordOrder::kWindowed);
   EXPECT_TRUE(options.split->validation);

@@ -1,13 +1,13 @@
-#include "trainers/fashion/settings.h"
+#include "trainers/common/settings.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "trainers/fashion/arguments.h"
+#include "trainers/common/usage_error.h"
 
-namespace fashion {
+namespace trainers {
 namespace {
 
 using nlohmann::json;
@@ -51,7 +51,7 @@ void ReadValidation(const json& config, Settings& settings) {
   const auto from = ConfigValue<std::string>(config, "validation", "from", "a name", &json::is_string);
   if (from.value_or("train") != "train") {
     throw UsageError(
-        fmt::format("SLIPWAY_CONFIG: validation.from is '{}': this trainer takes its validation images "
+        fmt::format("SLIPWAY_CONFIG: validation.from is '{}': this trainer takes its validation records "
                     "from 'train'",
                     *from));
   }
@@ -64,6 +64,13 @@ void ReadValidation(const json& config, Settings& settings) {
   settings.validation_seed =
       ConfigValue<std::uint64_t>(config, "validation", "seed", "a number of 0 or more", &json::is_number_unsigned)
           .value_or(settings.validation_seed);
+}
+
+void ReadAccumulate(const json& config, Settings& settings) {
+  const auto passes =
+      ConfigValue<std::int64_t>(config, "gradients", "accumulate", "a number of 1 or more", &json::is_number_unsigned);
+  settings.accumulate = passes.value_or(settings.accumulate);
+  if (settings.accumulate < 1) throw UsageError("SLIPWAY_CONFIG: gradients.accumulate is 0: must be 1 or more");
 }
 
 std::map<std::string, std::string> ReadParameters() {
@@ -92,8 +99,9 @@ Settings ReadSettings() {
   settings.parameters = ReadParameters();
   const auto config = ReadObject("SLIPWAY_CONFIG");
   ReadValidation(config, settings);
+  ReadAccumulate(config, settings);
   settings.checkpoint_every_s = ConfigValue<double>(config, "checkpoint", "every_s", "a number", &json::is_number);
   return settings;
 }
 
-}  // namespace fashion
+}  // namespace trainers

@@ -1,4 +1,4 @@
-#include "trainers/fashion/predictions.h"
+#include "trainers/common/predictions.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
-namespace fashion {
+namespace trainers {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,13 +21,25 @@ void WriteWhole(const fs::path& path, const std::string& content) {
   fs::rename(temporary, path);
 }
 
+std::string ShapeText(std::size_t records, std::size_t columns) {
+  return columns == 0 ? fmt::format("({},)", records) : fmt::format("({}, {})", records, columns);
+}
+
 /// numpy.lib.format, version 1: magic, version, length of the header, a Python dict that fills up 64 bytes.
 template <class Number>
-std::string NumpyText(const std::string& descr, const std::string& shape, const std::vector<Number>& values) {
+std::string NumpyText(const char* descr, const std::string& shape, std::span<const Number> values) {
   auto dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
   dict.resize(117, ' ');
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + dict + '\n' +
-         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Number));
+         std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+std::string TargetText(const TargetValues& targets, std::size_t records) {
+  if (const auto* labels = std::get_if<std::span<const std::int64_t>>(&targets)) {
+    return NumpyText("<i8", ShapeText(records, 0), *labels);
+  }
+  const auto values = std::get<std::span<const float>>(targets);
+  return NumpyText("<f4", ShapeText(records, values.size() / records), values);
 }
 
 /// FNV-1a, 64 bits, over the bytes of each number, the lowest first.
@@ -50,14 +61,11 @@ void WriteWithOrder(const fs::path& folder, const std::string& name, const std::
 
 }  // namespace
 
-void WritePredictions(const fs::path& folder, const Images& images, std::span<const std::uint64_t> records,
-                      std::span<const double> probabilities) {
-  const std::vector<float> outputs(probabilities.begin(), probabilities.end());
-  std::vector<std::int64_t> labels;
-  for (const auto record : records) labels.push_back(images.label(record));
-  const auto shape = fmt::format("({}, {})", records.size(), kClasses);
-  WriteWithOrder(folder, "targets", NumpyText("<i8", fmt::format("({},)", records.size()), labels), records);
-  WriteWithOrder(folder, "predictions", NumpyText("<f4", shape, outputs), records);
+void WritePredictions(const fs::path& folder, std::span<const std::uint64_t> records,
+                      std::span<const float> predictions, const TargetValues& targets) {
+  WriteWithOrder(folder, "targets", TargetText(targets, records.size()), records);
+  const auto shape = ShapeText(records.size(), predictions.size() / records.size());
+  WriteWithOrder(folder, "predictions", NumpyText("<f4", shape, predictions), records);
 }
 
-}  // namespace fashion
+}  // namespace trainers

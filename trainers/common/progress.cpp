@@ -1,4 +1,4 @@
-#include "trainers/fashion/progress.h"
+#include "trainers/common/progress.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace fashion {
+namespace trainers {
 namespace {
 
 using nlohmann::json;
@@ -16,16 +16,7 @@ json ToJson(const Progress& progress) {
   return {{"epoch", progress.epoch},
           {"step_in_epoch", progress.step_in_epoch},
           {"step", progress.step},
-          {"train", {{"loss", train.loss}, {"correct", train.correct}, {"images", train.images}}}};
-}
-
-json ToJson(const Course& course) {
-  return {{"channels", course.channels},
-          {"optimizer", course.optimizer},
-          {"global_batch_size", course.global_batch_size},
-          {"seed", course.seed},
-          {"train_images", course.train_images},
-          {"validation_seed", course.validation_seed}};
+          {"train", {{"loss", train.loss}, {"measures", train.measures}, {"records", train.records}}}};
 }
 
 std::int64_t Count(const json& document, const char* name) {
@@ -40,21 +31,19 @@ Progress ProgressFromJson(const json& document) {
   progress.step_in_epoch = Count(document, "step_in_epoch");
   progress.step = Count(document, "step");
   const auto& train = document.at("train");
-  progress.train = {train.at("loss").get<double>(), train.at("correct").get<double>(),
-                    train.at("images").get<double>()};
+  progress.train = {train.at("loss").get<double>(), train.at("measures").get<std::vector<double>>(),
+                    train.at("records").get<double>()};
   return progress;
 }
 
-std::string Shown(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
 void RequireSameCourse(const json& saved, const Course& course, const std::filesystem::path& file) {
-  const auto ours = ToJson(course);
-  for (const auto& [name, value] : ours.items()) {
-    if (saved.at(name) == value) continue;
+  for (const auto& [name, value] : course) {
+    const auto found = saved.find(name);
+    const auto before = found == saved.end() ? std::string("none") : found->get<std::string>();
+    if (before == value) continue;
     throw std::runtime_error(
-        fmt::format("the checkpoint '{}' was made with {} {}, now it is {}: give the same value, "
-                    "or start afresh",
-                    file.parent_path().string(), name, Shown(saved.at(name)), Shown(value)));
+        fmt::format("the checkpoint '{}' was made with {} {}, now it is {}: give the same value, or start afresh",
+                    file.parent_path().string(), name, before, value));
   }
 }
 
@@ -68,7 +57,9 @@ json ReadDocument(const std::filesystem::path& file) {
 
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course) {
   std::ofstream stream(file);
-  stream << json{{"progress", ToJson(progress)}, {"course", ToJson(course)}}.dump(2) << '\n';
+  json values;
+  for (const auto& [name, value] : course) values[name] = value;
+  stream << json{{"progress", ToJson(progress)}, {"course", values}}.dump(2) << '\n';
   if (!stream.flush()) throw std::runtime_error(fmt::format("cannot write '{}'", file.string()));
 }
 
@@ -80,4 +71,4 @@ Progress ReadProgress(const std::filesystem::path& file, const Course& course) t
   throw std::runtime_error(fmt::format("'{}' is damaged: {}", file.string(), error.what()));
 }
 
-}  // namespace fashion
+}  // namespace trainers

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace fashion {
+namespace trainers {
 
 struct Settings {
   std::filesystem::path train_data;
@@ -15,6 +15,7 @@ struct Settings {
   std::map<std::string, std::string> parameters;  ///< of SLIPWAY_PARAMS, as text
   double validation_fraction = 0.1;
   std::uint64_t validation_seed = 1;
+  std::int64_t accumulate = 1;               ///< backward passes for one exchange: gradients.accumulate
   std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
   bool checkpoints = false;                  ///< there is a place for them
   std::filesystem::path run_folder;          ///< for predictions; empty: none are written
@@ -26,4 +27,4 @@ struct Settings {
 /// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.
 Settings ReadSettings();
 
-}  // namespace fashion
+}  // namespace trainers

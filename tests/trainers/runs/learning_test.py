@@ -1,0 +1,43 @@
+"""Each trainer learns what a linear model cannot, from data made on the spot."""
+
+import numpy
+import pytest
+
+import baselines
+
+
+def assert_falls(run, metric="train_loss"):
+    """The last epoch's mean is below the first's."""
+    at_ends = dict((step, value) for step, name, value in run.lines() if name == metric)
+    ends = [at_ends[step] for step, name, _ in run.lines() if name == "validation_loss"]
+    assert len(ends) > 1 and ends[-1] < ends[0]
+
+
+def test_hepcnn_finds_more_signal_than_a_linear_model(place, collisions):
+    run = place.run("hepcnn", collisions,
+                    {"epochs": 3, "batch_size": 16, "lr": 0.002, "size": 32, "filters": 16, "units": 4})
+    assert run.phase == "succeeded", run.said
+    linear = baselines.best_linear_auc(collisions.read("train", "image", "label"), collisions.read("test", "image", "label"))
+    assert run.last("test_auc") > linear + 0.02
+    assert run.last("test_efficiency_at_99") > 0.4
+    assert_falls(run)
+
+
+def test_the_area_under_roc_is_that_of_the_predictions(place, collisions):
+    run = place.run("hepcnn", collisions,
+                    {"epochs": 1, "batch_size": 16, "lr": 0.002, "size": 32, "filters": 8, "units": 3})
+    scores = numpy.load(run.folder / "predictions.npy")[:, 1]
+    labels = numpy.load(run.folder / "targets.npy")
+    assert run.last("validation_auc") == pytest.approx(baselines.area_under_roc(scores, labels), abs=1e-9)
+    allowed = numpy.sort(scores[labels == 0])[::-1][int(0.01 * (labels == 0).sum())]
+    assert run.last("validation_efficiency_at_99") == pytest.approx((scores[labels == 1] > allowed).mean(), abs=0.02)
+
+
+def test_cosmoflow_reads_the_density_better_than_a_linear_model(place, make_data):
+    universes = make_data("cosmoflow", size=16, train=2000, test=400)
+    run = place.run("cosmoflow", universes, {"epochs": 8, "batch_size": 8, "lr": 0.02, "size": 16, "filters": 4})
+    assert run.phase == "succeeded", run.said
+    linear = baselines.best_linear_mae(universes.read("train", "volume", "target"), universes.read("test", "volume", "target"))
+    assert run.last("test_mae") < 0.9 * linear
+    assert run.last("test_mae_sigma_8") < 0.35
+    assert_falls(run)

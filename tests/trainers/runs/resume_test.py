@@ -1,0 +1,84 @@
+"""A training that was killed, stopped or continued ends with the bits of one that never was."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from ranks_test import small
+
+LONG = {"epochs": 3, "batch_size": 8}
+
+
+def wait_until(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.01)
+
+
+def processes_below(pid):
+    """The numbers of all descendants."""
+    children = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                children.setdefault(int(file.read().rpartition(")")[2].split()[1]), []).append(int(entry))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    found, open_ends = [], [pid]
+    while open_ends:
+        found += (more := children.get(open_ends.pop(), []))
+        open_ends += more
+    return found
+
+
+def kill_everything(process):
+    """The manager and all below it, at once: nobody can tidy up."""
+    below = processes_below(process.pid)
+    for pid in (process.pid, *below):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+@pytest.mark.parametrize(("trainer", "gradients"), [
+    ("hepcnn", {}),
+    ("hepcnn", {"mode": "delayed", "lag": 2}),
+    ("hepcnn", {"accumulate": 2}),
+    ("cosmoflow", {"compress": "bf16"}),
+    ("resnet50", {}),
+])
+def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer, gradients):
+    data, args = small(make_data, trainer)
+    sections = {"gradients": gradients, "checkpoint": {"every": "1ms", "keep": 2}}
+    whole = place.run(trainer, data, {**args, **LONG}, 2, gradients=gradients)
+    assert whole.phase == "succeeded", whole.said
+    process = place.start(place.write(trainer, data, {**args, **LONG}, 2, "killed", **sections))
+    killed = lambda: next((run for run in place.runs() if run.folder.name.startswith("killed")), None)
+    wait_until(lambda: killed() and killed().checkpoints(), "a checkpoint")
+    kill_everything(process)
+    left_off = int(killed().checkpoints()[-1].name.split("-")[1])
+    assert left_off < 54 / gradients.get("accumulate", 1), "it had ended before it could be killed"
+    resumed = place.resume(killed())
+    assert resumed.phase == "succeeded", resumed.said
+    assert f", step {left_off}\n" in resumed.log()
+    assert resumed.weights() == whole.weights()
+    assert resumed.last("test_loss") == whole.last("test_loss")
+
+
+@pytest.mark.parametrize("trainer", ["hepcnn", "cosmoflow", "resnet50"])
+def test_a_cancelled_training_stops_within_a_step_and_leaves_a_checkpoint(place, make_data, trainer):
+    data, args = small(make_data, trainer)
+    process = place.start(place.write(trainer, data, {**args, "epochs": 100_000, "batch_size": 8, "report_every": 1}, 2))
+    wait_until(lambda: place.runs() and place.runs()[0].values("train_loss"), "a first step")
+    place.answer("cancel", place.runs()[0].folder)
+    process.wait(60)
+    (run,) = place.runs()
+    assert run.phase == "cancelled"
+    last_step = int(run.checkpoints()[-1].name.split("-")[1])
+    assert f"stopping as asked, after step {last_step}\n" in run.log()
+    assert max(step for step, name, _ in run.lines() if name == "train_loss") == last_step

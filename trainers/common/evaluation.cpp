@@ -1,0 +1,134 @@
+#include "trainers/common/evaluation.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "trainers/common/predictions.h"
+
+namespace trainers {
+namespace {
+
+using slipway::client::Session;
+
+/// What every record of a set gave, in a row for each, filled by the rank that evaluated it and 0 on the others.
+/// Doubles, since that is what ranks add up; float32 values and record numbers below 2^53 pass unchanged.
+class AllOutputs {
+ public:
+  AllOutputs(const Records& records, const Session& session)
+      : count_(static_cast<std::size_t>(records.count())), rank_(session.rank()), ranks_(session.size()) {}
+
+  void Add(const TensorBatch& batch, const at::Tensor& predictions) {
+    const auto columns = Rows(predictions);
+    const auto targets = Rows(batch.target.to(at::kDouble));
+    outputs_ = static_cast<std::size_t>(columns.size(1));
+    values_ = static_cast<std::size_t>(targets.size(1));
+    table_.resize(count_ * Width());
+    for (std::int64_t i = 0; i < columns.size(0); ++i) {
+      auto* row = table_.data() + NextRow() * Width();
+      row[0] = static_cast<double>(batch.records[static_cast<std::size_t>(i)]);
+      std::copy_n(targets.data_ptr<double>() + i * targets.size(1), values_, row + 1);
+      std::copy_n(columns.data_ptr<double>() + i * columns.size(1), outputs_, row + 1 + values_);
+    }
+  }
+
+  /// Collective. A rank without a record learns the width from the others.
+  void OverRanks(Session& session) {
+    double widths[] = {rank_ == 0 ? static_cast<double>(outputs_) : 0, rank_ == 0 ? static_cast<double>(values_) : 0};
+    session.Sum(widths);
+    outputs_ = static_cast<std::size_t>(widths[0]);
+    values_ = static_cast<std::size_t>(widths[1]);
+    table_.resize(count_ * Width());
+    session.Sum(table_);
+  }
+
+  at::Tensor Predictions() const { return Columns(1 + values_, outputs_).to(at::kFloat).contiguous(); }
+  /// Of the type that a batch's targets have.
+  at::Tensor Targets(bool labels) const {
+    const auto targets = Columns(1, values_).to(labels ? at::kLong : at::kFloat).contiguous();
+    return labels ? targets.flatten() : targets;
+  }
+  std::vector<std::uint64_t> RecordNumbers() const {
+    std::vector<std::uint64_t> numbers(count_);
+    for (std::size_t i = 0; i < count_; ++i) numbers[i] = static_cast<std::uint64_t>(table_[i * Width()]);
+    return numbers;
+  }
+
+ private:
+  static at::Tensor Rows(const at::Tensor& tensor) {
+    return tensor.to(at::kDouble).reshape({tensor.size(0), -1}).contiguous();
+  }
+
+  std::size_t Width() const { return 1 + values_ + outputs_; }
+
+  /// Place i of a rank is record i * ranks + rank of the order.
+  std::size_t NextRow() { return done_++ * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_); }
+
+  at::Tensor Columns(std::size_t first, std::size_t count) const {
+    const auto table = at::tensor(table_, at::kDouble).view({static_cast<std::int64_t>(count_), -1});
+    return table.narrow(1, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count));
+  }
+
+  std::size_t count_;
+  int rank_;
+  int ranks_;
+  std::size_t done_ = 0;
+  std::size_t outputs_ = 0;
+  std::size_t values_ = 0;
+  std::vector<double> table_;  // [records, number, targets, predictions]
+};
+
+template <class Number>
+std::span<const Number> ValuesOf(const at::Tensor& tensor) {
+  return {tensor.data_ptr<Number>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+void Keep(const std::filesystem::path& folder, const AllOutputs& all, bool labels) {
+  const auto predictions = all.Predictions();
+  const auto targets = all.Targets(labels);
+  const auto values = labels ? TargetValues(ValuesOf<std::int64_t>(targets)) : TargetValues(ValuesOf<float>(targets));
+  WritePredictions(folder, all.RecordNumbers(), ValuesOf<float>(predictions), values);
+}
+
+}  // namespace
+
+Sums NoSums(const Task& task) { return {0, std::vector<double>(task.MeasureNames().size()), 0}; }
+
+void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outputs, const at::Tensor& targets) {
+  const auto count = static_cast<double>(targets.size(0));
+  const auto measures = task.Measures(outputs, targets);
+  for (std::size_t i = 0; i < measures.size(); ++i) sums.measures[i] += measures[i];
+  sums.loss += loss * count;
+  sums.records += count;
+}
+
+Sums OverRanks(const Sums& sums, Session& session) {
+  std::vector<double> values = {sums.loss, sums.records};
+  values.insert(values.end(), sums.measures.begin(), sums.measures.end());
+  session.Sum(values);
+  return {values[0], {values.begin() + 2, values.end()}, values[1]};
+}
+
+Evaluated Evaluate(const Task& task, Replica& replica, Records& records, Session& session,
+                   const std::filesystem::path& predictions_folder) {
+  const at::NoGradGuard no_gradients;
+  replica.Evaluate();
+  records.Begin(0, 0);
+  const bool wants_all = task.measures_all() || !predictions_folder.empty();
+  AllOutputs all(records, session);
+  Evaluated result{NoSums(task), {}};
+  while (const auto batch = records.Next()) {
+    if (batch->records.empty()) continue;  // this rank has none left, others have
+    const auto outputs = replica.Forward(batch->input);
+    AddBatch(result.sums, task, task.Loss(outputs, batch->target).item<double>(), outputs, batch->target);
+    if (wants_all) all.Add(*batch, task.Predictions(outputs));
+  }
+  result.sums = OverRanks(result.sums, session);
+  if (!wants_all) return result;
+  all.OverRanks(session);
+  const bool labels = task.classes() > 0;
+  if (task.measures_all()) result.further = task.OfAll(all.Predictions(), all.Targets(labels));
+  if (!predictions_folder.empty() && session.rank() == 0) Keep(predictions_folder, all, labels);
+  return result;
+}
+
+}  // namespace trainers

@@ -1,0 +1,31 @@
+/// What a network is worth on a set. Includes libtorch's tensors.
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/slipway.hpp"
+#include "trainers/common/progress.h"
+#include "trainers/common/records.h"
+#include "trainers/common/replica.h"
+#include "trainers/common/task.h"
+
+namespace trainers {
+
+/// Of no records.
+Sums NoSums(const Task& task);
+/// Adds one batch.
+void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outputs, const at::Tensor& targets);
+/// Collective.
+Sums OverRanks(const Sums& sums, slipway::client::Session& session);
+
+struct Evaluated {
+  Sums sums;            ///< over all ranks
+  NamedValues further;  ///< what the task says of all predictions
+};
+
+/// Every record once, over all ranks. With `predictions_folder`, unless it is empty, predictions.npy and targets.npy
+/// are left there. Collective.
+Evaluated Evaluate(const Task& task, Replica& replica, Records& records, slipway::client::Session& session,
+                   const std::filesystem::path& predictions_folder = {});
+
+}  // namespace trainers

@@ -1,0 +1,129 @@
+#include "trainers/common/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "trainers/common/usage_error.h"
+
+namespace trainers {
+namespace {
+
+using slipway::client::Session;
+using slipway::staging::BatchArray;
+using slipway::staging::BatchOptions;
+using slipway::staging::BatchReader;
+using slipway::staging::ElementType;
+
+at::ScalarType TypeOf(const BatchArray& array) {
+  switch (array.type) {
+    case ElementType::kFloat32: return at::kFloat;
+    case ElementType::kInt64: return at::kLong;
+    default: break;
+  }
+  throw std::logic_error(fmt::format("the field '{}' is neither float32 nor int64", array.name));
+}
+
+/// The first `count` records of an array, in the reader's memory.
+at::Tensor TensorOf(const BatchArray& array, std::uint64_t count) {
+  std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
+  shape.at(0) = static_cast<std::int64_t>(count);
+  return at::from_blob(array.values.data(), shape, TypeOf(array));
+}
+
+BatchOptions Options(const Task& task, bool training, const Session& session) {
+  BatchOptions options;
+  options.fields = {task.Input(training), task.Target()};
+  options.rank = session.rank();
+  options.world = session.size();
+  return options;
+}
+
+BatchOptions InOrder(const Task& task, std::int64_t batch, const Session& session) {
+  auto options = Options(task, false, session);
+  options.order = slipway::staging::RecordOrder::kInOrder;
+  options.remainder = slipway::staging::Remainder::kPad;
+  options.batch = static_cast<std::uint64_t>(batch);
+  options.threads = 1;
+  options.prefetch = 2;
+  return options;
+}
+
+/// Options that do not fit the files are refused on every rank.
+BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& options) try {
+  return BatchReader::Open(path, options);
+} catch (const slipway::Error& error) {
+  if (error.kind() != slipway::ErrorKind::kUsage) throw;
+  throw UsageError(
+      fmt::format("'{}': {}; --help shows the options that say what the data holds", path.string(), error.message()));
+}
+
+}  // namespace
+
+Records::Records(const Task& task, const std::filesystem::path& path, const BatchOptions& options)
+    : task_(task),
+      records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
+      reader_(OpenReader(path, options)) {}
+
+Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
+                             const Session& session) {
+  auto options = Options(task, true, session);
+  options.batch = static_cast<std::uint64_t>(batch);
+  options.seed = static_cast<std::uint64_t>(arguments.seed);
+  options.split = {settings.validation_fraction, settings.validation_seed, false};
+  options.limit = static_cast<std::uint64_t>(arguments.train_records);
+  options.threads = static_cast<int>(arguments.reader_threads);
+  return {task, settings.train_data, options};
+}
+
+Records Records::ForValidation(const Task& task, const Settings& settings, std::int64_t batch, const Session& session) {
+  auto options = InOrder(task, batch, session);
+  options.split = {settings.validation_fraction, settings.validation_seed, true};
+  return {task, settings.train_data, options};
+}
+
+Records Records::ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
+                         const Session& session) {
+  return {task, path, InOrder(task, batch, session)};
+}
+
+void Records::Begin(std::int64_t epoch, std::int64_t pass) {
+  reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(pass) * records_per_pass_});
+}
+
+std::optional<TensorBatch> Records::Next() {
+  slipway_input_begin();
+  const auto* batch = reader_.Next();
+  slipway_input_end();
+  if (batch == nullptr) return {};
+  auto shape = task_.InputShape();
+  shape.insert(shape.begin(), static_cast<std::int64_t>(batch->valid_count));
+  TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
+                      TensorOf(batch->fields[1], batch->valid_count), batch->records.first(batch->valid_count)};
+  CheckLabels(tensors);
+  return tensors;
+}
+
+void Records::CheckLabels(const TensorBatch& batch) const {
+  if (task_.classes() == 0) return;
+  const auto first = task_.first_label();
+  const auto last = first + task_.classes() - 1;
+  const std::span labels(batch.target.data_ptr<std::int64_t>(), batch.records.size());
+  const auto wrong = std::ranges::find_if(labels, [&](auto label) { return label < first || label > last; });
+  if (wrong == labels.end()) return;
+  const auto record = batch.records[static_cast<std::size_t>(wrong - labels.begin())];
+  throw std::runtime_error(
+      fmt::format("{} has label {}: must be {} to {}", reader_.Describe(record), *wrong, first, last));
+}
+
+void Records::RequireFinite(const TensorBatch& batch) const {
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    if (batch.input[row].isfinite().all().item<bool>() && batch.target[row].isfinite().all().item<bool>()) continue;
+    throw std::runtime_error(fmt::format("{} holds values that are not finite", reader_.Describe(batch.records[i])));
+  }
+}
+
+}  // namespace trainers

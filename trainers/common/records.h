@@ -1,0 +1,67 @@
+/// The records of a task as tensors, batch by batch. Includes libtorch's tensors.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "runtime/slipway.hpp"
+#include "staging/reader/batches.h"
+#include "trainers/common/settings.h"
+#include "trainers/common/task.h"
+
+namespace trainers {
+
+/// Points into the reader's memory: valid until the next batch is asked for.
+struct TensorBatch {
+  at::Tensor input;
+  at::Tensor target;
+  std::span<const std::uint64_t> records;
+};
+
+/// One rank's share of a set.
+class Records {
+ public:
+  /// `batch`: of each rank. Shuffled; what fills no batch on every rank is left out.
+  /// Errors: UsageError when that is all, or the files hold something else than the task takes; those of the reader.
+  static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
+                             const slipway::client::Session& session);
+  /// Validation records, in their order.
+  static Records ForValidation(const Task& task, const Settings& settings, std::int64_t batch,
+                               const slipway::client::Session& session);
+  /// All of another dataset, in their order.
+  static Records ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
+                         const slipway::client::Session& session);
+
+  /// Records of an epoch over all ranks.
+  std::int64_t count() const { return static_cast<std::int64_t>(reader_.record_count()); }
+  /// Batches of an epoch.
+  std::int64_t passes() const { return static_cast<std::int64_t>(reader_.steps_per_epoch()); }
+
+  /// Goes on behind the first `pass` batches of an epoch.
+  void Begin(std::int64_t epoch, std::int64_t pass);
+  /// Nothing at the end of the epoch. Of the last evaluation batch only records that are there.
+  /// Errors: those of the reader; std::runtime_error naming the record whose label is out of range.
+  std::optional<TensorBatch> Next();
+  /// To the end of the epoch.
+  void SkipRest() {
+    while (Next()) continue;
+  }
+  /// Errors: std::runtime_error naming the record whose input or target is not finite.
+  void RequireFinite(const TensorBatch& batch) const;
+
+  /// Seconds that Next() has waited for data.
+  double WaitedSeconds() const { return reader_.stats().wait_s; }
+
+ private:
+  Records(const Task& task, const std::filesystem::path& path, const slipway::staging::BatchOptions& options);
+  void CheckLabels(const TensorBatch& batch) const;
+
+  const Task& task_;
+  std::uint64_t records_per_pass_;
+  slipway::staging::BatchReader reader_;
+};
+
+}  // namespace trainers

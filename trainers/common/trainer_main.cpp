@@ -1,0 +1,71 @@
+#include "trainers/common/trainer_main.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "trainers/common/training.h"
+#include "trainers/common/usage_error.h"
+
+namespace trainers {
+namespace {
+
+/// Joins the job and trains. A UsageError is the same on every rank: they leave the job together.
+Ending TrainInJob(const Task& task, const Arguments& arguments, const Settings& settings) {
+  slipway::client::Session session;
+  try {
+    return Train(task, arguments, settings, session);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    // Before the session's destructor, which waits for all ranks: the others may be in a collective that this one
+    // never reaches. MPI's launcher ends them when it sees this one gone.
+    fmt::print(stderr, "{}: {}\n", task.name(), error.what());
+    std::fflush(nullptr);
+    std::_Exit(1);
+  }
+}
+
+std::string HelpText(const Task& task, const OptionList& options) {
+  return fmt::format(
+      "{}: {}\n"
+      "It is started by `slipway run`, which sets SLIPWAY_DATA_TRAIN and SLIPWAY_DATA_TEST. A value in SLIPWAY_PARAMS\n"
+      "replaces the argument of the same name.\n\n{}",
+      task.name(), task.about(), options.Help());
+}
+
+int Run(Task& task, const std::vector<std::string>& words) {
+  Arguments arguments;
+  OptionList options;
+  task.Describe(options, arguments);
+  AddCommonOptions(options, arguments, std::string(task.records()));
+  if (options.Parse(words)) {
+    fmt::print("{}", HelpText(task, options));
+    return 0;
+  }
+  const auto settings = ReadSettings();
+  options.Override(settings.parameters);
+  // A seed among the parameters is raised by the launcher.
+  if (!settings.parameters.contains("seed")) arguments.seed += settings.repeat;
+  constexpr int kGoOnLater = 75;
+  return TrainInJob(task, arguments, settings) == Ending::kAtLimit ? kGoOnLater : 0;
+}
+
+}  // namespace
+
+int TrainerMain(Task& task, int argc, char** argv) {
+  try {
+    return Run(task, std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}: {}\n", task.name(), error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", task.name(), error.what());
+    return 1;
+  }
+}
+
+}  // namespace trainers

@@ -1,0 +1,12 @@
+/// The main function of every trainer. Includes libtorch's tensors.
+#pragma once
+
+#include "trainers/common/task.h"
+
+namespace trainers {
+
+/// Exit status: 0 done or stopped as asked, 1 failed, 2 called wrongly, 75 at the limit of its scheduler and ready to
+/// go on.
+int TrainerMain(Task& task, int argc, char** argv);
+
+}  // namespace trainers

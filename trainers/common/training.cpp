@@ -1,0 +1,223 @@
+#include "trainers/common/training.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "trainers/common/evaluation.h"
+#include "trainers/common/optimizers.h"
+#include "trainers/common/progress.h"
+#include "trainers/common/records.h"
+#include "trainers/common/replica.h"
+#include "trainers/common/report.h"
+#include "trainers/common/saved_training.h"
+#include "trainers/common/step_share.h"
+#include "trainers/common/usage_error.h"
+
+namespace trainers {
+namespace {
+
+using slipway::client::Session;
+
+/// Before anything is drawn: the first weights follow from the seed.
+const Arguments& WithSeed(const Arguments& arguments) {
+  at::set_num_threads(static_cast<int>(arguments.threads));
+  at::manual_seed(static_cast<std::uint64_t>(arguments.seed));
+  return arguments;
+}
+
+/// Whole optimizer steps of an epoch. Errors: UsageError when there are none.
+std::int64_t StepsOf(const Records& records, const StepShare& share, const Task& task) {
+  const auto steps = records.passes() / share.passes;
+  if (steps > 0) return steps;
+  throw UsageError(
+      fmt::format("{} training {} are fewer than one step of {}", records.count(), task.records(), share.Global()));
+}
+
+Course CourseOf(const Task& task, const Arguments& arguments, const Settings& settings, const StepShare& share,
+                const Records& records) {
+  Course course{{"trainer", std::string(task.name())}};
+  for (const auto& [name, value] : task.Shape()) course.emplace_back(name, value);
+  course.emplace_back("optimizer", arguments.optimizer);
+  course.emplace_back("global_batch_size", std::to_string(share.Global()));
+  course.emplace_back("seed", std::to_string(arguments.seed));
+  course.emplace_back(fmt::format("train_{}", task.records()), std::to_string(records.count()));
+  course.emplace_back("validation_seed", std::to_string(settings.validation_seed));
+  return course;
+}
+
+class Trainer {
+ public:
+  Trainer(const Task& task, const Arguments& arguments, const Settings& settings, Session& session)
+      : task_(task),
+        arguments_(WithSeed(arguments)),
+        settings_(settings),
+        session_(session),
+        share_(ShareStep(arguments, settings.accumulate, session.size())),
+        records_(Records::ForTraining(task, settings, arguments, share_.batch, session)),
+        steps_(StepsOf(records_, share_, task)),
+        replica_(task, session, steps_ * arguments.epochs),
+        optimizer_(MakeOptimizer(arguments, replica_.parameters())),
+        saved_(settings, session, {replica_, *optimizer_}, CourseOf(task, arguments, settings, share_, records_)),
+        report_(task, session, progress_, steps_) {
+    // Before any training: a set that cannot be read should not cost hours.
+    if (settings.validation_fraction > 0) {
+      validation_.emplace(Records::ForValidation(task, settings, share_.batch, session));
+    }
+    if (settings.test_data) test_.emplace(Records::ForTest(task, *settings.test_data, share_.batch, session));
+  }
+
+  Ending Run() {
+    Begin();
+    // A trial that begins with the weights of one that was done has nothing to train, but a value all the same.
+    if (progress_.epoch >= arguments_.epochs) {
+      if (const auto validation = Validate()) report_.Values("validation", *validation);
+    }
+    while (progress_.epoch < arguments_.epochs) {
+      if (!TrainEpoch()) return Ending::kDone;
+      NextEpoch();
+      if (IsAtLimit()) return Ending::kAtLimit;
+    }
+    replica_.CheckMatch();
+    report_.Value("replicas_match", 1);
+    if (test_) report_.Test(Evaluate(task_, replica_, *test_, session_));
+    return Ending::kDone;
+  }
+
+ private:
+  void Begin() {
+    auto restored = saved_.Restore();
+    if (restored) progress_ = std::move(*restored);
+    // The first rank holds what was summed up before; the others add what they train from now on.
+    train_sums_ = restored && session_.rank() == 0 ? progress_.train : NoSums(task_);
+    report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},
+                  arguments_);
+    if (restored) report_.GoOn();
+    records_.Begin(progress_.epoch, progress_.step_in_epoch * share_.passes);
+  }
+
+  /// False when the launcher has asked to stop; a checkpoint is written then.
+  bool TrainEpoch() {
+    const auto first_step = progress_.step_in_epoch;
+    const auto waited = records_.WaitedSeconds();
+    const auto started = std::chrono::steady_clock::now();
+    replica_.Train();
+    while (progress_.step_in_epoch < steps_) {
+      Step();
+      if (session_.StopRequested()) {
+        Checkpoint();
+        report_.Line(fmt::format("stopping as asked, after step {}", progress_.step));
+        return false;
+      }
+      if (saved_.IsDue()) Checkpoint();
+    }
+    records_.SkipRest();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    const auto trained = (progress_.step_in_epoch - first_step) * share_.Global();
+    const auto train = OverRanks(train_sums_, session_);
+    report_.Epoch(train, Validate(), {seconds.count(), records_.WaitedSeconds() - waited, trained});
+    return true;
+  }
+
+  /// One step of the optimizer.
+  void Step() {
+    double loss = 0;
+    bool has_gradients = false;
+    for (std::int64_t pass = 0; pass < share_.passes; ++pass) {
+      const auto batch = records_.Next();
+      const auto outputs = replica_.Forward(batch->input);
+      const auto batch_loss = task_.Loss(outputs, batch->target);
+      const auto value = batch_loss.item<double>();
+      if (!std::isfinite(value)) FailOn(*batch, value);
+      has_gradients = replica_.BackwardAndExchange(batch_loss);
+      AddBatch(train_sums_, task_, value, outputs.detach(), batch->target);
+      loss += value / static_cast<double>(share_.passes);
+    }
+    if (has_gradients) {
+      optimizer_->Step(arguments_.rate.At(progress_.step, steps_, arguments_.epochs, share_.Global()));
+    }
+    ++progress_.step;
+    ++progress_.step_in_epoch;
+    ReportNowAndThen(loss);
+  }
+
+  /// What the loss is not finite for: a record, weights, or the size of the steps.
+  [[noreturn]] void FailOn(const TensorBatch& batch, double loss) const {
+    records_.RequireFinite(batch);
+    const auto name = replica_.NotFinite();
+    const auto weights = name.empty() ? std::string() : fmt::format(", where the weights '{}' are not finite", name);
+    throw std::runtime_error(
+        fmt::format("the loss is {} at step {} on rank {}{}: try a smaller learning rate than {}, or "
+                    "gradients.clip_norm",
+                    loss, progress_.step, session_.rank(), weights, arguments_.rate.base));
+  }
+
+  /// The mean over all ranks.
+  void ReportNowAndThen(double loss) {
+    if (progress_.step % arguments_.report_every != 0) return;
+    double values[] = {loss};
+    session_.Average(values);
+    report_.Value("train_loss", values[0]);
+  }
+
+  std::optional<Evaluated> Validate() {
+    if (!validation_) return {};
+    const auto folder = WantsPredictions() ? settings_.run_folder : std::filesystem::path();
+    return Evaluate(task_, replica_, *validation_, session_, folder);
+  }
+
+  /// After the last epoch: those of the network that the last reported values are of.
+  bool WantsPredictions() const {
+    return arguments_.predictions != 0 && !settings_.run_folder.empty() && progress_.epoch + 1 >= arguments_.epochs;
+  }
+
+  void NextEpoch() {
+    ++progress_.epoch;
+    progress_.step_in_epoch = 0;
+    train_sums_ = NoSums(task_);
+    Checkpoint();
+  }
+
+  void Checkpoint() {
+    progress_.train = OverRanks(train_sums_, session_);
+    saved_.Write(progress_);
+  }
+
+  /// Only where there is something to go on with, and a checkpoint to go on from.
+  bool IsAtLimit() const {
+    if (!settings_.limit || !settings_.checkpoints || progress_.epoch >= arguments_.epochs) return false;
+    const bool at_limit = (settings_.resource == "epoch" && static_cast<double>(progress_.epoch) >= *settings_.limit) ||
+                          (settings_.resource == "step" && static_cast<double>(progress_.step) >= *settings_.limit);
+    if (at_limit) report_.Line(fmt::format("ending at the limit of {} {}", settings_.resource, *settings_.limit));
+    return at_limit;
+  }
+
+  const Task& task_;
+  const Arguments& arguments_;
+  const Settings& settings_;
+  Session& session_;
+  StepShare share_;
+  Records records_;
+  std::int64_t steps_;  ///< of an epoch
+  std::optional<Records> validation_;
+  std::optional<Records> test_;
+  Replica replica_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Progress progress_;
+  Sums train_sums_;  ///< of this rank, in this epoch
+  SavedTraining saved_;
+  Report report_;
+};
+
+}  // namespace
+
+Ending Train(const Task& task, const Arguments& arguments, const Settings& settings, Session& session) {
+  return Trainer(task, arguments, settings, session).Run();
+}
+
+}  // namespace trainers
