@@ -16,12 +16,13 @@ packages_build=(
 packages_trainers=(
   libtorch-dev
   libopenblas0-serial     # by name: the reference BLAS that also satisfies libtorch is 40 times slower
+  python3-torch python3-numpy  # the same trainers in Python
   dataset-fashion-mnist   # 60,000 + 10,000 labelled images in idx files
 )
 
 packages_tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
-  python3 python3-jsonschema python3-yaml python3-numpy python3-optuna python3-torch python3-pytest sqlite3 procps
+  python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps
   python3-scipy           # by name: the quasi-random sampler of Optuna, with which ours are compared
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate

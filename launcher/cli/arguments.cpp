@@ -311,6 +311,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   app.add_flag_callback(
       "-q,--quiet", [&] { arguments.mode = OutputMode::kQuiet; }, "Print only the essential word or id");
   app.add_option("--runs-dir", arguments.runs_directory, "Where run folders are (default: $SLIPWAY_RUNS, else ./runs)");
+  DescribeInit(app, arguments);
   DescribeSpecCommands(app, arguments);
   DescribeRunCommands(app, arguments);
   DescribeDiagnosis(app, arguments);

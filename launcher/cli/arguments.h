@@ -10,6 +10,7 @@
 #include "launcher/commands/data.h"
 #include "launcher/commands/doctor.h"
 #include "launcher/commands/explain.h"
+#include "launcher/commands/init.h"
 #include "launcher/commands/logs.h"
 #include "launcher/commands/plan.h"
 #include "launcher/commands/run.h"
@@ -56,6 +57,7 @@ struct Arguments {
   ResumeOptions resume;
   ManageOptions manage;
   MemberOptions stage_member;
+  InitOptions init;
   SchemaOptions schema;
   CompletionOptions completion;
   DataInfoOptions data_info;

@@ -55,7 +55,7 @@ int RunCommandLine(int argc, char** argv) {
   CLI::App app("Launch distributed training, stage its data, run and rank ensembles of it.", "slipway");
   app.set_version_flag("--version", "slipway " + std::string(Version()) + " (" + std::string(SourceRevision()) + ")");
   app.footer(
-      "First steps:  slipway validate SPEC, slipway plan SPEC, slipway run SPEC\n"
+      "First steps:  slipway init NAME --template pytorch, slipway validate SPEC, slipway plan SPEC, slipway run SPEC\n"
       "Help for one command:  slipway run --help");
   Arguments arguments;
   DescribeCommands(app, arguments);

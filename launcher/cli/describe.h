@@ -23,6 +23,7 @@ SpecSelection SelectionOf(const Arguments& arguments);
 /// The run that a command is about.
 void AddRunSelector(CLI::App* command, std::string& run);
 
+void DescribeInit(CLI::App& app, Arguments& arguments);
 void DescribeDiagnosis(CLI::App& app, Arguments& arguments);
 void DescribeTrialsCommands(CLI::App& app, Arguments& arguments);
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);

@@ -10,6 +10,7 @@
 
 #include "core/nearest_word.h"
 #include "core/units.h"
+#include "launcher/spec/run_name.h"
 
 namespace slipway::launcher {
 namespace {
@@ -71,12 +72,6 @@ std::optional<bool> ParseBool(std::string_view text) {
 bool InRange(const Type& type, double value) {
   if (type.open) return value > type.min && value < type.max;
   return value >= type.min && value <= type.max;
-}
-
-bool IsRunName(std::string_view text) {
-  static constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  if (text.empty() || text.size() > 64 || kFirst.find(text[0]) == std::string_view::npos) return false;
-  return text.find_first_not_of(std::string(kFirst) + "._-") == std::string_view::npos;
 }
 
 Json IntegerOrNull(const Type& type, const YamlNode& node) {

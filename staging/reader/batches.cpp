@@ -396,7 +396,11 @@ std::vector<std::size_t> BatchReader::BytesOf(const std::filesystem::path& path,
 const std::vector<BatchArray>& BatchReader::fields() const { return engine_->loader().arrays(); }
 std::uint64_t BatchReader::steps_per_epoch() const { return engine_->plan().steps_per_epoch(); }
 std::uint64_t BatchReader::record_count() const { return engine_->plan().record_count(); }
-std::string BatchReader::Describe(std::uint64_t record) const { return engine_->loader().source().Describe(record); }
+std::string BatchReader::Describe(std::uint64_t record) const {
+  auto& source = engine_->loader().source();
+  if (record < source.record_count()) return source.Describe(record);
+  throw Error(ErrorKind::kUsage, fmt::format("there is no record {}: the files hold {}", record, source.record_count()));
+}
 const Batch* BatchReader::Next() { return engine_->Next(); }
 EpochPosition BatchReader::Position() const { return engine_->position(); }
 void BatchReader::Seek(const EpochPosition& position) { engine_->Seek(position); }

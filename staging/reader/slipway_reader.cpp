@@ -75,6 +75,7 @@ struct slipway_reader {
   std::vector<slipway_reader_field> filled;
   std::vector<slipway_reader_bytes> payloads;
   slipway_reader_batch batch = {};
+  std::string where;
   std::string corrupt;
 };
 
@@ -199,6 +200,23 @@ int slipway_reader_steps(slipway_reader* reader, int64_t* steps) {
     Require(reader, "reader");
     Require(steps, "steps");
     *steps = static_cast<std::int64_t>(reader->reader.steps_per_epoch());
+  });
+}
+
+int slipway_reader_count(slipway_reader* reader, int64_t* records) {
+  return Guard([&] {
+    Require(reader, "reader");
+    Require(records, "records");
+    *records = static_cast<std::int64_t>(reader->reader.record_count());
+  });
+}
+
+int slipway_reader_describe(slipway_reader* reader, uint64_t record, const char** where) {
+  return Guard([&] {
+    Require(reader, "reader");
+    Require(where, "where");
+    reader->where = reader->reader.Describe(record);
+    *where = reader->where.c_str();
   });
 }
 

@@ -114,6 +114,11 @@ SLIPWAY_READER_API void slipway_reader_close(slipway_reader* reader);
 SLIPWAY_READER_API int slipway_reader_fields(slipway_reader* reader, const slipway_reader_field** fields, int* nfields);
 /** Batches of a whole epoch on every rank. */
 SLIPWAY_READER_API int slipway_reader_steps(slipway_reader* reader, int64_t* steps);
+/** Records of an epoch over all ranks (with "shares": on this node), those that fill no step included. */
+SLIPWAY_READER_API int slipway_reader_count(slipway_reader* reader, int64_t* records);
+
+/** Where one of a batch's `records` lies: "'FILE': record 3", counted in the file. Valid until the next call of this. */
+SLIPWAY_READER_API int slipway_reader_describe(slipway_reader* reader, uint64_t record, const char** where);
 
 /** The next batch; *batch is NULL at the end of an epoch (once; after the last of "epochs" always). */
 SLIPWAY_READER_API int slipway_reader_next(slipway_reader* reader, const slipway_reader_batch** batch);

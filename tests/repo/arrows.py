@@ -72,12 +72,13 @@ HOMES = {
 }
 
 # The Python face: a package -> the files or folders that may import it. The standard library is free.
-PYTHON_FACES = {"runtime/python", "staging/python"}
+PYTHON_FACES = {"runtime/python", "staging/python", "trainers/python"}
 PYTHON_HOMES = {
     "slipway": PYTHON_FACES,
-    "numpy": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py"},
+    "numpy": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py",
+              "trainers/python"},
     "torch": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
-              "runtime/python/slipway/compat/horovod"},
+              "runtime/python/slipway/compat/horovod", "trainers/python"},
 }
 
 SOURCES = {".h", ".hpp", ".c", ".cpp"}

@@ -96,6 +96,32 @@ TEST_F(Installed, HeadersAndLibraryAreEnoughToBuildAndStartAProgram) {
   EXPECT_EQ(Shell(program + " 2>&1").exit_code, 0);
 }
 
+TEST_F(Installed, OtherBuildsFindItByPkgConfigAndByCMake) {
+  const auto project = folder_ / "project";
+  std::filesystem::create_directory(project);
+  std::ofstream(project / "program.c")
+      << "#include <slipway.h>\nint main(void) { return slipway_version()[0] == 0; }\n";
+  const auto flags = "$(PKG_CONFIG_PATH=" + Prefix() + "/lib/pkgconfig pkg-config --cflags --libs slipway)";
+  const auto source = (project / "program.c").string();
+  const auto built = Shell(SLIPWAY_CXX " " SLIPWAY_SANITIZER_FLAGS " " + source + " " + flags + " -o " +
+                           (folder_ / "program").string() + " 2>&1");
+  ASSERT_EQ(built.exit_code, 0) << testing::PrintToString(built.lines);
+  EXPECT_EQ(Shell((folder_ / "program").string()).exit_code, 0);
+
+  std::ofstream(project / "CMakeLists.txt") << "cmake_minimum_required(VERSION 3.25)\nproject(program LANGUAGES CXX)\n"
+                                               "find_package(slipway 0.1 REQUIRED)\n"
+                                               "set_source_files_properties(program.c PROPERTIES LANGUAGE CXX)\n"
+                                               "add_executable(program program.c)\n"
+                                               "target_link_libraries(program PRIVATE slipway::slipway)\n";
+  const auto build = (folder_ / "build").string();
+  const auto configured =
+      Shell("cmake -S " + project.string() + " -B " + build + " -DCMAKE_PREFIX_PATH=" + Prefix() +
+            " -DCMAKE_CXX_COMPILER=" SLIPWAY_CXX " '-DCMAKE_CXX_FLAGS=" SLIPWAY_SANITIZER_FLAGS "' && cmake --build " +
+            build + " 2>&1");
+  ASSERT_EQ(configured.exit_code, 0) << testing::PrintToString(configured.lines);
+  EXPECT_EQ(Shell(build + "/program").exit_code, 0);
+}
+
 /// Runs the quitter on two ranks that `launcher` starts, with the libslipway for `library`.
 Answer RunQuitter(const Mpi& launcher, const Mpi& library, const std::string& way) {
   return Shell("LD_LIBRARY_PATH=" SLIPWAY_BUILD_DIR "/lib/slipway/" + library.name + " timeout 20 " + launcher.mpiexec +

@@ -76,6 +76,8 @@ PROTOTYPES = {
     "slipway_reader_fields": (ctypes.c_int, [_READER, ctypes.POINTER(ctypes.POINTER(_Field)),
                                              ctypes.POINTER(ctypes.c_int)]),
     "slipway_reader_steps": (ctypes.c_int, [_READER, ctypes.POINTER(ctypes.c_int64)]),
+    "slipway_reader_count": (ctypes.c_int, [_READER, ctypes.POINTER(ctypes.c_int64)]),
+    "slipway_reader_describe": (ctypes.c_int, [_READER, ctypes.c_uint64, ctypes.POINTER(_TEXT)]),
     "slipway_reader_next": (ctypes.c_int, [_READER, ctypes.POINTER(_BATCH)]),
     "slipway_reader_next_into": (ctypes.c_int, [_READER, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int,
                                                 ctypes.POINTER(_BATCH)]),
@@ -245,6 +247,19 @@ class Reader:
         steps = ctypes.c_int64()
         _call("slipway_reader_steps", self._require_open(), ctypes.byref(steps))
         return steps.value
+
+    @property
+    def count(self):
+        """Records of an epoch over all ranks, those that fill no step included."""
+        records = ctypes.c_int64()
+        _call("slipway_reader_count", self._require_open(), ctypes.byref(records))
+        return records.value
+
+    def describe(self, record):
+        """Where one of a batch's `records` lies: "'FILE': record 3", counted in the file."""
+        where = _TEXT()
+        _call("slipway_reader_describe", self._require_open(), int(record), ctypes.byref(where))
+        return where.value.decode(errors="replace")
 
     @property
     def position(self):

@@ -78,7 +78,8 @@ def labels_of(reader):
 def test_batches_are_arrays_without_a_copy(dataset):
     with slipway.data.open(dataset, fields=FIELDS, batch=5, order="in_order", prefetch=1) as reader:
         assert reader.fields == {"image": (np.dtype("uint8"), (5, 2, 3)), "label": (np.dtype("int64"), (5,))}
-        assert reader.steps == 2
+        assert (reader.steps, reader.count) == (2, 10)
+        assert reader.describe(3).endswith("': record 3")
         batch = reader.next()
         assert batch["label"].tolist() == [0, 1, 2, 3, 4] and batch.records.tolist() == [0, 1, 2, 3, 4]
         assert batch["image"][4].tolist() == [[4, 5, 6], [7, 8, 9]]

@@ -86,6 +86,13 @@ TEST_F(ReaderCalls, CopyIntoMemoryAndGoOnElsewhere) {
   int64_t steps = 0;
   EXPECT_EQ(slipway_reader_steps(reader, &steps), SLIPWAY_READER_OK);
   EXPECT_EQ(steps, 3);
+  int64_t records = 0;
+  EXPECT_EQ(slipway_reader_count(reader, &records), SLIPWAY_READER_OK);
+  EXPECT_EQ(records, 10);
+  const char* where = nullptr;
+  EXPECT_EQ(slipway_reader_describe(reader, 4, &where), SLIPWAY_READER_OK);
+  EXPECT_TRUE(std::string(where).ends_with("': record 4")) << where;
+  EXPECT_EQ(slipway_reader_describe(reader, UINT64_MAX, &where), SLIPWAY_READER_ERROR_ARGUMENT);
   ASSERT_EQ(slipway_reader_seek(reader, R"({"epoch": 0, "records_done": 6})"), SLIPWAY_READER_OK);
   std::array<int64_t, 3> labels{};
   void* memory[] = {labels.data(), nullptr};

@@ -1,0 +1,165 @@
+// `slipway init`: projects that build and run at once.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr auto kPython = "/usr/bin/python3";
+
+/// `slipway init project --template ...`, then everything is called from within the project.
+class Project {
+ public:
+  explicit Project(const std::string& chosen) {
+    const auto made = place_.Slipway({"init", "project", "--template", chosen, "--json"});
+    EXPECT_EQ(made.status.code, 0) << made.errors;
+    answer_ = Json::parse(made.output);
+  }
+
+  const Json& answer() const { return answer_; }
+  std::filesystem::path operator/(const std::filesystem::path& name) const { return place_ / "project" / name; }
+  Workplace& place() { return place_; }
+
+  /// Any command, in the project.
+  Captured Call(std::vector<std::string> argv) const {
+    SpawnOptions options;
+    options.argv = std::move(argv);
+    options.environment = Environment::Inherited();
+    options.working_directory = place_ / "project";
+    return RunAndCapture(std::move(options), std::chrono::minutes(2));
+  }
+  Json Run(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"run", "project/experiment.yaml", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto ran = place_.Slipway(words);
+    EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+    return Json::parse(ran.output);
+  }
+  /// What rank 0 wrote in an attempt.
+  std::string Log(int attempt) const {
+    return ReadFile(place_.RunFolder() / ("attempt-" + std::to_string(attempt)) / "rank-00000.log");
+  }
+
+ private:
+  Workplace place_;
+  Json answer_;
+};
+
+TEST(Init, OfACommandRunsAtOnce) {
+  Project project("command");
+  EXPECT_EQ(project.answer()["next"], (Json{"cd project", "slipway run experiment.yaml"}));
+  const auto result = project.Run();
+  EXPECT_LT(result["metrics"]["loss"], 0.01);
+  EXPECT_TRUE(std::filesystem::exists(project.place().RunFolder() / "attempt-1/rank-00001.log")) << "two ranks";
+  EXPECT_EQ(project.Call({"sh", "program.sh", "--no", "1"}).status.code, 2);
+}
+
+TEST(Init, OfAProgramInCppBuildsRunsAndContinues) {
+  Project project("cpp");
+  EXPECT_EQ(project.answer()["next"][1], "cmake -B build && cmake --build build");
+  const auto built = project.Call({"sh", "-c", "cmake -B build && cmake --build build"});
+  ASSERT_EQ(built.status.code, 0) << built.output << built.errors;
+  const auto result = project.Run();
+  EXPECT_LT(result["metrics"]["train_loss"], 0.6);
+  EXPECT_GT(result["metrics"]["test_accuracy"], 0.65);
+  EXPECT_THAT(project.Log(1), HasSubstr("epoch 3  loss "));
+
+  const auto resumed = project.place().Slipway({"resume", "last", "--set", "train.args.epochs=4"});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(project.Log(2), HasSubstr("epoch 4  loss "));
+  EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  loss ")));
+}
+
+TEST(Init, OfAProgramInPytorchRunsAndContinues) {
+  Project project("pytorch");
+  if (project.Call({kPython, "-c", "import torch"}).status.code != 0) {
+    GTEST_SKIP() << "torch is not installed for " << kPython << " (Debian: python3-torch)";
+  }
+  project.place().SetVariable("PYTHON", kPython);
+  const auto result = project.Run();
+  EXPECT_LT(result["metrics"]["train_loss"], 0.6);
+  EXPECT_GT(result["metrics"]["test_accuracy"], 0.65);
+
+  const auto resumed = project.place().Slipway({"resume", "last", "--set", "train.args.epochs=4"});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(project.Log(2), HasSubstr("epoch 4  loss "));
+  EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  loss ")));
+}
+
+TEST(Init, HelpsTheEditorWithASchemaOfThisVersion) {
+  for (const std::string chosen : {"command", "cpp", "pytorch"}) {
+    Project project(chosen);
+    EXPECT_THAT(ReadFile(project / "experiment.yaml"),
+                ::testing::StartsWith("# yaml-language-server: $schema=slipway.schema.json\nname: \"project\"\n"));
+    EXPECT_EQ(Json::parse(ReadFile(project / "slipway.schema.json")),
+              Json::parse(project.place().Slipway({"schema"}).output));
+    for (const auto& file : project.answer()["files"]) {
+      const auto path = project.place() / file.get<std::string>();
+      ASSERT_TRUE(std::filesystem::is_regular_file(path)) << path;
+      const auto text = path.extension() == ".tfrecord" ? "" : ReadFile(path);
+      EXPECT_THAT(text, Not(HasSubstr("@NAME@"))) << path;
+      EXPECT_THAT(text, Not(HasSubstr("@PREFIX@"))) << path;
+    }
+  }
+}
+
+TEST(Init, TouchesNothingThatIsThere) {
+  const Workplace place;
+  place.Write("project", "mine");
+  std::filesystem::create_directory(place / "folder");
+  for (const std::string name : {"project", "folder"}) {
+    const auto refused = place.Slipway({"init", name, "--template", "command"});
+    EXPECT_EQ(refused.status.code, 2);
+    EXPECT_THAT(refused.errors, HasSubstr("'" + name + "' is there already"));
+  }
+  EXPECT_EQ(ReadFile(place / "project"), "mine");
+  EXPECT_TRUE(std::filesystem::is_empty(place / "folder"));
+}
+
+TEST(Init, RefusesNamesThatAreNoFolderHere) {
+  const Workplace place;
+  for (const std::string name :
+       {"../up", "a/b", "/tmp/x", ".hidden", "a b", "", "$(id)", std::string(65, 'a').c_str()}) {
+    const auto refused = place.Slipway({"init", name, "--template", "command"});
+    EXPECT_EQ(refused.status.code, 2) << name;
+    EXPECT_THAT(refused.errors, HasSubstr("cannot be the name of a project")) << name;
+  }
+}
+
+TEST(Init, SaysWhichTemplatesThereAre) {
+  const Workplace place;
+  EXPECT_EQ(place.Slipway({"init", "project"}).status.code, 2);
+  const auto unknown = place.Slipway({"init", "project", "--template", "fortran"});
+  EXPECT_EQ(unknown.status.code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("pytorch"));
+  EXPECT_FALSE(std::filesystem::exists(place / "project"));
+  EXPECT_THAT(place.Slipway({"init", "--help"}).output, HasSubstr("slipway init mine --template pytorch"));
+  EXPECT_THAT(place.Slipway({"completion", "bash"}).output, HasSubstr("\"init\" | \"init \"*"));
+}
+
+TEST(Init, NamesWhatAnInstallationLacks) {
+  const Workplace place;
+  std::filesystem::create_directories(place / "prefix/bin");
+  std::filesystem::create_directories(place / "prefix/libexec/slipway");
+  std::filesystem::copy(SLIPWAY_BUILD_DIR "/bin/slipway", place / "prefix/bin/slipway");
+  SpawnOptions options;
+  options.argv = {place / "prefix/bin/slipway", "init", "project", "--template", "cpp"};
+  options.environment = Environment::Inherited();
+  options.working_directory = place / ".";
+  const auto refused = RunAndCapture(std::move(options), std::chrono::minutes(1));
+  EXPECT_EQ(refused.status.code, 3);
+  EXPECT_THAT(refused.errors, HasSubstr("prefix/share/slipway/templates/init/cpp"));
+  EXPECT_FALSE(std::filesystem::exists(place / "project"));
+}
+
+}  // namespace
+}  // namespace slipway::test

@@ -1,0 +1,122 @@
+"""A trainer in Python stops when asked, goes on as if it had never stopped, and names what it cannot train on."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
+
+from twins_support import fashion_images, write_records
+
+TWO_EPOCHS = ("--epochs", "2", "--train_images", "320")
+
+
+@pytest.mark.parametrize("optimizer, ranks, mode",
+                         [("sgd", 1, "sync"), ("adam", 2, "sync"), ("lamb", 1, "sync"), ("sgd", 2, "delayed")])
+def test_it_goes_on_as_if_it_had_never_stopped(place, optimizer, ranks, mode):
+    arguments = [*TWO_EPOCHS, "--optimizer", optimizer]
+    uninterrupted, stopped = place("fashion", name="whole"), place("fashion", name="stopped")
+    for program in (uninterrupted, stopped):
+        program.environment["SLIPWAY_CONFIG"] = json.dumps({"gradients": {"mode": mode, "lag": 1}})
+    uninterrupted.train(*arguments, ranks=ranks)
+    stopped.ask_to_stop()
+    assert "stopping as asked, after step 1\n" in stopped.train(*arguments, ranks=ranks).stdout
+    assert stopped.newest_checkpoint().name == "step-000000000001"
+    stopped.resume()
+    assert "continuing at epoch 1, step 1\n" in stopped.train(*arguments, ranks=ranks).stdout
+    wanted, found = uninterrupted.metrics(), stopped.metrics()
+    for name in ("train_loss", "validation_loss", "validation_accuracy", "test_loss", "test_accuracy"):
+        assert found[name] == pytest.approx(wanted[name], abs=1e-12), name
+    for file in ("model.pt", "optimizer.pt"):
+        read = [(program.newest_checkpoint() / file).read_bytes() for program in (uninterrupted, stopped)]
+        assert read[0] == read[1], f"the bytes of {file} differ"
+
+
+def test_an_attempt_ends_at_its_limit_and_the_next_goes_on(place):
+    whole, rungs = place("fashion", name="whole"), place("fashion", name="rungs")
+    whole.train(*TWO_EPOCHS, ranks=2)
+    rungs.environment.update(SLIPWAY_RESOURCE="epoch", SLIPWAY_RESOURCE_LIMIT="1")
+    first = rungs.start(*TWO_EPOCHS, ranks=2)
+    assert first.returncode == 75, first.stderr
+    assert "ending at the limit of epoch 1" in first.stdout and "test_loss" not in rungs.metrics()
+    rungs.resume()
+    rungs.environment["SLIPWAY_RESOURCE_LIMIT"] = ""
+    rungs.train(*TWO_EPOCHS, ranks=2)
+    assert rungs.metrics()["validation_loss"] == whole.metrics()["validation_loss"]
+
+
+def test_parameters_of_a_trial_replace_arguments_and_each_repeat_has_a_seed_of_its_own(place):
+    program = place("fashion")
+    short = ("--epochs", "1", "--train_images", "64")
+    program.environment["SLIPWAY_PARAMS"] = '{"lr": 1e-9, "used_by_another_program": 1}'
+    assert "adam with lr 1e-09" in program.train(*short).stdout
+    program.environment["SLIPWAY_REPEAT"] = "1"
+    program.train(*short)
+    first, second = program.metrics()["validation_loss"]
+    assert first == pytest.approx(2.3, abs=0.1) and second != first
+
+
+SHORT = ("--epochs", "1")
+
+
+def refusal(program, *arguments, ranks=1, status=1):
+    done = program.start(*arguments, ranks=ranks)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_records_that_do_not_fit_are_named(place, tmp_path):
+    images, labels = fashion_images(200)
+    wrong = labels.copy()
+    wrong[7] = 10
+    write_records(tmp_path / "labels", images, wrong)
+    write_records(tmp_path / "small", images[:, :20], labels)
+    program = place("fashion")
+    program.environment["SLIPWAY_DATA_TRAIN"] = str(tmp_path / "labels")
+    assert "records.h5': record 7 has label 10: must be 0 to 9" in refusal(program, *SHORT, "--batch_size", "1")
+    program.environment["SLIPWAY_DATA_TRAIN"] = str(tmp_path / "small")
+    assert f"'{tmp_path / 'small'}': field 'image' has uint8 [20, 28]" in refusal(program, *SHORT, status=2)
+    program.environment["SLIPWAY_DATA_TRAIN"] = str(tmp_path / "nowhere")
+    assert "nowhere" in refusal(program, *SHORT)
+
+
+def test_a_record_that_is_not_finite_is_named(place, tmp_path):
+    images = np.ones((40, 3, 16, 16), np.float32)
+    images[5, 1, 2, 3] = np.nan
+    write_records(tmp_path / "nan", images, np.arange(40) % 2)
+    program = place("hepcnn")
+    program.environment["SLIPWAY_DATA_TRAIN"] = str(tmp_path / "nan")
+    program.environment["SLIPWAY_CONFIG"] = '{"validation": {"fraction": 0}}'
+    assert "records.h5': record 5 holds values that are not finite" in refusal(program, *SHORT, "--batch_size", "4")
+
+
+def test_a_loss_that_is_not_finite_ends_the_job_and_keeps_the_last_checkpoint(place):
+    program = place("fashion")
+    program.train("--epochs", "1", "--train_images", "320")
+    kept = program.newest_checkpoint()
+    wild = ("--epochs", "3", "--train_images", "320", "--optimizer", "sgd", "--lr", "1000", "--weight_decay", "1000")
+    assert "the loss is " in refusal(program, *wild, ranks=2)
+    assert program.newest_checkpoint() == kept
+
+
+def test_a_checkpoint_that_does_not_fit_is_named(place):
+    ours, theirs = place("fashion", "c++", "c++"), place("fashion", "python", "python")
+    ours.train("--epochs", "1", "--train_images", "320")
+    theirs.train("--epochs", "1", "--train_images", "320")
+    ours.resume()
+    theirs.resume()
+    checkpoint = theirs.newest_checkpoint()
+    assert f"'{checkpoint}' was made with channels 8, now it is 4" in refusal(
+        theirs, "--epochs", "2", "--train_images", "320", "--channels", "4")
+    theirs.environment["SLIPWAY_RESUME_FROM"] = str(ours.newest_checkpoint())
+    assert "was written by a trainer in C++" in refusal(theirs, "--epochs", "2", "--train_images", "320")
+    ours.environment["SLIPWAY_RESUME_FROM"] = str(checkpoint)
+    assert f"'{checkpoint / 'model.pt'}' cannot be read" in refusal(ours, "--epochs", "2", "--train_images", "320")
+    for file in ("model.pt", "progress.json"):
+        content = (checkpoint / file).read_bytes()
+        (checkpoint / "manifest.json").unlink(missing_ok=True)
+        (checkpoint / file).write_bytes(content[:len(content) // 2])
+        theirs.environment["SLIPWAY_RESUME_FROM"] = str(checkpoint)
+        assert str(checkpoint) in refusal(theirs, "--epochs", "2", "--train_images", "320")

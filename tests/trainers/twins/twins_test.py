@@ -1,0 +1,137 @@
+"""The trainers in Python and their twins in C++: the same options, losses, predictions and refusals."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
+
+from twins_support import BUILD, SLIPWAY
+
+MODELS = ("fashion", "hepcnn", "cosmoflow", "resnet50")
+# Two of the models are drawn in the same order in both languages, so that all rounds agree; the first weights of the
+# others are different numbers of the same distribution, and so are their losses.
+CLOSE = {"hepcnn": 1e-4, "cosmoflow": 1e-4, "fashion": 0.15, "resnet50": 0.15}
+
+
+def twins(place, model):
+    return place(model, "c++", "c++"), place(model, "python", "python")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_they_have_the_same_options(place, model):
+    def names(program):
+        return [line.split()[0] for line in program.train("--help").stdout.splitlines() if line.startswith("  --")]
+    ours, theirs = twins(place, model)
+    assert names(theirs) == names(ours) and "--epochs" in names(ours)
+
+
+@pytest.mark.parametrize("model, ranks", [("hepcnn", 1), ("hepcnn", 2), ("fashion", 1), ("fashion", 2), ("cosmoflow", 2),
+                                          ("resnet50", 2)])
+def test_they_have_the_same_curve(place, model, ranks):
+    metrics, said = [], []
+    for program in twins(place, model):
+        done = program.train("--epochs", "2", ranks=ranks)
+        metrics.append(program.metrics())
+        said.append(done.stdout.splitlines()[0])
+    assert set(metrics[0]) == set(metrics[1])
+    assert {"train_loss", "validation_loss", "test_loss", "replicas_match"} <= set(metrics[1])
+    assert said[0] == said[1]
+    for name in ("train_loss", "validation_loss", "test_loss"):
+        ours, theirs = (values[name][-2:] for values in metrics)
+        assert theirs == pytest.approx(ours, rel=CLOSE[model]), name
+    if model == "fashion":
+        assert metrics[1]["train_loss"][-1] < metrics[1]["train_loss"][0] < 2.3, "it learns"
+
+
+def test_every_optimizer_moves_as_its_twin_does(place):
+    for number, options in enumerate([["--optimizer", "sgd", "--weight_decay", "0.01"], ["--optimizer", "lamb"],
+                                      ["--optimizer", "sgd", "--trust", "0.02"],
+                                      ["--trust", "0.02", "--trust_clip", "0", "--weight_decay", "0.01"],
+                                      ["--lr_scaling", "sqrt", "--lr_batch", "4", "--warmup_epochs", "0.5", "--lr_decay",
+                                       "cosine", "--global_batch_size", "16"]]):
+        losses = []
+        for language in ("c++", "python"):
+            program = place("hepcnn", language, f"{language}-{number}")
+            program.train("--epochs", "2", "--train_images", "160", *options)
+            losses.append(program.metrics()["validation_loss"])
+        assert losses[1] == pytest.approx(losses[0], rel=1e-4), options
+
+
+@pytest.mark.parametrize("gradients", [{"accumulate": 2}, {"mode": "delayed", "lag": 1, "sync_first": "25%"},
+                                       {"clip_norm": 0.1, "compress": "bf16"}])
+def test_the_exchange_does_the_same_for_both(place, gradients):
+    losses = []
+    for program in twins(place, "hepcnn"):
+        program.environment["SLIPWAY_CONFIG"] = json.dumps({"gradients": gradients})
+        program.train("--epochs", "2", "--train_images", "160", "--batch_size", "4", "--optimizer", "sgd", ranks=2)
+        losses.append(program.metrics()["validation_loss"])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_their_predictions_are_of_the_same_records(place):
+    folders = []
+    for ranks, program in zip((1, 3), twins(place, "hepcnn")):
+        program.train("--epochs", "0", ranks=ranks)
+        folders.append(program.folder)
+    ours, theirs = folders
+    for name in ("targets.npy", "targets.json", "predictions.json"):
+        read = [np.load(folder / name) if name.endswith("npy") else json.loads((folder / name).read_text())
+                for folder in folders]
+        np.testing.assert_equal(read[1], read[0])
+    predicted = np.load(theirs / "predictions.npy")
+    assert predicted.dtype == np.float32
+    np.testing.assert_allclose(predicted, np.load(ours / "predictions.npy"), atol=1e-6)
+
+
+@pytest.mark.parametrize("model, count", [("hepcnn", 594_178), ("cosmoflow", 7_041_443), ("resnet50", 25_557_032)])
+def test_each_has_as_many_parameters_as_its_paper_says(model, count):
+    program = (f"from slipway.trainers.{model} import {model.capitalize()} as Task\n"
+               "from slipway.trainers.options import Arguments\n"
+               "task = Task()\n"
+               "task.configure(Arguments(task.options()))\n"
+               "print(sum(p.numel() for p in task.make_model().parameters()))")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          env={"PYTHONPATH": str(BUILD / "lib/slipway/python"), "PYTHONDONTWRITEBYTECODE": "1"})
+    assert (done.stderr, done.stdout) == ("", f"{count}\n")
+
+
+@pytest.mark.parametrize("arguments, environment", [
+    (["--learning_rate", "1"], {}),
+    (["--epochs", "three"], {}),
+    (["--batch_size", "64", "--global_batch_size", "64"], {}),
+    (["--batch_size", "4000"], {}),
+    ([], {"SLIPWAY_DATA_TRAIN": ""}),
+    ([], {"SLIPWAY_PARAMS": '{"lr": "fast"}'}),
+])
+def test_they_refuse_the_same_with_the_same_words(place, arguments, environment):
+    answers = []
+    for program in twins(place, "fashion"):
+        program.environment.update(environment)
+        done = program.start(*arguments)
+        answers.append((done.returncode, done.stderr))
+    assert answers[0] == answers[1] and answers[1][0] == 2
+
+
+def test_the_launcher_runs_one_in_place_of_the_other(tmp_path, data_of):
+    data, losses = data_of("hepcnn"), []
+    for name, program in (("cpp", "program: hepcnn"), ("python", f"command: [{sys.executable}, -m, slipway.trainers.hepcnn]")):
+        spec = tmp_path / f"{name}.yaml"
+        spec.write_text(f"""
+name: {name}
+data:
+  train: {{source: "{data}/train/*", format: hdf5, tier: [none]}}
+  test: {{source: "{data}/test/*", format: hdf5, tier: [none]}}
+launch: {{ranks_per_node: 2}}
+train:
+  {program}
+  args: {{epochs: 1, size: 16, filters: 8, units: 3}}
+""")
+        done = subprocess.run([SLIPWAY, "run", spec, "--runs-dir", tmp_path / "runs", "--json"], capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        losses.append(json.loads(done.stdout)["metrics"]["test_loss"])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)

@@ -1,0 +1,92 @@
+"""What a checkpoint keeps: model.pt, optimizer.pt, exchange.bin (gradients on their way) and progress.json."""
+
+import dataclasses
+import json
+import pathlib
+
+import torch
+
+import slipway
+from slipway.trainers.evaluation import Sums
+
+
+@dataclasses.dataclass
+class Progress:
+    """With the weights and the optimizer's state this is all there is: the order of the records is a function of seed
+    and epoch, and models draw no random numbers after their first weights."""
+
+    epoch: int = 0
+    step_in_epoch: int = 0
+    step: int = 0
+    train: Sums = dataclasses.field(default_factory=Sums)  # of this epoch so far, over all ranks
+
+
+def write(model, optimizer, progress, course):
+    """Between steps of the optimizer. `course`: what the checkpoint can only be continued with, text by name. Weights
+    that are not finite are a RuntimeError, and the checkpoint before stays the newest. Collective."""
+    name = not_finite(model)
+    if name is not None:
+        raise RuntimeError(f"the weights '{name}' are not finite after step {progress.step}, so no checkpoint is written: "
+                           "try a smaller learning rate, or gradients.clip_norm")
+    exchange = optimizer.exchange_state()
+    with slipway.checkpoint(progress.step, progress.epoch) as name:
+        if slipway.rank() == 0:
+            folder = pathlib.Path(name)
+            torch.save(model.state_dict(), folder / "model.pt")
+            torch.save(optimizer.state_dict(), folder / "optimizer.pt")
+            (folder / "exchange.bin").write_bytes(exchange)
+            document = {"progress": dataclasses.asdict(progress), "course": course}
+            (folder / "progress.json").write_text(json.dumps(document, indent=2) + "\n")
+
+
+def restore(model, optimizer, course):
+    """Puts in place what the checkpoint that the launcher names has kept; returns its Progress, or None when there is
+    none. RuntimeError names what does not fit. Collective."""
+    name = slipway.resume_from()
+    if name is None:
+        return None
+    folder = pathlib.Path(name)
+    progress = _read_progress(folder / "progress.json", course)
+    _load(model, folder / "model.pt")
+    _load(optimizer, folder / "optimizer.pt")
+    try:
+        optimizer.load_exchange_state((folder / "exchange.bin").read_bytes())
+    except (OSError, slipway.SlipwayError) as error:
+        raise RuntimeError(f"the checkpoint's '{folder / 'exchange.bin'}' cannot be continued with: {error}") from None
+    return progress
+
+
+def not_finite(model):
+    """The name of the first weights that hold NaN or infinity, or None."""
+    return next((name for name, values in model.named_parameters() if not values.isfinite().all()), None)
+
+
+def _read_progress(file, course):
+    try:
+        document = json.loads(file.read_text())
+        _require_same_course(document["course"], course, file.parent)
+        saved = document["progress"]
+        return Progress(**{**saved, "train": Sums(**saved["train"])})
+    except (ValueError, KeyError, TypeError) as error:
+        raise RuntimeError(f"'{file}' is damaged: {error}") from None
+
+
+def _require_same_course(saved, course, folder):
+    for name, value in course.items():
+        before = saved.get(name, "none")
+        if before != value:
+            raise RuntimeError(f"the checkpoint '{folder}' was made with {name} {before}, now it is {value}: give the same "
+                               "value, or start afresh")
+
+
+def _load(target, file):
+    try:
+        state = torch.load(file)
+    except Exception as error:  # of zip files, pickles and torch: each has its own
+        raise RuntimeError(f"the checkpoint's '{file}' cannot be read: {error}") from None
+    if not isinstance(state, dict):
+        raise RuntimeError(f"the checkpoint's '{file}' was written by a trainer in C++: go on with that, or start afresh")
+    try:
+        target.load_state_dict(state)
+    except (RuntimeError, ValueError) as error:
+        raise RuntimeError(f"the checkpoint's '{file}' is of another model: {error}") from None

@@ -1,0 +1,21 @@
+"""The learning rate of every step: a pure function, that of trainers/common/learning_rate.h."""
+
+import math
+
+
+def at(arguments, step, steps_per_epoch, global_batch):
+    """At global step `step`, from 0."""
+    growth = global_batch / arguments.lr_batch
+    peak = arguments.lr * {"none": 1, "linear": growth, "sqrt": math.sqrt(growth)}[arguments.lr_scaling]
+    warmup = arguments.warmup_epochs * steps_per_epoch
+    if step < warmup:
+        return peak * (step + 1) / max(warmup, 1)
+    rest = arguments.epochs * steps_per_epoch - warmup
+    return peak * _left(arguments.lr_decay, min(1, (step - warmup) / rest) if rest > 0 else 0)
+
+
+def _left(decay, done):
+    """What is left of the rate when `done`, 0 to 1, of the steps after the warm-up are done."""
+    if decay == "cosine":
+        return (1 + math.cos(math.pi * done)) / 2
+    return 1 - done if decay == "linear" else 1

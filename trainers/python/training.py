@@ -1,0 +1,187 @@
+"""The training itself: steps, evaluation, checkpoints."""
+
+import enum
+import math
+import time
+
+import numpy as np
+import torch
+
+import slipway
+import slipway.torch
+from slipway.trainers import checkpoints, learning_rate, optimizers, records
+from slipway.trainers.evaluation import Sums, evaluate
+from slipway.trainers.options import UsageError
+from slipway.trainers.report import Report
+from slipway.trainers.step_share import share_step
+
+
+class Ending(enum.Enum):
+    DONE = "trained to the end, or stopped as the launcher asked, after a checkpoint"
+    AT_LIMIT = "came to the limit of its scheduler, with a checkpoint to go on from"
+
+
+class Training:
+    """Of a task in the job that this process has joined."""
+
+    def __init__(self, task, arguments, settings):
+        torch.set_num_threads(arguments.threads)
+        torch.manual_seed(arguments.seed)  # the first weights follow from it
+        self.task, self.arguments, self.settings = task, arguments, settings
+        self.share = share_step(arguments, task.defaults.get("batch_size", 64), settings.accumulate, slipway.size())
+        self.records = records.for_training(task, settings, arguments, self.share.batch)
+        self.steps = self._steps_per_epoch()
+        # Before any training: a set that cannot be read should not cost hours.
+        validates = settings.validation_fraction > 0
+        self.validation = records.for_validation(task, settings, self.share.batch) if validates else None
+        self.test = records.for_test(task, self.share.batch) if settings.has_test_data else None
+        self.model = task.make_model()
+        slipway.torch.broadcast_parameters(self.model.state_dict())
+        self.optimizer = slipway.torch.DistributedOptimizer(
+            optimizers.make(arguments, list(self.model.parameters())), self.model.named_parameters(), team="model",
+            total_steps=self.steps * arguments.epochs)
+        self.progress = checkpoints.Progress()
+        self.sums = Sums()  # of this rank, in this epoch
+        self.report = Report(task.records, self.progress, self.steps)
+        self.saved = time.monotonic()
+
+    def _steps_per_epoch(self):
+        steps = self.records.passes // self.share.passes
+        if steps == 0:
+            raise UsageError(f"{self.records.count} training {self.task.records} are fewer than one step of "
+                             f"{self.share.in_all}")
+        return steps
+
+    def run(self):
+        self.begin()
+        if self.progress.epoch >= self.arguments.epochs:
+            # A trial that begins with the weights of one that was done has a value all the same.
+            self.report.values(self.validate() or {}, "validation_")
+        while self.progress.epoch < self.arguments.epochs:
+            if not self.train_epoch():
+                return Ending.DONE
+            self.next_epoch()
+            if self.is_at_limit():
+                return Ending.AT_LIMIT
+        slipway.check_match({name: values.detach() for name, values in self.model.named_parameters()})
+        self.report.values({"replicas_match": 1})
+        if self.test:
+            self.report.test(evaluate(self.task, self.model, self.test))
+        return Ending.DONE
+
+    def begin(self):
+        restored = checkpoints.restore(self.model, self.optimizer, self.course())
+        if restored:
+            self.progress = self.report.progress = restored
+            # The first rank holds what was summed up before; the others add what they train from now on.
+            self.sums = restored.train if slipway.rank() == 0 else Sums()
+        parameters = sum(values.numel() for values in self.model.parameters())
+        counts = self.records.count, self.validation.count if self.validation else 0
+        self.report.begin(parameters, counts, self.share, self.arguments)
+        if restored:
+            self.report.line(f"continuing at epoch {self.progress.epoch + 1}, step {self.progress.step}")
+        self.records.begin(self.progress.epoch, self.progress.step_in_epoch * self.share.passes)
+
+    def train_epoch(self):
+        """False when the launcher has asked to stop; a checkpoint is written then."""
+        first_step, waited, began = self.progress.step_in_epoch, self.records.waited_s, time.monotonic()
+        self.model.train()
+        batches = iter(self.records)
+        while self.progress.step_in_epoch < self.steps:
+            self.step(batches)
+            if slipway.stop_requested():
+                self.checkpoint()
+                self.report.line(f"stopping as asked, after step {self.progress.step}")
+                return False
+            if self.checkpoint_is_due():
+                self.checkpoint()
+        for _ in batches:  # what fills no step
+            pass
+        seconds = time.monotonic() - began
+        trained = (self.progress.step_in_epoch - first_step) * self.share.in_all
+        train = self.sums.over_ranks(self.task).means()
+        self.report.epoch(train, self.validate(), seconds, self.records.waited_s - waited, trained)
+        return True
+
+    def step(self, batches):
+        """One step of the optimizer."""
+        loss = sum(self.backward(next(batches)) for _ in range(self.share.passes)) / self.share.passes
+        if self.optimizer.delivered:
+            self.apply_gradients()
+        self.progress.step += 1
+        self.progress.step_in_epoch += 1
+        if self.progress.step % self.arguments.report_every == 0:
+            self.report.values({"train_loss": slipway.average(loss)})
+
+    def backward(self, batch):
+        """One pass: gradients and their exchange; returns the loss."""
+        outputs = self.model(batch.input)
+        loss = self.task.loss(outputs, batch.target)
+        value = loss.item()
+        if not math.isfinite(value):
+            self.fail_on(batch, value)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.synchronize()
+        self.sums.add(self.task, value, outputs.detach(), batch.target)
+        return value
+
+    def fail_on(self, batch, loss):
+        """What the loss is not finite for: a record, weights, or the size of the steps."""
+        self.records.require_finite(batch)
+        name = checkpoints.not_finite(self.model)
+        weights = "" if name is None else f", where the weights '{name}' are not finite"
+        raise RuntimeError(f"the loss is {loss} at step {self.progress.step} on rank {slipway.rank()}{weights}: try a "
+                           f"smaller learning rate than {self.arguments.lr:.16g}, or gradients.clip_norm")
+
+    def apply_gradients(self):
+        rate = learning_rate.at(self.arguments, self.progress.step, self.steps, self.share.in_all)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        if self.arguments.trust > 0:
+            optimizers.scale_by_trust(self.arguments, self.model.parameters(), rate)
+        self.optimizer.step()
+
+    def validate(self):
+        """What the model is worth, or None. After the last epoch its predictions are left behind."""
+        if self.validation is None:
+            return None
+        last = self.progress.epoch + 1 >= self.arguments.epochs
+        folder = self.settings.run_folder if self.arguments.predictions and last else None
+        return evaluate(self.task, self.model, self.validation, folder)
+
+    def next_epoch(self):
+        self.progress.epoch += 1
+        self.progress.step_in_epoch = 0
+        self.sums = Sums()
+        self.checkpoint()
+
+    def is_at_limit(self):
+        """Only where there is something to go on with, and a checkpoint to go on from."""
+        limit, resource = self.settings.limit, self.settings.resource
+        done = {"epoch": self.progress.epoch, "step": self.progress.step}.get(resource, -math.inf)
+        if limit is None or done < limit or not self.settings.checkpoints or self.progress.epoch >= self.arguments.epochs:
+            return False
+        self.report.line(f"ending at the limit of {resource} {limit:g}")
+        return True
+
+    def checkpoint_is_due(self):
+        """The first rank's clock decides for all."""
+        if not self.settings.checkpoint_every_s or not self.settings.checkpoints:
+            return False
+        due = np.array([float(time.monotonic() - self.saved >= self.settings.checkpoint_every_s)])
+        return bool(slipway.broadcast(due)[0])
+
+    def checkpoint(self):
+        if self.settings.checkpoints:
+            self.progress.train = self.sums.over_ranks(self.task)
+            checkpoints.write(self.model, self.optimizer, self.progress, self.course())
+            self.saved = time.monotonic()
+
+    def course(self):
+        """What a checkpoint can only be continued with: another value would mean another model or other records. The
+        first that differs is told."""
+        course = {"trainer": self.task.name, **self.task.shape(), "optimizer": self.arguments.optimizer,
+                  "global_batch_size": self.share.in_all, "seed": self.arguments.seed,
+                  f"train_{self.task.records}": self.records.count, "validation_seed": self.settings.validation_seed}
+        return {name: str(value) for name, value in course.items()}
