@@ -12,6 +12,7 @@
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/job_of_run.h"
 #include "launcher/run/check_pairing.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/job_fate.h"
