@@ -208,7 +208,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
   const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.terms.repeat);
-  launch.command = TrainingCommand(spec.train, parameters);
+  launch.command = RankCommand(request.plan, request.data, place_, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
   if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
