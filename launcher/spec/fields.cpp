@@ -147,8 +147,8 @@ std::vector<Field> SlurmFields() {
       {"launch.slurm.requeue", Of(kBool), "true",
        "Whether Slurm puts the job back into the queue after preemption or the loss of a node.", "false"},
       {"launch.slurm.signal_before", Of(kDuration), "120s",
-       "Time before the end that the ranks are given to save; one minute more is asked for, since Slurm looks at the "
-       "clock every half minute.",
+       "Time before the end that the ranks are given to save, or more where their checkpoints take longer; one minute "
+       "more is asked for, since Slurm looks at the clock every half minute.",
        "5m"},
       {"launch.slurm.start", Words({"auto", "mpirun", "pmix", "pmi2"}), "auto",
        "What starts several ranks: mpirun, `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH); auto: mpirun "

@@ -88,7 +88,8 @@ std::string StartAlarm::Answer() const {
 
 /// Who answers has written the report already; else the first rank that is here has the word.
 void StartAlarm::End(const std::string& message) const {
-  std::fprintf(stderr, "slipway: rank %d: %s\n", settings_.rank, message.c_str());
+  const auto who = settings_.rank < 0 ? std::string() : fmt::format("rank {}: ", settings_.rank);
+  std::fprintf(stderr, "slipway: %s%s\n", who.c_str(), message.c_str());
   try {
     const Json report{{"schema", "slipway.watch/1"},
                       {"time", UnixSeconds(SystemClock().Now())},
@@ -96,7 +97,7 @@ void StartAlarm::End(const std::string& message) const {
                       {"message", message},
                       {"seen_by", settings_.rank},
                       {"ranks", Json::array()}};
-    const auto own = settings_.report.string() + "." + std::to_string(settings_.rank);
+    const auto own = fmt::format("{}.{}-{}", settings_.report.string(), settings_.rank, ::getpid());
     if (!settings_.report.empty()) {
       WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
       ::link(own.c_str(), settings_.report.c_str());

@@ -15,7 +15,7 @@ ContainedStart Start(ContainerRuntime runtime) {
   start.runtime = runtime;
   start.image = "IMAGE";
   start.mounts = {{"/runs", "/runs"}, {"/scratch/a", "/data"}};
-  start.working_directory = "/home/me";
+  start.working_directory = "/project/me";
   start.options = {"--extra"};
   start.variables = {"SLIPWAY_*", "RANK"};
   start.group = "g1";
@@ -28,14 +28,14 @@ std::string WordsOf(const ContainedStart& start) {
 
 TEST(ContainerCommand, OfApptainerAndSingularity) {
   const std::string rest =
-      "|exec|--bind|/runs:/runs|--bind|/scratch/a:/data|--pwd|/home/me|--extra|IMAGE|train|--lr|a b";
+      "|exec|--bind|/runs:/runs|--bind|/scratch/a:/data|--pwd|/project/me|--extra|IMAGE|train|--lr|a b";
   EXPECT_EQ(WordsOf(Start(ContainerRuntime::kApptainer)), "apptainer" + rest);
   EXPECT_EQ(WordsOf(Start(ContainerRuntime::kSingularity)), "singularity" + rest);
 }
 
 TEST(ContainerCommand, OfCharliecloudJoinsTheRanksOfANode) {
   auto start = Start(ContainerRuntime::kCharliecloud);
-  const std::string rest = "--bind|/runs:/runs|--bind|/scratch/a:/data|--cd|/home/me|--extra|IMAGE|--|train|--lr|a b";
+  const std::string rest = "--bind|/runs:/runs|--bind|/scratch/a:/data|--cd|/project/me|--extra|IMAGE|--|train|--lr|a b";
   EXPECT_EQ(WordsOf(start), "ch-run|" + rest);
   start.ranks_on_node = 2;
   EXPECT_EQ(WordsOf(start), "ch-run|--join-ct=2|--join-tag=g1|" + rest);
@@ -45,7 +45,7 @@ TEST(ContainerCommand, OfPodmanPassesVariablesAndShowsTheMachine) {
   auto start = Start(ContainerRuntime::kPodman);
   const std::string head = "run|--rm|--network=host|--ipc=host|--pid=host|--security-opt=label=disable|";
   const std::string rest =
-      "--volume|/runs:/runs|--volume|/scratch/a:/data|--workdir|/home/me|--env|SLIPWAY_*|--env|RANK|--extra|IMAGE|"
+      "--volume|/runs:/runs|--volume|/scratch/a:/data|--workdir|/project/me|--env|SLIPWAY_*|--env|RANK|--extra|IMAGE|"
       "train|--lr|a b";
   EXPECT_EQ(WordsOf(start), "podman|" + head + "--userns=keep-id|" + rest);
   start.as_root = true;
@@ -56,7 +56,7 @@ TEST(ContainerCommand, OfPodmanPassesVariablesAndShowsTheMachine) {
 
 TEST(ContainerCommand, OfShifter) {
   EXPECT_EQ(WordsOf(Start(ContainerRuntime::kShifter)),
-            "shifter|--image=IMAGE|--volume=/runs:/runs|--volume=/scratch/a:/data|--workdir=/home/me|--extra|"
+            "shifter|--image=IMAGE|--volume=/runs:/runs|--volume=/scratch/a:/data|--workdir=/project/me|--extra|"
             "train|--lr|a b");
 }
 
