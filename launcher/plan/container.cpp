@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/fnv1a.h"
-#include "core/install.h"
 #include "core/process.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/plan.h"
-#include "launcher/plan/promised_buffer.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -25,6 +25,7 @@ struct Image {
 
 /// A name without "./" may be a file beside the spec or a name that the runtime knows.
 Image LookAt(const std::string& image, const fs::path& spec_directory) {
+  if (image.empty()) throw Error(ErrorKind::kUsage, "launch.container.image is empty", "name an image");
   if (image.find("://") != std::string::npos) return {image, ImageKind::kAddress};
   const auto path = (spec_directory / image).lexically_normal();
   std::error_code error;
@@ -76,76 +77,22 @@ ContainerPlan WithFirstThere(const Image& image, bool job_looks_again) {
   return {candidates.front(), image.name, fmt::format(kLooksAgain, missing)};
 }
 
-/// "/path" or "/path:/path/inside".
-Mount MountFrom(const std::string& bind, const fs::path& spec_directory) {
-  const auto colon = bind.find(':');
-  const auto from = (spec_directory / bind.substr(0, colon)).lexically_normal().string();
-  return {from, colon == std::string::npos ? from : bind.substr(colon + 1)};
-}
-
-bool IsBelow(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder.back() == '/' ? folder : folder + "/");
-}
-
-/// Every runtime shows these as they are.
-bool IsShownAnyway(const std::string& path) { return IsBelow(path, "/tmp") || IsBelow(path, "/dev"); }
-
-/// One that lies in another, at the same place, is seen with it.
-void Add(std::vector<Mount>& mounts, const fs::path& path) {
-  auto text = path.lexically_normal().string();
-  if (text.size() > 1 && text.back() == '/') text.pop_back();
-  if (text.empty() || IsShownAnyway(text)) return;
-  const auto same_place = [](const Mount& mount) { return mount.from == mount.to; };
-  for (const auto& mount : mounts) {
-    if (same_place(mount) && IsBelow(text, mount.from)) return;
-  }
-  std::erase_if(mounts, [&](const Mount& mount) { return same_place(mount) && IsBelow(mount.from, text); });
-  mounts.push_back({text, text});
-}
-
-/// The runs lie in one directory, those of single trials further inside it: an image needs one place for all.
-fs::path RootOfRuns(const fs::path& runs) {
-  return runs.filename() == "trials" ? runs.parent_path().parent_path() : runs;
-}
-
-/// What makes mount points is the kernel's overlay or an image that is written to.
-bool MakesMountPoints(const ContainerSpec& spec) {
-  return std::ranges::any_of(spec.options, [](const std::string& option) {
-    return option == "-w" || option == "--write" || option == "-W" || option.starts_with("--write-fake");
-  });
-}
-
 std::string UserName() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
 }
 
 /// What MPI, its launchers and programs of several ranks are told by variables. Podman knows patterns.
+constexpr std::string_view kToldByVariables =
+    "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* RANK WORLD_SIZE "
+    "LOCAL_RANK "
+    "MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED "
+    "TMPDIR";
+
 std::vector<std::string> VariablesToPass(const Plan& plan) {
-  std::vector<std::string> names{"SLIPWAY_*",
-                                 "OMPI_*",
-                                 "OPAL_*",
-                                 "ORTE_*",
-                                 "PMIX_*",
-                                 "PMI_*",
-                                 "MPI_*",
-                                 "MPIR_*",
-                                 "HYDI_*",
-                                 "UCX_*",
-                                 "FI_*",
-                                 "SLURM*",
-                                 "OMP_*",
-                                 "RANK",
-                                 "WORLD_SIZE",
-                                 "LOCAL_RANK",
-                                 "MASTER_ADDR",
-                                 "MASTER_PORT",
-                                 "CUDA_VISIBLE_DEVICES",
-                                 "ROCR_VISIBLE_DEVICES",
-                                 "LD_LIBRARY_PATH",
-                                 "PYTHONPATH",
-                                 "PYTHONUNBUFFERED",
-                                 "TMPDIR"};
+  std::istringstream words{std::string(kToldByVariables)};
+  std::vector<std::string> names;
+  for (std::string name; words >> name;) names.push_back(name);
   for (const auto& [name, value] : plan.spec().launch.env) names.push_back(name);
   return names;
 }
@@ -173,48 +120,6 @@ std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool jo
   if (!spec) return {};
   const auto image = LookAt(spec->image, document.directory);
   return spec->runtime ? WithAsked(*spec->runtime, image, job_looks_again) : WithFirstThere(image, job_looks_again);
-}
-
-std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data) {
-  std::vector<Mount> mounts;
-  Add(mounts, RootOfRuns(plan.runs_directory));
-  Add(mounts, plan.working_directory);
-  Add(mounts, InstallPrefix());
-  Add(mounts, plan.checkpoints.root);
-  Add(mounts, plan.exchange.tuned.parent_path());
-  for (const auto& dataset : plan.data) {
-    if (!dataset.root.empty() && !IsPromised(dataset.root)) Add(mounts, dataset.root);
-    if (dataset.root.empty()) {
-      for (const auto& file : dataset.files) Add(mounts, file.path.parent_path());
-    }
-  }
-  for (const auto& [name, directory] : data) {
-    if (!IsPromised(directory)) Add(mounts, directory);
-  }
-  for (const auto& bind : plan.spec().launch.container->binds)
-    mounts.push_back(MountFrom(bind, plan.working_directory));
-  return mounts;
-}
-
-void RequireMounts(const Plan& plan) {
-  if (!plan.container) return;
-  const bool checks_image = plan.container->runtime == ContainerRuntime::kCharliecloud &&
-                            fs::is_directory(plan.container->image) && !MakesMountPoints(*plan.spec().launch.container);
-  std::vector<std::string> missing;
-  for (const auto& mount : MountsFor(plan, {})) {
-    if (mount.from.find_first_of(":,") != std::string::npos || mount.to.find_first_of(":,") != std::string::npos) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("'{}' cannot be bound into a container: ':' and ',' end a path there", mount.from),
-                  "give the directory another name, or run without launch.container");
-    }
-    std::error_code error;
-    if (checks_image && !fs::exists(plan.container->image + mount.to, error))
-      missing.push_back(plan.container->image + mount.to);
-  }
-  if (missing.empty()) return;
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("ch-run cannot bind into directories that the image lacks: {}", fmt::join(missing, ", ")),
-              fmt::format("mkdir -p {}", fmt::join(missing, " ")));
 }
 
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,

@@ -31,14 +31,6 @@ std::vector<ContainerRuntime> RuntimesFor(ImageKind kind);
 /// Errors: Error(kEnvironment) when the image is not there, or nothing that can open it.
 std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool job_looks_again);
 
-/// What every run sees: its folder, its data, its tiers and Slipway; then what the user binds. `data` is where the
-/// datasets lie in the end. Those of /tmp and /dev, which every runtime shows, are left out. Pure.
-std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data);
-
-/// Errors: Error(kEnvironment) naming the directories that the image lacks, where its runtime cannot make them;
-/// Error(kUsage) for a path that cannot be bound.
-void RequireMounts(const Plan& plan);
-
 /// The command of a rank: in its container, if it has one.
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                                      const Json& parameters);

@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "ensemble/schedulers/scheduler.h"
 #include "launcher/engines/local/rank_group.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
 #include "launcher/plan/trial_document.h"

@@ -8,6 +8,7 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/plan/batch_plan.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"

@@ -122,9 +122,18 @@ class Observation {
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = number;
-    if (!run.job && !HasEnded(run.state.phase)) run.job = slurm.PastJob(number, folders_[i].path().native());
+    if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(number, folders_[i], slurm);
     run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
                                           : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
+  }
+
+  /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
+  std::optional<SlurmJob> AskAccounting(JobId number, const RunFolder& folder, const SlurmClient& slurm) try {
+    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(number, folder.path().native());
+  } catch (const SlurmError& error) {
+    log::Info("{}", error.message());
+    accounting_is_silent_ = true;
+    return {};
   }
 
   void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
@@ -139,6 +148,7 @@ class Observation {
   const std::vector<RunFolder>& folders_;
   std::vector<ObservedRun> runs_;
   std::map<std::uint32_t, std::vector<std::size_t>> by_owner_;  ///< of those in the batch system
+  bool accounting_is_silent_ = false;
 };
 
 }  // namespace

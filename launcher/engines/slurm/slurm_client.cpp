@@ -12,7 +12,6 @@
 
 #include "core/files.h"
 #include "core/install.h"
-#include "core/log.h"
 #include "core/process.h"
 #include "launcher/engines/slurm/slurm_conf.h"
 #include "launcher/engines/slurm/slurm_messages.h"
@@ -161,15 +160,12 @@ std::optional<SlurmJob> SlurmClient::Job(JobId id) const {
   return jobs.empty() ? std::nullopt : std::optional(std::move(jobs.front()));
 }
 
-std::optional<SlurmJob> SlurmClient::PastJob(JobId id, std::string_view work_dir) const try {
+std::optional<SlurmJob> SlurmClient::PastJob(JobId id, std::string_view work_dir) const {
   auto request = RequestFor(SlurmAsk::kPast);
   request["id"] = id;
   for (auto& job : ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience)))) {
     if (job.work_dir == work_dir) return std::move(job);
   }
-  return {};
-} catch (const SlurmError& error) {
-  log::Info("{}", error.message());  // what the run folder tells does without
   return {};
 }
 

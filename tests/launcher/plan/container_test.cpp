@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "launcher/plan/batch_plan.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/plan.h"
 #include "tests/support/temp_directory.h"
 

@@ -93,9 +93,9 @@ TEST_F(SlurmClients, TakeOnlyOurOwnJobFromTheAccounting) {
   EXPECT_EQ(client.PastJob(7, "/runs/b"), std::nullopt) << "numbers are given again";
 }
 
-TEST_F(SlurmClients, DoWithoutAnAccountingThatIsSilentOrBroken) {
-  EXPECT_EQ(ClientWith("echo broken >&2; exit 1").PastJob(7, "/runs/a"), std::nullopt);
-  EXPECT_EQ(ClientWith("exec sleep 100", milliseconds(100)).PastJob(7, "/runs/a"), std::nullopt);
+TEST_F(SlurmClients, WaitForTheAccountingForSecondsOnly) {
+  const auto error = ErrorOf([&] { ClientWith("exec sleep 100", seconds(100)).PastJob(7, "/runs/a"); });
+  EXPECT_EQ(error.trouble(), SlurmTrouble::kTimeout);
 }
 
 TEST_F(SlurmClients, HandASubmissionOverWhole) {
