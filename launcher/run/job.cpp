@@ -265,6 +265,7 @@ void Job::Stop(std::string_view reason, Seconds least) {
   const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
   WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
+  if (can_be_told_) ranks_->ExpectEnd();
   if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
   stop_timer_ = loop_.After(patience, [this] {
     stop_timer_.reset();
