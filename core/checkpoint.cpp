@@ -85,7 +85,7 @@ void SyncFile(const fs::path& path) {
   if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
 }
 
-Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
+Json MakeManifest(const fs::path& directory, const CheckpointInfo& info, std::optional<SteadyTime> begun) {
   const auto tree = TreeOf(directory);
   Json files = Json::array();
   for (const auto& name : tree.files) {
@@ -94,9 +94,10 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info) {
     files.push_back({{"path", name.string()}, {"bytes", contents.bytes}, {"crc32c", contents.crc}});
   }
   for (const auto& path : tree.directories) SyncDirectory(path);
-  return Json{{"schema", kSchema},           {"step", info.step},
-              {"epoch", info.epoch},         {"world_size", info.world_size},
-              {"spec_hash", info.spec_hash}, {"files", files}};
+  const double seconds = begun ? Seconds(SystemClock().Steady() - *begun).count() : info.seconds;
+  return Json{
+      {"schema", kSchema},           {"step", info.step},  {"epoch", info.epoch}, {"world_size", info.world_size},
+      {"spec_hash", info.spec_hash}, {"seconds", seconds}, {"files", files}};
 }
 
 bool FileMatches(const fs::path& directory, const CheckpointFile& file, const std::function<void()>& on_piece) {
@@ -120,6 +121,7 @@ std::optional<CheckpointManifest> Parse(const fs::path& directory, const Json& j
   manifest.info.epoch = json.at("epoch").get<double>();
   manifest.info.world_size = json.at("world_size").get<int>();
   manifest.info.spec_hash = json.at("spec_hash").get<std::string>();
+  manifest.info.seconds = json.value("seconds", 0.0);  // others write manifests, too
   return manifest;
 }
 
@@ -156,9 +158,9 @@ fs::path BeginCheckpoint(const fs::path& checkpoints, std::uint64_t step) {
   return prepared;
 }
 
-fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info) {
+fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info, std::optional<SteadyTime> begun) {
   if (!std::isfinite(info.epoch)) throw Error(ErrorKind::kFailed, "the epoch of a checkpoint is not a finite number");
-  WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info).dump(2) + "\n");
+  WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info, begun).dump(2) + "\n");
   const auto checkpoints = prepared.parent_path();
   const auto published = checkpoints / NameOf(info.step);
   if (fs::exists(published)) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
+
 namespace slipway {
 
 struct CheckpointInfo {
@@ -20,6 +22,7 @@ struct CheckpointInfo {
   double epoch = 0;
   int world_size = 1;
   std::string spec_hash;
+  double seconds = 0;  ///< from the beginning until its files were safe; 0: not known
 };
 
 /// A file as a manifest names it.
@@ -49,11 +52,12 @@ std::vector<PublishedCheckpoint> PublishedCheckpoints(const std::filesystem::pat
 /// A new private directory to write into. Leftovers of earlier, unfinished ones for the same step are removed.
 std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, std::uint64_t step);
 
-/// Adds the manifest, syncs every file, publishes by rename and returns the final directory.
-/// A checkpoint of the same step is replaced; an end between leaves one of the two where the file system can exchange.
-/// Errors: Error: a link that leads out of `prepared`, an epoch that is not finite, a file that cannot be read; then
-/// nothing is published.
-std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info);
+/// Adds the manifest, syncs every file, publishes by rename and returns the final directory. `begun`: what the
+/// manifest's `seconds` are counted from, instead of those of `info`. A checkpoint of the same step is replaced; an end
+/// between leaves one of the two where the file system can exchange. Errors: Error: a link that leads out of
+/// `prepared`, an epoch that is not finite, a file that cannot be read; then nothing is published.
+std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info,
+                                       std::optional<SteadyTime> begun = {});
 
 /// Reads and verifies one directory; nothing when the manifest is missing, torn, or a file differs from it.
 /// `on_piece` is called after every MiB that was read; an Error(kInterrupted) that it throws ends the reading.

@@ -28,6 +28,8 @@ packages_tests=(
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2  # tests/slurm: a Slurm of several nodes
+  slurmdbd mariadb-server slurm-wlm-mysql-plugin  # tests/slurm: what a site remembers of its jobs
+  charliecloud            # ranks in containers: ch-run needs neither root nor a daemon
   libpmix-dev             # by name: srun --mpi=pmix loads a link that only this package has
 )
 

@@ -13,8 +13,11 @@
 #include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/run/batch_observation.h"
 #include "launcher/run/batch_run.h"
+#include "launcher/run/batch_submission.h"
 #include "launcher/run/batch_turn.h"
+#include "launcher/run/job_of_run.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/prepare.h"
 

@@ -6,8 +6,10 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
+#include "launcher/run/batch_observation.h"
 #include "launcher/run/batch_run.h"
 #include "launcher/run/batch_trial.h"
+#include "launcher/run/batch_wait.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/outbox_record.h"
 #include "launcher/run/prepare.h"

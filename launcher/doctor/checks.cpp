@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "launcher/doctor/containers.h"
 #include "launcher/doctor/installation.h"
 #include "launcher/doctor/limits.h"
 #include "launcher/doctor/memory_bandwidth.h"
@@ -64,6 +65,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   }
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
+  checks.push_back({"containers", seconds(40), [] { return Judge(ProbeContainers()); }});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
   checks.push_back({"runs", seconds(10), [request] {
                       const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;

@@ -17,7 +17,7 @@
 #include "launcher/monitor/watch_report.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/attempt_files.h"
-#include "launcher/run/batch_run.h"
+#include "launcher/run/batch_observation.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 

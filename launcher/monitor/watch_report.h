@@ -24,7 +24,7 @@ struct WatchedRank {
 
 /// All texts are one line of printable UTF-8 of a limited length.
 struct WatchReport {
-  std::string kind;     ///< "dead", "stalled", "mismatch", "not_finite"
+  std::string kind;     ///< "dead", "stalled", "mismatch", "not_finite", "start": MPI did not begin
   std::string message;  ///< names rank, host, last operation and step; never empty
   std::vector<WatchedRank> ranks;
 };

@@ -35,6 +35,9 @@ std::string TextOf(const std::vector<Sight>& sights, const std::vector<int>& cul
   return text;
 }
 
+/// Who cannot say for whom it waits is in MPI_Init, which tells nobody.
+bool IsStart(const Waiting& waiting) { return waiting.missing.empty(); }
+
 }  // namespace
 
 std::optional<Waiting> SpeakerOf(const std::vector<Sight>& sights) {
@@ -145,7 +148,8 @@ void JobWatch::Answer(const JobView& view, const Waiting& waiting, const std::ve
   for (std::size_t i = 0; i < std::min(culprits.size(), kMostReported); ++i) {
     ranks.push_back(runtime::ReportOf(view.Of(culprits[i])));
   }
-  const Json report{{"kind", verdict.kind}, {"message", verdict.message}, {"ranks", std::move(ranks)}};
+  const Json report{
+      {"kind", IsStart(waiting) ? "start" : verdict.kind}, {"message", verdict.message}, {"ranks", std::move(ranks)}};
   for (const auto& node : nodes_) node->keeper->Say(watch::kAnswer, report);
   found_(report);
 }

@@ -184,7 +184,8 @@ BatchJob MakeBatchJob(const Plan& plan, const fs::path& folder) {
   AddNodes(plan, job);
   job.directory = folder;
   job.output = folder / "manager.log";
-  if (launch.container && launch.container->runtime == "shifter") job.shifter_image = launch.container->image;
+  if (plan.container && plan.container->runtime == ContainerRuntime::kShifter)
+    job.shifter_image = plan.container->image;
   AddBuffer(plan, folder, job);
   job.modules = launch.modules;
   job.environment = launch.env;

@@ -12,8 +12,10 @@
 #include "core/process.h"
 #include "ensemble/schedulers/scheduler.h"
 #include "launcher/engines/local/rank_group.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/scheduler_settings.h"
 #include "staging/plan/tiers.h"
@@ -56,7 +58,16 @@ Variables LibraryVariables(const Plan& plan) {
   return {{"LD_LIBRARY_PATH", libraries.string() + (inherited.empty() ? "" : ":" + inherited)}};
 }
 
+/// To a job, which plans again on its own nodes. Inside an allocation `run` and `submit` use that, unless trials are
+/// jobs of their own.
+bool IsSubmitted(const Spec& spec) {
+  if (spec.launch.engine != EngineChoice::kSlurm) return false;
+  return TrialsAreJobs(spec) || LookForEngines(Environment::Inherited()).allocation.empty();
+}
+
 }  // namespace
+
+bool IsSubmitted(const Plan& plan) { return IsSubmitted(plan.spec()); }
 
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   RequireEnvironment(document);
@@ -70,7 +81,9 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   plan.data = PlanDatasets(document);
   plan.checkpoints = PlanCheckpoints(document);
   plan.exchange = PlanExchange(document.spec);
+  plan.container = PlanContainer(document, IsSubmitted(document.spec));
   plan.document = std::move(document);
+  RequireMounts(plan);
   return plan;
 }
 
@@ -114,7 +127,7 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   RankLaunch launch;
   launch.ranks = plan.spec().launch.ranks();
   launch.mpi = plan.mpi;
-  launch.command = TrainingCommand(plan.spec().train, parameters);
+  launch.command = RankCommand(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
   launch.gpus_per_rank = GpusPerRank(plan.spec());
@@ -133,6 +146,8 @@ Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const At
   const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms);
   variables.insert(variables.end(), more.begin(), more.end());
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
+  const auto contained = ContainerVariables(plan, variables);
+  variables.insert(variables.begin(), contained.begin(), contained.end());
   return variables;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/json.h"
+#include "launcher/plan/container.h"
 #include "launcher/plan/exchange.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
@@ -30,13 +32,14 @@ struct Plan {
   std::vector<staging::StagingPlan> data;
   CheckpointPlan checkpoints;
   ExchangePlan exchange;
+  std::optional<ContainerPlan> container;  ///< that each rank runs in
 
   const Spec& spec() const { return document.spec; }
 };
 
 /// Looks at the sources and the tiers, chooses, writes nothing.
 /// Errors: SpecError for what the machine lacks; Error(kEnvironment) when a dataset fits no tier or no tier for
-/// checkpoints can be used; what PlanExchange throws.
+/// checkpoints can be used; what PlanExchange, PlanContainer and RequireMounts throw.
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
 
 /// The directory below which everything of the run in `folder` lies in the tier whose root is `root`. Two runs never
@@ -51,6 +54,8 @@ StagedDirectories PlannedDirectories(const Plan& plan);
 /// How many of its node's GPUs each of several ranks sees; 0: all of them. Several trials on a node cannot tell which
 /// of them are whose.
 int GpusPerRank(const Spec& spec);
+/// Whether a job that is still to be submitted carries it out, which looks at its own nodes and plans again there.
+bool IsSubmitted(const Plan& plan);
 /// Whether its ranks are given to nodes by name.
 bool IsPlacedOnNodes(const Plan& plan);
 /// The name of a node of the job as the plan shows it.

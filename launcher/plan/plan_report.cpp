@@ -8,6 +8,7 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/plan/batch_plan.h"
+#include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
@@ -63,12 +64,6 @@ std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
   return text;
 }
 
-/// Inside an allocation `run` and `submit` use that, unless trials are jobs of their own.
-bool IsSubmitted(const Plan& plan) {
-  if (plan.engine != "slurm") return false;
-  return TrialsAreJobs(plan.spec()) || LookForEngines(Environment::Inherited()).allocation.empty();
-}
-
 /// What starts several ranks under Slurm and why, and what they are bound to.
 std::string DescribeWay(const Plan& plan) {
   std::string text;
@@ -92,6 +87,7 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
                   launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
   text += fmt::format("  in  {}\n", plan.working_directory.string());
   text += DescribeWay(plan);
+  text += DescribeContainer(plan);
   if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;
@@ -128,6 +124,17 @@ std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
 Json StartOf(const Plan& plan) {
   if (plan.spec().launch.ranks() == 1) return {};
   return Json{{"way", plan.mpi.Way()}, {"mpi", NameOf(plan.mpi.mpi)}, {"reason", plan.start_reason}};
+}
+
+/// Null where ranks run on the machine itself.
+Json ContainerOf(const Plan& plan) {
+  if (!plan.container) return {};
+  Json binds = Json::array();
+  for (const auto& mount : MountsFor(plan, PlannedDirectories(plan))) binds.push_back({mount.from, mount.to});
+  return Json{{"runtime", NameOf(plan.container->runtime)},
+              {"image", plan.container->image},
+              {"binds", std::move(binds)},
+              {"reason", plan.container->reason}};
 }
 
 Json EnvironmentOf(const Plan& plan, const Json& parameters) {
@@ -188,6 +195,7 @@ Json ToJson(const Plan& plan) {
                 {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
               {"start", StartOf(plan)},
+              {"container", ContainerOf(plan)},
               {"command", CommandOf(plan, parameters)},
               {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
               {"working_directory", plan.working_directory.string()},

@@ -12,6 +12,9 @@
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/adopt_checkpoint.h"
 #include "launcher/run/batch_record.h"
+#include "launcher/run/batch_run.h"
+#include "launcher/run/batch_submission.h"
+#include "launcher/run/job_of_run.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/prepare.h"
 
@@ -47,14 +50,6 @@ void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
     return place;
   };
   AdoptNewestCheckpoint(place_of(*start.parent), place_of(start.trial).checkpoints);
-}
-
-/// A job that was submitted, and whose number nobody wrote down, has not begun: its manager would have written it.
-JobId FindByComment(const RunFolder& folder) {
-  for (const auto& job : SlurmClient().FindJobs(JobComment(folder.path()))) {
-    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) return job.id;
-  }
-  return 0;
 }
 
 void NoteJob(const RunFolder& folder, JobId job) {
@@ -145,9 +140,9 @@ std::unique_ptr<BatchTrial> BatchTrial::Find(const RunFolder& run, TrialNumber t
 
 bool BatchTrial::HasJob() {
   if (ReadBatchRecord(folder_).job != 0 || folder_.ReadState().batch_job != 0) return true;
-  const auto job = FindByComment(folder_);
-  if (job != 0) NoteJob(folder_, job);
-  return job != 0;
+  const auto job = FindSubmitted(SlurmClient(), JobComment(folder_.path()));
+  if (job) NoteJob(folder_, *job);
+  return job.has_value();
 }
 
 void BatchTrial::Submit() {

@@ -10,7 +10,7 @@
 #include "launcher/engines/slurm/job_states.h"
 #include "launcher/monitor/line_follower.h"
 #include "launcher/plan/plan.h"
-#include "launcher/run/batch_run.h"
+#include "launcher/run/batch_observation.h"
 #include "launcher/run/run_folder.h"
 #include "launcher/run/trial_order.h"
 

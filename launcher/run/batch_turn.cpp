@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "core/clock.h"
 #include "core/error.h"
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/run/cancel_request.h"
@@ -38,13 +35,8 @@ void RequireTurn(const RunFolder& folder, JobId own) {
 }
 
 bool CancelledBeforeItsJob(const RunFolder& folder) {
-  auto state = folder.ReadState();
-  if (state.phase != Phase::kQueued || !IsCancelRequested(folder)) return false;
-  state.phase = Phase::kCancelled;
-  state.reason = "cancelled by the user while it was being submitted";
-  state.ended = FormatUtc(SystemClock().Now());
-  folder.WriteState(state);
-  folder.AppendEvent(PhaseName(state.phase), Json{{"reason", state.reason}});
+  if (folder.ReadState().phase != Phase::kQueued || !IsCancelRequested(folder)) return false;
+  CancelWhileSubmitted(folder);
   return true;
 }
 

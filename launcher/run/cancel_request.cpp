@@ -1,5 +1,7 @@
 #include "launcher/run/cancel_request.h"
 
+#include "launcher/run/enter_phase.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -12,5 +14,9 @@ void RequestCancel(const RunFolder& folder) { WriteFile(PlaceOf(folder), ""); }
 bool IsCancelRequested(const RunFolder& folder) { return std::filesystem::exists(PlaceOf(folder)); }
 
 void WithdrawCancelRequest(const RunFolder& folder) { std::filesystem::remove(PlaceOf(folder)); }
+
+void CancelWhileSubmitted(const RunFolder& folder) {
+  EnterPhase(folder, Phase::kCancelled, "cancelled by the user while it was being submitted");
+}
 
 }  // namespace slipway::launcher

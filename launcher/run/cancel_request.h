@@ -10,4 +10,7 @@ void RequestCancel(const RunFolder& folder);
 bool IsCancelRequested(const RunFolder& folder);
 void WithdrawCancelRequest(const RunFolder& folder);
 
+/// The wish was found: the run is cancelled. Errors: SystemError.
+void CancelWhileSubmitted(const RunFolder& folder);
+
 }  // namespace slipway::launcher

@@ -9,10 +9,12 @@ Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
 }
 
 void Interrupt::ListenForTimeLimit() {
-  loop_.OnSignals({SIGUSR1}, [this](int) {
-    if (!asked()) cause_ = InterruptCause::kTimeLimit;
-    Ask();
-  });
+  loop_.OnSignals({SIGUSR1}, [this](int) { AskForTimeLimit(); });
+}
+
+void Interrupt::AskForTimeLimit() {
+  if (!asked()) cause_ = InterruptCause::kTimeLimit;
+  Ask();
 }
 
 void Interrupt::Ask() {

@@ -24,6 +24,8 @@ class Interrupt {
 
   /// From now on SIGUSR1 asks, too: the batch system sends it some time before the job's time is over.
   void ListenForTimeLimit();
+  /// As if it had come.
+  void AskForTimeLimit();
   /// Of the first who asked.
   InterruptCause cause() const { return cause_; }
 

@@ -47,8 +47,6 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-constexpr std::string_view kTimeLimit = "time_limit";
-
 int NumberOf(StopSignal signal) { return signal == StopSignal::kUsr1 ? SIGUSR1 : SIGTERM; }
 
 /// Several ranks, each behind the agent of its node.
@@ -183,8 +181,6 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   const auto& spec = request.plan.spec();
   signal_ = spec.checkpoint.signal;
   can_be_told_ = signal_ != StopSignal::kNone || spec.train.metrics.from == MetricsSource::kRuntime;
-  const Seconds time_to_save = request.plan.engine == "slurm" ? spec.launch.slurm.signal_before : Seconds(0);
-  time_to_save_ = std::chrono::duration_cast<std::chrono::nanoseconds>(time_to_save);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   MakeDirectories(place_.outputs);
@@ -208,7 +204,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
   const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.terms.repeat);
-  launch.command = TrainingCommand(spec.train, parameters);
+  launch.command = RankCommand(request.plan, request.data, place_, parameters);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
   if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
@@ -260,19 +256,16 @@ ProcessIdentity Job::identity() const { return ranks_->leader(); }
 
 void Job::Release() { ranks_->Release(); }
 
-/// A batch system says in advance that the time is over, so long that there is time to save.
-std::chrono::nanoseconds Job::PatienceFor(std::string_view reason) const {
-  if (!can_be_told_) return {};
-  return reason == kTimeLimit ? std::max<std::chrono::nanoseconds>(kStopPatience, time_to_save_) : kStopPatience;
-}
-
-void Job::Stop(std::string_view reason) {
+void Job::Stop(std::string_view reason, Seconds least) {
   if (!stop_reason_.empty()) return;
   stop_reason_ = reason;
-  const auto patience = PatienceFor(reason);
+  const auto wanted = std::chrono::duration_cast<std::chrono::nanoseconds>(least);
+  const auto patience =
+      can_be_told_ ? std::max<std::chrono::nanoseconds>(kStopPatience, wanted) : std::chrono::nanoseconds(0);
   const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
   WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
+  if (can_be_told_) ranks_->ExpectEnd();
   if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
   stop_timer_ = loop_.After(patience, [this] {
     stop_timer_.reset();

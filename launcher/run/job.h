@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/metrics_line.h"
 #include "core/process.h"
+#include "core/units.h"
 #include "launcher/engines/local/ranks.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/watch_report.h"
@@ -74,11 +75,13 @@ class Job {
   ~Job();
 
   ProcessIdentity identity() const;
+  const AttemptPlace& place() const { return place_; }
   /// Opens the gate: the program starts.
   void Release();
   /// Publishes the stop file with `reason`, sends the signal of checkpoint.signal, gives a program that can be told so
-  /// time to end, then ends the ranks by signals. May be called again; the first reason counts.
-  void Stop(std::string_view reason);
+  /// time to end, then ends the ranks by signals. May be called again; the first reason counts. `least`: the
+  /// time that such a program has, if it is more than usual.
+  void Stop(std::string_view reason, Seconds least = {});
   /// The reason given to Stop, or empty.
   const std::string& stop_reason() const { return stop_reason_; }
 
@@ -89,7 +92,6 @@ class Job {
   void Bind(const JobRequest& request, RankLaunch& launch);
   void WatchNodes(const JobRequest& request, RankLaunch& launch);
   void LookForWatchReport();
-  std::chrono::nanoseconds PatienceFor(std::string_view reason) const;
   void End(const GroupOutcome& outcome);
 
   EventLoop& loop_;
@@ -97,7 +99,6 @@ class Job {
   AttemptPlace place_;
   bool can_be_told_;  ///< to save and end: by the stop file, or by a signal
   StopSignal signal_;
-  std::chrono::nanoseconds time_to_save_;  ///< ahead of the end that a batch system has announced
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;
   std::optional<EventLoop::TimerId> stop_timer_;

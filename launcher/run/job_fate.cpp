@@ -16,6 +16,20 @@ bool GoesBack(const SlurmJob& job) {
   return job.phase() == JobPhase::kWaiting || std::any_of(job.flags.begin(), job.flags.end(), says_so);
 }
 
+/// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
+std::optional<SlurmJob> Ask(JobId job, int tries) {
+  SlurmClientOptions options;
+  options.deadline = kPatience;
+  while (true) {
+    try {
+      return SlurmClient(options).Job(job);
+    } catch (const SlurmError& error) {
+      log::Warn("what becomes of job {}: {}", job, error.message());
+      if (--tries == 0) return {};
+    }
+  }
+}
+
 }  // namespace
 
 JobFate FateOf(const SlurmJob& job) {
@@ -24,19 +38,15 @@ JobFate FateOf(const SlurmJob& job) {
   return job.preempted ? JobFate::kMakesRoom : JobFate::kStays;
 }
 
-/// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
 JobFate FateOfJob(JobId job) {
-  SlurmClientOptions options;
-  options.deadline = kPatience;
-  for (int tries = kTries; tries > 0; --tries) {
-    try {
-      const auto known = SlurmClient(options).Job(job);
-      return known ? FateOf(*known) : JobFate::kStays;
-    } catch (const SlurmError& error) {
-      log::Warn("what becomes of job {}: {}", job, error.message());
-    }
-  }
-  return JobFate::kStays;
+  const auto known = Ask(job, kTries);
+  return known ? FateOf(*known) : JobFate::kStays;
+}
+
+std::optional<WallTime> EndOfJob(JobId job) {
+  const auto known = Ask(job, 1);
+  if (!known || !known->end) return {};
+  return WallTime(*known->end);
 }
 
 }  // namespace slipway::launcher

@@ -2,6 +2,9 @@
 /// SIGTERM.
 #pragma once
 
+#include <optional>
+
+#include "core/clock.h"
 #include "launcher/engines/slurm/slurm_types.h"
 
 namespace slipway::launcher {
@@ -19,5 +22,9 @@ JobFate FateOf(const SlurmJob& job);
 /// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
 /// end may be killed soon.
 JobFate FateOfJob(JobId job);
+
+/// When Slurm will end it: its time limit, or the end of the grace that a job has which makes room. Nothing when there
+/// is no limit, or no answer within seconds.
+std::optional<WallTime> EndOfJob(JobId job);
 
 }  // namespace slipway::launcher

@@ -15,6 +15,7 @@
 #include "launcher/run/orphan.h"
 #include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
+#include "launcher/run/save_time.h"
 
 namespace slipway::launcher {
 
@@ -195,8 +196,12 @@ void JobTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Rele
 
 void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
-    const bool timed_out = reason == ensemble::StopReason::kTrialTimeLimit;
-    found->second->job().Stop(ensemble::StopReasonName(timed_out ? ensemble::StopReason::kTimeLimit : reason));
+    using ensemble::StopReason;
+    auto& job = found->second->job();
+    const bool by_limit = reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit;
+    if (by_limit)
+      return job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
+    job.Stop(ensemble::StopReasonName(reason));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "launcher/run/check_pairing.h"
 #include "launcher/run/ensemble_run.h"
 #include "launcher/run/job_fate.h"
+#include "launcher/run/job_of_run.h"
 #include "launcher/run/last_word_reserve.h"
 #include "launcher/run/orphan.h"
 #include "launcher/run/outbox.h"
@@ -42,7 +43,7 @@ class Manager {
   int CarryOut() {
     EndOrphan(state_.job);
     BecomeManager();
-    const auto result = AsSlurmSays(AtTimeLimit(Perform()));
+    const auto result = AtTimeLimit(AsSlurmSays(Perform()));
     EmptyOutbox();
     data_.Release();
     WriteDown(result);
@@ -134,7 +135,8 @@ class Manager {
 
   /// A run that its job's time limit has cut goes back into the queue, or has failed.
   RunResult AtTimeLimit(RunResult result) const {
-    const bool cut = result.phase == Phase::kCancelled && interrupt_.cause() == InterruptCause::kTimeLimit;
+    const bool warned = interrupt_.cause() == InterruptCause::kTimeLimit;
+    const bool cut = warned && result.phase == Phase::kCancelled && fate_ == JobFate::kStays;
     if (!cut) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
     result.cause = ensemble::OutsideCause::kTimedOut;
@@ -145,12 +147,12 @@ class Manager {
     return result;
   }
 
-  /// Slurm may be about to do something with the job: it signals this manager, or only the steps of the job, whose
-  /// nodes then seem to be lost and whose ranks fail.
+  /// Slurm may be about to do something with the job: it signals this manager, as it does before a time limit or
+  /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
   RunResult AsSlurmSays(RunResult result) {
-    const bool by_limit = result.phase == Phase::kQueued && interrupt_.cause() == InterruptCause::kTimeLimit;
-    if (state_.batch_job == 0 || result.phase == Phase::kSucceeded || by_limit) return result;
-    switch (FateOfJob(state_.batch_job)) {
+    if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
+    fate_ = FateOfJob(state_.batch_job);
+    switch (fate_) {
       case JobFate::kStays: break;
       case JobFate::kRemoved:
         result.phase = Phase::kCancelled;
@@ -252,7 +254,8 @@ class Manager {
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<Outbox> outbox_;
   LastWordReserve reserve_{folder_.path()};
-  bool put_back_ = false;  ///< Slurm has queued the job again by itself
+  JobFate fate_ = JobFate::kStays;  ///< as Slurm told it at the end
+  bool put_back_ = false;           ///< Slurm has queued the job again by itself
 };
 
 }  // namespace

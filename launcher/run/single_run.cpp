@@ -10,9 +10,12 @@
 #include "core/clock.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/job.h"
+#include "launcher/run/job_fate.h"
 #include "launcher/run/nodes_in_use.h"
 #include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
+#include "launcher/run/save_time.h"
+#include "launcher/run/time_limit_watch.h"
 #include "launcher/run/trial_order.h"
 
 namespace slipway::launcher {
@@ -26,6 +29,7 @@ class SingleRun final : public JobObserver {
     int restarts_left = context_.plan.spec().resilience.max_restarts;
     auto newest = Newest();
     steps_at_first_ = StepsTo(newest);
+    if (context_.state.batch_job != 0) WatchTimeLimit();
     while (true) {
       RunAttempt(newest);
       if (IsOver()) return MakeResult();
@@ -52,6 +56,7 @@ class SingleRun final : public JobObserver {
 
   void OnWatch(const WatchFinding& finding) override {
     context_.RecordWatch(finding, Json{{"attempt", context_.state.attempt}});
+    start_hung_ = finding.report && finding.report->kind == "start";
     if (finding.report) context_.output.Warn(finding.report->message);
   }
 
@@ -94,6 +99,7 @@ class SingleRun final : public JobObserver {
     outcome_.reset();
     node_trouble_.clear();
     reported_ = false;
+    start_hung_ = false;
     time_limit_hit_ = false;
     const auto place = NextPlace(newest);
     if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
@@ -147,7 +153,19 @@ class SingleRun final : public JobObserver {
     if (!limit || context_.state.batch_job != 0) return {};  // a batch system holds to it, and says so in advance
     return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &job] {
       time_limit_hit_ = true;
-      job.Stop("time_limit");
+      job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
+    });
+  }
+
+  void WatchTimeLimit() {
+    TimeLimitWatch::Questions questions;
+    questions.slowest_checkpoint = [this] { return SlowestCheckpoint(Place()); };
+    questions.end = [this] { return EndOfJob(context_.state.batch_job); };
+    time_limit_watch_.emplace(context_.loop, SystemClock(), std::move(questions), [this](Seconds slowest) {
+      context_.folder.AppendEvent("time_limit_near", Json{{"attempt", context_.state.attempt},
+                                                          {"checkpoint_s", slowest.count()},
+                                                          {"lead_s", LeadFor(slowest).count()}});
+      context_.interrupt.AskForTimeLimit();
     });
   }
 
@@ -156,7 +174,8 @@ class SingleRun final : public JobObserver {
     context_.output.Say(by_user ? "cancelling: the ranks are being ended"
                                 : "the job's time is nearly over: the ranks are being ended");
     const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
-    job.Stop(!by_user ? "time_limit" : wish.empty() ? "cancelled" : wish);
+    if (!by_user) return job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
+    job.Stop(wish.empty() ? "cancelled" : wish);
   }
 
   /// The time limit, or a wish of the program, cuts a run that goes on.
@@ -170,9 +189,10 @@ class SingleRun final : public JobObserver {
     return context_.interrupt.asked() || (!AsksToGoOn() && (outcome_->status.Success() || time_limit_hit_));
   }
 
-  /// Not all ranks came; or one of them was killed by a fault of memory while MPI found the others through srun, as
-  /// happens in a few of a hundred starts with some versions of Slurm and PMIx.
+  /// Not all ranks came, or not all to MPI_Init; or one of them was killed by a fault of memory while MPI found the
+  /// others through srun, as happens in a few of a hundred starts with some versions of Slurm and PMIx.
   bool StartHasFailed() const {
+    if (start_hung_) return true;
     if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;
     const bool crashed = nodes_.plan().mpi.BySrun() && outcome_->status.signal == SIGSEGV && !reported_;
     return !outcome_->started || crashed;
@@ -234,7 +254,8 @@ class SingleRun final : public JobObserver {
   RunContext& context_;
   NodesInUse nodes_;
   std::string node_trouble_;
-  bool reported_ = false;  ///< by the ranks of this attempt
+  bool reported_ = false;    ///< by the ranks of this attempt
+  bool start_hung_ = false;  ///< of this attempt
   bool start_retried_ = false;
   std::set<std::string> warnings_;
   std::map<std::string, double> metrics_;
@@ -242,6 +263,7 @@ class SingleRun final : public JobObserver {
   std::uint64_t kills_before_ = 0;
   bool time_limit_hit_ = false;
   std::uint64_t steps_at_first_ = 0;
+  std::optional<TimeLimitWatch> time_limit_watch_;  ///< of a batch job
 };
 
 }  // namespace

@@ -26,33 +26,22 @@ std::vector<std::string> Listed(const std::string& names) {
 
 SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environment) {
   SubmitRequest request;
-  request.name = job.name;
+  static_cast<JobTerms&>(request) = job;
   request.script = RenderBatchScript(job);
   request.script_path = job.directory / "job.sh";
   request.environment = std::move(environment);
   request.work_dir = job.directory;
   request.output = SlurmPattern(job.output);
-  request.nodes = job.nodes;
   request.tasks = job.tasks();
   request.tasks_per_node = job.ranks_per_node;
   request.cpus_per_task = job.cpus_per_rank;
   if (job.gpus_per_rank > 0) request.gpus_per_node = std::to_string(job.gpus_per_rank * job.ranks_per_node);
   request.memory_per_node_mib = MebibytesOf(job.memory_per_node);
   request.time_limit_minutes = job.time_limit_minutes.value_or(0);
-  request.partition = job.partition;
-  request.account = job.account;
-  request.qos = job.qos;
-  request.constraint = job.constraint;
-  request.reservation = job.reservation;
-  request.licenses = job.licenses;
-  request.comment = job.comment;
   if (job.signal_lead_s > 0) {
     request.warn_signal = SIGUSR1;
     request.warn_seconds = job.signal_lead_s;
   }
-  request.requeue = job.requeue;
-  request.exclusive = job.exclusive;
-  request.no_kill = job.no_kill;
   return request;
 }
 

@@ -32,6 +32,9 @@ inline constexpr const char* kSocketVariables[] = {"SLIPWAY_WATCH_SOCKET"};
 /// A line of the manager; a list of all cores of a large node fits.
 inline constexpr int kLongestOrder = 8192;
 
+/// Exit status by which a program asks for another turn.
+inline constexpr int kTryAgain = 75;
+
 /// Exit status of a shim that left without running the program.
 inline constexpr int kNotRun = 76;
 

@@ -264,6 +264,13 @@ int TakeSignals() {
   return fd;
 }
 
+/// What mpirun and srun are told. They end all other ranks for any status but 0; one that asks for another turn, when
+/// all were told to save, must not end those that are still saving. The manager knows its status.
+int StatusForStarter(const ProgramEnd& end) {
+  if (end.signal != 0) return 128 + end.signal;
+  return end.code == kTryAgain ? 0 : end.code;
+}
+
 int Run(const Settings& settings, int channel) {
   // Started by the manager itself, it is the only rank, whatever variables of a job around us say.
   const Rank rank = settings.channel_path != nullptr ? FindRank() : Rank{};
@@ -290,7 +297,7 @@ int Run(const Settings& settings, int channel) {
   const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
   if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
   Say(channel, "%s %d %d\n", kExited, end.code, end.signal);
-  return end.signal != 0 ? 128 + end.signal : end.code;
+  return StatusForStarter(end);
 }
 
 }  // namespace

@@ -31,6 +31,14 @@ constexpr std::array kMpis = {Word<std::optional<Mpi>>{"auto", std::nullopt},
 constexpr std::array kBinds = {Word{"auto", Bind::kAuto}, Word{"cores", Bind::kCores}, Word{"none", Bind::kNone}};
 constexpr std::array kStarts = {Word{"auto", StartChoice::kAuto}, Word{"mpirun", StartChoice::kMpirun},
                                 Word{"pmix", StartChoice::kPmix}, Word{"pmi2", StartChoice::kPmi2}};
+using MaybeRuntime = std::optional<ContainerRuntime>;
+constexpr std::array kRuntimeChoices = {Word<MaybeRuntime>{"auto", std::nullopt},
+                                        Word<MaybeRuntime>{"apptainer", ContainerRuntime::kApptainer},
+                                        Word<MaybeRuntime>{"singularity", ContainerRuntime::kSingularity},
+                                        Word<MaybeRuntime>{"podman-hpc", ContainerRuntime::kPodmanHpc},
+                                        Word<MaybeRuntime>{"podman", ContainerRuntime::kPodman},
+                                        Word<MaybeRuntime>{"charliecloud", ContainerRuntime::kCharliecloud},
+                                        Word<MaybeRuntime>{"shifter", ContainerRuntime::kShifter}};
 constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime},
                                         Word{"stdout", MetricsSource::kStdout}};
 constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
@@ -121,9 +129,10 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.slurm = BuildSlurm(json.at("slurm"));
   result.modules = Texts(json.at("modules"));
   for (const auto& [name, value] : json.at("env").items()) result.env.emplace_back(name, value.get<std::string>());
-  const Json& container = json.at("container");
-  if (!container.is_null())
-    result.container = {TextOrEmpty(container.at("image")), TextOrEmpty(container.at("runtime"))};
+  if (const Json& container = json.at("container"); !container.is_null()) {
+    result.container = {TextOrEmpty(container.at("image")), FromWord(kRuntimeChoices, container.at("runtime")),
+                        Texts(container.at("binds")), Texts(container.at("options"))};
+  }
   return result;
 }
 

@@ -95,7 +95,6 @@ std::vector<Field> DataFields() {
 }
 
 std::vector<Field> LaunchFields() {
-  const auto planned = Since::kPlanned;
   return {
       {"launch", Section(), "", "Where and how the ranks start.", ""},
       {"launch.engine", Words({"auto", "local", "slurm"}), "auto",
@@ -116,11 +115,20 @@ std::vector<Field> LaunchFields() {
       {"launch.time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"},
       {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", Since::kWithSlurm},
       {"launch.env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"},
-      {"launch.container", Section(kOptional), "", "Container the ranks run in.", "", planned},
-      {"launch.container.image", Of(kText), "", "Image: a file or a reference.", "docker://pytorch/pytorch:2.1",
-       Since::kNow, Need::kRequired},
-      {"launch.container.runtime", Words({"auto", "apptainer", "shifter", "podman", "docker"}), "auto",
-       "Program that runs containers.", "apptainer"},
+      {"launch.container", Section(kOptional), "", "Container the ranks run in.", ""},
+      {"launch.container.image", Of(kText), "",
+       "Image: a file, a directory, or a reference that the runtime knows; a relative path starts at the spec's "
+       "folder.",
+       "docker://pytorch/pytorch:2.1", Since::kNow, Need::kRequired},
+      {"launch.container.runtime",
+       Words({"auto", "apptainer", "singularity", "podman-hpc", "podman", "charliecloud", "shifter"}), "auto",
+       "Program that runs containers; auto takes the first that is there and can open the image.", "apptainer"},
+      {"launch.container.binds", ListOf(Of(kText)), "[]",
+       "Directories of the machine that programs see in the container, as PATH or PATH:INSIDE, beside runs, data and "
+       "Slipway.",
+       "[/opt/site]"},
+      {"launch.container.options", ListOf(Of(kText)), "[]", "Further options of the runtime, as they are.",
+       "[\"--nv\"]"},
   };
 }
 
@@ -139,8 +147,8 @@ std::vector<Field> SlurmFields() {
       {"launch.slurm.requeue", Of(kBool), "true",
        "Whether Slurm puts the job back into the queue after preemption or the loss of a node.", "false"},
       {"launch.slurm.signal_before", Of(kDuration), "120s",
-       "Time before the end that the ranks are given to save; one minute more is asked for, since Slurm looks at the "
-       "clock every half minute.",
+       "Time before the end that the ranks are given to save, or more where their checkpoints take longer; one minute "
+       "more is asked for, since Slurm looks at the clock every half minute.",
        "5m"},
       {"launch.slurm.start", Words({"auto", "mpirun", "pmix", "pmi2"}), "auto",
        "What starts several ranks: mpirun, `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH); auto: mpirun "

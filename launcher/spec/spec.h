@@ -14,6 +14,7 @@
 #include "ensemble/schedulers/scheduler.h"
 #include "ensemble/space.h"
 #include "launcher/engines/local/choose_start.h"
+#include "launcher/engines/local/container_command.h"
 #include "launcher/engines/slurm/burst_buffer.h"
 #include "staging/plan/tier_places.h"
 
@@ -81,7 +82,9 @@ struct SlurmSpec {
 
 struct ContainerSpec {
   std::string image;
-  std::string runtime;
+  std::optional<ContainerRuntime> runtime;  ///< none: the first that is there and can open the image
+  std::vector<std::string> binds;           ///< "/path" or "/path:/path/inside", beside those that every run has
+  std::vector<std::string> options;         ///< of the runtime, as they are
 };
 
 struct LaunchSpec {

@@ -131,6 +131,7 @@ class EnvironmentCheck {
   }
 
   void CheckCommand() {
+    if (spec_.launch.container) return;  // the program may be in the image alone
     const std::string& program = spec_.train.command.front();
     if (program.find('/') == std::string::npos) {
       if (!FindProgram(program)) Add("train.command[0]", fmt::format("the program '{}' is not on PATH", program));

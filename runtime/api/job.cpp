@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -57,9 +58,25 @@ WatchSettings EarlyWatchSettings(const char* config) {
   }
 }
 
+/// A rank may come to slipway_init minutes after others, which load less before it: only what takes several times as
+/// long as a stall may take is one.
+constexpr int kStartPatience = 5;
+
+StartAlarm::Settings StartAlarmSettings(const char* config) {
+  const auto watch = EarlyWatchSettings(config);
+  const auto rank = Variable("RANK");
+  StartAlarm::Settings settings;
+  settings.patience = kStartPatience * watch.stall_after;
+  if (!rank.empty()) settings.rank = std::atoi(rank.c_str());
+  settings.keeper = Variable(kKeeperVariable);
+  settings.report = watch.report;
+  return settings;
+}
+
 }  // namespace
 
-Job::Job(const char* config) : process_(::getpid()), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
+Job::Job(const char* config)
+    : process_(::getpid()), mpi_(StartAlarmSettings(config)), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
   try {
     Enter(config);
   } catch (const PartedError&) {

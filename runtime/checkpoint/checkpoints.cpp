@@ -34,6 +34,7 @@ std::filesystem::path Checkpoints::Begin(std::int64_t step, Communicator& commun
     return BeginCheckpoint(settings_.directory, static_cast<std::uint64_t>(step)).string();
   });
   prepared_step_ = step;
+  begun_ = SystemClock().Steady();
   return prepared_;
 }
 
@@ -50,7 +51,7 @@ void Checkpoints::Commit(std::int64_t step, double epoch, Communicator& communic
     info.epoch = epoch;
     info.world_size = communicator.size();
     info.spec_hash = settings_.spec_hash;
-    CommitCheckpoint(prepared_, info);
+    CommitCheckpoint(prepared_, info, begun_);
     PruneCheckpoints(settings_.directory, settings_.keep);
     return std::string();
   });

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/clock.h"
 #include "runtime/group/communicator.h"
 
 namespace slipway::runtime {
@@ -32,6 +33,7 @@ class Checkpoints {
   Settings settings_;
   std::filesystem::path prepared_;  // empty: none begun
   std::int64_t prepared_step_ = -1;
+  SteadyTime begun_;
 };
 
 }  // namespace slipway::runtime

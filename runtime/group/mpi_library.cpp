@@ -25,7 +25,7 @@ bool Ask(int (*question)(int*)) {
 
 }  // namespace
 
-MpiLibrary::MpiLibrary() {
+MpiLibrary::MpiLibrary(const StartAlarm::Settings& alarm) {
   if (Ask(MPI_Finalized)) {
     throw RuntimeError(SLIPWAY_ERROR_STATE, "MPI has been finalized: a process can join a job only once");
   }
@@ -34,6 +34,7 @@ MpiLibrary::MpiLibrary() {
     MPI_Query_thread(&thread_level_);
   } else if (StartedByMpiLauncher()) {
     // A lone process is left without MPI: there is nobody to talk to, and MPI's start would only cost time.
+    const StartAlarm watched(alarm);
     CheckMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &thread_level_), "MPI_Init_thread");
     in_use_ = started_here_ = true;
   }

@@ -1,13 +1,16 @@
 /// MPI's life in this process: used as the program has started it, else started and ended here.
 #pragma once
 
+#include "runtime/watch/start_alarm.h"
+
 namespace slipway::runtime {
 
 class MpiLibrary {
  public:
-  /// Starts MPI unless the program did, or unless no launcher of MPI programs started this process.
+  /// Starts MPI unless the program did, or unless no launcher of MPI programs started this process. `alarm`: for when
+  /// that takes too long.
   /// Errors: RuntimeError: STATE when MPI has been finalized, which it survives only once; MPI.
-  MpiLibrary();
+  explicit MpiLibrary(const StartAlarm::Settings& alarm);
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
   /// Ends MPI if the constructor started it.

@@ -70,6 +70,14 @@ void ChangeManifest(const fs::path& directory, const std::function<void(Json&)>&
   WriteFile(directory / "manifest.json", manifest.dump());
 }
 
+TEST_F(Checkpoint, SaysHowLongItTook) {
+  EXPECT_EQ(ReadCheckpointManifest(Publish(1))->info.seconds, 0);
+  const auto prepared = BeginCheckpoint(folder_, 2);
+  const auto begun = SystemClock().Steady() - std::chrono::seconds(100);
+  const auto manifest = ReadCheckpointManifest(CommitCheckpoint(prepared, InfoOf(2), begun));
+  EXPECT_GE(manifest->info.seconds, 100);
+}
+
 TEST_F(Checkpoint, IsReadBackAsItWasCommitted) {
   const auto directory = Publish(1234);
   EXPECT_EQ(directory, folder_ / "step-000000001234");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/slipway.h"
+#include "tests/support/rank_of_launcher.h"
 
 namespace {
 
@@ -77,7 +78,9 @@ void Reduce() {
 int main(int argc, char** argv) {
   fault = argc > 1 ? argv[1] : "";
   with_server = argc > 2 && std::string(argv[2]) == "server";
-  Check(slipway_init(R"({"resilience": {"stall_after_s": 3}})"));
+  if (fault == "late" && slipway::test::RankOfLauncher() == kCulprit) ::sleep(100);
+  Check(slipway_init(fault == "late" ? R"({"resilience": {"stall_after_s": 1}})"
+                                     : R"({"resilience": {"stall_after_s": 3}})"));
   if (with_server) {
     ServerSteps();
     Check(slipway_finalize());

@@ -93,6 +93,17 @@ TEST(FaultsUnderAnotherMpi, AStoppedRankIsNamed) {
   EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);
 }
 
+/// It waits in MPI_Init, where nobody looks at a clock.
+TEST(FaultsAtTheStart, ARankThatDoesNotComeEndsIt) {
+  for (const auto& mpi : Mpis()) {
+    const auto outcome = RunWith("late", Transport::kSharedMemory, mpi);
+    EXPECT_FALSE(outcome.succeeded);
+    EXPECT_THAT(outcome.text, HasSubstr("MPI_Init has not come back after "));
+    ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
+    EXPECT_EQ(outcome.report["kind"], "start");
+  }
+}
+
 TEST_P(Faults, ADeadRankIsNamedAtOnce) {
   if (Mpis().front().name != "openmpi") GTEST_SKIP() << "this MPI takes the others down before they can speak";
   const auto outcome = RunWith("killed", GetParam());

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import time
 
 import outages_test
 import support
@@ -84,6 +85,32 @@ class PutBack(Endings):
         self.assertEqual(self.bed.wait_for_end(urgent), "COMPLETED")
 
 
+class Grace(Endings):
+    """Slurm gives a job that must make room some time, and says so to its manager alone."""
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmctldParameters=preempt_send_user_signal", "--conf",
+               "PartitionName=patient Nodes=ALL MaxTime=60 DefaultTime=10 PriorityTier=1 GraceTime=60")
+    SAVES = ("echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 2 ] && exit; "
+             "while ! [ -e $SLIPWAY_STOP_FILE ]; do sleep 0.1; done; "
+             "cp $SLIPWAY_STOP_FILE stop.$RANK; sleep 6; hostname > saved.$RANK")
+
+    def write(self, *words, **more):
+        """A program that knows the stop file."""
+        super().write(*words, **more)
+        self.change(train={"metrics": {"from": "runtime"}})
+
+    def test_ranks_of_all_nodes_save_in_it(self):
+        run, job = self.start(self.SAVES, ranks=3, slurm={"exclusive": True, "partition": "patient"})
+        urgent = self.bed.submit("#!/bin/sh\nsleep 1\n", "--partition=urgent", "-N3", "--exclusive")
+        support.wait_for(lambda: self.status()["phase"] == "queued", 60, "the queue")
+        self.assertIn("had to make room", self.events(run, "queued")[-1]["reason"])
+        self.assertEqual(self.texts("saved.*"), {"0": "n1", "1": "n2", "2": "n3"})
+        self.assertEqual({json.loads(text)["reason"] for text in self.texts("stop.*").values()}, {"time_limit"})
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
+        self.no_step_is_left(run, job)
+        self.assertEqual(self.bed.wait_for_end(urgent), "COMPLETED")
+
+
 class Refused(Endings):
     def test_what_slurm_does_not_take_names_the_setting_and_can_be_mended(self):
         for slurm, launch, word, mend in (
@@ -100,12 +127,24 @@ class Refused(Endings):
             self.slipway("wait", "--timeout", "60s")
 
 
-class Forgotten(Endings):
-    """Jobs that slurmctld has forgotten; there is no slurmdbd."""
-    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "MinJobAge=2")
+class WithoutAMemory(Endings):
+    """slurmctld forgets jobs at once."""
 
     def until_forgotten(self, job):
         support.wait_for(lambda: not self.bed.job(job), 90, "Slurm to forget the job")
+
+    def killed(self):
+        """The job of a run whose manager has left no last word, and which slurmctld does not know any more."""
+        _, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
+        (manager,) = self.processes(f"manage\0{self.place}")
+        os.kill(manager, signal.SIGKILL)
+        self.until_forgotten(job)
+        return job
+
+
+class Forgotten(WithoutAMemory):
+    """There is no slurmdbd."""
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "MinJobAge=2")
 
     def test_how_a_run_ended_is_its_own_record(self):
         self.write("exit $(cat status)")
@@ -119,13 +158,27 @@ class Forgotten(Endings):
         self.resume()
 
     def test_a_run_whose_manager_left_no_word_is_lost_and_can_be_resumed(self):
-        run, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
-        (manager,) = self.processes(f"manage\0{self.place}")
-        os.kill(manager, signal.SIGKILL)
-        self.until_forgotten(job)
+        job = self.killed()
         self.assertEqual(self.status()["phase"], "lost")
         self.assertIn(f"Slurm does not know job {job} any more", self.status()["reason"])
         self.assertEqual(self.processes(str(self.place)), [])
+        self.resume()
+
+
+class Remembered(WithoutAMemory):
+    """The site's accounting knows what slurmctld has forgotten."""
+    OPTIONS = (*Forgotten.OPTIONS, "--accounting")
+
+    def test_how_the_job_of_a_run_without_a_last_word_ended_is_told(self):
+        job = self.killed()
+        with self.without("slurmdbd"):
+            asked = time.monotonic()
+            self.assertEqual(self.status()["phase"], "lost")
+            print(f"status answers {time.monotonic() - asked:.1f} s after the question", flush=True)
+        state = support.wait_for(lambda: self.status() if self.status()["phase"] == "failed" else None, 30, "the accounting")
+        self.assertIn(f"job {job} has failed", state["reason"])
+        self.assertIn("SIGKILL", state["reason"])
+        self.assertTrue(state["ended"])
         self.resume()
 
 

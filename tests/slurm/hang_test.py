@@ -69,6 +69,33 @@ class OneRank(Hanging):
         self.named(self.run_program("stopped", nodes=2, ranks_per_node=2), "rank 2 on host n2", "is stopped (SIGSTOP)")
 
 
+class Start(Hanging):
+    """MPI begins when all ranks have come to MPI_Init; rank 2 sleeps before that, in the attempts that are named."""
+
+    def start(self, attempts):
+        program = shutil.copy(os.environ["SLIPWAY_TEST_FAULTS"], self.place / "program")
+        late = f"case {attempts} in *$SLIPWAY_ATTEMPT*) [ $RANK = 2 ] && sleep 100;; esac"
+        self.write(f"{late}; exec {program} whole", env=support.OPEN_MPI, nodes=3)
+        self.change(resilience={"max_restarts": 0})
+        return self.submit()["run"]
+
+    def test_is_made_once_more(self):
+        run = self.start("1")
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
+        (found,) = self.events(run, "watch")
+        self.assertEqual(found["kind"], "start")
+        self.assertIn("rank 2 on host n3 has not called slipway_init", found["message"])
+        self.nothing_is_left(run)
+
+    def test_that_fails_twice_fails_and_names_who_never_came(self):
+        run = self.start("12")
+        self.slipway("wait", "--timeout", "90s", status=1)
+        self.assertIn("rank 2 on host n3 has not called slipway_init", self.status()["reason"])
+        self.assertEqual([event["attempt"] for event in self.events(run, "watch")], [1, 2])
+        self.nothing_is_left(run)
+
+
 class Frozen(Hanging):
     def test_all_ranks_of_a_node_are_named(self):
         run = self.run_program("endless", nodes=2, ranks_per_node=2)

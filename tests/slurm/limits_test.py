@@ -2,6 +2,7 @@
 """A training that needs several time limits ends with the weights of one that was never interrupted, bit for bit.
 SLIPWAY_LONG=1: three real limits of Slurm, instead of the signal that it sends ahead of them."""
 
+import datetime
 import hashlib
 import json
 import os
@@ -114,6 +115,48 @@ class Limits(engine_test.Engine):
         self.assertGreaterEqual(self.last_attempt(folder), 3)
         self.assertGreaterEqual(int(self.bed.job(cut["batch_job"])["Restarts"]), 2)
         self.assert_same_end(folder, self.place / "runs" / whole["run"])
+
+
+class SlowCheckpoints(engine_test.Engine):
+    """Slurm's signal would come a minute or more before the end. What is known of the checkpoints says: earlier."""
+    SAVES_IN_S = 125
+    LIMIT = "5m"
+    # Writes a checkpoint whose manifest says that it took that long; the next attempt is the last.
+    PROGRAM = """
+        [ $SLIPWAY_ATTEMPT = 2 ] && exit
+        step=$SLIPWAY_CHECKPOINT_DIR/step-000000000007
+        mkdir -p $step && cp manifest.json $step/
+        while ! [ -e $SLIPWAY_STOP_FILE ]; do sleep 0.1; done
+        cp $SLIPWAY_STOP_FILE stop.json
+        """
+
+    def run_with(self, seconds):
+        manifest = {"schema": "slipway.checkpoint/1", "step": 7, "epoch": 1.0, "world_size": 1, "spec_hash": "", "files": [],
+                    "seconds": seconds}
+        (self.place / "manifest.json").write_text(json.dumps(manifest))
+        self.write(self.PROGRAM, {"signal_before": "1s"}, time_limit=self.LIMIT)
+        spec = json.loads((self.place / "exp.yaml").read_text())
+        spec["checkpoint"] = {"on_time_limit": "requeue"}
+        spec["train"]["metrics"] = {"from": "runtime"}
+        (self.place / "exp.yaml").write_text(json.dumps(spec))
+        return self.submit()["run"]
+
+    def test_the_ranks_are_asked_while_there_is_time_for_them(self):
+        run = self.run_with(self.SAVES_IN_S)
+        support.wait_for(lambda: (self.place / "stop.json").exists(), 100, "the wish to stop")
+        events = [json.loads(line) for line in (self.place / "runs" / run / "events.jsonl").read_text().splitlines()]
+        (near,) = [event for event in events if event["event"] == "time_limit_near"]
+        self.assertEqual((near["checkpoint_s"], near["lead_s"]), (self.SAVES_IN_S, 2 * self.SAVES_IN_S + 30))
+        asked = datetime.datetime.fromisoformat(near["time"])
+        deadline = datetime.datetime.fromisoformat(json.loads((self.place / "stop.json").read_text())["deadline"])
+        self.assertGreater((deadline - asked).total_seconds(), 2 * self.SAVES_IN_S - 10)
+        self.slipway("wait", "--timeout", "60s")
+        self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
+        self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
+
+    def reasons(self, run):
+        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
+        return [event.get("reason", "") for event in map(json.loads, lines) if event["event"] == "queued"]
 
 
 if __name__ == "__main__":

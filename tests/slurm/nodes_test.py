@@ -106,8 +106,10 @@ class Ranks(OnNodes):
         run = self.submit()["run"]
         support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
         (manager,) = self.processes(f"manage\0{self.place}")
+        shim = f"slipway-rank\0--log-dir\0{self.place}"  # other runs of this machine have theirs
+        self.assertTrue(self.processes(shim))
         os.kill(manager, 9)
-        support.wait_for(lambda: not self.processes("slipway-rank"), 20, "the end of the ranks")
+        support.wait_for(lambda: not self.processes(shim), 20, "the end of the ranks")
         self.until("failed")
         self.slipway("resume")
         support.wait_for(lambda: "attempt-2" in os.listdir(self.place / "runs" / run), 60, "the next attempt")

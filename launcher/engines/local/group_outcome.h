@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/process.h"
+#include "launcher/shim/protocol.h"
 
 namespace slipway::launcher {
 
@@ -32,7 +33,7 @@ struct GroupOutcome {
   std::string detail;                 ///< one line for people; empty after success
 };
 
-inline constexpr int kRequeueStatus = 75;
+inline constexpr int kRequeueStatus = shim::kTryAgain;
 
 /// "rank 1 on n1 ended with signal 9 (SIGKILL)".
 std::string Describe(const RankOutcome& rank, const std::string& program);

@@ -21,6 +21,7 @@ class LoneRank final : public Ranks {
   ProcessIdentity leader() const override { return program_.keeper; }
   void Release() override;
   void Signal(int number) override;
+  void ExpectEnd() override {}
   void Stop() override;
 
  private:

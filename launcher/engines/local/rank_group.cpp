@@ -187,7 +187,8 @@ void RankGroup::TakeLine(Channel& channel, const std::string& line) {
   } else if (words[0] == shim::kExited) {
     channel.group = 0;
     channel.outcome.status = ExitStatus{number(1), number(2)};
-    if (!channel.outcome.status->Success()) NoteFailure(channel);
+    const bool as_asked = expects_end_ && *channel.outcome.status == ExitStatus{kRequeueStatus, 0};
+    if (!channel.outcome.status->Success() && !as_asked) NoteFailure(channel);
   }
 }
 

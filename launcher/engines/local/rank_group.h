@@ -35,6 +35,7 @@ class RankGroup final : public Ranks {
   ProcessIdentity leader() const override { return leader_; }
   void Release() override;
   void Signal(int number) override;
+  void ExpectEnd() override { expects_end_ = true; }
   void Stop() override;
 
  private:
@@ -83,6 +84,7 @@ class RankGroup final : public Ranks {
   bool gate_open_ = false;
   bool stopped_ = false;
   bool failure_seen_ = false;
+  bool expects_end_ = false;
   bool unbound_seen_ = false;
   bool node_lost_ = false;
   std::string trouble_;

@@ -57,6 +57,9 @@ class Ranks {
   virtual void Release() = 0;
   /// Passes a signal on to every rank's process group; nothing before the gate is open.
   virtual void Signal(int number) = 0;
+  /// They are asked to save and end. One that has done so, with the wish to be queued again, no longer ends the others,
+  /// who may still be saving.
+  virtual void ExpectEnd() = 0;
   /// SIGTERM to every rank's process group, after the grace time SIGKILL. May be called again.
   virtual void Stop() = 0;
 };

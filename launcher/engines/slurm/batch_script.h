@@ -9,29 +9,18 @@
 
 #include "core/units.h"
 #include "launcher/engines/slurm/burst_buffer.h"
+#include "launcher/engines/slurm/job_terms.h"
 
 namespace slipway::launcher {
 
-/// A job as sbatch or libslurm may be asked for it; empty texts leave the choice to Slurm. All paths are absolute.
-struct BatchJob {
-  std::string name;
-  std::string comment;  ///< by which a job is found again whose number was lost
-  std::string account;
-  std::string partition;  ///< or several, with commas
-  std::string qos;
-  std::string constraint;
-  std::string reservation;
-  std::string licenses;
-  int nodes = 1;
+/// A job as sbatch or libslurm may be asked for it. All paths are absolute.
+struct BatchJob : JobTerms {
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
   std::optional<Bytes> memory_per_node;   ///< 0: all of it
   std::optional<int> time_limit_minutes;  ///< whole minutes are all that Slurm knows
   int signal_lead_s = 0;                  ///< SIGUSR1 to the script so long before the time limit; 0: none
-  bool requeue = true;                    ///< by Slurm itself, after preemption or the loss of the batch host
-  bool exclusive = false;                 ///< no other job on its nodes
-  bool no_kill = false;                   ///< goes on when one of its nodes fails
   std::filesystem::path directory;        ///< the run folder: where the script starts
   std::filesystem::path output;           ///< of the script, both streams, appended to
   std::string shifter_image;              ///< what the job asks of the plugin of Shifter

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::size_t kMostCharacters = 1000;
 constexpr std::string_view kOwnName = "slipway-slurm: ";
+/// slurmdbd may be busy with its database for minutes, and what it tells is good to know, no more.
+constexpr std::chrono::milliseconds kDatabasePatience = std::chrono::seconds(5);
 
 /// A file in memory that holds the request, read from its start: it cannot fill up like a pipe.
 UniqueFd FileOf(const std::string& text) {
@@ -155,6 +158,15 @@ std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optiona
 std::optional<SlurmJob> SlurmClient::Job(JobId id) const {
   auto jobs = Jobs(std::span(&id, 1));
   return jobs.empty() ? std::nullopt : std::optional(std::move(jobs.front()));
+}
+
+std::optional<SlurmJob> SlurmClient::PastJob(JobId id, std::string_view work_dir) const {
+  auto request = RequestFor(SlurmAsk::kPast);
+  request["id"] = id;
+  for (auto& job : ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience)))) {
+    if (job.work_dir == work_dir) return std::move(job);
+  }
+  return {};
 }
 
 std::vector<SlurmJob> SlurmClient::FindJobs(std::string_view comment, std::optional<std::uint32_t> owner) const {

@@ -52,6 +52,10 @@ class SlurmClient {
   /// Nothing when the controller does not remember it: some minutes after its end, or after it crashed before it had
   /// written down that job.
   std::optional<SlurmJob> Job(JobId id) const;
+  /// One that has ended and that the controller has forgotten, as the site's accounting remembers it; nothing where
+  /// there is none. `work_dir`: where it started; another job with this number is none of ours. Waits for slurmdbd for
+  /// five seconds at most.
+  std::optional<SlurmJob> PastJob(JobId id, std::string_view work_dir) const;
   /// The jobs of the owner with exactly this comment.
   std::vector<SlurmJob> FindJobs(std::string_view comment, std::optional<std::uint32_t> owner = {}) const;
 

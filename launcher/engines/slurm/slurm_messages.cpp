@@ -12,8 +12,8 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::string_view kAsks[] = {"ping",   "cluster", "submit",  "jobs",       "find", "cancel",
-                                      "signal", "requeue", "release", "partitions", "nodes"};
+constexpr std::string_view kAsks[] = {"ping",   "cluster", "submit",  "jobs",    "past",       "find",
+                                      "cancel", "signal",  "requeue", "release", "partitions", "nodes"};
 constexpr std::string_view kTargets[] = {"script", "steps", "all"};
 constexpr std::string_view kPartitionStates[] = {"UP", "DOWN", "DRAIN", "INACTIVE"};
 

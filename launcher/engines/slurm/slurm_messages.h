@@ -21,6 +21,7 @@ enum class SlurmAsk {
   kCluster,
   kSubmit,
   kJobs,
+  kPast,
   kFind,
   kCancel,
   kSignal,

@@ -9,6 +9,7 @@
 
 #include "core/process.h"
 #include "launcher/engines/slurm/job_states.h"
+#include "launcher/engines/slurm/job_terms.h"
 
 namespace slipway::launcher {
 
@@ -18,8 +19,7 @@ using SlurmTime = std::chrono::sys_seconds;
 
 /// A batch job. An empty text or a 0 leaves the choice to Slurm. `#SBATCH` lines in the script mean nothing here: they
 /// are sbatch's work; `#DW`, `#BB` and `#BB_LUA` lines are read by the burst buffer's plugin.
-struct SubmitRequest {
-  std::string name;
+struct SubmitRequest : JobTerms {
   std::string script;                    ///< the text; begins with "#!"
   std::string script_path;               ///< where it also lies, shown by scontrol; need not exist
   std::vector<std::string> environment;  ///< all of it, NAME=value
@@ -27,7 +27,6 @@ struct SubmitRequest {
   std::string output;                  ///< of the script, both streams, appended to; %j is the job's number
   std::optional<std::uint32_t> user;   ///< on whose behalf; none: who asks. Only root may name others.
   std::optional<std::uint32_t> group;  ///< the same
-  int nodes = 1;
   int tasks = 0;
   int tasks_per_node = 0;
   int cpus_per_task = 0;
@@ -36,22 +35,12 @@ struct SubmitRequest {
   std::int64_t memory_per_node_mib = 0;
   std::int64_t memory_per_cpu_mib = 0;
   int time_limit_minutes = 0;
-  std::string partition;  ///< or several, with commas
-  std::string account;
-  std::string qos;
-  std::string constraint;
-  std::string reservation;
-  std::string licenses;
   std::string dependency;  ///< "afterok:12"
   std::string burst_buffer;
-  std::string comment;  ///< what FindJobs looks for
-  std::string array;    ///< "0-99%8"
+  std::string array;  ///< "0-99%8"
   std::string exclude_nodes;
   int warn_signal = 0;  ///< sent to the script `warn_seconds` before the time limit, give or take a minute
   int warn_seconds = 0;
-  bool requeue = true;     ///< by Slurm itself, after the loss of a node or preemption
-  bool exclusive = false;  ///< no other job on its nodes
-  bool no_kill = false;    ///< goes on when one of its nodes fails
   bool hold = false;
   bool cancel_on_impossible_dependency = false;
 

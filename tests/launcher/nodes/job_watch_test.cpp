@@ -143,6 +143,27 @@ TEST_F(TwoNodes, NameARankThatHasNotCalledInit) {
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("rank 1 on host n1 has not called slipway_init"));
 }
 
+/// In MPI_Init a rank does not know for whom it waits.
+TEST_F(TwoNodes, NameARankThatHasNotComeToTheStart) {
+  auto& line = Bring(0, ::getpid());
+  line.current = line.asks = static_cast<std::uint32_t>(Activity::kInit);
+  line.waited_ms = 15000;
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_EQ(report_["kind"], "start");
+  EXPECT_EQ(report_["message"],
+            "a rank has not come to slipway_init, after 15.0 s: rank 1 on host n1 has not called slipway_init");
+}
+
+TEST_F(TwoNodes, NameNobodyWhenAllHaveComeToTheStart) {
+  for (const int rank : {0, 1}) {
+    auto& line = Bring(rank, ::getpid());
+    line.current = line.asks = static_cast<std::uint32_t>(Activity::kInit);
+  }
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_TRUE(report_.is_null());
+}
+
 TEST_F(TwoNodes, SayNothingWhileNobodyAsks) {
   const Idle idle;
   idle.Stop();

@@ -210,12 +210,13 @@ TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
 
 TEST_P(SeveralRanks, AreToldBySignalAndEndByThemselves) {
   std::optional<GroupOutcome> outcome;
-  const auto group =
-      StartRanks(loop_, Script(2, "trap 'echo saved; exit 75' USR1; touch up.$RANK; while :; do sleep 0.1; done"),
-                 [&](const GroupOutcome& end) { outcome = end; });
+  const auto group = StartRanks(
+      loop_, Script(2, "trap 'sleep $RANK; echo saved; exit 75' USR1; touch up.$RANK; while :; do sleep 0.1; done"),
+      [&](const GroupOutcome& end) { outcome = end; });
   group->Signal(SIGUSR1);  // nobody is there yet
   group->Release();
   Until([&] { return fs::exists(directory_ / "up.0") && fs::exists(directory_ / "up.1"); });
+  group->ExpectEnd();  // one that has saved waits for nobody, nor is it a reason to end the other
   group->Signal(SIGUSR1);
   Until([&] { return outcome.has_value(); });
   EXPECT_FALSE(outcome->stopped);

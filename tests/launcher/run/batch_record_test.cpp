@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "launcher/run/batch_observation.h"
 #include "launcher/run/batch_run.h"
 #include "tests/support/temp_directory.h"
 

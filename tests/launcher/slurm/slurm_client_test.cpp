@@ -82,6 +82,22 @@ TEST_F(SlurmClients, SayThatAJobIsForgotten) {
   EXPECT_EQ(ClientThatIsTold(AnswerLine(Json::array())).Job(3), std::nullopt);
 }
 
+TEST_F(SlurmClients, TakeOnlyOurOwnJobFromTheAccounting) {
+  SlurmJob job;
+  job.id = 7;
+  job.state = JobState::kTimeout;
+  job.work_dir = "/runs/a";
+  const auto client = ClientThatIsTold(AnswerLine(Json::array({ToJson(job)})));
+  EXPECT_EQ(client.PastJob(7, "/runs/a"), job);
+  EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "past"}, {"id", 7}}));
+  EXPECT_EQ(client.PastJob(7, "/runs/b"), std::nullopt) << "numbers are given again";
+}
+
+TEST_F(SlurmClients, WaitForTheAccountingForSecondsOnly) {
+  const auto error = ErrorOf([&] { ClientWith("exec sleep 100", seconds(100)).PastJob(7, "/runs/a"); });
+  EXPECT_EQ(error.trouble(), SlurmTrouble::kTimeout);
+}
+
 TEST_F(SlurmClients, HandASubmissionOverWhole) {
   SubmitRequest request;
   request.name = "x";

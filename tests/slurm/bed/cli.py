@@ -83,6 +83,7 @@ def _add_settings(parser):
     parser.add_argument("--burst-buffer", choices=(plans.NO_BUFFER, plans.DATAWARP, plans.LUA), default=plans.NO_BUFFER)
     parser.add_argument("--buffer-capacity", type=int, default=defaults.buffer_capacity_mib, metavar="MIB")
     parser.add_argument("--banner", default="", metavar="TEXT", help="what everyone who submits a job is told")
+    parser.add_argument("--accounting", action="store_true", help="with slurmdbd and a database, which take seconds more")
     parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE",
                         help="any line of slurm.conf; repeatable")
     parser.add_argument("--state", type=pathlib.Path, metavar="FOLDER",
@@ -111,7 +112,7 @@ def _settings(options):
         memory_mib=options.memory, gpus=options.gpus, mode=machine.choose_mode(options.mode),
         burst_buffer=options.burst_buffer,
         buffer_capacity_mib=options.buffer_capacity, banner=options.banner,
-        conf=tuple(options.conf))
+        accounting=options.accounting, conf=tuple(options.conf))
     machine.require(settings)
     return settings
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from bed import plan as plans
+from bed import accounting, plan as plans
 
 PYTHON = "/usr/bin/python3 -IB"
 
@@ -66,6 +66,8 @@ def _parameters(plan):
         parameters["TaskProlog"] = plan.etc / "task_prolog"
     if plan.settings.gpus:
         parameters["GresTypes"] = "gpu"
+    if plan.settings.accounting:
+        parameters.update(accounting.parameters(plan))
     if plan.settings.burst_buffer != plans.NO_BUFFER:
         parameters["BurstBufferType"] = f"burst_buffer/{plan.settings.burst_buffer}"
     return parameters

@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 
-from bed import plan as plans
+from bed import accounting, plan as plans
 from bed.errors import CannotHere
 
 PACKAGES = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sinfo": "slurm-client",
@@ -61,6 +61,8 @@ def require(settings):
         plugins.append("gres_gpu.so")
     if not all(_has_plugin(name) for name in plugins):
         missing.append("slurm-wlm-basic-plugins")
+    if settings.accounting:
+        missing += sorted(accounting.missing_packages(find, _has_plugin))
     if missing:
         raise CannotHere(f"Slurm is not complete here; next: apt-get install {' '.join(missing)}")
 

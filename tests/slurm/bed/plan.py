@@ -25,6 +25,7 @@ class Settings:
     burst_buffer: str = NO_BUFFER
     buffer_capacity_mib: int = 1024
     banner: str = ""                   # what everyone who submits is told
+    accounting: bool = False           # slurmdbd with a database of its own
     conf: tuple[str, ...] = ()         # NAME=VALUE, laid over our slurm.conf
 
 
@@ -65,6 +66,11 @@ class Plan:
     @property
     def controller_port(self):
         return FIRST_PORT + PORTS_OF_A_BED * self.number
+
+    @property
+    def database_port(self):
+        """Of slurmdbd."""
+        return self.controller_port + PORTS_OF_A_BED - 1
 
     @property
     def nodes(self):
@@ -123,4 +129,5 @@ class Plan:
 def ports_of(number, settings):
     """All ports that bed `number` listens on, on the machine's own network."""
     first = FIRST_PORT + PORTS_OF_A_BED * number
-    return range(first, first + 1 + (settings.nodes if settings.mode == PLAIN else 0))
+    daemons = range(first, first + 1 + (settings.nodes if settings.mode == PLAIN else 0))
+    return [*daemons, first + PORTS_OF_A_BED - 1] if settings.accounting else daemons

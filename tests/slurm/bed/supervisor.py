@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 
-from bed import claims, config, control, folders, machine, nodes, plan as plans
+from bed import accounting, claims, config, control, folders, machine, nodes, plan as plans
 from bed.errors import UsageError
 from bed.network import Switch
 from bed.processes import Daemon, adopt_orphans, kill_all_below, reap, wait_until
@@ -54,6 +54,8 @@ class Supervisor:
         self._orders = control.listen(self.plan.state)
         self._boot_nodes()
         self._start("munge")
+        if self.settings.accounting:
+            self._start_accounting()
         self._start("slurmctld")
         for node in self._nodes.values():
             node.start(self._switch)
@@ -80,6 +82,10 @@ class Supervisor:
         for name, text in texts.items():
             (plan.etc / name).write_text(text)
             (plan.etc / name).chmod(0o755 if text.startswith("#!") else 0o644)
+        if plan.settings.accounting:
+            accounting_file = plan.etc / "slurmdbd.conf"
+            accounting_file.touch(mode=0o600)
+            accounting_file.write_text(accounting.slurmdbd_conf(plan))
         for name in config.gpus(plan):
             (plan.etc / name).symlink_to("/dev/null")
         capacity_mib = plan.settings.buffer_capacity_mib
@@ -107,12 +113,21 @@ class Supervisor:
         for node in self._nodes.values():
             node.end_boot(self._switch)
 
+    def _start_accounting(self):
+        accounting.prepare(self.plan)
+        self._start("database")
+        self._start("slurmdbd")
+        wait_until(lambda: accounting.enter_cluster(self.environment), START_PATIENCE_S, "the cluster in the accounting",
+                   self._daemons["slurmdbd"])
+
     def _start(self, name):
-        """Starts munge or slurmctld and waits until it listens."""
+        """Starts a daemon that is not of a node and waits until it listens."""
         if name in self._daemons and self._daemons[name].is_running():
             return
-        command = self._munged() if name == "munge" else self._slurmctld()
-        self._daemons[name] = daemon = Daemon(name, command, self.plan.log / f"{name}.out", self.environment)
+        command = {"munge": self._munged, "slurmctld": self._slurmctld, "slurmdbd": lambda: [machine.find("slurmdbd"), "-D"],
+                   "database": lambda: accounting.database_command(self.plan)}[name]()
+        environment = {**self.environment, **(accounting.environment(self.plan) if name == "slurmdbd" else {})}
+        self._daemons[name] = daemon = Daemon(name, command, self.plan.log / f"{name}.out", environment)
         wait_until(lambda: self._listens(name), START_PATIENCE_S, f"{name} listening", daemon)
 
     def _munged(self):
@@ -130,9 +145,11 @@ class Supervisor:
                 self.plan.etc / "hosts", program]
 
     def _listens(self, name):
-        family, address = socket.AF_INET, (self.plan.controller_address, self.plan.controller_port)
-        if name == "munge":
-            family, address = socket.AF_UNIX, str(self.plan.munge_socket)
+        family, address = {
+            "munge": (socket.AF_UNIX, str(self.plan.munge_socket)),
+            "database": (socket.AF_UNIX, str(accounting.socket(self.plan))),
+            "slurmdbd": (socket.AF_INET, (self.plan.controller_address, self.plan.database_port)),
+            "slurmctld": (socket.AF_INET, (self.plan.controller_address, self.plan.controller_port))}[name]
         with socket.socket(family, socket.SOCK_STREAM) as sock:
             return sock.connect_ex(address) == 0
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "launcher/engines/slurm/module/accounting.h"
 #include "launcher/engines/slurm/module/cluster.h"
 #include "launcher/engines/slurm/module/jobs.h"
 #include "launcher/engines/slurm/module/library.h"
@@ -100,6 +101,7 @@ Json Answer(SlurmAsk ask, const Json& request) {
     case SlurmAsk::kCluster: return ToJson(LoadCluster());
     case SlurmAsk::kSubmit: return AnswerSubmit(request);
     case SlurmAsk::kJobs: return AnswerJobs(request);
+    case SlurmAsk::kPast: return List(PastJobsOfNumber(request.at("id").get<JobId>()));
     case SlurmAsk::kFind: return AnswerFind(request);
     case SlurmAsk::kCancel: return AnswerCancel(request);
     case SlurmAsk::kSignal: return AnswerSignal(request);

@@ -36,13 +36,6 @@ constexpr std::pair<std::uint64_t, JobFlag> kFlags[] = {
     {JOB_STAGE_OUT, JobFlag::kStageOut},
 };
 
-JobState StateOf(std::uint32_t job_state) {
-  for (const auto& [number, state] : kStates) {
-    if ((job_state & JOB_STATE_BASE) == number) return state;
-  }
-  throw SlurmError({SlurmTrouble::kVersion, 0, "a job is in state " + std::to_string(job_state), "reading jobs"});
-}
-
 std::vector<JobFlag> FlagsOf(std::uint32_t job_state) {
   std::vector<JobFlag> flags;
   for (const auto& [bit, flag] : kFlags) {
@@ -54,22 +47,6 @@ std::vector<JobFlag> FlagsOf(std::uint32_t job_state) {
 std::string ReasonOf(const slurm_job_info_t& info) {
   if (slurm_job_reason_string == nullptr) return std::to_string(info.state_reason);
   return TextOf(slurm_job_reason_string(static_cast<enum job_state_reason>(info.state_reason)));
-}
-
-std::vector<std::string> HostsOf(const char* ranges) {
-  std::vector<std::string> hosts;
-  if (ranges == nullptr) return hosts;
-  auto* const list = slurm_hostlist_create(ranges);
-  while (char* host = slurm_hostlist_shift(list)) {
-    hosts.emplace_back(host);
-    std::free(host);
-  }
-  slurm_hostlist_destroy(list);
-  return hosts;
-}
-
-std::optional<SlurmTime> TimeOf(std::time_t time) {
-  return time > 0 ? std::optional(SlurmTime(std::chrono::seconds(time))) : std::nullopt;
 }
 
 ExitStatus StatusOf(const slurm_job_info_t& info) {
@@ -114,6 +91,29 @@ auto LoadJobs(Load load) {
 }
 
 }  // namespace
+
+JobState StateOf(std::uint32_t job_state) {
+  for (const auto& [number, state] : kStates) {
+    if ((job_state & JOB_STATE_BASE) == number) return state;
+  }
+  throw SlurmError({SlurmTrouble::kVersion, 0, "a job is in state " + std::to_string(job_state), "reading jobs"});
+}
+
+std::vector<std::string> HostsOf(const char* ranges) {
+  std::vector<std::string> hosts;
+  if (ranges == nullptr) return hosts;
+  auto* const list = slurm_hostlist_create(ranges);
+  while (char* host = slurm_hostlist_shift(list)) {
+    hosts.emplace_back(host);
+    std::free(host);
+  }
+  slurm_hostlist_destroy(list);
+  return hosts;
+}
+
+std::optional<SlurmTime> TimeOf(std::time_t time) {
+  return time > 0 ? std::optional(SlurmTime(std::chrono::seconds(time))) : std::nullopt;
+}
 
 SlurmJob JobFrom(const slurm_job_info_t& info) {
   SlurmJob job;

@@ -3,7 +3,10 @@
 
 #include <slurm/slurm.h>
 
+#include <ctime>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "launcher/engines/slurm/slurm_types.h"
@@ -11,6 +14,11 @@
 namespace slipway::launcher {
 
 SlurmJob JobFrom(const slurm_job_info_t& info);
+
+// What its numbers and texts mean, also where the accounting has them.
+JobState StateOf(std::uint32_t job_state);
+std::vector<std::string> HostsOf(const char* ranges);
+std::optional<SlurmTime> TimeOf(std::time_t time);
 
 /// Those of the jobs of `user` that the controller remembers and `wanted` takes; one RPC.
 std::vector<SlurmJob> JobsOfUser(std::uint32_t user, const std::function<bool(const slurm_job_info_t&)>& wanted);

@@ -1,0 +1,45 @@
+/// The words by which each of the programs that run containers starts a rank. Pure.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace slipway::launcher {
+
+enum class ContainerRuntime { kApptainer, kSingularity, kPodmanHpc, kPodman, kCharliecloud, kShifter };
+
+constexpr ContainerRuntime kContainerRuntimes[] = {ContainerRuntime::kApptainer,    ContainerRuntime::kSingularity,
+                                                   ContainerRuntime::kPodmanHpc,    ContainerRuntime::kPodman,
+                                                   ContainerRuntime::kCharliecloud, ContainerRuntime::kShifter};
+
+/// A directory of the machine, and where it is seen in the container.
+struct Mount {
+  std::string from;
+  std::string to;
+
+  bool operator==(const Mount&) const = default;
+};
+
+struct ContainedStart {
+  ContainerRuntime runtime = ContainerRuntime::kApptainer;
+  std::string image;
+  std::vector<Mount> mounts;
+  std::filesystem::path working_directory;
+  std::vector<std::string> options;    ///< the user's
+  std::vector<std::string> variables;  ///< names that the program is to see, of a runtime that passes none by itself
+  int ranks_on_node = 1;               ///< that share memory
+  std::string group;                   ///< name of these ranks, no other's on the machine
+  bool as_root = false;
+};
+
+/// "ch-run": what is looked for on the PATH.
+std::string_view ProgramOf(ContainerRuntime runtime);
+/// As the spec has it.
+std::string_view NameOf(ContainerRuntime runtime);
+
+/// The command that runs `program` in the container, without a shell.
+std::vector<std::string> InContainer(const ContainedStart& start, const std::vector<std::string>& program);
+
+}  // namespace slipway::launcher

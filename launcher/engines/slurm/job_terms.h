@@ -1,0 +1,26 @@
+/// What a site may be told about a job, and is: by the directives of its script, and by libslurm.
+#pragma once
+
+#include <string>
+
+namespace slipway::launcher {
+
+/// Empty texts leave the choice to Slurm.
+struct JobTerms {
+  std::string name;
+  std::string comment;  ///< by which a job is found again whose number was lost
+  std::string account;
+  std::string partition;  ///< or several, with commas
+  std::string qos;
+  std::string constraint;
+  std::string reservation;
+  std::string licenses;
+  int nodes = 1;
+  bool requeue = true;     ///< by Slurm itself, after preemption or the loss of the batch host
+  bool exclusive = false;  ///< no other job on its nodes
+  bool no_kill = false;    ///< goes on when one of its nodes fails
+
+  bool operator==(const JobTerms&) const = default;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,112 @@
+#include "runtime/watch/start_alarm.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "runtime/watch/hand_over.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBeat{200};
+/// A beat that comes later found this process stopped, perhaps with the whole job, or without a processor.
+constexpr std::chrono::seconds kLongestGap{1};
+constexpr std::chrono::seconds kGraceForAnAnswer{10};
+
+}  // namespace
+
+StartAlarm::StartAlarm(Settings settings) : settings_(std::move(settings)) {
+  Announce();
+  thread_ = std::thread([this] { Count(); });
+}
+
+StartAlarm::~StartAlarm() {
+  {
+    const std::lock_guard lock(mutex_);
+    begun_ = true;
+  }
+  over_.notify_one();
+  thread_.join();
+  if (line_ != nullptr) line_->rank = -1;  // its line is elsewhere now
+}
+
+void StartAlarm::Announce() noexcept try {
+  if (settings_.rank < 0 || settings_.keeper.empty()) return;
+  page_ = SharedMemory::Create(BoardBytes(1));
+  auto& line = *reinterpret_cast<BoardLine*>(page_.data());
+  line.process = ::getpid();
+  line.current = static_cast<std::uint32_t>(Activity::kInit);
+  line.rank = settings_.rank;
+  if (HandOver(settings_.keeper, page_.descriptor(), 1)) line_ = &line;
+} catch (const std::system_error&) {
+  // Nobody will see this rank from other nodes.
+}
+
+void StartAlarm::Count() {
+  Clock::duration waited{};
+  auto last = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!over_.wait_for(lock, kBeat, [this] { return begun_; })) {
+    const auto now = Clock::now();
+    waited += std::min<Clock::duration>(now - std::exchange(last, now), kLongestGap);
+    if (waited < settings_.patience) continue;
+    if (const auto found = Answer(); !found.empty()) End(found);
+    if (line_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
+      End(
+          fmt::format("MPI_Init has not come back after {:.1f} s: some rank has not come to it, or the ranks do not "
+                      "reach each other",
+                      std::chrono::duration<double>(waited).count()));
+    }
+    Ask(waited);
+  }
+}
+
+void StartAlarm::Ask(std::chrono::duration<double> waited) {
+  line_->waited_ms = static_cast<std::uint32_t>(waited.count() * 1000);
+  line_->asks = static_cast<std::uint32_t>(Activity::kInit);
+}
+
+std::string StartAlarm::Answer() const {
+  if (line_ == nullptr) return {};
+  const auto& answer = *reinterpret_cast<const BoardAnswer*>(line_ + 1);
+  const auto length = std::min<std::size_t>(answer.length.load(std::memory_order_acquire), answer.text.size());
+  const auto json = Json::parse(std::string_view(answer.text.data(), length), nullptr, false);
+  return json.is_object() ? json.value("message", "") : "";
+}
+
+/// Who answers has written the report already; else the first rank that is here has the word.
+void StartAlarm::End(const std::string& message) const {
+  const auto who = settings_.rank < 0 ? std::string() : fmt::format("rank {}: ", settings_.rank);
+  std::fprintf(stderr, "slipway: %s%s\n", who.c_str(), message.c_str());
+  try {
+    const Json report{{"schema", "slipway.watch/1"},
+                      {"time", UnixSeconds(SystemClock().Now())},
+                      {"kind", "start"},
+                      {"message", message},
+                      {"seen_by", settings_.rank},
+                      {"ranks", Json::array()}};
+    const auto own = fmt::format("{}.{}-{}", settings_.report.string(), settings_.rank, ::getpid());
+    if (!settings_.report.empty()) {
+      WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      ::link(own.c_str(), settings_.report.c_str());
+      ::unlink(own.c_str());
+    }
+  } catch (const std::exception&) {
+    // The message is on stderr.
+  }
+  std::_Exit(1);
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""Ranks and trials in a container, with the real ch-run."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import container_image  # noqa: E402
+
+PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
+PREFIX = PROGRAM.parent.parent
+MARK = "$(cat /etc/inside)"
+
+pytestmark = pytest.mark.skipif(not shutil.which("ch-run"), reason="the Debian package charliecloud is not installed")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("USER", raising=False)  # as in a job of a bare environment
+    container_image.make(tmp_path / "image", [PREFIX])
+    return tmp_path
+
+
+def write(place, command, launch=None, **sections):
+    container = {"image": "image", "runtime": "charliecloud", "binds": container_image.BINDS}
+    spec = {"name": "boxed", "launch": {"engine": "local", "container": container, **(launch or {})},
+            "train": {"command": command, "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}, **sections}
+    (place / "exp.yaml").write_text(json.dumps(spec))
+
+
+def slipway(*words, status=0):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def shell(script):
+    return ["sh", "-c", script]
+
+
+def test_ranks_run_in_it_and_see_what_is_theirs(place):
+    write(place, shell(f"echo {MARK}: $RANK of $WORLD_SIZE at $PWD; touch $SLIPWAY_OUTPUT_DIR/result.$RANK"), {"ranks_per_node": 2})
+    said = slipway("run", "exp.yaml").stdout
+    for rank in (0, 1):
+        assert f"in the container: {rank} of 2 at {place}" in said
+    (outputs,) = place.glob("runs/*/outputs")
+    assert sorted(os.listdir(outputs)) == ["result.0", "result.1"]
+
+
+def test_ranks_of_mpi_meet_in_it(place):
+    write(place, [os.environ["SLIPWAY_TEST_WORLD"]], {"ranks_per_node": 2})
+    said = slipway("run", "exp.yaml").stdout
+    assert "0 2 " in said and "1 2 " in said
+
+
+def test_trials_run_in_it(place):
+    write(place, shell(f"[ \"{MARK}\" = 'in the container' ] && echo FoM: 1"),
+          ensemble={"objective": {"metric": "objective", "goal": "minimize"}, "trials": 4, "sampler": "random",
+                    "space": {"x": {"uniform": [0, 1]}}})
+    slipway("run", "exp.yaml")
+    best = json.loads(slipway("trials", "ls", "last", "--json").stdout)
+    assert [trial["state"] for trial in best["trials"]] == ["complete"] * 4
+
+
+def test_what_the_program_says_and_how_it_ends_is_known(place):
+    write(place, shell("echo out of luck; exit 7"))
+    done = slipway("run", "exp.yaml", status=1)
+    assert "exit status 7" in done.stdout and "out of luck" in done.stdout
+
+
+def test_cancel_leaves_nothing_behind(place):
+    write(place, shell(f"touch up; exec sleep 4{os.getpid()}"))
+    run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdin=subprocess.DEVNULL)
+    while not (place / "up").exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.terminate()
+    assert run.wait(30) == 130
+    listed = [pathlib.Path(entry, "cmdline").read_bytes() for entry in pathlib.Path("/proc").glob("[0-9]*")
+              if (entry / "cmdline").exists()]
+    assert not [words for words in listed if f"4{os.getpid()}".encode() in words]
+
+
+def test_plan_shows_the_words(place):
+    write(place, shell("true"))
+    shown = slipway("plan", "exp.yaml").stdout
+    assert f"container  {place}/image, by charliecloud" in shown
+    assert f"ch-run --bind {PREFIX}:{PREFIX}" in shown
+    planned = json.loads(slipway("plan", "exp.yaml", "--json").stdout)["container"]
+    assert (planned["runtime"], planned["image"]) == ("charliecloud", f"{place}/image")
+
+
+def refused(place, *words, status=3):
+    done = slipway("run", "exp.yaml", *words, status=status)
+    assert not (place / "runs").exists()
+    return done.stderr
+
+
+def test_what_is_not_there_is_said_before_anything_starts(place):
+    write(place, shell("true"))
+    assert f"there is no image '{place}/other'" in refused(place, "--set", "launch.container.image=./other")
+    if not shutil.which("apptainer"):
+        assert "apptainer is not on the PATH" in refused(place, "--set", "launch.container.runtime=apptainer")
+    (place / "image" / str(PREFIX)[1:]).rmdir()
+    lacking = refused(place)
+    assert "ch-run cannot bind into directories that the image lacks" in lacking
+    assert f"mkdir -p {place}/image{PREFIX}" in lacking
+
+
+def test_doctor_names_those_that_are_here(place):
+    assert "charliecloud (" in slipway("doctor", status=0).stdout
