@@ -127,7 +127,9 @@ void Job::Configure(const char* config) {
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
-  if (rank() == 0) metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+  if (rank() != 0) return;
+  metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+  run_log_ = std::make_unique<RunLog>(Variable("SLIPWAY_MLLOG"));
 }
 
 SelectionSettings Job::Selection(const Placement& placement) const try {
