@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
@@ -102,6 +103,8 @@ class Job {
   int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
+  std::vector<std::string> past_teams_;  ///< what comm.json says of those that are forgotten: JSON
+  std::vector<Span> past_spans_;
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<RunLog> run_log_;
   std::map<std::string, std::unique_ptr<Team>> teams_;

@@ -76,6 +76,8 @@ TEST_F(Fashion, TrainsOnTwoRanksFromStagedData) {
   EXPECT_GT(metrics["validation_accuracy"].get<double>(), 0.5);
   EXPECT_GT(metrics["test_accuracy"].get<double>(), 0.5);
   EXPECT_EQ(metrics["replicas_match"], 1);
+  const auto exchange = Json::parse(ReadFile(place_.RunFolder() / "attempt-1/comm.json"));
+  EXPECT_EQ(exchange["teams"][0]["steps"], 20);  // the trainer has left its team before it left the job
   EXPECT_TRUE(place_.StagedFiles().empty());
 }
 
