@@ -74,7 +74,7 @@ def torch(arguments, place):
     ours, theirs = (measured.median(figures[side], "per_second") for side in ("slipway", "pytorch"))
     cpu = measured.cpu_of_image(figures["pytorch"]) / measured.cpu_of_image(figures["slipway"])
     return rows, [measured.goal("fashion on one core: slipway / PyTorch", ours / theirs, at_least=1.0),
-                  measured.goal("fashion: images of a CPU second, slipway / PyTorch", cpu, at_least=1.0)]
+                  measured.goal("fashion: images of a CPU second, slipway (with evaluation) / PyTorch", cpu)]
 
 
 def ddp(arguments, place):
