@@ -33,7 +33,7 @@ class Configs : public testing::Test {
     place_.SetVariable("SLIPWAY_DATA_ROOT", (place_ / "data").string());
     for (const auto* name : {"hepcnn", "hepcnn224"}) Make("hepcnn", name);
     for (const auto* name : {"cosmoflow", "cosmoflow128", "fashion"}) Make("cosmoflow", name);
-    for (const auto* name : {"imagenet-like", "imagenet"}) Make("imagenet-like", name);
+    for (const auto* name : {"pictures", "imagenet"}) Make("imagenet-like", name);
     fs::rename(place_ / "data/imagenet/test-00000-of-00001.tfrecord",
                place_ / "data/imagenet/validation-00000-of-00001");
     place_.Write("data/fashion/test.h5", ReadFile(place_ / "data/hepcnn/test-00000-of-00001.h5"));
