@@ -155,6 +155,24 @@ TEST_F(Mllog, HasNoSuccessBelowItsTarget) {
   EXPECT_EQ(StatusOf(LogOf(place_.RunFolder())), "success");
 }
 
+TEST_F(Mllog, HasWhatAProgramInPythonAdds) {
+  if (std::string(SLIPWAY_SANITIZED) != "") GTEST_SKIP() << "python3 cannot load a library with sanitizers";
+  place_.Write("train.py",
+               "import slipway\n"
+               "slipway.init()\n"
+               "slipway.mllog('global_batch_size', 64)\n"
+               "slipway.mllog('epoch_start', event='start', epoch_num=1)\n"
+               "slipway.mllog('epoch_stop', event='stop', epoch_num=1)\n"
+               "slipway.finalize()\n");
+  const auto ran = Run("[/usr/bin/python3, train.py]", "", 2);
+  ASSERT_EQ(ran.status.code, 0) << ran.errors << ran.output;
+  const auto lines = LogOf(place_.RunFolder());
+  EXPECT_THAT(FaultsOf(lines, Program::kForeign), IsEmpty());
+  EXPECT_THAT(CourseOf(lines),
+              ElementsAre("init_start", "init_stop", "run_start", "epoch_start 1", "epoch_stop 1", "run_stop"));
+  EXPECT_EQ(ValueOf(lines, "global_batch_size"), 64);
+}
+
 const std::string kEnsemble = kErrorIsMetric +
                               "ensemble:\n"
                               "  objective: {metric: objective, goal: minimize}\n"
