@@ -255,6 +255,19 @@ SLIPWAY_API int slipway_report(int64_t step, const char* name, double value);
 /** Same, with the epoch (may be fractional). */
 SLIPWAY_API int slipway_report_epoch(int64_t step, double epoch, const char* name, double value);
 
+typedef enum slipway_mllog_event {
+  SLIPWAY_MLLOG_POINT = 0, /* POINT_IN_TIME */
+  SLIPWAY_MLLOG_START = 1, /* INTERVAL_START */
+  SLIPWAY_MLLOG_STOP = 2   /* INTERVAL_END */
+} slipway_mllog_event;
+
+/**
+ * Adds a line to the run's MLPerf log (:::MLLOG), where the spec asks for one; otherwise nothing happens. `value` is
+ * JSON text, `metadata` that of an object; NULL stands for null and {}. A point without metadata is a fact, written
+ * once however often the run begins again. Local; written by rank 0 only.
+ */
+SLIPWAY_API int slipway_mllog(int event, const char* key, const char* value, const char* metadata);
+
 /**
  * Sets *requested to 1 when the launcher asks the program to checkpoint and end (stop file), on all ranks at the
  * same call. Collective; call it once a step.

@@ -90,6 +90,11 @@ class Session {
   void Report(std::int64_t step, double epoch, const std::string& name, double value) {
     Check(slipway_report_epoch(step, epoch, name.c_str(), value));
   }
+  /// `value` and `metadata`: JSON text.
+  void Mllog(slipway_mllog_event event, const std::string& key, const std::string& value,
+             const std::string& metadata = "{}") {
+    Check(slipway_mllog(event, key.c_str(), value.c_str(), metadata.c_str()));
+  }
   bool StopRequested() {
     int requested = 0;
     Check(slipway_stop_requested(&requested));

@@ -29,6 +29,7 @@
 #include "launcher/commands/trials_request.h"
 #include "launcher/commands/trials_select.h"
 #include "launcher/commands/trials_serve.h"
+#include "launcher/commands/trials_throughput.h"
 #include "launcher/run/staging_member.h"
 
 namespace CLI {
@@ -78,6 +79,7 @@ struct Arguments {
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
   SelectModelsOptions trials_select;
+  TrialsThroughputOptions trials_throughput;
   TrialsImportOptions trials_import;
   TrialsServeOptions trials_serve;
   TrialsAskOptions trials_ask;

@@ -1,4 +1,4 @@
-// `slipway trials ls|best|show|importance|pareto|plot|select|enqueue|retry`.
+// `slipway trials ls|best|show|importance|pareto|plot|select|throughput|enqueue|retry`.
 
 #include <CLI/CLI.hpp>
 
@@ -92,6 +92,14 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   AddTrialsCommand(select, arguments, options, TrialsSelect);
 }
 
+void DescribeThroughput(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_throughput;
+  auto* throughput = AddCommand(trials, "throughput", "Models per minute, as MLPerf HPC counts them (mllog.write)",
+                                "  slipway trials throughput\n  slipway trials throughput last --results ~/results");
+  throughput->add_option("--results", options.results, "Copy the logs into this new folder, as result_0.txt ...");
+  AddTrialsCommand(throughput, arguments, options, TrialsThroughput);
+}
+
 void DescribeRequests(CLI::App& trials, Arguments& arguments) {
   auto& point = arguments.trials_enqueue;
   auto* enqueue = AddCommand(trials, "enqueue", "Let a configuration of yours be the next trial",
@@ -120,6 +128,7 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   DescribePareto(*trials, arguments);
   DescribePlot(*trials, arguments);
   DescribeSelect(*trials, arguments);
+  DescribeThroughput(*trials, arguments);
   DescribeRequests(*trials, arguments);
   DescribeTrialsExchange(*trials, arguments);
   DescribeAskTell(*trials, arguments);

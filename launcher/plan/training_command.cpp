@@ -139,6 +139,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
                       {"PYTHONPATH", PythonPath()},
                       {"PYTHONUNBUFFERED", "1"}};
+  if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
   AddTrialVariables(variables, spec, terms);
   for (const auto& [name, directory] : data) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(name), directory);
   for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);

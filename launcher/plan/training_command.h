@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/mllog.h"
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
@@ -36,6 +37,8 @@ struct AttemptPlace {
 
   std::filesystem::path metrics() const { return directory / "metrics.jsonl"; }
   std::filesystem::path stop_file() const { return directory / "stop.json"; }
+  /// Of all attempts.
+  std::filesystem::path mllog() const { return MllogIn(run); }
 };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;

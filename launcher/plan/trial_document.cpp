@@ -17,6 +17,7 @@ SpecDocument DocumentOfTrial(const SpecDocument& ensemble, ensemble::TrialNumber
   resolved["launch"]["engine"] = "slurm";
   resolved["launch"]["nodes"] = ensemble.spec.ensemble->nodes_per_trial;
   resolved["train"]["args"] = EffectiveParameters(ensemble.spec.train, parameters);
+  if (ensemble.spec.mllog) resolved["mllog"]["benchmark"] = ensemble.spec.mllog->benchmark;
   resolved["ensemble"]["placement"] = "allocation";
   resolved["ensemble"]["parallel"] = 1;
   document.spec = BuildSpec(resolved);

@@ -14,6 +14,7 @@
 #include "launcher/run/ensemble_options.h"
 #include "launcher/run/job_trial_runner.h"
 #include "launcher/run/outbox.h"
+#include "launcher/run/trial_logs.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
 
@@ -23,7 +24,7 @@ namespace {
 /// Tells the user how the trials go.
 class Reporter final : public ensemble::EnsembleObserver {
  public:
-  Reporter(Output& output, std::int64_t trials) : output_(output), trials_(trials) {}
+  Reporter(Output& output, std::int64_t trials, TrialLogs& logs) : output_(output), trials_(trials), logs_(logs) {}
 
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
     ++running_;
@@ -37,6 +38,7 @@ class Reporter final : public ensemble::EnsembleObserver {
   void AttemptEnded(const ensemble::TrialRecord& trial, ensemble::TrialState attempt,
                     const ensemble::TrialRecord* best) override {
     --running_;
+    logs_.AttemptEnded(trial);
     if (ensemble::IsFinal(trial.state)) ++ended_;
     if (best != nullptr) best_ = fmt::format("best {:.6g} (trial {})", *best->objective, best->number);
     // Thousands of short trials would only scroll by: the progress line tells enough.
@@ -66,6 +68,7 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   Output& output_;
   std::int64_t trials_;
+  TrialLogs& logs_;
   int running_ = 0;
   int ended_ = 0;
   std::string best_;
@@ -184,10 +187,10 @@ struct Trials {
   bool progressed = false;
 };
 
-std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context) {
+std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs& logs) {
   const auto& spec = context.plan.spec();
   if (TrialsAreJobs(spec)) return std::make_unique<BatchTrialRunner>(context);
-  return std::make_unique<JobTrialRunner>(context, TrialsShareCores(spec, NodesOf(context)));
+  return std::make_unique<JobTrialRunner>(context, TrialsShareCores(spec, NodesOf(context)), logs);
 }
 
 /// The book is one plain file again when it returns.
@@ -197,8 +200,9 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");
-  const auto runner = MakeRunner(context);
-  Reporter reporter(context.output, options.trials * options.repeats);
+  TrialLogs logs(context);
+  const auto runner = MakeRunner(context, logs);
+  Reporter reporter(context.output, options.trials * options.repeats, logs);
   const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }

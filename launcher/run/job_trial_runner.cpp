@@ -97,8 +97,8 @@ std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt
 
 }  // namespace
 
-JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared)
-    : context_(context), cores_are_shared_(cores_are_shared) {
+JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs)
+    : context_(context), cores_are_shared_(cores_are_shared), logs_(logs) {
   if (context_.allocation == nullptr) {
     nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
   } else {
@@ -185,6 +185,7 @@ ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
                     {"parameters", start.parameters},
                     {"command", TrainingCommand(context_.plan.spec().train, start.parameters)}};
     WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
+    logs_.Prepare(start, place.run);
     auto running = std::make_unique<Running>(*this, start, std::move(place));
     const auto identity = running->job().identity();
     running_[start.trial] = std::move(running);
@@ -192,7 +193,10 @@ ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
   });
 }
 
-void JobTrialRunner::Release(TrialNumber trial) { running_.at(trial)->job().Release(); }
+void JobTrialRunner::Release(TrialNumber trial) {
+  logs_.Release(trial);
+  running_.at(trial)->job().Release();
+}
 
 void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {

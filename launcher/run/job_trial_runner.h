@@ -11,13 +11,14 @@
 #include "launcher/engines/local/supervisor.h"
 #include "launcher/run/job.h"
 #include "launcher/run/run_context.h"
+#include "launcher/run/trial_logs.h"
 
 namespace slipway::launcher {
 
 class JobTrialRunner final : public ensemble::TrialRunner {
  public:
   /// `cores_are_shared`: trials are not bound to the cores of their places.
-  JobTrialRunner(RunContext& context, bool cores_are_shared);
+  JobTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs);
   ~JobTrialRunner() override;
 
   std::optional<ProcessIdentity> Keeper(const std::vector<ensemble::NodeShare>& place) override;
@@ -52,6 +53,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   RunContext& context_;
   std::map<std::string, Node> nodes_;  ///< by name; this machine has none
   bool cores_are_shared_;
+  TrialLogs& logs_;
   std::uint64_t kills_before_ = 0;
   std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;

@@ -14,6 +14,7 @@
 #include "launcher/run/batch_run.h"
 #include "launcher/run/check_pairing.h"
 #include "launcher/run/ensemble_run.h"
+#include "launcher/run/instance_log.h"
 #include "launcher/run/job_fate.h"
 #include "launcher/run/job_of_run.h"
 #include "launcher/run/last_word_reserve.h"
@@ -63,7 +64,22 @@ class Manager {
     state_.ended.clear();
     state_.reason.clear();
     state_.detail.clear();
+    if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
+  }
+
+  /// The run; of an ensemble what its trials share.
+  Instance LoggedInstance() const {
+    const auto& spec = plan_.spec();
+    Instance instance;
+    instance.nodes = spec.launch.nodes;
+    instance.ranks = spec.launch.nodes * spec.launch.ranks_per_node;
+    instance.is_common = spec.ensemble && !trial_;
+    if (instance.is_common) return instance;
+    if (trial_) instance.number = std::stoll(folder_.id());
+    const int repeat = trial_ ? trial_->terms.repeat : 0;
+    instance.parameters = EffectiveParameters(spec.train, WithSeedOfRepeat(spec.train, Json::object(), repeat));
+    return instance;
   }
 
   void Enter(Phase phase) {
@@ -82,8 +98,14 @@ class Manager {
     outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     if (plan_.spec().launch.ranks() > 1) TryStart();
+    if (log_) log_->StartStaging();
     data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
+    if (log_) log_->StopStaging();
     state_.detail = data_.remarks();
+  }
+
+  void CloseLog(const RunResult& result) {
+    if (log_) log_->StopRun(result.phase == Phase::kSucceeded, result.reason);
   }
 
   /// What went wrong is written down before anybody else hears of it.
@@ -101,10 +123,12 @@ class Manager {
                        prefix_,
                        outbox_.get(),
                        allocation_ ? &*allocation_ : nullptr,
+                       log_ ? &*log_ : nullptr,
                        trial_ ? &*trial_ : nullptr,
                        [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
+    CloseLog(result);
     data_.End();
     return result;
   } catch (const NodesMissing& error) {
@@ -214,6 +238,7 @@ class Manager {
 
   void WriteDown(const RunResult& result) {
     reserve_.GiveUp();
+    CloseLog(result);
     if (trial_) WriteEnding(result);
     state_.reason = result.reason;
     state_.detail = data_.remarks();
@@ -253,6 +278,7 @@ class Manager {
   std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<Outbox> outbox_;
+  std::optional<InstanceLog> log_;
   LastWordReserve reserve_{folder_.path()};
   JobFate fate_ = JobFate::kStays;  ///< as Slurm told it at the end
   bool put_back_ = false;           ///< Slurm has queued the job again by itself

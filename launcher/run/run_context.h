@@ -19,6 +19,7 @@
 namespace slipway::launcher {
 
 class Allocation;
+class InstanceLog;
 class Outbox;
 struct TrialOrder;
 
@@ -34,6 +35,7 @@ struct RunContext {
   LinePrefix prefix;
   Outbox* outbox;           ///< null: checkpoints go straight into the run folder
   Allocation* allocation;   ///< null: the run has this machine only
+  InstanceLog* log;         ///< of the run, or what is common to the logs of its trials; null: none is written
   const TrialOrder* trial;  ///< what the ensemble wants of the trial that this run is; null: it is none
 
   /// Writes `state` down, durably, with an event of that name.

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "launcher/run/allocation.h"
+#include "launcher/run/instance_log.h"
 #include "launcher/run/job.h"
 #include "launcher/run/job_fate.h"
 #include "launcher/run/nodes_in_use.h"
@@ -114,6 +115,7 @@ class SingleRun final : public JobObserver {
     const Callbacks callbacks(context_, StartTimeLimit(job));
     context_.interrupt.OnAsk([&] { OnInterrupt(job); });
     if (context_.interrupt.asked()) OnInterrupt(job);
+    if (context_.log != nullptr) context_.log->StartRun(context_.state.attempt);
     job.Release();
     while (!outcome_) context_.loop.RunOnce();
     LookForLostNode();

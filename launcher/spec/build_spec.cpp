@@ -197,6 +197,23 @@ ResilienceSpec BuildResilience(const Json& json) {
 
 TraceSpec BuildTrace(const Json& json) { return {json.at("every").get<int>(), json.at("chrome").get<bool>()}; }
 
+/// Of the whole spec. Runs of earlier versions have none.
+std::optional<MllogSpec> BuildMllog(const Json& spec) {
+  if (!spec.contains("mllog") || !spec["mllog"].at("write").get<bool>()) return std::nullopt;
+  const Json& json = spec["mllog"];
+  MllogSpec result;
+  for (const Json& name : {json.at("benchmark"), spec.at("train").at("program"), spec.at("name")}) {
+    if (result.benchmark.empty()) result.benchmark = TextOrEmpty(name);
+  }
+  result.org = json.at("org").get<std::string>();
+  result.division = json.at("division").get<std::string>();
+  result.status = json.at("status").get<std::string>();
+  result.platform = TextOrEmpty(json.at("platform"));
+  result.staging_included = json.at("staging") == "included";
+  result.target = Maybe<double>(json.at("target"));
+  return result;
+}
+
 ObjectiveSpec BuildObjective(const Json& json) {
   return {json.at("metric").get<std::string>(), FromWord(kGoals, json.at("goal")),
           FromWord(kObjectiveValues, json.at("value")),
@@ -260,6 +277,7 @@ Spec Build(const Json& json) {
   spec.checkpoint = BuildCheckpoint(json.at("checkpoint"));
   spec.resilience = BuildResilience(json.at("resilience"));
   spec.trace = BuildTrace(json.at("trace"));
+  spec.mllog = BuildMllog(json);
   if (!json.at("ensemble").is_null()) spec.ensemble = BuildEnsemble(json["ensemble"]);
   spec.launch.nodes_per_job = spec.ensemble ? spec.ensemble->nodes_per_trial : spec.launch.nodes;
   return spec;

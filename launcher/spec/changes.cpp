@@ -60,6 +60,7 @@ constexpr std::array kRules = {
     Rule{"checkpoint"},
     Rule{"resilience"},
     Rule{"trace"},
+    Rule{"mllog"},
     Rule{"ensemble", May::kNever, "a run is an ensemble from its beginning or never"},
     Rule{"ensemble.objective", May::kNever, "the trials were ranked and steered by the other one", NextRun::kRepeats},
     Rule{"ensemble.objectives", May::kNever, "the trials were ranked and steered by the others", NextRun::kRepeats},

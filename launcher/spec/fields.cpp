@@ -265,6 +265,23 @@ std::vector<Field> SafetyFields() {
   };
 }
 
+std::vector<Field> MllogFields() {
+  return {
+      {"mllog", Section(), "", "A log as MLPerf HPC has it.", ""},
+      {"mllog.write", Of(kBool), "false", "Write mllog.txt, for the run or for each trial.", "true"},
+      {"mllog.benchmark", Of(kText), "", "submission_benchmark; left out: `train.program`, else the name.",
+       "cosmoflow"},
+      {"mllog.org", Of(kText), "unnamed", "submission_org.", "NERSC"},
+      {"mllog.division", Words({"closed", "open"}), "open", "submission_division.", "closed"},
+      {"mllog.status", Words({"cloud", "onprem", "preview", "research"}), "research", "submission_status.", "onprem"},
+      {"mllog.platform", Of(kText), "", "submission_platform; left out: the name of the manager's host.", "cori-knl"},
+      {"mllog.staging", Words({"excluded", "included"}), "excluded",
+       "Whether staging is part of the run's time, as in rounds up to 2.0, or comes before it.", "included"},
+      {"mllog.target", Number(-kWidest), "",
+       "The run is a success when an evaluation was as good as this; left out: when the program was one.", "0.124"},
+  };
+}
+
 std::vector<Field> EnsembleFields() {
   const Type goal = Words({"minimize", "maximize"});
   const Type value = Words({"last", "best"});
@@ -351,7 +368,7 @@ std::vector<Field> EnsembleControlFields() {
 std::vector<Field> AllFields() {
   std::vector<Field> all = HeadFields();
   for (auto* part : {&SiteFields, &DataFields, &LaunchFields, &SlurmFields, &TrainFields, &GradientFields,
-                     &SafetyFields, &EnsembleFields, &EnsembleControlFields}) {
+                     &SafetyFields, &MllogFields, &EnsembleFields, &EnsembleControlFields}) {
     Append(all, part());
   }
   return all;

@@ -158,6 +158,17 @@ struct TraceSpec {
   bool chrome = false;
 };
 
+/// What is written into the log of MLPerf HPC, beside what happened.
+struct MllogSpec {
+  std::string benchmark;  ///< never empty
+  std::string org;
+  std::string division;
+  std::string status;
+  std::string platform;  ///< empty: the host's name
+  bool staging_included = false;
+  std::optional<double> target;  ///< of eval_error at most this, of eval_accuracy at least
+};
+
 enum class OnTimeLimit { kStop, kRequeue };
 enum class StopSignal { kNone, kUsr1, kTerm };
 
@@ -240,6 +251,7 @@ struct Spec {
   CheckpointSpec checkpoint;
   ResilienceSpec resilience;
   TraceSpec trace;
+  std::optional<MllogSpec> mllog;
   std::optional<EnsembleSpec> ensemble;
 
   /// That its job asks for.

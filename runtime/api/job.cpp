@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -144,7 +146,9 @@ void Job::Configure(const char* config) {
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
-  if (rank() == 0) metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+  if (rank() != 0) return;
+  metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
+  run_log_ = std::make_unique<RunLog>(Variable("SLIPWAY_MLLOG"));
 }
 
 SelectionSettings Job::Selection(const Placement& placement) const try {
@@ -205,7 +209,10 @@ void Job::MakeTeam(TeamParts parts) {
 }
 
 void Job::ForgetTeam(const std::string& name) {
-  TeamOf(name).Drain();
+  auto& team = TeamOf(name);
+  team.Drain();
+  past_teams_.push_back(team.trace().Totals(communicator()).dump());
+  std::ranges::move(team.trace().TakeSpans(), std::back_inserter(past_spans_));
   communicator().Barrier();
   teams_.erase(name);
 }
@@ -275,14 +282,14 @@ std::exception_ptr Job::Leave() {
 
 void Job::Report() {
   const auto attempt = communicator().BroadcastText(settings_.attempt_folder, 0);
-  if (attempt.empty() || teams_.empty()) return;
+  if (attempt.empty() || (teams_.empty() && past_teams_.empty())) return;
   const std::filesystem::path folder(attempt);
-  std::vector<StepTrace*> traces;
-  std::vector<Span> spans;
+  Json teams = Json::array();
+  for (const auto& totals : past_teams_) teams.push_back(Json::parse(totals));
+  auto spans = past_spans_;
   for (auto& [name, team] : teams_) {
-    traces.push_back(&team->trace());
-    const auto more = team->trace().TakeSpans();
-    spans.insert(spans.end(), more.begin(), more.end());
+    teams.push_back(team->trace().Totals(communicator()));
+    std::ranges::move(team->trace().TakeSpans(), std::back_inserter(spans));
   }
   const auto placement = all().placement();
   Json facts{{"version", Version()},
@@ -293,8 +300,9 @@ void Job::Report() {
              {"canonical", settings_.canonical},
              {"bucket_bytes", settings_.gradients.bucket_bytes},
              {"bits", ToJson(BasisOfBits(all().selection().table, placement.ranks, all().topology().local_size(),
-                                         settings_.canonical, settings_.gradients.bucket_bytes, Version()))}};
-  WriteCommunicationReport(folder / "comm.json", std::move(facts), traces, communicator());
+                                         settings_.canonical, settings_.gradients.bucket_bytes, Version()))},
+             {"teams", std::move(teams)}};
+  WriteCommunicationReport(folder / "comm.json", std::move(facts), communicator());
   if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());
 }
 

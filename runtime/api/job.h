@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
@@ -16,6 +17,7 @@
 #include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
 #include "runtime/report/metrics_file.h"
+#include "runtime/report/run_log.h"
 #include "runtime/server/parameter_server.h"
 #include "runtime/stop/stop_file.h"
 #include "runtime/watch/watch.h"
@@ -51,6 +53,7 @@ class Job {
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
+  RunLog* run_log() { return run_log_.get(); }       ///< the same
 
   /// A group, or an error when there is none of that number, or this rank is outside.
   Group& GroupOf(int number);
@@ -100,7 +103,10 @@ class Job {
   int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
+  std::vector<std::string> past_teams_;  ///< what comm.json says of those that are forgotten: JSON
+  std::vector<Span> past_spans_;
   std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<RunLog> run_log_;
   std::map<std::string, std::unique_ptr<Team>> teams_;
   std::map<std::string, std::unique_ptr<ParameterServer>> servers_;
   std::optional<StepTrace::Clock::time_point> input_start_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -26,6 +27,14 @@ void CopyPath(const std::string& text, char* path, size_t capacity) {
   RequireArgument(path != nullptr && text.size() < capacity,
                   fmt::format("the buffer for a path of {} bytes is null or too small", text.size() + 1));
   std::memcpy(path, text.c_str(), text.size() + 1);
+}
+
+/// `missing` where there is no text. Of a line with this key.
+slipway::Json ParsedJson(const char* text, const char* missing, const char* key) {
+  const char* given = text != nullptr ? text : missing;
+  auto json = slipway::Json::parse(given, nullptr, false);
+  RequireArgument(!json.is_discarded(), fmt::format("what is said of '{}' is no JSON: {}", key, given));
+  return json;
 }
 
 int Report(const char* function, int64_t step, std::optional<double> epoch, const char* name, double value) {
@@ -133,6 +142,19 @@ int slipway_report(int64_t step, const char* name, double value) {
 
 int slipway_report_epoch(int64_t step, double epoch, const char* name, double value) {
   return Report(__func__, step, epoch, name, value);
+}
+
+int slipway_mllog(int event, const char* key, const char* value, const char* metadata) {
+  return Guard(__func__, [&] {
+    RequireArgument(key != nullptr && *key != '\0', "the line has no key");
+    RequireArgument(event >= SLIPWAY_MLLOG_POINT && event <= SLIPWAY_MLLOG_STOP,
+                    fmt::format("there is no event {}", event));
+    const auto parsed_value = ParsedJson(value, "null", key);
+    const auto parsed_metadata = ParsedJson(metadata, "{}", key);
+    RequireArgument(parsed_metadata.is_object(), fmt::format("the metadata of '{}' is no JSON object", key));
+    auto* log = CurrentJob().run_log();
+    if (log != nullptr) log->Write(static_cast<slipway::MllogEvent>(event), key, parsed_value, parsed_metadata);
+  });
 }
 
 int slipway_stop_requested(int* requested) {

@@ -32,11 +32,8 @@ std::string EventsOf(const std::vector<Span>& spans, int rank) {
 
 }  // namespace
 
-void WriteCommunicationReport(const std::filesystem::path& file, Json facts, const std::vector<StepTrace*>& teams,
-                              Communicator& communicator) {
+void WriteCommunicationReport(const std::filesystem::path& file, Json facts, Communicator& communicator) {
   facts["schema"] = "slipway.comm/1";
-  facts["teams"] = Json::array();
-  for (auto* team : teams) facts["teams"].push_back(team->Totals(communicator));
   OnFirstRank(communicator, [&] {
     WriteFileAtomically(file, facts.dump(2) + "\n");
     return std::string();

@@ -10,10 +10,9 @@
 
 namespace slipway::runtime {
 
-/// Writes comm.json (schema slipway.comm/1) from `facts` and the totals of each team. Rank 0 writes.
+/// Writes comm.json (schema slipway.comm/1) with the members of `facts`. Rank 0 writes.
 /// Errors: RuntimeError(IO) on all ranks. Collective.
-void WriteCommunicationReport(const std::filesystem::path& file, Json facts, const std::vector<StepTrace*>& teams,
-                              Communicator& communicator);
+void WriteCommunicationReport(const std::filesystem::path& file, Json facts, Communicator& communicator);
 
 /// Writes the spans of all ranks as a Chrome trace ("Trace Event Format", which Perfetto reads). Rank 0 writes.
 /// Errors: RuntimeError(IO) on all ranks. Collective.

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
+#include "tests/support/mllog_rules.h"
 
 namespace slipway::test {
 namespace {
@@ -51,6 +52,23 @@ std::vector<std::string> With(std::vector<std::string> settings, std::vector<std
   return settings;
 }
 
+TEST_F(Fashion, WritesTheLogOfMlperf) {
+  const auto ran = Run(kSpec, With(kSmall, {"mllog.write=true", "train.args.epochs=2"}));
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  const auto lines = ReadMllogLines(place_.RunFolder() / "mllog.txt");
+  EXPECT_THAT(FaultsOf(lines, Program::kTrainer), testing::IsEmpty());
+  EXPECT_EQ(StatusOf(lines), "success");
+  EXPECT_EQ(ValueOf(lines, "submission_benchmark"), "fashion");
+  EXPECT_EQ(ValueOf(lines, "global_batch_size"), 128);
+  EXPECT_EQ(ValueOf(lines, "train_samples"), 2560);
+  EXPECT_EQ(ValueOf(lines, "eval_samples"), 1000);
+  EXPECT_EQ(ValueOf(lines, "opt_name"), "adam");
+  EXPECT_EQ(ValueOf(lines, "opt_base_learning_rate"), 0.001);
+  EXPECT_EQ(ValueOf(lines, "seed"), 1);
+  EXPECT_THAT(KeysOf(lines), testing::IsSupersetOf({"epoch_start 1", "epoch_stop 1", "eval_accuracy 1",
+                                                    "tracked_stats 1", "epoch_start 2", "eval_stop 2"}));
+}
+
 TEST_F(Fashion, TrainsOnTwoRanksFromStagedData) {
   const auto ran = Run(kSpec, kSmall);
   ASSERT_EQ(ran.status.code, 0) << ran.errors;
@@ -58,6 +76,8 @@ TEST_F(Fashion, TrainsOnTwoRanksFromStagedData) {
   EXPECT_GT(metrics["validation_accuracy"].get<double>(), 0.5);
   EXPECT_GT(metrics["test_accuracy"].get<double>(), 0.5);
   EXPECT_EQ(metrics["replicas_match"], 1);
+  const auto exchange = Json::parse(ReadFile(place_.RunFolder() / "attempt-1/comm.json"));
+  EXPECT_EQ(exchange["teams"][0]["steps"], 20);  // the trainer has left its team before it left the job
   EXPECT_TRUE(place_.StagedFiles().empty());
 }
 

@@ -71,6 +71,7 @@ std::vector<std::pair<const char*, int>> ResultsOfAllCalls() {
           {"check_match", slipway_check_match(&tensor, 1)},
           {"report", slipway_report(1, "loss", 1)},
           {"report_epoch", slipway_report_epoch(1, 1, "loss", 1)},
+          {"mllog", slipway_mllog(SLIPWAY_MLLOG_POINT, "key", nullptr, nullptr)},
           {"stop_requested", slipway_stop_requested(&requested)},
           {"checkpoint_begin", slipway_checkpoint_begin(1, path, sizeof path)},
           {"checkpoint_commit", slipway_checkpoint_commit(1, 1)},
@@ -233,6 +234,10 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
   }
   ExpectError(slipway_report(1, nullptr, 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
   ExpectError(slipway_report(1, "", 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
+  ExpectError(slipway_mllog(0, nullptr, "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "the line has no key");
+  ExpectError(slipway_mllog(3, "key", "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "there is no event 3");
+  ExpectError(slipway_mllog(0, "key", "one", "{}"), SLIPWAY_ERROR_ARGUMENT, "what is said of 'key' is no JSON: one");
+  ExpectError(slipway_mllog(0, "key", "1", "[]"), SLIPWAY_ERROR_ARGUMENT, "the metadata of 'key' is no JSON object");
   ExpectError(slipway_stop_requested(nullptr), SLIPWAY_ERROR_ARGUMENT, "null pointer");
   ExpectError(slipway_checkpoint_begin(1, path, sizeof path), SLIPWAY_ERROR_STATE, "SLIPWAY_CHECKPOINT_DIR is not set");
   ExpectError(slipway_resume_from(nullptr, 10), SLIPWAY_ERROR_ARGUMENT, "null");

@@ -70,6 +70,20 @@ TEST(Metrics, AreWrittenByRankZeroOneLineEach) {
   EXPECT_FALSE(fs::exists("/nonexistent"));
 }
 
+TEST(RunLog, IsWrittenByRankZeroAndStatesAFactOnce) {
+  ASSERT_EQ(slipway_mllog(SLIPWAY_MLLOG_POINT, "global_batch_size", "64", nullptr), SLIPWAY_OK);
+  ASSERT_EQ(slipway_mllog(SLIPWAY_MLLOG_POINT, "global_batch_size", "64", "{}"), SLIPWAY_OK);
+  ASSERT_EQ(slipway_mllog(SLIPWAY_MLLOG_START, "epoch_start", nullptr, R"({"epoch_num": 1})"), SLIPWAY_OK);
+  ASSERT_EQ(slipway_mllog(SLIPWAY_MLLOG_STOP, "epoch_stop", nullptr, R"({"epoch_num": 1})"), SLIPWAY_OK);
+  ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
+  EXPECT_EQ(
+      std::regex_replace(Content(Variable("SLIPWAY_MLLOG")), std::regex(R"("time_ms":[0-9]{13},)"), "TIME,"),
+      R"(:::MLLOG {"namespace":"",TIME,"event_type":"POINT_IN_TIME","key":"global_batch_size","value":64,"metadata":{}}
+:::MLLOG {"namespace":"",TIME,"event_type":"INTERVAL_START","key":"epoch_start","value":null,"metadata":{"epoch_num":1}}
+:::MLLOG {"namespace":"",TIME,"event_type":"INTERVAL_END","key":"epoch_stop","value":null,"metadata":{"epoch_num":1}}
+)");
+}
+
 /// Every rank writes its part; the published directory.
 fs::path WriteCheckpoint(std::int64_t step) {
   char path[4096];

@@ -58,6 +58,7 @@ void SetVariables(const std::string& directory) {
   ::setenv("SLIPWAY_CHECKPOINT_DIR", (directory + "/checkpoints").c_str(), 1);
   ::setenv("SLIPWAY_RESUME_FROM", (directory + "/checkpoints/step-000000000007").c_str(), 1);
   ::setenv("SLIPWAY_METRICS", (directory + "/metrics.jsonl").c_str(), 1);
+  ::setenv("SLIPWAY_MLLOG", (directory + "/mllog.txt").c_str(), 1);
   ::setenv("SLIPWAY_STOP_FILE", (directory + "/stop.json").c_str(), 1);
 }
 

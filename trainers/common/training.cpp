@@ -15,6 +15,7 @@
 #include "trainers/common/records.h"
 #include "trainers/common/replica.h"
 #include "trainers/common/report.h"
+#include "trainers/common/run_log.h"
 #include "trainers/common/saved_training.h"
 #include "trainers/common/step_share.h"
 #include "trainers/common/usage_error.h"
@@ -98,7 +99,18 @@ class Trainer {
     report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},
                   arguments_);
     if (restored) report_.GoOn();
+    WriteFacts();
     records_.Begin(progress_.epoch, progress_.step_in_epoch * share_.passes);
+  }
+
+  void WriteFacts() {
+    TrainingFacts facts;
+    facts.share = share_;
+    facts.steps_per_epoch = steps_;
+    facts.train_records = records_.count();
+    facts.evaluation_records = validation_ ? validation_->count() : 0;
+    facts.seed_is_known = settings_.parameters.contains("seed");
+    log_.WriteFacts(arguments_, facts);
   }
 
   /// False when the launcher has asked to stop; a checkpoint is written then.
@@ -107,6 +119,7 @@ class Trainer {
     const auto waited = records_.WaitedSeconds();
     const auto started = std::chrono::steady_clock::now();
     replica_.Train();
+    log_.StartEpoch(progress_.epoch + 1);
     while (progress_.step_in_epoch < steps_) {
       Step();
       if (session_.StopRequested()) {
@@ -117,8 +130,10 @@ class Trainer {
       if (saved_.IsDue()) Checkpoint();
     }
     records_.SkipRest();
+    log_.StopEpoch(progress_.epoch + 1);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
     const auto trained = (progress_.step_in_epoch - first_step) * share_.Global();
+    if (trained > 0) log_.WriteThroughput(progress_.epoch + 1, static_cast<double>(trained) / seconds.count());
     const auto train = OverRanks(train_sums_, session_);
     report_.Epoch(train, Validate(), {seconds.count(), records_.WaitedSeconds() - waited, trained});
     return true;
@@ -168,7 +183,11 @@ class Trainer {
   std::optional<Evaluated> Validate() {
     if (!validation_) return {};
     const auto folder = WantsPredictions() ? settings_.run_folder : std::filesystem::path();
-    return Evaluate(task_, replica_, *validation_, session_, folder);
+    const auto epoch = progress_.epoch + 1;
+    log_.StartEvaluation(epoch);
+    auto evaluated = Evaluate(task_, replica_, *validation_, session_, folder);
+    log_.StopEvaluation(epoch, task_.classes() > 0 ? "eval_accuracy" : "eval_error", evaluated.sums.Mean(0));
+    return evaluated;
   }
 
   /// After the last epoch: those of the network that the last reported values are of.
@@ -212,6 +231,7 @@ class Trainer {
   Sums train_sums_;  ///< of this rank, in this epoch
   SavedTraining saved_;
   Report report_;
+  RunLog log_{session_};
 };
 
 }  // namespace

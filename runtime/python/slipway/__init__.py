@@ -23,8 +23,8 @@ from slipway.errors import (ArgumentError, DeviceMemoryError, FileError, Interna
                             SlipwayError, StalledError, StateError)
 from slipway.memory import alloc, alloc_like
 from slipway.objects import allgather_object, broadcast_object
-from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, report, resume_from, stop_requested,
-                             waiting_for_input)
+from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, mllog, report, resume_from,
+                             stop_requested, waiting_for_input)
 from slipway.servers import ParameterServer
 from slipway.study import Study
 from slipway.teams import Team, gradients
@@ -34,7 +34,7 @@ __all__ = [
     "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "ParameterServer",
     "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object", "alloc", "alloc_like",
     "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
-    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "rank",
+    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "mllog", "rank",
     "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
 
 

@@ -68,6 +68,7 @@ PROTOTYPES = {
     "slipway_check_match": (_INT, [_TENSORS, _INT]),
     "slipway_report": (_INT, [_INT64, _TEXT, _DOUBLE]),
     "slipway_report_epoch": (_INT, [_INT64, _DOUBLE, _TEXT, _DOUBLE]),
+    "slipway_mllog": (_INT, [_INT, _TEXT, _TEXT, _TEXT]),
     "slipway_stop_requested": (_INT, [_INTS]),
     "slipway_input_begin": (_INT, []),
     "slipway_input_end": (_INT, []),

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 
 from slipway import _calls
 from slipway.errors import ArgumentError
@@ -23,6 +24,17 @@ def report(step, metrics=None, value=None, epoch=None, **more):
             _calls.call("slipway_report", step, name.encode(), float(number))
         else:
             _calls.call("slipway_report_epoch", step, float(epoch), name.encode(), float(number))
+
+
+_EVENTS = {"point": 0, "start": 1, "stop": 2}
+
+
+def mllog(key, value=None, event="point", **metadata):
+    """Adds a line to the run's MLPerf log, where the spec asks for one: mllog("epoch_start", event="start", epoch_num=1).
+    `event` is "point", "start" or "stop". Local; written by rank 0 only."""
+    if event not in _EVENTS:
+        raise ArgumentError(f"the event '{event}' is none of {', '.join(_EVENTS)}")
+    _calls.call("slipway_mllog", _EVENTS[event], key.encode(), json.dumps(value).encode(), json.dumps(metadata).encode())
 
 
 def stop_requested():

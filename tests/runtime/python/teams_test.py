@@ -140,6 +140,9 @@ def test_metrics_and_checkpoints(job):
         assert pathlib.Path(os.environ["SLIPWAY_METRICS"]).read_text().count("\n") == 3
     with pytest.raises(job.ArgumentError, match="no value"):
         job.report(1, "loss")
+    job.mllog("seed", 1)  # nobody has asked for a log
+    with pytest.raises(job.ArgumentError, match="the event 'begin' is none of point, start, stop"):
+        job.mllog("epoch_start", event="begin")
     assert job.resume_from() is None
     with job.waiting_for_input():
         pass

@@ -1,0 +1,44 @@
+/// The MLPerf logs of an ensemble's trials: one for each, in its folder. Does nothing where none are asked for.
+///
+/// A trial that is paused, or put back, goes on in its log. Those that have no end of their own when the ensemble ends
+/// are aborted, at the time when they were last left.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "ensemble/records.h"
+#include "ensemble/trial_runner.h"
+#include "launcher/run/instance_log.h"
+#include "launcher/run/run_context.h"
+
+namespace slipway::launcher {
+
+class TrialLogs {
+ public:
+  /// Trials that are jobs of their own write their logs themselves.
+  explicit TrialLogs(const RunContext& context);
+  TrialLogs(const TrialLogs&) = delete;
+  TrialLogs& operator=(const TrialLogs&) = delete;
+  ~TrialLogs();
+
+  void Prepare(const ensemble::TrialStart& start, const std::filesystem::path& folder);
+  /// Its program starts now.
+  void Release(ensemble::TrialNumber trial);
+  void AttemptEnded(const ensemble::TrialRecord& trial);
+
+ private:
+  struct Open {
+    InstanceLog log;
+    int attempt = 1;
+    WallTime left = {};
+    std::string reason = {};
+  };
+
+  const RunContext& context_;
+  bool wanted_;
+  std::map<ensemble::TrialNumber, Open> open_;
+};
+
+}  // namespace slipway::launcher
