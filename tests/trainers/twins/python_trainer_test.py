@@ -113,7 +113,7 @@ def test_a_checkpoint_that_does_not_fit_is_named(place):
     theirs.environment["SLIPWAY_RESUME_FROM"] = str(ours.newest_checkpoint())
     assert "was written by a trainer in C++" in refusal(theirs, "--epochs", "2", "--train_images", "320")
     ours.environment["SLIPWAY_RESUME_FROM"] = str(checkpoint)
-    assert f"'{checkpoint / 'model.pt'}' cannot be read" in refusal(ours, "--epochs", "2", "--train_images", "320")
+    assert str(checkpoint) in refusal(ours, "--epochs", "2", "--train_images", "320")
     for file in ("model.pt", "progress.json"):
         content = (checkpoint / file).read_bytes()
         (checkpoint / "manifest.json").unlink(missing_ok=True)
