@@ -36,10 +36,10 @@ class Fashion final : public trainers::Classification {
 
   /// Two convolutions with pooling, two full layers; scores of the classes.
   nn::Sequential MakeModel() const override {
-    return nn::Sequential(Convolution(1, channels_), nn::ReLU(), nn::MaxPool2d(2),                         //
+    return nn::Sequential{Convolution(1, channels_), nn::ReLU(), nn::MaxPool2d(2),                         //
                           Convolution(channels_, 2 * channels_), nn::ReLU(), nn::MaxPool2d(2),             //
                           nn::Flatten(), nn::Linear(2 * channels_ * kSide * kSide / 16, 128), nn::ReLU(),  //
-                          nn::Linear(128, kClasses));
+                          nn::Linear(128, kClasses)};
   }
   std::map<std::string, std::string> Shape() const override { return {{"channels", std::to_string(channels_)}}; }
 

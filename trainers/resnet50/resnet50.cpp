@@ -20,13 +20,13 @@ nn::Conv2d Convolution(std::int64_t from, std::int64_t to, std::int64_t kernel, 
 /// it (Goyal et al. 2017).
 struct BottleneckImpl : nn::Module {
   BottleneckImpl(std::int64_t from, std::int64_t width, std::int64_t stride)
-      : body(Convolution(from, width, 1, 1), nn::BatchNorm2d(width), nn::ReLU(),        //
+      : body{Convolution(from, width, 1, 1), nn::BatchNorm2d(width), nn::ReLU(),        //
              Convolution(width, width, 3, stride), nn::BatchNorm2d(width), nn::ReLU(),  //
-             Convolution(width, width * kExpansion, 1, 1), nn::BatchNorm2d(width * kExpansion)) {
+             Convolution(width, width * kExpansion, 1, 1), nn::BatchNorm2d(width * kExpansion)} {
     register_module("body", body);
     nn::init::zeros_(body[7]->as<nn::BatchNorm2d>()->weight);
     if (stride == 1 && from == width * kExpansion) return;
-    beside = nn::Sequential(Convolution(from, width * kExpansion, 1, stride), nn::BatchNorm2d(width * kExpansion));
+    beside = nn::Sequential{Convolution(from, width * kExpansion, 1, stride), nn::BatchNorm2d(width * kExpansion)};
     register_module("beside", beside);
   }
 
