@@ -35,7 +35,7 @@ def test_the_area_under_roc_is_that_of_the_predictions(place, collisions):
 
 def test_cosmoflow_reads_the_density_better_than_a_linear_model(place, make_data):
     universes = make_data("cosmoflow", size=16, train=2000, test=400)
-    run = place.run("cosmoflow", universes, {"epochs": 8, "batch_size": 8, "lr": 0.02, "size": 16, "filters": 4})
+    run = place.run("cosmoflow", universes, {"epochs": 7, "batch_size": 8, "size": 16, "filters": 8})
     assert run.phase == "succeeded", run.said
     linear = baselines.best_linear_mae(universes.read("train", "volume", "target"), universes.read("test", "volume", "target"))
     assert run.last("test_mae") < 0.9 * linear
