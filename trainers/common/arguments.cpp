@@ -7,13 +7,15 @@ namespace {
 
 void AddRateOptions(OptionList& options, LearningRate& rate) {
   options.AddNumber("lr", fmt::format("learning rate ({})", rate.base), rate.base, 0.0, 1e3);
-  options.AddWord("lr_scaling", "with the global batch over lr_batch: none, linear or sqrt (none)", rate.scaling,
-                  {"none", "linear", "sqrt"});
+  options.AddWord("lr_scaling",
+                  fmt::format("with the global batch over lr_batch: none, linear or sqrt ({})", rate.scaling),
+                  rate.scaling, {"none", "linear", "sqrt"});
   options.AddInt("lr_batch", fmt::format("the global batch that lr is right for ({})", rate.batch), rate.batch, 1,
                  1'000'000);
-  options.AddNumber("warmup_epochs", "the learning rate rises to its value in so many epochs (0)", rate.warmup_epochs,
-                    0.0, 1e6);
-  options.AddWord("lr_decay", "constant, cosine (to 0 at the end) or linear (constant)", rate.decay,
+  options.AddNumber("warmup_epochs",
+                    fmt::format("the learning rate rises to its value in so many epochs ({})", rate.warmup_epochs),
+                    rate.warmup_epochs, 0.0, 1e6);
+  options.AddWord("lr_decay", fmt::format("constant, cosine (to 0 at the end) or linear ({})", rate.decay), rate.decay,
                   {"constant", "cosine", "linear"});
 }
 

@@ -5,13 +5,18 @@ import math
 
 def at(arguments, step, steps_per_epoch, global_batch):
     """At global step `step`, from 0."""
-    growth = global_batch / arguments.lr_batch
-    peak = arguments.lr * {"none": 1, "linear": growth, "sqrt": math.sqrt(growth)}[arguments.lr_scaling]
+    highest = peak(arguments, global_batch)
     warmup = arguments.warmup_epochs * steps_per_epoch
     if step < warmup:
-        return peak * (step + 1) / max(warmup, 1)
+        return highest * (step + 1) / max(warmup, 1)
     rest = arguments.epochs * steps_per_epoch - warmup
-    return peak * _left(arguments.lr_decay, min(1, (step - warmup) / rest) if rest > 0 else 0)
+    return highest * _left(arguments.lr_decay, min(1, (step - warmup) / rest) if rest > 0 else 0)
+
+
+def peak(arguments, global_batch):
+    """After the warm-up."""
+    growth = global_batch / arguments.lr_batch
+    return arguments.lr * {"none": 1, "linear": growth, "sqrt": math.sqrt(growth)}[arguments.lr_scaling]
 
 
 def _left(decay, done):

@@ -9,7 +9,7 @@ import torch
 
 import slipway
 import slipway.torch
-from slipway.trainers import checkpoints, learning_rate, optimizers, records
+from slipway.trainers import checkpoints, learning_rate, optimizers, records, run_log
 from slipway.trainers.evaluation import Sums, evaluate
 from slipway.trainers.options import UsageError
 from slipway.trainers.report import Report
@@ -80,12 +80,14 @@ class Training:
         self.report.begin(parameters, counts, self.share, self.arguments)
         if restored:
             self.report.line(f"continuing at epoch {self.progress.epoch + 1}, step {self.progress.step}")
+        run_log.facts(self.arguments, self.share, counts, seed_is_known="seed" in self.settings.parameters)
         self.records.begin(self.progress.epoch, self.progress.step_in_epoch * self.share.passes)
 
     def train_epoch(self):
         """False when the launcher has asked to stop; a checkpoint is written then."""
         first_step, waited, began = self.progress.step_in_epoch, self.records.waited_s, time.monotonic()
         self.model.train()
+        run_log.start_epoch(self.progress.epoch + 1)
         batches = iter(self.records)
         while self.progress.step_in_epoch < self.steps:
             self.step(batches)
@@ -99,6 +101,7 @@ class Training:
             pass
         seconds = time.monotonic() - began
         trained = (self.progress.step_in_epoch - first_step) * self.share.in_all
+        run_log.stop_epoch(self.progress.epoch + 1, trained, seconds)
         train = self.sums.over_ranks(self.task).means()
         self.report.epoch(train, self.validate(), seconds, self.records.waited_s - waited, trained)
         return True
@@ -148,7 +151,10 @@ class Training:
             return None
         last = self.progress.epoch + 1 >= self.arguments.epochs
         folder = self.settings.run_folder if self.arguments.predictions and last else None
-        return evaluate(self.task, self.model, self.validation, folder)
+        run_log.start_evaluation(self.progress.epoch + 1)
+        means = evaluate(self.task, self.model, self.validation, folder)
+        run_log.stop_evaluation(self.progress.epoch + 1, self.task, means)
+        return means
 
     def next_epoch(self):
         self.progress.epoch += 1

@@ -75,7 +75,8 @@ class Place:
             **inherited, "PYTHONPATH": str(BUILD / "lib/slipway/python"), "PYTHONDONTWRITEBYTECODE": "1",
             "SLIPWAY_DATA_TRAIN": str(data / "train"), "SLIPWAY_DATA_TEST": str(data / "test"),
             "SLIPWAY_CHECKPOINT_DIR": str(self.checkpoints), "SLIPWAY_METRICS": str(folder / "metrics.jsonl"),
-            "SLIPWAY_STOP_FILE": str(self.stop_file), "SLIPWAY_RUN_DIR": str(folder)}
+            "SLIPWAY_STOP_FILE": str(self.stop_file), "SLIPWAY_RUN_DIR": str(folder),
+            "SLIPWAY_MLLOG": str(folder / "mllog.txt")}
 
     def command(self):
         if self.language == "c++":
@@ -107,6 +108,15 @@ class Place:
                 if not name.endswith("_per_second") and name != "input_wait_share":
                     values.setdefault(name, []).append(value)
         return values
+
+    def mllog(self):
+        """Event, key, value and metadata of each line, but for values that a clock decides."""
+        lines = []
+        for text in (self.folder / "mllog.txt").read_text().splitlines():
+            line = json.loads(text.removeprefix(":::MLLOG "))
+            value = None if line["key"] == "tracked_stats" else line["value"]
+            lines.append((line["event_type"], line["key"], value, line["metadata"]))
+        return lines
 
     def newest_checkpoint(self):
         return max(self.checkpoints.glob("step-*"))

@@ -46,6 +46,21 @@ def test_they_have_the_same_curve(place, model, ranks):
         assert metrics[1]["train_loss"][-1] < metrics[1]["train_loss"][0] < 2.3, "it learns"
 
 
+@pytest.mark.parametrize("model, arguments", [("hepcnn", ["--optimizer", "sgd", "--trust", "0.01"]),
+                                              ("cosmoflow", ["--lr_scaling", "sqrt", "--warmup_epochs", "1"])])
+def test_they_leave_the_same_mllog(place, model, arguments):
+    logs = []
+    for program in twins(place, model):
+        program.train("--epochs", "2", *arguments)
+        logs.append(program.mllog())
+    ours, theirs = logs
+    assert [line[:2] for line in theirs] == [line[:2] for line in ours]
+    assert [line[3] for line in theirs] == [line[3] for line in ours]
+    assert {"epoch_start", "tracked_stats", "eval_stop"} < {key for _, key, _, _ in theirs}
+    for (_, key, value, _), (_, _, expected, _) in zip(theirs, ours):
+        assert value == (pytest.approx(expected, rel=CLOSE) if isinstance(expected, float) else expected), key
+
+
 def test_every_optimizer_moves_as_its_twin_does(place):
     for number, options in enumerate([["--optimizer", "sgd", "--weight_decay", "0.01"], ["--optimizer", "lamb"],
                                       ["--optimizer", "sgd", "--trust", "0.02"],
