@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -54,6 +55,8 @@ class Container : public testing::Test {
 
   test::TempDirectory here_;
   std::string path_;
+  /// Slipway needs no place of its own where it was built in /tmp, which every container sees.
+  const bool slipway_is_seen_ = InstallPrefix().native().starts_with("/tmp/");
 };
 
 TEST_F(Container, IsOpenedByTheFirstProgramThatCan) {
@@ -91,9 +94,9 @@ TEST_F(Container, IsLookedForAgainByTheJobThatGetsIt) {
 TEST_F(Container, NeedsPlacesInAnImageThatNobodyWritesInto) {
   Have("ch-run");
   MakeDirectories(here_ / "tree/opt");
+  const auto slipway = slipway_is_seen_ ? "" : (here_ / "tree").string() + InstallPrefix().string() + " ";
   EXPECT_THAT(RefusalOf("{image: tree, binds: ['/opt', '/scratch/x:/inside']}"),
-              HasSubstr("next: mkdir -p " + (here_ / "tree").string() + InstallPrefix().string() + " " +
-                        (here_ / "tree/inside").string()));
+              HasSubstr("next: mkdir -p " + slipway + (here_ / "tree/inside").string()));
   EXPECT_EQ(RefusalOf("{image: tree, binds: ['/scratch/x:/inside'], options: [--write]}"), "no error");
 }
 
@@ -107,7 +110,7 @@ TEST_F(Container, ShowsRunsSlipwayAndWhatTheUserBinds) {
   EXPECT_THAT(mounts, Contains(Mount{"/fast/train-1", "/fast/train-1"}));
   EXPECT_THAT(mounts, Contains(Mount{"/shared/data", "/shared/data"}));
   EXPECT_THAT(mounts, Contains(Mount{"/scratch/x", "/inside"}));
-  EXPECT_THAT(mounts, Contains(Mount{InstallPrefix(), InstallPrefix()}));
+  EXPECT_EQ(std::ranges::count(mounts, Mount{InstallPrefix(), InstallPrefix()}), slipway_is_seen_ ? 0 : 1);
   for (const auto* seen_anyway : {"/shared/runs", "/shared/near", "/tmp/near"}) {
     EXPECT_THAT(mounts, Not(Contains(Mount{seen_anyway, seen_anyway})));
   }
