@@ -111,7 +111,12 @@ Json Workplace::Status() const {
 }
 
 fs::path Workplace::RunFolder() const {
-  for (const auto& entry : fs::directory_iterator(directory_ / "runs")) return entry.path();
+  const auto runs = directory_ / "runs";
+  for (int i = 0; i < 6000; ++i) {
+    std::error_code none_yet;
+    for (const auto& entry : fs::directory_iterator(runs, none_yet)) return entry.path();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   ADD_FAILURE() << "there is no run";
   return {};
 }

@@ -4,6 +4,8 @@
 scaling   one rank on one core, two ranks on two, and two runs that know nothing of each other: the machine's limit
 torch     the Fashion network per core, input included, by the bundled trainer and by PyTorch with its DataLoader
 ddp       a step with the gradients of ResNet-50, against torch DistributedDataParallel over gloo (slipway bench ddp)
+paper     twenty steps of HEP-CNN, CosmoFlow and ResNet-50 at their papers' input sizes, by the trainer in C++ and by its
+          twin in PyTorch; only when it is asked for, with one round, since it takes minutes
 
 The sides of a part take turns, round by round; medians over the rounds. Beside the rates stand CPU seconds, which a
 busy machine changes less.
@@ -22,15 +24,16 @@ HERE = pathlib.Path(__file__).absolute().parent
 sys.path[:0] = [str(HERE), str(HERE / "bench-support/training")]
 
 import measured  # noqa: E402
+import papers  # noqa: E402
 import sides  # noqa: E402
 
-PARTS = ("scaling", "torch", "ddp")
+USUAL_PARTS = ("scaling", "torch", "ddp")
 
 
 def arguments_of(line):
     parser = argparse.ArgumentParser(prog="slipway bench training", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this one; may be repeated")
+    parser.add_argument("--part", choices=(*USUAL_PARTS, "paper"), action="append", help="only this one; may be repeated")
     parser.add_argument("--model", choices=sorted(sides.MODELS), action="append", help="of scaling: only this one")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="of each side (5)")
     parser.add_argument("--steps", type=int, default=60, metavar="N", help="of an epoch; each run has two epochs (60)")
@@ -92,6 +95,19 @@ def ddp(arguments, place):
     return rows, goals
 
 
+def paper(_, place):
+    rows, goals = [], []
+    for model in papers.MODELS:
+        figures = measured.in_turns(papers.AtPaperSize(place, model).sides(), rounds=1)
+        rows += [measured.row(f"paper {model}", side, figures[side]) for side in figures]
+        ours, theirs = (measured.median(figures[side], "per_second") for side in ("slipway", "pytorch"))
+        goals += [measured.goal(f"{model}: parameters", figures["slipway"][0]["parameters"]),
+                  measured.goal(f"{model}: C++ / its twin in PyTorch", ours / theirs),
+                  measured.goal(f"{model}: waiting for input, share of a step",
+                                measured.median(figures["slipway"], "input_share"), at_most=0.01)]
+    return rows, goals
+
+
 def print_tables(result):
     machine_, load = result["machine"], result["load"]
     print(f"{machine_['cores']} cores of {machine_['processor']}, load {load[0]:.1f} before and {load[1]:.1f} after\n")
@@ -113,8 +129,8 @@ def main(line):
     rows, goals = [], []
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as folder:
         place = sides.Place(pathlib.Path(folder), HERE, arguments.first)
-        for part in arguments.part or PARTS:
-            more_rows, more_goals = {"scaling": scaling, "torch": torch, "ddp": ddp}[part](arguments, place)
+        for part in arguments.part or USUAL_PARTS:
+            more_rows, more_goals = {"scaling": scaling, "torch": torch, "ddp": ddp, "paper": paper}[part](arguments, place)
             rows += more_rows
             goals += more_goals
     result = {"schema": "slipway.bench.training/1", "machine": machine(), "load": [load, os.getloadavg()[0]],
