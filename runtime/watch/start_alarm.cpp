@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/hand_over.h"
 
 namespace slipway::runtime {
@@ -21,9 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBeat{200};
-/// A beat that comes later found this process stopped, perhaps with the whole job, or without a processor.
-constexpr std::chrono::seconds kLongestGap{1};
-constexpr std::chrono::seconds kGraceForAnAnswer{10};
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "runtime/status.h"
+#include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/hand_over.h"
 
 namespace slipway::runtime {
@@ -19,14 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Checks come much more often. When one comes later, this process was stopped, perhaps with the whole job, or found no
-/// processor; what the others did in that time cannot be held against them.
-constexpr std::chrono::seconds kLongestGap{1};
-
 /// Where ranks of other nodes may be the cause, those that see them have the first word: their own node's ranks, and
-/// longer where somebody sees all nodes.
+/// kGraceForAnAnswer where somebody sees all nodes.
 constexpr std::chrono::seconds kGrace{2};
-constexpr std::chrono::seconds kGraceForAnAnswer{10};
 
 }  // namespace
 
