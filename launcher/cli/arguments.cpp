@@ -221,7 +221,7 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
 
 std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& parent = {}) {
   std::vector<CommandWords> commands;
-  for (const auto* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+  for (const auto* command : app.get_subcommands(IsForUsers)) {
     CommandWords entry;
     entry.name = parent.empty() ? command->get_name() : parent + " " + command->get_name();
     for (const auto* option : command->get_options()) {
@@ -298,6 +298,8 @@ SpecSelection SelectionOf(const Arguments& arguments) {
   if (!arguments.engine.empty()) selection.overrides.push_back("launch.engine=" + arguments.engine);
   return selection;
 }
+
+bool IsForUsers(const CLI::App* command) { return !command->get_group().empty(); }
 
 void AddRunSelector(CLI::App* command, std::string& run) {
   command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")

@@ -98,4 +98,7 @@ struct Arguments {
 /// Describes all commands to `app`; parsing then fills `arguments`.
 void DescribeCommands(CLI::App& app, Arguments& arguments);
 
+/// False for commands that only Slipway gives itself; no help shows them.
+bool IsForUsers(const CLI::App* command);
+
 }  // namespace slipway::launcher

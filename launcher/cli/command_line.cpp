@@ -1,10 +1,12 @@
 #include "launcher/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 
 #include "core/install.h"
+#include "core/nearest_word.h"
 #include "launcher/cli/arguments.h"
 
 namespace slipway::launcher {
@@ -24,6 +26,16 @@ OutputMode ModeAskedFor(int argc, char** argv) {
   return OutputMode::kHuman;
 }
 
+/// `parent`, which wants one of its commands, was given none, or a word that is none of them.
+Error NoCommand(const CLI::App& parent, const std::string& path) {
+  const auto words = parent.remaining();
+  const auto word = std::ranges::find_if(words, [](const std::string& each) { return !each.starts_with('-'); });
+  if (word == words.end()) return {ErrorKind::kUsage, "a command is missing", path + " --help"};
+  std::vector<std::string> names;
+  for (const auto* command : parent.get_subcommands(IsForUsers)) names.push_back(command->get_name());
+  return {ErrorKind::kUsage, "unknown command '" + *word + "'" + SuggestWord(*word, names), path + " --help"};
+}
+
 Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   std::string path = app.get_name();
   const auto* command = &app;
@@ -31,6 +43,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
     command = command->get_subcommands().front();
     path += " " + command->get_name();
   }
+  if (command->get_require_subcommand_min() > 0) return NoCommand(*command, path);
   return {ErrorKind::kUsage, error.what(), path + " --help"};
 }
 

@@ -17,11 +17,20 @@ constexpr double kSlowExchange = 0.2e9;
 
 // ---- starting
 
+std::string_view LineAt(std::string_view text, std::size_t begin) {
+  const auto rest = text.substr(std::min(begin, text.size()));
+  return rest.substr(0, rest.find('\n'));
+}
+
+/// Open MPI begins with its name and version; Hydra, MPICH's starter, lists what it was built from, its version among
+/// that.
 std::string VersionOf(const std::string& program) {
   SpawnOptions options;
   options.argv = {program, "--version"};
   const auto text = RunAndCapture(std::move(options), std::chrono::seconds(5)).output;
-  return text.substr(0, text.find('\n'));
+  if (!text.starts_with("HYDRA")) return std::string(LineAt(text, 0));
+  const auto line = LineAt(text, text.find("Version:"));
+  return fmt::format("Hydra (MPICH) {}", line.substr(line.rfind(' ') + 1));
 }
 
 RankStart Start(std::string way, std::vector<std::string> starter, Mpi mpi) {

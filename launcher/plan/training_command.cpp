@@ -69,10 +69,12 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   return config;
 }
 
-/// Which of its repeats a trial is, and how far its scheduler lets it go for now.
+/// Which trial it is, which of its repeats, and how far its scheduler lets it go for now.
 void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms& terms) {
   variables.emplace_back("SLIPWAY_REPEAT", std::to_string(terms.repeat));
-  if (!spec.ensemble || !spec.ensemble->scheduler) return;
+  if (!spec.ensemble) return;
+  variables.emplace_back("SLIPWAY_TRIAL", std::to_string(terms.trial));
+  if (!spec.ensemble->scheduler) return;
   variables.emplace_back("SLIPWAY_RESOURCE", spec.ensemble->scheduler->resource);
   variables.emplace_back("SLIPWAY_RESOURCE_LIMIT", terms.limit ? fmt::format("{:.10g}", *terms.limit) : "");
 }

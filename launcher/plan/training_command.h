@@ -1,6 +1,7 @@
 /// How the training program is called: its words, and what CONTRACTS calls its environment. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -53,6 +54,7 @@ Json ToJson(Determinism determinism);
 
 /// What the program of a trial is told that a single run's is not.
 struct TrialTerms {
+  std::int64_t trial = 0;            ///< its number, as in `slipway trials ls`
   int repeat = 0;                    ///< which run of its configuration, from 0
   std::optional<double> limit = {};  ///< how far it may go now, in the scheduler's resource; nothing: to its end
 };

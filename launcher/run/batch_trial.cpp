@@ -38,7 +38,7 @@ RunFolder BeginAttempt(const RunFolder& run, TrialNumber trial) {
 }
 
 TrialOrder OrderFor(const RunFolder& folder, const TrialStart& start) {
-  return {start.attempt, folder.ReadState().attempt, {start.repeat, start.limit}};
+  return {start.attempt, folder.ReadState().attempt, {start.trial, start.repeat, start.limit}};
 }
 
 void AdoptFromParent(const RunFolder& run, const TrialStart& start) {

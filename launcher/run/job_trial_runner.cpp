@@ -41,7 +41,7 @@ class JobTrialRunner::Running final : public JobObserver {
               context_.data,
               start.parameters,
               LogLines::kLeave,
-              {{start.repeat, start.limit},
+              {{start.trial, start.repeat, start.limit},
                start.place.empty() ? std::vector<int>{} : runner.CoresOf(start.place.front()),
                runner.SupervisorFor(start.place)},
               runner.WhereIs(start.place)},

@@ -48,6 +48,7 @@ void WriteDocument(const fs::path& file, const Json& document) {
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial) {
   return ReadDocument(OrderOf(trial), [](const Json& json) {
     TrialOrder order{json.at("attempt").get<int>(), json.at("attempts_past").get<int>(), {}};
+    order.terms.trial = json.at("trial").get<ensemble::TrialNumber>();
     order.terms.repeat = json.at("repeat").get<int>();
     if (!json.at("limit").is_null()) order.terms.limit = json["limit"].get<double>();
     return order;
@@ -58,6 +59,7 @@ void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order) {
   WriteDocument(OrderOf(trial), Json{{"schema", "slipway.trial-order/1"},
                                      {"attempt", order.attempt},
                                      {"attempts_past", order.attempts_past},
+                                     {"trial", order.terms.trial},
                                      {"repeat", order.terms.repeat},
                                      {"limit", order.terms.limit ? Json(*order.terms.limit) : Json()}});
 }

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "core/nearest_word.h"
 #include "core/units.h"
@@ -25,6 +27,15 @@ std::string DescribeNode(const YamlNode& node) {
     case Kind::kScalar: break;
   }
   return (node.quoted ? "the text " : "") + Quoted(node.text);
+}
+
+/// "python train.py" as a list of its words; empty where quotes or a shell would have made something else of them.
+std::string AsListOfWords(std::string_view text) {
+  static constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./ ";
+  if (text.empty() || text.size() > 200 || text.find_first_not_of(kPlain) != std::string_view::npos) return {};
+  std::istringstream words{std::string(text)};
+  const std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
+  return fmt::format("[{}]", fmt::join(list, ", "));
 }
 
 Problem Unexpected(const Type& type, const YamlNode& node) {
@@ -160,7 +171,11 @@ std::vector<Problem> ConvertWord(const Type& type, const YamlNode& node, Json& v
 }
 
 std::vector<Problem> ConvertList(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
-  if (node.kind != Kind::kList) return {Unexpected(type, node)};
+  if (node.kind != Kind::kList) {
+    Problem problem = Unexpected(type, node);
+    if (node.kind == Kind::kScalar && type.of[0].kind == TypeKind::kText) problem.suggestion = AsListOfWords(node.text);
+    return {std::move(problem)};
+  }
   std::vector<Problem> problems;
   value = Json::array();
   for (const YamlNode& item : node.items) {

@@ -57,6 +57,12 @@ const Json* Find(const Json& values, std::string_view path) {
   return value;
 }
 
+std::string ListOfFields(const FieldNode& section) {
+  std::string list;
+  for (const auto& [name, child] : section.children) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 class FieldReader {
  public:
   /// What is not given keeps its value of `before`, where that has one.
@@ -113,6 +119,8 @@ class FieldReader {
       if (suggestion == entry.key) {
         message += "; it stands at the top of a spec, in no section";
         suggestion.clear();
+      } else if (suggestion.empty()) {
+        message += "; there are: " + ListOfFields(section);
       }
       report_.Error(entry.key_place, std::move(message), std::move(suggestion));
     }

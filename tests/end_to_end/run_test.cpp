@@ -188,6 +188,17 @@ TEST(Run, AnswersAUsageErrorWithTwo) {
   EXPECT_EQ(Json::parse(json.output)["schema"], "slipway.error/1");
 }
 
+TEST(CommandLine, SaysWhatAnUnknownCommandMayHaveMeant) {
+  Workplace place;
+  const auto ran = place.Slipway({"rnu", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("error: unknown command 'rnu'; did you mean 'run'?\n  next: slipway --help"));
+  EXPECT_THAT(place.Slipway({"trials", "bset"}).errors,
+              HasSubstr("unknown command 'bset'; did you mean 'best'?\n  next: slipway trials --help"));
+  EXPECT_THAT(place.Slipway({"stage", "everything"}).errors, HasSubstr("valid are 'in', 'key', 'ls', 'verify'"));
+  EXPECT_THAT(place.Slipway({"--json"}).errors, HasSubstr("a command is missing"));
+}
+
 TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.3; echo done']");

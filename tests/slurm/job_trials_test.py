@@ -68,7 +68,7 @@ class Jobs(engine_test.Engine):
 
 class Placed(Jobs):
     def test_each_is_a_job_and_has_what_it_would_have_in_an_allocation(self):
-        self.write_trials('echo "$SLIPWAY_PARAMS" > params."$1"; echo $SLIPWAY_REPEAT > repeat."$1"; echo FoM: "$1"', parallel=2)
+        self.write_trials('echo "$SLIPWAY_PARAMS" > params."$1"; echo $SLIPWAY_TRIAL > trial."$1"; echo FoM: "$1"', parallel=2)
         self.start()
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.states(), {"complete": 4})
@@ -77,6 +77,7 @@ class Placed(Jobs):
         self.assertEqual(self.ran(), {"1": 1, "2": 1, "3": 1, "4": 1})
         self.assertEqual([json.loads((self.place / f"params.{x}").read_text()) for x in range(1, 5)],
                          [{"x": x} for x in range(1, 5)])
+        self.assertEqual([int((self.place / f"trial.{x}").read_text()) for x in range(1, 5)], [0, 1, 2, 3])
         self.assertEqual(self.status()["batch_job"], 0)
         self.assertEqual(json.loads(self.slipway("trials", "best", "--json").stdout)["trials"][0]["trial"], 3)
 

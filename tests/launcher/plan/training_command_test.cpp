@@ -29,7 +29,12 @@ constexpr auto kEnsemble = "ensemble:\n  objective: {metric: loss}\n  trials: 4\
 
 TEST(TrialVariables, CountRepeats) {
   EXPECT_EQ(VariablesOf("").at("SLIPWAY_REPEAT"), "0");
-  EXPECT_EQ(VariablesOf(std::string(kEnsemble) + "  repeats: 3\n", {2}).at("SLIPWAY_REPEAT"), "2");
+  EXPECT_EQ(VariablesOf(std::string(kEnsemble) + "  repeats: 3\n", {8, 2}).at("SLIPWAY_REPEAT"), "2");
+}
+
+TEST(TrialVariables, TellTheTrialsNumberInEnsemblesOnly) {
+  EXPECT_EQ(VariablesOf(kEnsemble, {8}).at("SLIPWAY_TRIAL"), "8");
+  EXPECT_FALSE(VariablesOf("").contains("SLIPWAY_TRIAL"));
 }
 
 TEST(TrialVariables, TellHowFarTheSchedulerLetsATrialGo) {
