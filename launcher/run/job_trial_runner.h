@@ -37,6 +37,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
     int number = 0;
     bool own_cores = true;  ///< no other job runs on them
     bool lost = false;
+    NodeDevices devices = {};
   };
 
   AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
@@ -45,7 +46,10 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::uint64_t KillsBefore();
 
   void AddNodes(Nodes& nodes);
+  const Node& NodeOf(const ensemble::NodeShare& share) const;
   std::vector<int> CoresOf(const ensemble::NodeShare& share) const;
+  NodeDevices DevicesOf(const ensemble::NodeShare& share) const;
+  TrialShare ShareOf(const ensemble::TrialStart& start) const;
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
   void LookForLostNodes();

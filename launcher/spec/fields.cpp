@@ -113,7 +113,8 @@ std::vector<Field> LaunchFields() {
       {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},
       {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
       {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},
-      {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", Since::kWithSlurm},
+      {"launch.gpus_per_rank", Integer(0), "0",
+       "GPUs for each rank, which sees no others; trials that run at a time never share one.", "1"},
       {"launch.bind", Words({"auto", "cores", "none"}), "auto",
        "Whether each of several ranks of a node has cores, and GPUs, of its own; auto: under Slurm, where no other job "
        "runs on them.",
