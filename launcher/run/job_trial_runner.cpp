@@ -16,6 +16,7 @@
 #include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/save_time.h"
+#include "launcher/run/watch_end_of_job.h"
 
 namespace slipway::launcher {
 
@@ -100,6 +101,7 @@ JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, Trial
   }
   context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+  end_of_job_ = WatchEndOfJob(context_, [this] { return LookForSlowestCheckpoint(); });
 }
 
 JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
@@ -164,6 +166,12 @@ void JobTrialRunner::LookForLostNodes() {
   }
 }
 
+std::optional<Seconds> JobTrialRunner::LookForSlowestCheckpoint() {
+  std::vector<TrialNumber> running;
+  for (const auto& [trial, attempt] : running_) running.push_back(trial);
+  return slowest_.Look(running, [this](TrialNumber trial) { return running_.at(trial)->job().place(); });
+}
+
 AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
   AttemptPlace place;
   place.run = context_.folder.trials() / fmt::format("{:05}", trial);
@@ -214,8 +222,9 @@ void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
     using ensemble::StopReason;
     auto& job = found->second->job();
-    const bool by_limit = reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit;
-    if (by_limit)
+    const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
+                              context_.interrupt.cause() == InterruptCause::kTimeLimit;
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job)
       return job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
     job.Stop(ensemble::StopReasonName(reason));
   }

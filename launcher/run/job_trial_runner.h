@@ -11,6 +11,8 @@
 #include "launcher/engines/local/supervisor.h"
 #include "launcher/run/job.h"
 #include "launcher/run/run_context.h"
+#include "launcher/run/slowest_of_trials.h"
+#include "launcher/run/time_limit_watch.h"
 #include "launcher/run/trial_logs.h"
 
 namespace slipway::launcher {
@@ -53,6 +55,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
   void LookForLostNodes();
+  std::optional<Seconds> LookForSlowestCheckpoint();
 
   RunContext& context_;
   std::map<std::string, Node> nodes_;  ///< by name; this machine has none
@@ -62,6 +65,8 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
+  SlowestOfTrials slowest_;
+  std::unique_ptr<TimeLimitWatch> end_of_job_;
 };
 
 }  // namespace slipway::launcher
