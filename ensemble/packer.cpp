@@ -6,17 +6,27 @@
 namespace slipway::ensemble {
 namespace {
 
-/// Moves the first `count` numbers out of `from`.
-std::vector<int> TakeFirst(std::vector<int>& from, int count) {
+/// Moves the first `count` out of `from`.
+template <class Name>
+std::vector<Name> TakeFirst(std::vector<Name>& from, int count) {
   const auto end = from.begin() + count;
-  std::vector<int> taken(from.begin(), end);
+  std::vector<Name> taken(from.begin(), end);
   from.erase(from.begin(), end);
   return taken;
 }
 
-void PutBack(std::vector<int>& to, const std::vector<int>& numbers) {
-  to.insert(to.end(), numbers.begin(), numbers.end());
-  std::ranges::sort(to);
+/// "9" is before "10".
+struct InOrder {
+  bool operator()(int left, int right) const { return left < right; }
+  bool operator()(const std::string& left, const std::string& right) const {
+    return left.size() != right.size() ? left.size() < right.size() : left < right;
+  }
+};
+
+template <class Name>
+void PutBack(std::vector<Name>& to, const std::vector<Name>& names) {
+  to.insert(to.end(), names.begin(), names.end());
+  std::ranges::sort(to, InOrder());
 }
 
 /// Attempts of one node each that fit on `node`.

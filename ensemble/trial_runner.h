@@ -19,9 +19,9 @@ using TrialNumber = std::int64_t;
 
 /// What one attempt has for itself on one node.
 struct NodeShare {
-  std::string node;        ///< host name
-  std::vector<int> cores;  ///< numbers of the operating system; empty: not bound to cores
-  std::vector<int> gpus;
+  std::string node;               ///< host name
+  std::vector<int> cores;         ///< numbers of the operating system; empty: not bound to cores
+  std::vector<std::string> gpus;  ///< as the node calls them
 };
 
 struct TrialStart {
@@ -44,8 +44,8 @@ enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled, kTrialTimeLimi
 std::string_view StopReasonName(StopReason reason);
 
 /// What ended a trial from outside, as far as the runner can know it. kTimedOut, kCancelled: by the batch system that
-/// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that is
-/// to blame.
+/// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that
+/// is to blame.
 enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted };
 
 struct TrialEnded {

@@ -11,6 +11,7 @@
 #include "launcher/doctor/run_root.h"
 #include "launcher/doctor/slurm_reach.h"
 #include "launcher/doctor/tiers.h"
+#include "launcher/engines/local/node_devices.h"
 
 namespace slipway::launcher {
 namespace {
@@ -66,6 +67,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
   checks.push_back({"containers", seconds(40), [] { return Judge(ProbeContainers()); }});
+  checks.push_back({"gpus", seconds(5), [] { return Findings{Ok("gpus", Describe(DevicesOfThisNode()))}; }});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
   checks.push_back({"runs", seconds(10), [request] {
                       const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;

@@ -52,7 +52,7 @@ Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path s
       }) {
   loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
   const auto [cores, own] = CoresOfThisNode();
-  link_.Send(NodeFrame::kJoin, 0, TextOf(NodeFacts{NodeName(), cores, own}));
+  link_.Send(NodeFrame::kJoin, 0, TextOf(NodeFacts{NodeName(), cores, own, DevicesOfThisNode()}));
 }
 
 void Agent::Run() {

@@ -29,6 +29,13 @@ bool IsKind(std::uint8_t value) {
   return value >= static_cast<std::uint8_t>(NodeFrame::kJoin) && value <= static_cast<std::uint8_t>(NodeFrame::kWatch);
 }
 
+std::vector<int> Cores(const std::string& list) {
+  std::istringstream numbers(list);
+  std::vector<int> cores;
+  for (int core = 0; numbers >> core; numbers.ignore(1)) cores.push_back(core);
+  return cores;
+}
+
 }  // namespace
 
 std::string NodeFrameSealer::Seal(NodeFrame kind, std::uint32_t stream, std::string_view payload) {
@@ -57,7 +64,10 @@ std::optional<NodeMessage> NodeFrameOpener::Next() {
 }
 
 std::string TextOf(const NodeFacts& facts) {
-  return fmt::format("{} {} {}", facts.name, facts.own_cores ? kOwnCores : kSharedCores, fmt::join(facts.cores, ","));
+  auto text =
+      fmt::format("{} {} {}", facts.name, facts.own_cores ? kOwnCores : kSharedCores, fmt::join(facts.cores, ","));
+  for (const auto& [name, value] : VariablesFor(facts.devices)) text += fmt::format(" {}={}", name, value);
+  return text;
 }
 
 NodeFacts ParseFacts(const std::string& text) {
@@ -66,7 +76,16 @@ NodeFacts ParseFacts(const std::string& text) {
   std::string whose;
   words >> facts.name >> whose;
   facts.own_cores = whose == kOwnCores;
-  for (int core = 0; words >> core; words.ignore(1)) facts.cores.push_back(core);
+  Environment devices;
+  for (std::string word; words >> word;) {
+    const auto sign = word.find('=');
+    if (sign == std::string::npos) {
+      facts.cores = Cores(word);
+    } else {
+      devices.Set(word.substr(0, sign), word.substr(sign + 1));
+    }
+  }
+  facts.devices = DevicesNamedIn(devices);
   return facts;
 }
 

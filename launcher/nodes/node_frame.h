@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/nodes/protocol.h"
 #include "staging/network/group_key.h"
 
@@ -55,6 +56,7 @@ struct NodeFacts {
   std::string name;
   std::vector<int> cores;  ///< neighbours side by side
   bool own_cores = true;   ///< no other job runs on them
+  NodeDevices devices = {};
 };
 std::string TextOf(const NodeFacts& facts);
 /// Takes anything; what cannot be read is left out.

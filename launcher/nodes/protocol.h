@@ -4,7 +4,7 @@
 /// (staging/network/handshake.h), and from then on everything travels in frames over that one connection:
 ///
 ///   agent -> manager    join       first: NODE_NAME, whether the job has its cores there for itself ("own", "shared"),
-///                                  and the cores ("0,1,2")
+///                                  the cores ("0,1,2"), and its GPUs ("CUDA_VISIBLE_DEVICES=0,1")
 ///                       arrived    a program has connected to the door DOOR; it is the other end of this stream
 ///   manager -> agent    open       a socket DOOR, to which programs of this node may connect
 ///                       shut       no longer

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/fnv1a.h"
 #include "core/process.h"
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/plan.h"
 
@@ -85,14 +86,13 @@ std::string UserName() {
 /// What MPI, its launchers and programs of several ranks are told by variables. Podman knows patterns.
 constexpr std::string_view kToldByVariables =
     "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* RANK WORLD_SIZE "
-    "LOCAL_RANK "
-    "MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED "
-    "TMPDIR";
+    "LOCAL_RANK MASTER_ADDR MASTER_PORT LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED TMPDIR";
 
 std::vector<std::string> VariablesToPass(const Plan& plan) {
   std::istringstream words{std::string(kToldByVariables)};
   std::vector<std::string> names;
   for (std::string name; words >> name;) names.push_back(name);
+  names.insert(names.end(), kDeviceVariables.begin(), kDeviceVariables.end());
   for (const auto& [name, value] : plan.spec().launch.env) names.push_back(name);
   return names;
 }

@@ -112,11 +112,6 @@ StagedDirectories PlannedDirectories(const Plan& plan) {
   return directories;
 }
 
-int GpusPerRank(const Spec& spec) {
-  const bool all = spec.ensemble || spec.launch.ranks() == 1 || spec.launch.bind == Bind::kNone;
-  return all ? 0 : spec.launch.gpus_per_rank;
-}
-
 bool IsPlacedOnNodes(const Plan& plan) {
   return plan.spec().launch.ranks() > 1 && (plan.spec().launch.nodes > 1 || plan.mpi.BySrun());
 }
@@ -130,7 +125,6 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   launch.command = RankCommand(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters);
   launch.working_directory = plan.working_directory;
   launch.log_directory = PlannedPlace(plan).directory;
-  launch.gpus_per_rank = GpusPerRank(plan.spec());
   if (IsPlacedOnNodes(plan)) {
     for (int node = 0; node < plan.spec().launch.nodes_per_job; ++node) {
       launch.hosts.push_back({node, PlannedNode(node), plan.spec().launch.ranks_per_node});

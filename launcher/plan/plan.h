@@ -51,9 +51,6 @@ std::filesystem::path PlannedFolder(const Plan& plan);
 /// The place of the first attempt as the plan shows it.
 AttemptPlace PlannedPlace(const Plan& plan);
 StagedDirectories PlannedDirectories(const Plan& plan);
-/// How many of its node's GPUs each of several ranks sees; 0: all of them. Several trials on a node cannot tell which
-/// of them are whose.
-int GpusPerRank(const Spec& spec);
 /// Whether a job that is still to be submitted carries it out, which looks at its own nodes and plans again there.
 bool IsSubmitted(const Plan& plan);
 /// Whether its ranks are given to nodes by name.

@@ -7,12 +7,14 @@
 
 #include "core/install.h"
 #include "core/process.h"
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/plan/trials_at_a_time.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
@@ -49,12 +51,21 @@ std::string Describe(const SelectSpec& select) {
                      select.metric ? " and " + *select.metric : "");
 }
 
-std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
+/// Where the trials share what this machine has, and somebody may ask what that is.
+bool FitsHere(const Plan& plan) {
+  const auto& spec = plan.spec();
+  const bool is_open = spec.ensemble && (!spec.ensemble->parallel || spec.launch.gpus_per_rank > 0);
+  return is_open && spec.launch.nodes == 1 && !IsSubmitted(plan);
+}
+
+std::string DescribeEnsemble(const Plan& plan) {
+  const auto& ensemble = *plan.spec().ensemble;
   auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n",
                           ensemble.trials ? std::to_string(*ensemble.trials) : "all grid",
                           ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
                           ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
                           ensemble.objective.metric);
+  if (FitsHere(plan)) text += fmt::format("  {}\n", DescribeFit(plan.spec()));
   if (ensemble.repeats > 1) text += fmt::format("  each configuration {} times\n", ensemble.repeats);
   if (ensemble.scheduler) text += Describe(*ensemble.scheduler);
   if (ensemble.select) text += Describe(*ensemble.select);
@@ -62,6 +73,25 @@ std::string DescribeEnsemble(const EnsembleSpec& ensemble) {
     text += fmt::format("  {:<12} {}\n", parameter.name, ensemble::ToJson(parameter).dump());
   }
   return text;
+}
+
+BatchJob SubmittedJob(const Plan& plan) {
+  const auto submitted = PlanSubmitted(plan);
+  return MakeBatchJob(submitted.plan, submitted.folder);
+}
+
+/// What the ranks on a node are to have, and what this machine has where they start here.
+std::string DescribeGpus(const Plan& plan) {
+  const auto& launch = plan.spec().launch;
+  if (launch.gpus_per_rank == 0) return {};
+  auto text = fmt::format("  gpus  {} for each rank", launch.gpus_per_rank);
+  if (launch.bind == Bind::kNone) text += ", which sees those of the others, too (bind: none)";
+  if (plan.engine == "local") text += fmt::format("; this machine has {}", Describe(DevicesOfThisNode()));
+  if (IsSubmitted(plan)) {
+    const auto job = SubmittedJob(plan);
+    text += fmt::format("; the job asks for {} on each node", job.ranks_per_node * job.gpus_per_rank);
+  }
+  return text + "\n";
 }
 
 /// What starts several ranks under Slurm and why, and what they are bound to.
@@ -76,7 +106,7 @@ std::string DescribeWay(const Plan& plan) {
     text += fmt::format("  on  cores of its own for each rank{}\n",
                         by_auto ? ", on nodes where no other job can use them" : "");
   }
-  return text;
+  return text + DescribeGpus(plan);
 }
 
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
@@ -91,11 +121,6 @@ std::string DescribeStart(const Plan& plan, const Json& parameters) {
   if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
   text += fmt::format("  run {}\n", QuoteForShell(LaunchCommand(plan, parameters)));
   return text;
-}
-
-BatchJob SubmittedJob(const Plan& plan) {
-  const auto submitted = PlanSubmitted(plan);
-  return MakeBatchJob(submitted.plan, submitted.folder);
 }
 
 /// The script as it will be submitted, every line from its first column on.
@@ -162,7 +187,7 @@ std::string DescribePlan(const Plan& plan) {
   text += DescribeOrigins(plan.document);
   text += DescribeData(plan) + "\n";
   text += DescribeCheckpoints(plan);
-  if (plan.spec().ensemble) text += DescribeEnsemble(*plan.spec().ensemble) + "\n";
+  if (plan.spec().ensemble) text += DescribeEnsemble(plan) + "\n";
   text += Describe(plan.exchange, plan.spec().gradients) + "\n";
   text += DescribeStart(plan, parameters) + "  with\n";
   const auto environment = EnvironmentOf(plan, parameters);
@@ -177,31 +202,33 @@ Json ToJson(const Plan& plan) {
   const auto parameters = ParametersShown(plan);
   Json data = Json::array();
   for (const auto& dataset : plan.data) data.push_back(staging::ToJson(dataset));
-  return Json{{"schema", "slipway.plan/1"},
-              {"name", plan.spec().name},
-              {"spec_file", plan.document.file.string()},
-              {"spec_directory", plan.document.directory.string()},
-              {"spec_hash", plan.document.spec_hash},
-              {"spec", *plan.document.resolved},
-              {"origins", plan.document.origins},
-              {"engine", plan.engine},
-              {"engine_reason", plan.document.engine_reason},
-              {"hosts", Json::array({HostName()})},
-              {"ranks", plan.spec().launch.ranks()},
-              {"data", data},
-              {"checkpoints",
-               {{"tier", plan.checkpoints.tier},
-                {"root", plan.checkpoints.root.string()},
-                {"rejected", plan.checkpoints.rejected}}},
-              {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
-              {"start", StartOf(plan)},
-              {"container", ContainerOf(plan)},
-              {"command", CommandOf(plan, parameters)},
-              {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
-              {"working_directory", plan.working_directory.string()},
-              {"environment", EnvironmentOf(plan, parameters)},
-              {"runs_directory", plan.runs_directory.string()},
-              {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};
+  return Json{
+      {"schema", "slipway.plan/1"},
+      {"name", plan.spec().name},
+      {"spec_file", plan.document.file.string()},
+      {"spec_directory", plan.document.directory.string()},
+      {"spec_hash", plan.document.spec_hash},
+      {"spec", *plan.document.resolved},
+      {"origins", plan.document.origins},
+      {"engine", plan.engine},
+      {"engine_reason", plan.document.engine_reason},
+      {"hosts", Json::array({HostName()})},
+      {"ranks", plan.spec().launch.ranks()},
+      {"data", data},
+      {"checkpoints",
+       {{"tier", plan.checkpoints.tier},
+        {"root", plan.checkpoints.root.string()},
+        {"rejected", plan.checkpoints.rejected}}},
+      {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
+      {"trials_at_a_time", FitsHere(plan) ? Json(FitTrials(plan.spec(), {ThisMachine(plan.spec())}).count) : Json()},
+      {"start", StartOf(plan)},
+      {"container", ContainerOf(plan)},
+      {"command", CommandOf(plan, parameters)},
+      {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
+      {"working_directory", plan.working_directory.string()},
+      {"environment", EnvironmentOf(plan, parameters)},
+      {"runs_directory", plan.runs_directory.string()},
+      {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};
 }
 
 }  // namespace slipway::launcher

@@ -130,10 +130,8 @@ void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, 
 
 void LeaveThisNode(const MpiLauncher& launcher, Environment& environment) {
   if (launcher.BySrun() || launcher.mpi != Mpi::kMpich) return;
-  for (const char* name : {"SLURMD_NODENAME", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_PROCID", "CUDA_VISIBLE_DEVICES",
-                           "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"}) {
-    environment.Unset(name);
-  }
+  for (const char* name : {"SLURMD_NODENAME", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_PROCID"}) environment.Unset(name);
+  for (const char* name : kDeviceVariables) environment.Unset(name);
 }
 
 void PlaceOnThisNode(RankLaunch& launch) {

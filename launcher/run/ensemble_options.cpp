@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/process_identity.h"
 #include "ensemble/samplers/sampler.h"
-#include "launcher/engines/local/bound_to_cores.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/plan/trials_at_a_time.h"
 
 namespace slipway::launcher {
 namespace {
-
-ensemble::Need NeedOf(const Spec& spec) {
-  return {spec.launch.nodes_per_job, spec.launch.ranks_per_node * spec.launch.cpus_per_rank, 0};
-}
-
-int SlotsIn(const Spec& spec, const std::vector<ensemble::NodeShare>& nodes) {
-  return ensemble::Packer(nodes, NeedOf(spec)).Slots();
-}
 
 /// Nodes as they look to trials that share cores: each takes an equal part of those that run at a time.
 std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> nodes, int shares) {
@@ -29,23 +20,25 @@ std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> no
   return nodes;
 }
 
-/// As many trials at a time as there are cores for, each with cores of its own; more only where the user wants it, and
-/// then those of a node share all its cores.
-void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
-  if (TrialsAreJobs(spec)) {
-    options.parallel = spec.ensemble->parallel.value_or(1);
-    options.need = NeedOf(spec);
-    return;
-  }
-  const bool here_only = nodes.empty();
-  if (here_only) nodes = {{HostName(), UsableCores(), {}}};
-  options.parallel = spec.ensemble->parallel.value_or(std::max(1, SlotsIn(spec, nodes)));
-  options.need = NeedOf(spec);
-  if (TrialsShareCores(spec, nodes)) {
-    if (here_only) return;
+/// Trials that share cores are told apart by their GPUs, or by what they would have of the cores. A single node needs
+/// no choice.
+void PlaceSharingCores(std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  if (options.need.gpus > 0) {
+    options.need.cores = 0;
+    options.nodes = std::move(nodes);
+  } else if (nodes.size() > 1) {
     options.need.cores = 1;
-    nodes = SharedNodes(std::move(nodes), options.parallel * options.need.nodes);
+    options.nodes = SharedNodes(std::move(nodes), options.parallel * options.need.nodes);
   }
+}
+
+void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  options.parallel = spec.ensemble->parallel.value_or(1);
+  options.need = NeedOf(spec);
+  if (nodes.empty()) return;
+  const auto fit = FitTrials(spec, nodes);
+  options.parallel = fit.count;
+  if (fit.share_cores) return PlaceSharingCores(std::move(nodes), options);
   options.nodes = std::move(nodes);
 }
 
@@ -84,11 +77,6 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
 }
 
 }  // namespace
-
-bool TrialsShareCores(const Spec& spec, const std::vector<ensemble::NodeShare>& nodes) {
-  const int slots = SlotsIn(spec, nodes);
-  return spec.ensemble->parallel.value_or(std::max(1, slots)) > slots;
-}
 
 ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::NodeShare> nodes) {
   const auto& spec = *plan.spec().ensemble;

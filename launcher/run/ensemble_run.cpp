@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "ensemble/manager/manager.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/plan/trials_at_a_time.h"
 #include "launcher/run/allocation.h"
 #include "launcher/run/batch_trial_runner.h"
 #include "launcher/run/ensemble_options.h"
@@ -170,14 +171,15 @@ bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext&
   return false;
 }
 
-/// What the trials are packed into; empty: this machine.
+/// What the trials are packed into; empty: each is a job of its own.
 std::vector<ensemble::NodeShare> NodesOf(RunContext& context) {
+  if (TrialsAreJobs(context.plan.spec())) return {};
+  if (context.allocation == nullptr) return {ThisMachine(context.plan.spec())};
   std::vector<ensemble::NodeShare> shares;
-  if (context.allocation == nullptr) return shares;
   for (int node = 0; node < context.allocation->nodes().count(); ++node) {
     auto facts = context.allocation->nodes().FactsOf(node);
     std::ranges::sort(facts.cores);  // small trials are better off on cores that are no neighbours
-    shares.push_back({facts.name, facts.cores, {}});
+    shares.push_back({facts.name, facts.cores, facts.devices.names()});
   }
   return shares;
 }
@@ -190,7 +192,7 @@ struct Trials {
 std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs& logs) {
   const auto& spec = context.plan.spec();
   if (TrialsAreJobs(spec)) return std::make_unique<BatchTrialRunner>(context);
-  return std::make_unique<JobTrialRunner>(context, TrialsShareCores(spec, NodesOf(context)), logs);
+  return std::make_unique<JobTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
 }
 
 /// The book is one plain file again when it returns.

@@ -22,6 +22,7 @@
 #include "launcher/nodes/job_watch.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/run/allocation.h"
+#include "launcher/run/device_sharing.h"
 #include "launcher/run/rank_binding.h"
 #include "runtime/watch/hand_over.h"
 
@@ -67,6 +68,22 @@ std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launc
     auto facts = request.where.nodes->FactsOf(launch.hosts[i].node);
     if (!request.where.cores.empty()) facts.cores = request.where.cores.at(i);
     hosts.push_back({launch.hosts[i].node, facts.name, facts.cores, facts.own_cores, launch.hosts[i].ranks});
+  }
+  return hosts;
+}
+
+/// Trials see the devices that they were given, others all that their job has. Nothing where nobody is to be given any.
+std::vector<DeviceHost> DeviceHostsOf(const JobRequest& request, const RankLaunch& launch) {
+  const bool is_trial = request.plan.spec().ensemble.has_value();
+  if (!is_trial && request.plan.spec().launch.gpus_per_rank == 0) return {};
+  if (request.where.nodes == nullptr || launch.hosts.empty()) {
+    return {{0, HostName(), is_trial ? request.share.devices : DevicesOfThisNode(), launch.ranks}};
+  }
+  std::vector<DeviceHost> hosts;
+  for (std::size_t i = 0; i < launch.hosts.size(); ++i) {
+    const auto& [node, name, ranks] = launch.hosts[i];
+    hosts.push_back(
+        {node, name, is_trial ? request.where.devices.at(i) : request.where.nodes->FactsOf(node).devices, ranks});
   }
   return hosts;
 }
@@ -217,12 +234,12 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   launch.log_directory = place_.directory;
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;
-  launch.gpus_per_rank = GpusPerRank(request.plan.spec());
   if (IsOnNodes(request)) {
     PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
   }
   if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
   if (launch.ranks > 1) Bind(request, launch);
+  GiveDevices(request, launch);
   return launch;
 }
 
@@ -231,6 +248,19 @@ void Job::Bind(const JobRequest& request, RankLaunch& launch) {
   auto binding = BindRanks(request.plan.spec().launch.bind, request.plan.engine == "slurm", HostsOf(request, launch));
   launch.bind_to = std::move(binding.cores_of);
   if (!binding.why_not.empty() && !is_trial) observer_.OnWarning(binding.why_not);
+}
+
+/// A lone rank has its own from the start; of several each shim hears of them.
+void Job::GiveDevices(const JobRequest& request, RankLaunch& launch) {
+  auto sharing = ShareDevices(request.plan.spec(), DeviceHostsOf(request, launch));
+  if (!sharing.why_not.empty()) observer_.OnWarning(sharing.why_not);
+  if (launch.ranks > 1) {
+    launch.devices_of = std::move(sharing.devices_of);
+    return;
+  }
+  for (const auto& [node, ranks] : sharing.devices_of) {
+    for (const auto& [name, value] : ranks.front()) launch.environment.Set(name, value);
+  }
 }
 
 /// The ranks end by themselves when they have been told; should they not, it is known all the same.

@@ -47,6 +47,7 @@ enum class LogLines { kFollow, kLeave };
 struct TrialShare {
   TrialTerms terms = {};
   std::vector<int> cores = {};       ///< that it may run on; empty: all
+  NodeDevices devices = {};          ///< GPUs that it sees, on this machine or of a single rank; none: all
   Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job
 };
 
@@ -56,6 +57,8 @@ struct NodesOfJob {
   std::vector<int> on = {};
   /// Of a trial: its cores on each of them; none where trials are not bound.
   std::vector<std::vector<int>> cores = {};
+  /// Likewise its GPUs; none where it sees all.
+  std::vector<NodeDevices> devices = {};
 };
 
 struct JobRequest {
@@ -90,6 +93,7 @@ class Job {
 
   RankLaunch MakeLaunch(const JobRequest& request);
   void Bind(const JobRequest& request, RankLaunch& launch);
+  void GiveDevices(const JobRequest& request, RankLaunch& launch);
   void WatchNodes(const JobRequest& request, RankLaunch& launch);
   void LookForWatchReport();
   void End(const GroupOutcome& outcome);

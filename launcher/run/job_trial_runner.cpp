@@ -16,6 +16,7 @@
 #include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/save_time.h"
+#include "launcher/run/watch_end_of_job.h"
 
 namespace slipway::launcher {
 
@@ -36,14 +37,7 @@ class JobTrialRunner::Running final : public JobObserver {
         attempt_(start.attempt),
         kills_before_(runner.KillsBefore()),
         job_(context_.loop, context_.files,
-             {context_.plan,
-              std::move(place),
-              context_.data,
-              start.parameters,
-              LogLines::kLeave,
-              {{start.trial, start.repeat, start.limit},
-               start.place.empty() ? std::vector<int>{} : runner.CoresOf(start.place.front()),
-               runner.SupervisorFor(start.place)},
+             {context_.plan, std::move(place), context_.data, start.parameters, LogLines::kLeave, runner.ShareOf(start),
               runner.WhereIs(start.place)},
              *this) {}
 
@@ -101,11 +95,13 @@ JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, Trial
     : context_(context), cores_are_shared_(cores_are_shared), logs_(logs) {
   if (context_.allocation == nullptr) {
     nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
+    if (context_.plan.spec().launch.gpus_per_rank > 0) nodes_[""].devices = DevicesOfThisNode();
   } else {
     AddNodes(context_.allocation->nodes());
   }
   context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+  end_of_job_ = WatchEndOfJob(context_, [this] { return LookForSlowestCheckpoint(); });
 }
 
 JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
@@ -113,20 +109,37 @@ JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 void JobTrialRunner::AddNodes(Nodes& nodes) {
   for (int node = 0; node < nodes.count(); ++node) {
     const auto facts = nodes.FactsOf(node);
-    nodes_[facts.name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node,
-                          facts.own_cores};
+    nodes_[facts.name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node, facts.own_cores,
+                          /*lost=*/false, facts.devices};
   }
+}
+
+const JobTrialRunner::Node& JobTrialRunner::NodeOf(const ensemble::NodeShare& share) const {
+  return nodes_.at(context_.allocation == nullptr ? "" : share.node);
 }
 
 /// Empty for those that are not bound: they share, with each other or with jobs of others.
 std::vector<int> JobTrialRunner::CoresOf(const ensemble::NodeShare& share) const {
-  const auto node = nodes_.find(share.node);
-  const bool own = node == nodes_.end() || node->second.own_cores;
-  return cores_are_shared_ || !own ? std::vector<int>{} : share.cores;
+  return cores_are_shared_ || !NodeOf(share).own_cores ? std::vector<int>{} : share.cores;
+}
+
+/// Those that ask for none see all of their node.
+NodeDevices JobTrialRunner::DevicesOf(const ensemble::NodeShare& share) const {
+  const auto& devices = NodeOf(share).devices;
+  return context_.plan.spec().launch.gpus_per_rank > 0 ? devices.Called(share.gpus) : devices;
+}
+
+TrialShare JobTrialRunner::ShareOf(const TrialStart& start) const {
+  TrialShare share{{start.trial, start.repeat, start.limit}};
+  share.supervisor = SupervisorFor(start.place);
+  if (start.place.empty()) return share;
+  share.cores = CoresOf(start.place.front());
+  share.devices = DevicesOf(start.place.front());
+  return share;
 }
 
 Supervisor* JobTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
-  return nodes_.at(context_.allocation == nullptr ? "" : place.front().node).supervisor.get();
+  return NodeOf(place.empty() ? ensemble::NodeShare{} : place.front()).supervisor.get();
 }
 
 NodesOfJob JobTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
@@ -135,6 +148,7 @@ NodesOfJob JobTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place
   for (const auto& share : place) {
     where.on.push_back(nodes_.at(share.node).number);
     where.cores.push_back(CoresOf(share));
+    where.devices.push_back(DevicesOf(share));
   }
   return where;
 }
@@ -150,6 +164,12 @@ void JobTrialRunner::LookForLostNodes() {
     context_.folder.AppendEvent("node_lost", Json{{"reason", trouble}});
     events_.push_back(ensemble::NodeLost{name});
   }
+}
+
+std::optional<Seconds> JobTrialRunner::LookForSlowestCheckpoint() {
+  std::vector<TrialNumber> running;
+  for (const auto& [trial, attempt] : running_) running.push_back(trial);
+  return slowest_.Look(running, [this](TrialNumber trial) { return running_.at(trial)->job().place(); });
 }
 
 AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
@@ -202,8 +222,9 @@ void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
     using ensemble::StopReason;
     auto& job = found->second->job();
-    const bool by_limit = reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit;
-    if (by_limit)
+    const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
+                              context_.interrupt.cause() == InterruptCause::kTimeLimit;
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job)
       return job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
     job.Stop(ensemble::StopReasonName(reason));
   }

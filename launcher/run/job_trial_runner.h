@@ -11,6 +11,8 @@
 #include "launcher/engines/local/supervisor.h"
 #include "launcher/run/job.h"
 #include "launcher/run/run_context.h"
+#include "launcher/run/slowest_of_trials.h"
+#include "launcher/run/time_limit_watch.h"
 #include "launcher/run/trial_logs.h"
 
 namespace slipway::launcher {
@@ -37,6 +39,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
     int number = 0;
     bool own_cores = true;  ///< no other job runs on them
     bool lost = false;
+    NodeDevices devices = {};
   };
 
   AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
@@ -45,10 +48,14 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::uint64_t KillsBefore();
 
   void AddNodes(Nodes& nodes);
+  const Node& NodeOf(const ensemble::NodeShare& share) const;
   std::vector<int> CoresOf(const ensemble::NodeShare& share) const;
+  NodeDevices DevicesOf(const ensemble::NodeShare& share) const;
+  TrialShare ShareOf(const ensemble::TrialStart& start) const;
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
   void LookForLostNodes();
+  std::optional<Seconds> LookForSlowestCheckpoint();
 
   RunContext& context_;
   std::map<std::string, Node> nodes_;  ///< by name; this machine has none
@@ -58,6 +65,8 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
+  SlowestOfTrials slowest_;
+  std::unique_ptr<TimeLimitWatch> end_of_job_;
 };
 
 }  // namespace slipway::launcher

@@ -11,13 +11,12 @@
 #include "launcher/run/allocation.h"
 #include "launcher/run/instance_log.h"
 #include "launcher/run/job.h"
-#include "launcher/run/job_fate.h"
 #include "launcher/run/nodes_in_use.h"
 #include "launcher/run/out_of_memory.h"
 #include "launcher/run/outbox.h"
 #include "launcher/run/save_time.h"
-#include "launcher/run/time_limit_watch.h"
 #include "launcher/run/trial_order.h"
+#include "launcher/run/watch_end_of_job.h"
 
 namespace slipway::launcher {
 namespace {
@@ -30,7 +29,7 @@ class SingleRun final : public JobObserver {
     int restarts_left = context_.plan.spec().resilience.max_restarts;
     auto newest = Newest();
     steps_at_first_ = StepsTo(newest);
-    if (context_.state.batch_job != 0) WatchTimeLimit();
+    end_of_job_ = WatchEndOfJob(context_, [this] { return SlowestCheckpoint(Place()); });
     while (true) {
       RunAttempt(newest);
       if (IsOver()) return MakeResult();
@@ -159,18 +158,6 @@ class SingleRun final : public JobObserver {
     });
   }
 
-  void WatchTimeLimit() {
-    TimeLimitWatch::Questions questions;
-    questions.slowest_checkpoint = [this] { return SlowestCheckpoint(Place()); };
-    questions.end = [this] { return EndOfJob(context_.state.batch_job); };
-    time_limit_watch_.emplace(context_.loop, SystemClock(), std::move(questions), [this](Seconds slowest) {
-      context_.folder.AppendEvent("time_limit_near", Json{{"attempt", context_.state.attempt},
-                                                          {"checkpoint_s", slowest.count()},
-                                                          {"lead_s", LeadFor(slowest).count()}});
-      context_.interrupt.AskForTimeLimit();
-    });
-  }
-
   void OnInterrupt(Job& job) {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
     context_.output.Say(by_user ? "cancelling: the ranks are being ended"
@@ -265,7 +252,7 @@ class SingleRun final : public JobObserver {
   std::uint64_t kills_before_ = 0;
   bool time_limit_hit_ = false;
   std::uint64_t steps_at_first_ = 0;
-  std::optional<TimeLimitWatch> time_limit_watch_;  ///< of a batch job
+  std::unique_ptr<TimeLimitWatch> end_of_job_;
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 ///                                                 when it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
-///   manager -> shim   go [CORES]                  start the program, on these cores only: "0-3,8"
+///   manager -> shim   go [CORES] [NAME=VALUE...]  start the program, on these cores only: "0-3,8"; with these
+///   variables,
+///                                                 which say what GPUs it sees
 ///                     signal NUMBER               pass a signal on to its group, and go on
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
 ///
@@ -29,7 +31,7 @@ inline constexpr char kNodeInPath[] = "%n";
 /// The environment of a rank names sockets of its node, too: the shim puts the node's name in.
 inline constexpr const char* kSocketVariables[] = {"SLIPWAY_WATCH_SOCKET"};
 
-/// A line of the manager; a list of all cores of a large node fits.
+/// A line of the manager; a list of all cores of a large node fits, with the names of its GPUs.
 inline constexpr int kLongestOrder = 8192;
 
 /// Exit status by which a program asks for another turn.

@@ -19,7 +19,6 @@
 #include <initializer_list>
 
 #include "launcher/shim/cores.h"
-#include "launcher/shim/devices.h"
 #include "launcher/shim/ending.h"
 #include "launcher/shim/exit_record.h"
 #include "launcher/shim/protocol.h"
@@ -33,7 +32,6 @@ struct Settings {
   const char* channel_path = nullptr;
   int channel = -1;
   int grace_ms = 5000;
-  int gpus_per_rank = 0;
   char** program = nullptr;
 };
 
@@ -64,15 +62,12 @@ Settings Parse(int argc, char** argv) {
     if (strcmp(argv[i], "--channel-path") == 0) settings.channel_path = argv[i + 1];
     if (strcmp(argv[i], "--channel-fd") == 0) settings.channel = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--grace-ms") == 0) settings.grace_ms = atoi(argv[i + 1]);
-    if (strcmp(argv[i], "--gpus-per-rank") == 0) settings.gpus_per_rank = atoi(argv[i + 1]);
   }
   if (settings.program == nullptr || settings.log_directory == nullptr ||
       (settings.channel < 0 && settings.channel_path == nullptr)) {
-    fprintf(
-        stderr,
-        "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] [--gpus-per-rank N] "
-        "-- PROGRAM...\n"
-        "It is started by slipway, not by hand.\n");
+    fprintf(stderr,
+            "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] -- PROGRAM...\n"
+            "It is started by slipway, not by hand.\n");
     exit(2);
   }
   return settings;
@@ -184,6 +179,22 @@ OrderLine NextOrder(int channel) {
   return line;
 }
 
+/// Takes the words of `go` up, and apart. Returns errno of cores that cannot be had, else 0.
+int PrepareAsTold(char* words) {
+  int unbound = 0;
+  char* rest = nullptr;
+  for (char* word = strtok_r(words, " ", &rest); word != nullptr; word = strtok_r(nullptr, " ", &rest)) {
+    char* value = strchr(word, '=');
+    if (value == nullptr) {
+      unbound = BindTo(word);
+    } else {
+      *value = '\0';
+      setenv(word, value + 1, 1);
+    }
+  }
+  return unbound;
+}
+
 /// In the child: becomes the program. Writes errno to `report` when it cannot.
 [[noreturn]] void BecomeProgram(const Settings& settings, int log, int report, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -277,15 +288,14 @@ int Run(const Settings& settings, int channel) {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
   Say(channel, "%s %d %d %d %s\n", kHello, rank.rank, rank.size, static_cast<int>(getpid()), host);
-  const OrderLine order = NextOrder(channel);
+  OrderLine order = NextOrder(channel);
   if (order.order != Order::kGo) return kNotRun;
-  const int unbound = order.words[0] != '\0' ? BindTo(order.words) : 0;
+  const int unbound = PrepareAsTold(order.words);
 
   SetVariable("RANK", rank.rank);
   SetVariable("WORLD_SIZE", rank.size);
   SetVariable("LOCAL_RANK", rank.local);
   NameNodeInVariables();
-  if (settings.gpus_per_rank > 0) TakeDevices(rank.local, settings.gpus_per_rank);
   const int signals = TakeSignals();
   const Started started = Start(settings, rank.rank);
   if (started.error != 0) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "launcher/spec/burst_buffer_spec.h"
@@ -31,14 +33,6 @@ constexpr std::array kMpis = {Word<std::optional<Mpi>>{"auto", std::nullopt},
 constexpr std::array kBinds = {Word{"auto", Bind::kAuto}, Word{"cores", Bind::kCores}, Word{"none", Bind::kNone}};
 constexpr std::array kStarts = {Word{"auto", StartChoice::kAuto}, Word{"mpirun", StartChoice::kMpirun},
                                 Word{"pmix", StartChoice::kPmix}, Word{"pmi2", StartChoice::kPmi2}};
-using MaybeRuntime = std::optional<ContainerRuntime>;
-constexpr std::array kRuntimeChoices = {Word<MaybeRuntime>{"auto", std::nullopt},
-                                        Word<MaybeRuntime>{"apptainer", ContainerRuntime::kApptainer},
-                                        Word<MaybeRuntime>{"singularity", ContainerRuntime::kSingularity},
-                                        Word<MaybeRuntime>{"podman-hpc", ContainerRuntime::kPodmanHpc},
-                                        Word<MaybeRuntime>{"podman", ContainerRuntime::kPodman},
-                                        Word<MaybeRuntime>{"charliecloud", ContainerRuntime::kCharliecloud},
-                                        Word<MaybeRuntime>{"shifter", ContainerRuntime::kShifter}};
 constexpr std::array kMetricsSources = {Word{"runtime", MetricsSource::kRuntime},
                                         Word{"stdout", MetricsSource::kStdout}};
 constexpr std::array kModes = {Word{"sync", GradientMode::kSync}, Word{"delayed", GradientMode::kDelayed}};
@@ -115,6 +109,13 @@ SlurmSpec BuildSlurm(const Json& json) {
   return result;
 }
 
+/// Nothing for auto.
+std::optional<ContainerRuntime> RuntimeCalled(const std::string& word) {
+  const auto is_it = [&](ContainerRuntime runtime) { return NameOf(runtime) == word; };
+  const auto found = std::ranges::find_if(kContainerRuntimes, is_it);
+  return found != std::end(kContainerRuntimes) ? std::optional(*found) : std::nullopt;
+}
+
 LaunchSpec BuildLaunch(const Json& json) {
   LaunchSpec result;
   result.engine = FromWord(kEngines, json.at("engine"));
@@ -130,7 +131,7 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.modules = Texts(json.at("modules"));
   for (const auto& [name, value] : json.at("env").items()) result.env.emplace_back(name, value.get<std::string>());
   if (const Json& container = json.at("container"); !container.is_null()) {
-    result.container = {TextOrEmpty(container.at("image")), FromWord(kRuntimeChoices, container.at("runtime")),
+    result.container = {TextOrEmpty(container.at("image")), RuntimeCalled(container.at("runtime").get<std::string>()),
                         Texts(container.at("binds")), Texts(container.at("options"))};
   }
   return result;

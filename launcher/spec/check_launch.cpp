@@ -1,15 +1,23 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
 #include "runtime/selection/algorithm_table.h"
 
 namespace slipway::launcher {
 namespace {
+
+bool SaysWhichGpus(const std::string& name) {
+  return std::ranges::find(kDeviceVariables, name) != kDeviceVariables.end();
+}
+
+bool GivesGpus(const Draft& draft) { return draft.Has("launch.gpus_per_rank") && draft.At("launch.gpus_per_rank") > 0; }
 
 void CheckVariables(Report& report, const Draft& draft) {
   const Json& variables = draft.At("launch.env");
@@ -18,6 +26,10 @@ void CheckVariables(Report& report, const Draft& draft) {
     const Place place = draft.PlaceOf("launch.env." + name);
     if (!IsVariableName(name)) report.Error(place, Quoted(name) + " cannot be the name of an environment variable");
     if (name.starts_with("SLIPWAY_")) report.Error(place, "variables called SLIPWAY_... are set by Slipway itself");
+    if (SaysWhichGpus(name) && GivesGpus(draft)) {
+      report.Error(place,
+                   name + " is set for each rank by launch.gpus_per_rank; set it outside, where slipway is called");
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "ensemble/analysis/selection.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/schedulers/scheduler.h"
+#include "launcher/engines/local/container_command.h"
 
 namespace slipway::launcher {
 namespace {
@@ -94,6 +95,12 @@ std::vector<Field> DataFields() {
   };
 }
 
+std::vector<std::string> RuntimeWords() {
+  std::vector<std::string> words{"auto"};
+  for (const auto runtime : kContainerRuntimes) words.emplace_back(NameOf(runtime));
+  return words;
+}
+
 std::vector<Field> LaunchFields() {
   return {
       {"launch", Section(), "", "Where and how the ranks start.", ""},
@@ -106,7 +113,8 @@ std::vector<Field> LaunchFields() {
       {"launch.nodes", Integer(1), "1", "Number of nodes.", "4"},
       {"launch.ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"},
       {"launch.cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"},
-      {"launch.gpus_per_rank", Integer(0), "0", "GPUs for each rank.", "1", Since::kWithSlurm},
+      {"launch.gpus_per_rank", Integer(0), "0",
+       "GPUs for each rank, which sees no others; trials that run at a time never share one.", "1"},
       {"launch.bind", Words({"auto", "cores", "none"}), "auto",
        "Whether each of several ranks of a node has cores, and GPUs, of its own; auto: under Slurm, where no other job "
        "runs on them.",
@@ -120,8 +128,7 @@ std::vector<Field> LaunchFields() {
        "Image: a file, a directory, or a reference that the runtime knows; a relative path starts at the spec's "
        "folder.",
        "docker://pytorch/pytorch:2.1", Since::kNow, Need::kRequired},
-      {"launch.container.runtime",
-       Words({"auto", "apptainer", "singularity", "podman-hpc", "podman", "charliecloud", "shifter"}), "auto",
+      {"launch.container.runtime", Words(RuntimeWords()), "auto",
        "Program that runs containers; auto takes the first that is there and can open the image.", "apptainer"},
       {"launch.container.binds", ListOf(Of(kText)), "[]",
        "Directories of the machine that programs see in the container, as PATH or PATH:INSIDE, beside runs, data and "

@@ -8,6 +8,7 @@
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "core/process.h"
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/spec/load.h"
 
 namespace slipway::launcher {
@@ -35,6 +36,7 @@ class EnvironmentCheck {
     CheckTiers("checkpoint", spec_.checkpoint.tiers);
     CheckEngine();
     CheckMpi();
+    CheckGpus();
     if (!spec_.train.program.empty()) CheckTrainer();
     if (!spec_.train.command.empty()) CheckCommand();
     return std::move(found_);
@@ -116,6 +118,18 @@ class EnvironmentCheck {
       Add(spec_.launch.mpi ? "launch.mpi" : "launch.ranks_per_node",
           fmt::format("{}; {}", error.message(), error.next_step()));
     }
+  }
+
+  /// Of a node under Slurm, Slurm knows.
+  void CheckGpus() {
+    const auto& launch = spec_.launch;
+    const int wanted = launch.gpus_per_rank * launch.ranks_per_node;
+    if (wanted == 0 || launch.engine == EngineChoice::kSlurm) return;
+    const auto devices = DevicesOfThisNode();
+    if (devices.count() >= wanted) return;
+    Add("launch.gpus_per_rank",
+        fmt::format("the ranks {} need {} GPU{}, and this machine has {}; launch.gpus_per_rank=0 runs without",
+                    spec_.ensemble ? "of a trial" : "here", wanted, wanted == 1 ? "" : "s", Describe(devices)));
   }
 
   void CheckTrainer() {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ranks and trials in a container, with the real ch-run."""
+"""Ranks and trials in a container, with the real ch-run and the real podman."""
 
 import json
 import os
@@ -13,32 +13,57 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import container_image  # noqa: E402
+import podman_here  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
 PREFIX = PROGRAM.parent.parent
 BIND = "launch.container.binds=[/usr/share:/inside]"
 MARK = "$(cat /etc/inside)"
 
-pytestmark = pytest.mark.skipif(not shutil.which("ch-run"), reason="the Debian package charliecloud is not installed")
-
-
 @pytest.fixture
 def place(tmp_path, monkeypatch):
+    """Of a user of ch-run, who has a directory as an image."""
+    if not shutil.which("ch-run"):
+        pytest.skip("the Debian package charliecloud is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("USER", raising=False)  # as in a job of a bare environment
     container_image.make(tmp_path / "image", [PREFIX])
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def podman(tmp_path_factory):
+    """Settings under which podman runs here, with an image in its own storage."""
+    folder = tmp_path_factory.mktemp("podman")
+    try:
+        settings = podman_here.settle(folder, container_image.make(folder / "image"))
+    except podman_here.CannotRun as error:
+        pytest.skip(str(error))
+    yield settings
+    podman_here.leave(settings)
+
+
+@pytest.fixture(params=["charliecloud", "podman"])
+def everyone(request, tmp_path, monkeypatch):
+    """Of a user of either."""
+    if request.param == "charliecloud":
+        return request.getfixturevalue("place")
+    for name, value in request.getfixturevalue("podman").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def write(place, command, launch=None, **sections):
-    container = {"image": "image", "runtime": "charliecloud", "binds": container_image.BINDS}
+    own = {"image": "image", "runtime": "charliecloud"}
+    container = {**(own if (place / "image").exists() else podman_here.CONTAINER), "binds": container_image.BINDS}
     spec = {"name": "boxed", "launch": {"engine": "local", "container": container, **(launch or {})},
             "train": {"command": command, "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}, **sections}
     (place / "exp.yaml").write_text(json.dumps(spec))
 
 
 def slipway(*words, status=0):
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
     assert done.returncode == status, done.stdout + done.stderr
     return done
 
@@ -47,23 +72,23 @@ def shell(script):
     return ["sh", "-c", script]
 
 
-def test_ranks_run_in_it_and_see_what_is_theirs(place):
-    write(place, shell(f"echo {MARK}: $RANK of $WORLD_SIZE at $PWD; touch $SLIPWAY_OUTPUT_DIR/result.$RANK"), {"ranks_per_node": 2})
+def test_ranks_run_in_it_and_see_what_is_theirs(everyone):
+    write(everyone, shell(f"echo {MARK}: $RANK of $WORLD_SIZE at $PWD; touch $SLIPWAY_OUTPUT_DIR/result.$RANK"), {"ranks_per_node": 2})
     said = slipway("run", "exp.yaml").stdout
     for rank in (0, 1):
-        assert f"in the container: {rank} of 2 at {place}" in said
-    (outputs,) = place.glob("runs/*/outputs")
+        assert f"in the container: {rank} of 2 at {everyone}" in said
+    (outputs,) = everyone.glob("runs/*/outputs")
     assert sorted(os.listdir(outputs)) == ["result.0", "result.1"]
 
 
-def test_ranks_of_mpi_meet_in_it(place):
-    write(place, [os.environ["SLIPWAY_TEST_WORLD"]], {"ranks_per_node": 2})
+def test_ranks_of_mpi_meet_in_it(everyone):
+    write(everyone, [os.environ["SLIPWAY_TEST_WORLD"]], {"ranks_per_node": 2})
     said = slipway("run", "exp.yaml").stdout
     assert "0 2 " in said and "1 2 " in said
 
 
-def test_trials_run_in_it(place):
-    write(place, shell(f"[ \"{MARK}\" = 'in the container' ] && echo FoM: 1"),
+def test_trials_run_in_it(everyone):
+    write(everyone, shell(f"[ \"{MARK}\" = 'in the container' ] && echo FoM: 1"),
           ensemble={"objective": {"metric": "objective", "goal": "minimize"}, "trials": 4, "sampler": "random",
                     "space": {"x": {"uniform": [0, 1]}}})
     slipway("run", "exp.yaml")
@@ -71,16 +96,16 @@ def test_trials_run_in_it(place):
     assert [trial["state"] for trial in best["trials"]] == ["complete"] * 4
 
 
-def test_what_the_program_says_and_how_it_ends_is_known(place):
-    write(place, shell("echo out of luck; exit 7"))
+def test_what_the_program_says_and_how_it_ends_is_known(everyone):
+    write(everyone, shell("echo out of luck; exit 7"))
     done = slipway("run", "exp.yaml", status=1)
     assert "exit status 7" in done.stdout and "out of luck" in done.stdout
 
 
-def test_cancel_leaves_nothing_behind(place):
-    write(place, shell(f"touch up; exec sleep 4{os.getpid()}"))
+def test_cancel_leaves_nothing_behind(everyone):
+    write(everyone, shell(f"touch up; exec sleep 4{os.getpid()}"))
     run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdin=subprocess.DEVNULL)
-    while not (place / "up").exists():
+    while not (everyone / "up").exists():
         assert run.poll() is None
         time.sleep(0.05)
     run.terminate()

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 NodeShare Node(std::string name, int cores, int gpus = 0) {
   NodeShare node{std::move(name), {}, {}};
   for (int i = 0; i < cores; ++i) node.cores.push_back(i);
-  for (int i = 0; i < gpus; ++i) node.gpus.push_back(i);
+  for (int i = 0; i < gpus; ++i) node.gpus.push_back(std::to_string(i));
   return node;
 }
 
@@ -48,8 +48,27 @@ TEST(Packer, SpreadsALargeTrialOverNodes) {
 TEST(Packer, GivesEachTrialItsOwnDevices) {
   Packer packer({Node("a", 8, 2)}, {1, 2, 1});
   EXPECT_EQ(packer.Slots(), 2);
-  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre(0));
-  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre(1));
+  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre("0"));
+  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre("1"));
+}
+
+TEST(Packer, HasNoMoreRoomThanDevicesAndTheNextTrialGetsThoseOfTheOneThatEnded) {
+  Packer packer({Node("a", 64, 11)}, {1, 2, 5});
+  EXPECT_EQ(packer.Slots(), 2);
+  const auto first = packer.Take();
+  const auto second = packer.Take();
+  EXPECT_FALSE(packer.Take());
+  packer.GiveBack(*second);
+  packer.GiveBack(*first);
+  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre("0", "1", "2", "3", "4"));
+  EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre("5", "6", "7", "8", "9")) << "not 10, which is text before 2";
+}
+
+TEST(Packer, PlacesByDevicesAloneWhereTrialsShareTheCores) {
+  Packer packer({Node("a", 1, 3), Node("b", 1, 0)}, {1, 0, 1});
+  EXPECT_EQ(packer.Slots(), 3);
+  for (const auto* gpu : {"0", "1", "2"}) EXPECT_THAT(packer.Take()->at(0).gpus, ElementsAre(gpu));
+  EXPECT_FALSE(packer.Take());
 }
 
 TEST(Packer, HasNoRoomForWhatIsTooLarge) {
@@ -81,22 +100,25 @@ TEST(Packer, IsOutOfNodesWhenTooFewAreLeftForOneTrial) {
   EXPECT_FALSE(packer.Take());
 }
 
-RC_GTEST_PROP(Packer, NeverGivesACoreTwiceAndFillsAllItsSlots, ()) {
+RC_GTEST_PROP(Packer, NeverGivesACoreOrADeviceTwiceAndFillsAllItsSlots, ()) {
   std::vector<NodeShare> nodes;
   const auto count = *rc::gen::inRange(1, 5);
   for (int i = 0; i < count; ++i)
-    nodes.push_back(Node(std::string(1, static_cast<char>('a' + i)), *rc::gen::inRange(0, 9)));
-  const Need need{*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4), 0};
+    nodes.push_back(Node(std::string(1, static_cast<char>('a' + i)), *rc::gen::inRange(0, 9), *rc::gen::inRange(0, 9)));
+  const Need need{*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4), *rc::gen::inRange(0, 4)};
   Packer packer(nodes, need);
   std::vector<std::vector<NodeShare>> held;
   const auto check = [&] {
     std::map<std::string, std::set<int>> used;
+    std::map<std::string, std::set<std::string>> seen;
     for (const auto& place : held) {
       std::set<std::string> names;
       for (const auto& share : place) {
         RC_ASSERT(static_cast<int>(share.cores.size()) == need.cores);
         RC_ASSERT(names.insert(share.node).second);
         for (const int core : share.cores) RC_ASSERT(used[share.node].insert(core).second);
+        RC_ASSERT(static_cast<int>(share.gpus.size()) == need.gpus);
+        for (const auto& gpu : share.gpus) RC_ASSERT(seen[share.node].insert(gpu).second);
       }
     }
   };

@@ -99,14 +99,14 @@ TEST(OlderBook, TakesNewRowsAfterItsMigration) {
   trial.origin = "enqueued";
   trial.parent = 0;
   changes.trials = {trial};
-  changes.claims = {{3, 1, {{"node", {0, 1}, {2}}}}};
+  changes.claims = {{3, 1, {{"node", {0, 1}, {"2", "GPU-77"}}}}};
   changes.metrics = {{2, 1, "loss", 2, {}, 0.25, 190.0}};
   changes.rungs = {{2, 0, 1, 3, 0.25, "pause"}};
   changes.answers = {{"r1", "enqueued as trial 3"}};
   book.Write(changes);
   EXPECT_EQ(book.Trials()[3].origin, "enqueued");
   EXPECT_EQ(book.Trials()[3].parent, 0);
-  EXPECT_EQ(book.Attempts(3)[0].place, "node:0,1/gpu:2");
+  EXPECT_EQ(book.Attempts(3)[0].place, "node:0,1/gpu:2,GPU-77");
   EXPECT_EQ(book.Rungs().at(0).decision, "pause");
   EXPECT_EQ(book.AnswerTo("r1"), "enqueued as trial 3");
   EXPECT_FALSE(book.AnswerTo("r2"));

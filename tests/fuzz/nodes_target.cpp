@@ -98,7 +98,9 @@ void FuzzNodes(Input input) {
   TryBoard(text);
   TrySight(text);
   const auto facts = launcher::ParseFacts(std::string(text));
-  FuzzRequire(launcher::ParseFacts(TextOf(facts)).cores == facts.cores, "what a node says of itself is understood");
+  const auto again = launcher::ParseFacts(TextOf(facts));
+  FuzzRequire(again.cores == facts.cores && VariablesFor(again.devices) == VariablesFor(facts.devices),
+              "what a node says of itself is understood");
 }
 
 }  // namespace slipway::fuzz

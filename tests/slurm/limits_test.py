@@ -123,18 +123,18 @@ class SlowCheckpoints(engine_test.Engine):
     LIMIT = "5m"
     # Writes a checkpoint whose manifest says that it took that long; the next attempt is the last.
     PROGRAM = """
-        [ $SLIPWAY_ATTEMPT = 2 ] && exit
+        [ $SLIPWAY_ATTEMPT = 2 ] && { echo '{"step": 8, "metrics": {"objective": 1}}' >> $SLIPWAY_METRICS; exit; }
         step=$SLIPWAY_CHECKPOINT_DIR/step-000000000007
         mkdir -p $step && cp manifest.json $step/
         while ! [ -e $SLIPWAY_STOP_FILE ]; do sleep 0.1; done
-        cp $SLIPWAY_STOP_FILE stop.json
+        cp $SLIPWAY_STOP_FILE stop.$$ && mv stop.$$ stop.json
         """
 
-    def run_with(self, seconds):
+    def run_with(self, seconds, ensemble=None):
         manifest = {"schema": "slipway.checkpoint/1", "step": 7, "epoch": 1.0, "world_size": 1, "spec_hash": "", "files": [],
                     "seconds": seconds}
         (self.place / "manifest.json").write_text(json.dumps(manifest))
-        self.write(self.PROGRAM, {"signal_before": "1s"}, time_limit=self.LIMIT)
+        self.write(self.PROGRAM, {"signal_before": "1s"}, ensemble, time_limit=self.LIMIT)
         spec = json.loads((self.place / "exp.yaml").read_text())
         spec["checkpoint"] = {"on_time_limit": "requeue"}
         spec["train"]["metrics"] = {"from": "runtime"}
@@ -144,8 +144,7 @@ class SlowCheckpoints(engine_test.Engine):
     def test_the_ranks_are_asked_while_there_is_time_for_them(self):
         run = self.run_with(self.SAVES_IN_S)
         support.wait_for(lambda: (self.place / "stop.json").exists(), 100, "the wish to stop")
-        events = [json.loads(line) for line in (self.place / "runs" / run / "events.jsonl").read_text().splitlines()]
-        (near,) = [event for event in events if event["event"] == "time_limit_near"]
+        (near,) = self.events(run, "time_limit_near")
         self.assertEqual((near["checkpoint_s"], near["lead_s"]), (self.SAVES_IN_S, 2 * self.SAVES_IN_S + 30))
         asked = datetime.datetime.fromisoformat(near["time"])
         deadline = datetime.datetime.fromisoformat(json.loads((self.place / "stop.json").read_text())["deadline"])
@@ -154,9 +153,29 @@ class SlowCheckpoints(engine_test.Engine):
         self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
 
-    def reasons(self, run):
+    def test_trials_are_asked_while_there_is_time_for_them(self):
+        run = self.run_with(self.SAVES_IN_S, {
+            "objective": {"metric": "objective"}, "trials": 2, "parallel": 2, "sampler": "random",
+            "space": {"x": {"uniform": [0, 1]}}})
+        support.wait_for(lambda: (self.place / "stop.json").exists(), 100, "the wish to stop")
+        (near,) = self.events(run, "time_limit_near")
+        self.assertEqual((near["checkpoint_s"], near["lead_s"]), (self.SAVES_IN_S, 2 * self.SAVES_IN_S + 30))
+        asked = datetime.datetime.fromisoformat(near["time"])
+        wish = json.loads((self.place / "stop.json").read_text())
+        self.assertEqual(wish["reason"], "time_limit")
+        deadline = datetime.datetime.fromisoformat(wish["deadline"])
+        self.assertGreater((deadline - asked).total_seconds(), 2 * self.SAVES_IN_S - 10)
+        self.slipway("wait", "--timeout", "60s", status=None)
+        trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
+        self.assertEqual([trial["attempts"] for trial in trials], [2, 2])
+        self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
+
+    def events(self, run, name):
         lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
-        return [event.get("reason", "") for event in map(json.loads, lines) if event["event"] == "queued"]
+        return [event for event in map(json.loads, lines) if event["event"] == name]
+
+    def reasons(self, run):
+        return [event.get("reason", "") for event in self.events(run, "queued")]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "launcher/engines/local/container_command.h"
 
+#include <algorithm>
 #include <array>
 
 namespace slipway::launcher {
@@ -55,10 +56,12 @@ Words ByCharliecloud(const ContainedStart& start) {
   return words;
 }
 
-/// Network, shared memory and processes are the machine's: MPI meets the other ranks there.
+/// Network, shared memory, processes and /tmp are the machine's: MPI meets the other ranks there.
 Words ByPodman(const ContainedStart& start) {
   Words words{"run", "--rm", "--network=host", "--ipc=host", "--pid=host", "--security-opt=label=disable"};
   if (!start.as_root) words.push_back("--userns=keep-id");
+  const bool has_tmp = std::ranges::find(start.mounts, "/tmp", &Mount::to) != start.mounts.end();
+  if (!has_tmp) Append(words, {"--volume", "/tmp:/tmp"});
   for (const auto& mount : start.mounts) Append(words, {"--volume", Joined(mount)});
   Append(words, {"--workdir", start.working_directory});
   for (const auto& variable : start.variables) Append(words, {"--env", variable});

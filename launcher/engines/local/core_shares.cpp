@@ -29,22 +29,30 @@ std::string CoreList(const std::vector<int>& cores) {
   return list;
 }
 
-std::vector<std::string> CoreListsOf(const std::vector<PlacedRank>& ranks,
-                                     const std::map<int, std::vector<int>>& cores_of) {
+std::vector<PlaceOnNode> PlacesOnNodes(const std::vector<PlacedRank>& ranks) {
   std::map<int, std::vector<int>> ranks_of;  // node -> its ranks in rising order
   for (const auto& each : ranks) ranks_of[each.node].push_back(each.rank);
-  std::map<int, std::vector<std::vector<int>>> shares_of;
-  for (auto& [node, numbers] : ranks_of) {
-    std::ranges::sort(numbers);
-    const auto cores = cores_of.find(node);
-    if (cores != cores_of.end()) shares_of[node] = ShareOut(cores->second, static_cast<int>(numbers.size()));
-  }
-  std::vector<std::string> lists;
+  for (auto& [node, numbers] : ranks_of) std::ranges::sort(numbers);
+  std::vector<PlaceOnNode> places;
   for (const auto& [rank, node] : ranks) {
     const auto& numbers = ranks_of[node];
-    const auto at = static_cast<std::size_t>(std::ranges::find(numbers, rank) - numbers.begin());
-    const auto& shares = shares_of[node];
-    lists.push_back(at < shares.size() ? CoreList(shares[at]) : std::string());
+    places.push_back(
+        {static_cast<int>(std::ranges::find(numbers, rank) - numbers.begin()), static_cast<int>(numbers.size())});
+  }
+  return places;
+}
+
+std::vector<std::string> CoreListsOf(const std::vector<PlacedRank>& ranks,
+                                     const std::map<int, std::vector<int>>& cores_of) {
+  const auto places = PlacesOnNodes(ranks);
+  std::map<int, std::vector<std::vector<int>>> shares_of;
+  std::vector<std::string> lists;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto [shares, is_new] = shares_of.try_emplace(ranks[i].node);
+    const auto cores = cores_of.find(ranks[i].node);
+    if (is_new && cores != cores_of.end()) shares->second = ShareOut(cores->second, places[i].of);
+    const auto at = static_cast<std::size_t>(places[i].at);
+    lists.push_back(at < shares->second.size() ? CoreList(shares->second[at]) : std::string());
   }
   return lists;
 }

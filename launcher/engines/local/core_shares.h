@@ -19,6 +19,13 @@ struct PlacedRank {
   int node = 0;
 };
 
+/// Where a rank stands among the ranks of its node, by their numbers.
+struct PlaceOnNode {
+  int at = 0;
+  int of = 1;
+};
+std::vector<PlaceOnNode> PlacesOnNodes(const std::vector<PlacedRank>& ranks);
+
 /// What each of `ranks` is bound to, in their order: the ranks of a node share out what `cores_of` says of it, by their
 /// numbers. Empty for those that are not bound.
 std::vector<std::string> CoreListsOf(const std::vector<PlacedRank>& ranks,

@@ -43,10 +43,16 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
                                  channel,
                                  "--grace-ms",
                                  std::to_string(launch.grace.count())};
-  if (launch.gpus_per_rank > 0) words.insert(words.end(), {"--gpus-per-rank", std::to_string(launch.gpus_per_rank)});
   words.push_back("--");
   words.insert(words.end(), launch.command.begin(), launch.command.end());
   return words;
+}
+
+std::string GoOrder(const std::string& cores, const DeviceVariables& devices) {
+  std::string order = shim::kGo;
+  if (!cores.empty()) order += " " + cores;
+  for (const auto& [name, value] : devices) order += fmt::format(" {}={}", name, value);
+  return order;
 }
 
 }  // namespace
@@ -257,8 +263,12 @@ void RankGroup::OpenGateIfReady() {
   std::vector<PlacedRank> ranks;
   for (const auto& channel : channels_) ranks.push_back({channel->outcome.rank, channel->outcome.node});
   const auto cores = CoreListsOf(ranks, launch_.bind_to);
+  const auto places = PlacesOnNodes(ranks);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    channels_[i]->Send(cores[i].empty() ? shim::kGo : fmt::format("{} {}", shim::kGo, cores[i]));
+    const auto devices = launch_.devices_of.find(ranks[i].node);
+    const auto at = static_cast<std::size_t>(places[i].at);
+    const bool has_own = devices != launch_.devices_of.end() && at < devices->second.size();
+    channels_[i]->Send(GoOrder(cores[i], has_own ? devices->second[at] : DeviceVariables{}));
   }
 }
 

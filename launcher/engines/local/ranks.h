@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "launcher/engines/local/group_outcome.h"
 #include "launcher/engines/local/mpi_launcher.h"
+#include "launcher/engines/local/node_devices.h"
 #include "launcher/engines/local/shim_entrance.h"
 
 namespace slipway::launcher {
@@ -34,7 +35,9 @@ struct RankLaunch {
   /// Node -> the cores that several ranks share out there, so that each has its own; the ranks of other nodes are not
   /// bound. This machine is node 0.
   std::map<int, std::vector<int>> bind_to = {};
-  int gpus_per_rank = 0;  ///< each of several ranks sees as many of its node's; 0: all that the job has there
+  /// Node -> what each of several ranks there finds in its environment about GPUs, in the order of the ranks. Those of
+  /// other nodes see what the node shows them.
+  std::map<int, std::vector<DeviceVariables>> devices_of = {};
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
   /// Starts a single rank, if there is one, so that it needs no shim; must outlive the job.

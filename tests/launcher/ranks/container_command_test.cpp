@@ -1,10 +1,11 @@
-// The words by which ranks start in containers. Of these programs only ch-run is on the machines that test Slipway
+// The words by which ranks start in containers. Of these programs ch-run and podman are on the machines that test Slipway
 // (tests/end_to_end/container_test.py); for the others this is what is promised.
 
 #include "launcher/engines/local/container_command.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace slipway::launcher {
@@ -35,7 +36,8 @@ TEST(ContainerCommand, OfApptainerAndSingularity) {
 
 TEST(ContainerCommand, OfCharliecloudJoinsTheRanksOfANode) {
   auto start = Start(ContainerRuntime::kCharliecloud);
-  const std::string rest = "--bind|/runs:/runs|--bind|/scratch/a:/data|--cd|/project/me|--extra|IMAGE|--|train|--lr|a b";
+  const std::string rest =
+      "--bind|/runs:/runs|--bind|/scratch/a:/data|--cd|/project/me|--extra|IMAGE|--|train|--lr|a b";
   EXPECT_EQ(WordsOf(start), "ch-run|" + rest);
   start.ranks_on_node = 2;
   EXPECT_EQ(WordsOf(start), "ch-run|--join-ct=2|--join-tag=g1|" + rest);
@@ -45,13 +47,16 @@ TEST(ContainerCommand, OfPodmanPassesVariablesAndShowsTheMachine) {
   auto start = Start(ContainerRuntime::kPodman);
   const std::string head = "run|--rm|--network=host|--ipc=host|--pid=host|--security-opt=label=disable|";
   const std::string rest =
-      "--volume|/runs:/runs|--volume|/scratch/a:/data|--workdir|/project/me|--env|SLIPWAY_*|--env|RANK|--extra|IMAGE|"
+      "--volume|/tmp:/tmp|--volume|/runs:/runs|--volume|/scratch/a:/data|--workdir|/project/me|--env|SLIPWAY_*|--env|"
+      "RANK|--extra|IMAGE|"
       "train|--lr|a b";
   EXPECT_EQ(WordsOf(start), "podman|" + head + "--userns=keep-id|" + rest);
   start.as_root = true;
   EXPECT_EQ(WordsOf(start), "podman|" + head + rest);
   start.runtime = ContainerRuntime::kPodmanHpc;
   EXPECT_EQ(WordsOf(start), "podman-hpc|" + head + rest);
+  start.mounts.push_back({"/scratch/tmp", "/tmp"});
+  EXPECT_THAT(WordsOf(start), testing::Not(testing::HasSubstr("|/tmp:/tmp|"))) << "the user's own";
 }
 
 TEST(ContainerCommand, OfShifter) {

@@ -182,12 +182,12 @@ TEST_P(SeveralRanks, RunUnboundOnCoresThatThereAreNot) {
 
 TEST_P(SeveralRanks, SeeEachTheirOwnDevices) {
   auto launch = Script(2, "echo $CUDA_VISIBLE_DEVICES/$ROCR_VISIBLE_DEVICES/${ZE_AFFINITY_MASK-unset}");
-  launch.environment.Set("CUDA_VISIBLE_DEVICES", "0,2,4,GPU-77").Set("ROCR_VISIBLE_DEVICES", "5,6,7");
+  launch.environment.Set("CUDA_VISIBLE_DEVICES", "0,2,4,GPU-77").Set("ROCR_VISIBLE_DEVICES", "5,6,7,8");
   launch.environment.Unset("ZE_AFFINITY_MASK");
-  launch.gpus_per_rank = 2;
+  launch.devices_of[0] = ShareOut(DevicesNamedIn(launch.environment), 2);
   EXPECT_TRUE(RunToTheEnd(launch).status.Success());
   EXPECT_EQ(Log(0), "0,2/5,6/unset\n");
-  EXPECT_EQ(Log(1), "4,GPU-77/5,6,7/unset\n");  // what is too short stays as it is
+  EXPECT_EQ(Log(1), "4,GPU-77/7,8/unset\n");
 }
 
 TEST_P(SeveralRanks, EndTogetherWhenOneFails) {

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "launcher/run/save_time.h"
+#include "launcher/run/slowest_of_trials.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 
@@ -109,6 +110,29 @@ TEST_F(SaveTime, IsThatOfTheSlowestCheckpointWhereverItLies) {
   Write(place_.checkpoints, 2, R"(,"seconds":2)");
   Write(place_.checkpoints, 3, "");
   EXPECT_EQ(SlowestCheckpoint(place_), Seconds(3.5));
+}
+
+/// Trial N has a checkpoint that took N seconds.
+TEST_F(SaveTime, IsLearntFromManyTrialsAFewAtATime) {
+  std::vector<ensemble::TrialNumber> running;
+  for (int trial = 0; trial < 100; ++trial) running.push_back(trial);
+  int looks = 0;
+  const auto place_of = [&](ensemble::TrialNumber trial) {
+    AttemptPlace place;
+    place.run = folder_ / std::to_string(trial);
+    place.checkpoints = place.run / "checkpoints";
+    if (trial > 0) Write(place.checkpoints, 1, R"(,"seconds":)" + std::to_string(trial));
+    ++looks;
+    return place;
+  };
+  SlowestOfTrials slowest;
+  EXPECT_EQ(slowest.Look({}, place_of), std::nullopt);
+  EXPECT_EQ(slowest.Look({0}, place_of), std::nullopt);
+  looks = 0;
+  EXPECT_EQ(slowest.Look(running, place_of), Seconds(32)) << "from where the last look ended";
+  for (int i = 0; i < 3; ++i) slowest.Look(running, place_of);
+  EXPECT_EQ(looks, 4 * 32);
+  EXPECT_EQ(slowest.Look({7}, place_of), Seconds(99)) << "of one that has ended meanwhile";
 }
 
 TEST_F(SaveTime, IsNotKnownOfManifestsThatDoNotSay) {
