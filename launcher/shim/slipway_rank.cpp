@@ -152,9 +152,10 @@ void Say(int channel, const char* format, Values... values) {
   if (length > 0) (void)!send(channel, line, static_cast<size_t>(length), MSG_NOSIGNAL);
 }
 
-enum class Order { kGo, kSignal, kStop, kGone };
+enum class Order { kSet, kGo, kSignal, kStop, kGone };
 
 Order OrderOf(const char* word) {
+  if (strcmp(word, kSet) == 0) return Order::kSet;
   if (strcmp(word, kGo) == 0) return Order::kGo;
   return strcmp(word, kSignal) == 0 ? Order::kSignal : Order::kStop;
 }
@@ -181,6 +182,21 @@ OrderLine NextOrder(int channel) {
   if (rest != nullptr) *rest++ = '\0';
   line.order = OrderOf(line.words);
   memmove(line.words, rest != nullptr ? rest : "", rest != nullptr ? strlen(rest) + 1 : 1);
+  return line;
+}
+
+/// "NAME VALUE", where the value may hold spaces.
+void SetFrom(char* words) {
+  char* value = strchr(words, ' ');
+  if (value == nullptr) return;
+  *value++ = '\0';
+  setenv(words, value, 1);
+}
+
+/// Waits for the gate to open. What comes before it is for the program.
+OrderLine AwaitGate(int channel) {
+  OrderLine line = NextOrder(channel);
+  for (; line.order == Order::kSet; line = NextOrder(channel)) SetFrom(line.words);
   return line;
 }
 
@@ -277,7 +293,7 @@ int Run(const Settings& settings, int channel) {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
   Say(channel, "%s %d %d %d %s\n", kHello, rank.rank, rank.size, static_cast<int>(getpid()), host);
-  const OrderLine order = NextOrder(channel);
+  const OrderLine order = AwaitGate(channel);
   if (order.order != Order::kGo) return kNotRun;
   const int unbound = order.words[0] != '\0' ? BindTo(order.words) : 0;
 

@@ -258,8 +258,15 @@ void RankGroup::OpenGateIfReady() {
   for (const auto& channel : channels_) ranks.push_back({channel->outcome.rank, channel->outcome.node});
   const auto cores = CoreListsOf(ranks, launch_.bind_to);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
+    TellVariables(*channels_[i]);
     channels_[i]->Send(cores[i].empty() ? shim::kGo : fmt::format("{} {}", shim::kGo, cores[i]));
   }
+}
+
+void RankGroup::TellVariables(const Channel& channel) const {
+  const auto found = launch_.variables_on.find(channel.outcome.node);
+  if (found == launch_.variables_on.end()) return;
+  for (const auto& [name, value] : found->second) channel.Send(fmt::format("{} {} {}", shim::kSet, name, value));
 }
 
 void RankGroup::Signal(int number) {

@@ -55,6 +55,7 @@ class RankGroup final : public Ranks {
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
   void OpenGateIfReady();
+  void TellVariables(const Channel& channel) const;
   void EndAll();
   void KillAll();
   void KillGroupOf(const Channel& channel) const;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/event_loop.h"
@@ -34,6 +35,8 @@ struct RankLaunch {
   /// Node -> the cores that several ranks share out there, so that each has its own; the ranks of other nodes are not
   /// bound. This machine is node 0.
   std::map<int, std::vector<int>> bind_to = {};
+  /// Node -> variables that only the ranks there have.
+  std::map<int, std::vector<std::pair<std::string, std::string>>> variables_on = {};
   int gpus_per_rank = 0;  ///< each of several ranks sees as many of its node's; 0: all that the job has there
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
