@@ -27,7 +27,7 @@
 #include "staging/network/sockets.h"
 #include "staging/network/stage_across.h"
 #include "staging/plan/tiers.h"
-#include "staging/reader/reader.h"
+#include "staging/stream/count_records.h"
 
 namespace slipway::launcher {
 namespace {
@@ -170,11 +170,11 @@ class StagingMember {
     return std::move(across.dataset);
   }
 
-  /// Nobody else needs these files. The records are counted as the ranks will count them.
+  /// Nobody else needs these files.
   staging::StagedDataset StageShare(const StagingPlan& plan, const staging::StageOptions& options) {
     auto staged = staging::Stage(plan, options);
     read_ = staged.copied;
-    records_ = staging::Dataset::Open(staged.directory).record_count();
+    records_ = staging::CountStaged(plan, staged, options.cancelled);
     return staged;
   }
 

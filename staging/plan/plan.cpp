@@ -195,7 +195,7 @@ class Planner {
 
   void RequireFileForEachNode() const {
     if (all_.size() >= static_cast<std::size_t>(plan_.nodes)) return;
-    throw Error(ErrorKind::kUsage,
+    throw Error(ErrorKind::kEnvironment,
                 fmt::format("dataset '{}': {} {} cannot be shared by {} nodes, as distribute: node-shard asks",
                             plan_.request.name, all_.size(), all_.size() == 1 ? "file" : "files", plan_.nodes),
                 "make more files of it with 'slipway data convert', take fewer nodes, or write distribute: shard");
@@ -265,7 +265,8 @@ class Planner {
   SpaceNeed LargestShare(Bytes read_ahead) const {
     SpaceNeed most;
     for (int node = 0; node < plan_.nodes; ++node) {
-      const auto need = PlannedNeedOf(FilesOfNode(all_, owners_, node), read_ahead);
+      const auto files = FilesOfNode(all_, owners_, node);
+      const auto need = PlannedNeedOf(files, std::min(read_ahead, TotalOf(files)));
       most = {std::max(most.bytes, need.bytes), std::max(most.inodes, need.inodes)};
     }
     return most;

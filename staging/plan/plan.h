@@ -149,8 +149,8 @@ std::vector<SourceFile> ListSources(const DatasetRequest& request);
 /// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
 ///
 /// Result: the same for the same arguments; more room in a tier never leads to a later tier or a poorer layout.
-/// Errors: Error(kEnvironment) with the numbers of every tier when none fits; Error(kUsage) for a bad dataset name, or
-///         fewer files than nodes that are to have a share each.
+/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are to
+///         have a share each; Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
                         const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
 

@@ -160,7 +160,7 @@ class SharesOfNodes(nodes_test.OnNodes):
 
     def test_fewer_files_than_nodes_are_refused_before_anything_is_submitted(self):
         self.write_reading("tfrecord", source=f"{self.place}/data/train*0000[01]-of*")
-        refused = self.slipway("submit", "exp.yaml", status=2)
+        refused = self.slipway("submit", "exp.yaml", status=3)
         self.assertIn("2 files cannot be shared by 3 nodes", refused.stderr)
 
 
