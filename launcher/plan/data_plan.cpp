@@ -161,6 +161,17 @@ namespace {
 
 std::string LineOf(std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); }
 
+/// Of all nodes.
+staging::NodeShare AllOf(const staging::StagingPlan& plan) {
+  if (!IsSharedOut(plan)) return {plan.total, plan.files.size(), {}};
+  staging::NodeShare all;
+  for (const auto& share : plan.shares) {
+    all.bytes.count += share.bytes.count;
+    all.files += share.files;
+  }
+  return all;
+}
+
 std::string SaysWhoStages(const staging::StagingPlan& plan) {
   if (plan.nodes == 1) return {};
   if (IsSharedOut(plan)) {
@@ -175,8 +186,9 @@ std::string SaysWhoStages(const staging::StagingPlan& plan) {
 }  // namespace
 
 std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset) {
-  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(plan.total),
-                          plan.files.size(), plan.files.size() == 1 ? "" : "s", plan.tier, plan.reason);
+  const auto all = AllOf(plan);
+  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(all.bytes),
+                          all.files, all.files == 1 ? "" : "s", plan.tier, plan.reason);
   for (const auto& rejected : plan.rejected) text += LineOf("not " + rejected);
   text += LineOf(PlannedDirectory(plan).string());
   if (plan.tier != "none")

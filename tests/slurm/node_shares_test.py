@@ -40,6 +40,15 @@ pathlib.Path("seen." + rank).write_text(json.dumps(
 """
 
 
+def bring_reader(prefix):
+    for part in READER:
+        if not (prefix / part).exists():
+            (prefix / part).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (engine_test.BUILT / part).is_dir() else shutil.copy
+            copy(engine_test.BUILT / part, prefix / part)
+    (prefix / "lib/libslipway_reader.so").symlink_to("libslipway_reader.so.0.1")
+
+
 class SharesOfNodes(nodes_test.OnNodes):
     @classmethod
     def setUpClass(cls):
@@ -47,19 +56,7 @@ class SharesOfNodes(nodes_test.OnNodes):
         if missing:
             raise unittest.SkipTest(f"this build has no {missing[0]}")
         super().setUpClass()
-        cls.bring(READER)
-
-    @classmethod
-    def bring(cls, parts):
-        prefix = cls.program.parent.parent
-        for part in parts:
-            (prefix / part).parent.mkdir(parents=True, exist_ok=True)
-            if not (prefix / part).exists():
-                copy = shutil.copytree if (engine_test.BUILT / part).is_dir() else shutil.copy
-                copy(engine_test.BUILT / part, prefix / part)
-        library = prefix / "lib/libslipway_reader.so"
-        if not library.exists():
-            library.symlink_to("libslipway_reader.so.0.1")
+        bring_reader(cls.program.parent.parent)
 
     def make_files(self, format):
         """Files whose labels are 0 to RECORDS-1; those of HDF5 have rows of their own."""
@@ -183,14 +180,24 @@ class TrainedOnShares(fashion_test.Fashion):
         for file in cls.shares.iterdir():
             file.chmod(0o644)
 
-    def submit(self):
+    def submit(self, program={"program": "fashion"}, epochs=8):
         train = {"source": f"{self.shares}/train-*.tfrecord", "format": "tfrecord", "tier": "node", "distribute": "node-shard"}
-        arguments = {"epochs": 8, "channels": 2, "global_batch_size": 48, "report_every": 5}
+        arguments = {"epochs": epochs, "channels": 2, "global_batch_size": 48, "report_every": 5}
         spec = {"name": "fashion", "data": {"train": train}, "launch": {"engine": "slurm", **nodes_test.SEVERAL},
-                "train": {"program": "fashion", "args": arguments, "validation": {"from": "train", "fraction": 0.1}}}
+                "train": {**program, "args": arguments, "validation": {"from": "train", "fraction": 0.1}}}
         (self.place / "exp.yaml").write_text(json.dumps(spec))
         submitted = self.slipway("submit", "exp.yaml", "--json", **support.OPEN_MPI)
         return self.place / "runs" / json.loads(submitted.stdout)["run"]
+
+    def test_twin_in_python_follows_the_same_curve(self):
+        bring_reader(self.program.parent.parent)
+        folders = []
+        for program in ({"program": "fashion"}, {"command": ["/usr/bin/python3", "-m", "slipway.trainers.fashion"]}):
+            folders.append(self.submit(program, epochs=1))
+            self.slipway("wait", "--timeout", "110s")
+        for metric in ("train_loss", "validation_loss"):
+            here, there = (self.last_of(folder, metric) for folder in folders)
+            self.assertAlmostEqual(here, there, delta=1e-3, msg=metric)
 
     def resume(self, *words, status=0):
         self.slipway("resume", *words, **support.OPEN_MPI)
