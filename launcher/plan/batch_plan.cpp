@@ -53,6 +53,12 @@ bool OutlivesANode(const Spec& spec) {
          (spec.ensemble && spec.launch.nodes > 1);
 }
 
+/// Shares differ: the largest.
+Bytes NeedOfANode(const staging::StagingPlan& dataset) {
+  if (dataset.layout == staging::Layout::kShard) return dataset.largest_share;
+  return staging::PlannedNeedOf(dataset.files, {}).bytes;
+}
+
 /// The ranks' and that of what is staged in RAM, which a job's limit of memory covers as well.
 std::optional<Bytes> MemoryFor(const Plan& plan) {
   const auto& launch = plan.spec().launch;
@@ -60,7 +66,7 @@ std::optional<Bytes> MemoryFor(const Plan& plan) {
   if (!launch.memory_per_rank) return {};
   Bytes memory{launch.memory_per_rank->count * static_cast<std::uint64_t>(RanksOnANode(plan.spec()))};
   for (const auto& dataset : plan.data) {
-    if (CountsAsMemory(dataset)) memory.count += staging::PlannedNeedOf(dataset.files, {}).bytes.count;
+    if (CountsAsMemory(dataset)) memory.count += NeedOfANode(dataset).count;
   }
   return memory;
 }
@@ -71,7 +77,7 @@ bool GoesIntoBuffer(const staging::StagingPlan& dataset) { return IsPromised(dat
 
 /// A place that each node has for itself takes what a node holds as often as there are nodes; shares add up likewise.
 Bytes NeedOfAllNodes(const staging::StagingPlan& dataset) {
-  const auto need = staging::PlannedNeedOf(dataset.files, {}).bytes.count;
+  const auto need = NeedOfANode(dataset).count;
   const bool one_copy = dataset.scope == staging::TierScope::kJob && dataset.layout == staging::Layout::kReplica;
   return Bytes{one_copy ? need : need * static_cast<std::uint64_t>(dataset.nodes)};
 }

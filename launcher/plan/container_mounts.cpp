@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
+#include "launcher/plan/data_plan.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/promised_buffer.h"
 
@@ -40,6 +41,11 @@ void Add(std::vector<Mount>& mounts, const fs::path& path) {
   }
   std::erase_if(mounts, [&](const Mount& mount) { return same_place(mount) && IsBelow(mount.from, text); });
   mounts.push_back({text, text});
+}
+
+/// What stands before the last directory without a wildcard.
+fs::path FolderOf(const std::string& source) {
+  return fs::path(source.substr(0, source.find_first_of("*?["))).parent_path();
 }
 
 /// One that is only promised is known in the job, which plans again.
@@ -79,8 +85,13 @@ std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data) {
     AddTier(mounts, dataset.root);
     if (!dataset.root.empty()) continue;
     for (const auto& file : dataset.files) Add(mounts, file.path.parent_path());
+    if (!IsSharedOut(dataset)) continue;  // else these are the files of one node
+    for (const auto& source : dataset.request.sources) Add(mounts, FolderOf(source));
   }
-  for (const auto& [name, directory] : data) AddTier(mounts, directory);
+  for (const auto& place : data) {
+    AddTier(mounts, place.directory);
+    for (const auto& [node, directory] : place.on_node) AddTier(mounts, directory.parent_path());
+  }
   for (const auto& bind : plan.spec().launch.container->binds) {
     mounts.push_back(MountFrom(bind, plan.working_directory));
   }

@@ -12,6 +12,8 @@
 namespace slipway::launcher {
 namespace {
 
+constexpr char kInPlace[] = "none";
+
 /// What the reader of one rank keeps in memory: buffers for decoding and for the next batches.
 constexpr std::uint64_t kReadAheadOfRank = std::uint64_t{32} << 20;
 
@@ -89,8 +91,6 @@ staging::PlanRequest NodeOf(const Spec& spec, int node) {
   return for_whom;
 }
 
-constexpr char kInPlace[] = "none";
-
 /// Beside every tier stands the source itself, so that a tier that is too small is no error but a reason.
 TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, std::vector<staging::SourceFile> files,
                     const std::vector<staging::TierState>& tiers, const staging::PlanRequest& for_whom) {
@@ -140,33 +140,70 @@ std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int
   return plans;
 }
 
+bool IsSharedOut(const staging::StagingPlan& plan) { return plan.nodes > 1 && plan.layout == staging::Layout::kShard; }
+
 bool IsStagedOnEachNode(const staging::StagingPlan& plan) {
-  return plan.nodes > 1 && plan.scope == staging::TierScope::kNode && plan.tier != "none";
+  if (IsSharedOut(plan)) return true;
+  return plan.nodes > 1 && plan.scope == staging::TierScope::kNode && plan.tier != kInPlace;
 }
 
+std::filesystem::path PlannedDirectory(const staging::StagingPlan& plan) {
+  if (!IsSharedOut(plan)) return plan.directory;
+  const auto root = plan.tier == kInPlace ? std::filesystem::path("<run>/data") : plan.root;
+  return root / (plan.request.name + "-<share of the node>");
+}
+
+std::filesystem::path ShareListIn(const std::filesystem::path& data, const std::string& dataset) {
+  return data / (dataset + ".shares.json");
+}
+
+namespace {
+
+std::string LineOf(std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); }
+
+/// Of all nodes.
+staging::NodeShare AllOf(const staging::StagingPlan& plan) {
+  if (!IsSharedOut(plan)) return {plan.total, plan.files.size(), {}};
+  staging::NodeShare all;
+  for (const auto& share : plan.shares) {
+    all.bytes.count += share.bytes.count;
+    all.files += share.files;
+  }
+  return all;
+}
+
+std::string SaysWhoStages(const staging::StagingPlan& plan) {
+  if (plan.nodes == 1) return {};
+  if (IsSharedOut(plan)) {
+    return LineOf(plan.tier == kInPlace ? "each node reads its share" : "each node stages its share") +
+           LineOf("the ranks of a node read, and shuffle, what it holds");
+  }
+  if (plan.tier == kInPlace) return {};
+  if (plan.scope == staging::TierScope::kJob) return LineOf("all nodes see it, the first stages");
+  return LineOf("each node has its own, all bytes are read once");
+}
+
+}  // namespace
+
 std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset) {
-  const auto line = [](std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); };
-  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(plan.total),
-                          plan.files.size(), plan.files.size() == 1 ? "" : "s", plan.tier, plan.reason);
-  for (const auto& rejected : plan.rejected) text += line("not " + rejected);
-  text += line(plan.directory.string());
+  const auto all = AllOf(plan);
+  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(all.bytes),
+                          all.files, all.files == 1 ? "" : "s", plan.tier, plan.reason);
+  for (const auto& rejected : plan.rejected) text += LineOf("not " + rejected);
+  text += LineOf(PlannedDirectory(plan).string());
   if (plan.tier != "none")
-    text += line(plan.origin == "built in" ? "a tier of every machine" : "tier from " + plan.origin);
-  if (IsStagedOnEachNode(plan)) text += line("each node has its own, all bytes are read once");
-  if (plan.scope == staging::TierScope::kJob && plan.nodes > 1 && plan.tier != "none") {
-    text += line(plan.layout == staging::Layout::kShard ? "all nodes see it, each stages its share"
-                                                        : "all nodes see it, the first stages");
-  }
-  if (plan.bandwidth.count > 0) text += line(fmt::format("at most {}/s", FormatBytes(plan.bandwidth)));
+    text += LineOf(plan.origin == "built in" ? "a tier of every machine" : "tier from " + plan.origin);
+  text += SaysWhoStages(plan);
+  if (plan.bandwidth.count > 0) text += LineOf(fmt::format("at most {}/s", FormatBytes(plan.bandwidth)));
   if (plan.layout == staging::Layout::kStream) {
-    text += line("streams: only the batch reader of Slipway, in its windowed order, can read it");
+    text += LineOf("streams: only the batch reader of Slipway, in its windowed order, can read it");
   } else if (dataset.overlap) {
-    text += line(plan.tier == "none" ? "overlap: nothing is copied, so nothing is waited for"
-                                     : "overlap: the ranks start while it arrives");
+    text += LineOf(plan.tier == "none" ? "overlap: nothing is copied, so nothing is waited for"
+                                       : "overlap: the ranks start while it arrives");
   }
-  if (dataset.remainder != Remainder::kDrop) text += line(fmt::format("remainder: {}", WordFor(dataset.remainder)));
+  if (dataset.remainder != Remainder::kDrop) text += LineOf(fmt::format("remainder: {}", WordFor(dataset.remainder)));
   if (dataset.on_corrupt != OnCorrupt::kFail)
-    text += line("on_corrupt: skip, damaged records are left out and counted");
+    text += LineOf("on_corrupt: skip, damaged records are left out and counted");
   return text;
 }
 

@@ -31,8 +31,16 @@ struct TierPlan {
 /// Errors: those of ListSources, naming the dataset.
 std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, int node);
 
-/// True for a dataset that every node of the job stages into a place of its own.
+/// True for a dataset whose files are shared out to the nodes of the job, wherever they then lie.
+bool IsSharedOut(const staging::StagingPlan& plan);
+
+/// True for a dataset that every node of the job stages: all of it into a place of its own, or its share.
 bool IsStagedOnEachNode(const staging::StagingPlan& plan);
+
+/// Where the ranks of a node will find it; that of a share is another on every node.
+std::filesystem::path PlannedDirectory(const staging::StagingPlan& plan);
+/// The list of who holds which share of a dataset, in RunFolder::data().
+std::filesystem::path ShareListIn(const std::filesystem::path& data, const std::string& dataset);
 
 /// The words of the spec for them; also members of `data.<name>` in SLIPWAY_CONFIG.
 std::string_view WordFor(Remainder remainder);

@@ -108,7 +108,11 @@ AttemptPlace PlannedPlace(const Plan& plan) {
 
 StagedDirectories PlannedDirectories(const Plan& plan) {
   StagedDirectories directories;
-  for (const auto& dataset : plan.data) directories.emplace_back(dataset.request.name, dataset.directory);
+  for (const auto& dataset : plan.data) {
+    StagedPlace place{dataset.request.name, PlannedDirectory(dataset)};
+    if (IsSharedOut(dataset)) place.shares = ShareListIn(PlannedFolder(plan) / "data", dataset.request.name);
+    directories.push_back(std::move(place));
+  }
   return directories;
 }
 

@@ -143,8 +143,21 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"PYTHONUNBUFFERED", "1"}};
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
   AddTrialVariables(variables, spec, terms);
-  for (const auto& [name, directory] : data) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(name), directory);
+  for (const auto& dataset : data) {
+    const auto name = UpperCase(dataset.dataset);
+    if (!dataset.directory.empty()) variables.emplace_back("SLIPWAY_DATA_" + name, dataset.directory);
+    if (!dataset.shares.empty()) variables.emplace_back("SLIPWAY_SHARES_" + name, dataset.shares);
+  }
   for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);
+  return variables;
+}
+
+Variables VariablesOfNode(const StagedDirectories& data, int node) {
+  Variables variables;
+  for (const auto& place : data) {
+    const auto own = place.on_node.find(node);
+    if (own != place.on_node.end()) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(place.dataset), own->second);
+  }
   return variables;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,15 @@ struct AttemptPlace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// (dataset name, staged directory).
-using StagedDirectories = std::vector<std::pair<std::string, std::filesystem::path>>;
+/// Where the ranks find a dataset.
+struct StagedPlace {
+  std::string dataset;
+  std::filesystem::path directory;  ///< of all ranks; empty where the nodes hold shares
+  /// Where they do: the list of them (staging/dataset/share_list.h), and on each node its own.
+  std::filesystem::path shares = {};
+  std::map<int, std::filesystem::path> on_node = {};
+};
+using StagedDirectories = std::vector<StagedPlace>;
 
 /// The words of the spec, as SLIPWAY_CONFIG and plan.json have them.
 std::string_view WordFor(GradientMode mode);
@@ -62,5 +70,8 @@ struct TrialTerms {
 /// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
                             const AttemptPlace& place, const Json& parameters, const TrialTerms& terms = {});
+
+/// What only the ranks of one node are told: where its shares lie.
+Variables VariablesOfNode(const StagedDirectories& data, int node);
 
 }  // namespace slipway::launcher

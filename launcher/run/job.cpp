@@ -236,6 +236,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   launch.supervisor = request.share.supervisor;
   if (IsOnNodes(request)) {
     PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
+    for (const auto& host : launch.hosts) launch.variables_on[host.node] = VariablesOfNode(request.data, host.node);
   }
   if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
   if (launch.ranks > 1) Bind(request, launch);

@@ -25,17 +25,14 @@ NodeAddress AddressFromJson(const Json& json) {
 }
 
 Json ToJson(const Offer& offer) {
-  return {{"dataset", offer.dataset},
-          {"tier", offer.tier},
-          {"directory", offer.directory.string()},
-          {"root", offer.root},
-          {"reason", offer.reason}};
+  return {{"dataset", offer.dataset}, {"tier", offer.tier},     {"directory", offer.directory.string()},
+          {"root", offer.root},       {"reason", offer.reason}, {"shared_out", offer.shared_out}};
 }
 
 Offer OfferFromJson(const Json& json) {
-  return {json.at("dataset").get<std::string>(), json.at("tier").get<std::string>(),
+  return {json.at("dataset").get<std::string>(),   json.at("tier").get<std::string>(),
           json.at("directory").get<std::string>(), json.at("root").get<std::string>(),
-          json.at("reason").get<std::string>()};
+          json.at("reason").get<std::string>(),    json.at("shared_out").get<std::string>()};
 }
 
 }  // namespace
@@ -75,12 +72,17 @@ StageOrder OrderFromJson(const Json& json) {
 }
 
 Json ToJson(const MemberReady& ready) {
-  return {{"dataset", ready.dataset}, {"adopted", ready.adopted}, {"read", ready.read.count}};
+  return {{"dataset", ready.dataset},
+          {"adopted", ready.adopted},
+          {"read", ready.read.count},
+          {"directory", ready.directory.string()},
+          {"records", ready.records}};
 }
 
 MemberReady ReadyFromJson(const Json& json) {
   return {json.at("dataset").get<std::string>(), json.at("adopted").get<bool>(),
-          Bytes{json.at("read").get<std::uint64_t>()}};
+          Bytes{json.at("read").get<std::uint64_t>()}, json.at("directory").get<std::string>(),
+          json.at("records").get<std::uint64_t>()};
 }
 
 Json ErrorToJson(const Error& error) {

@@ -44,7 +44,8 @@ struct Offer {
   /// Tells the tier's root from all others: the same text on two nodes means that they see the same directory. Empty
   /// where nothing is staged by members.
   std::string root = {};
-  std::string reason = {};  ///< why it can not; empty when it can
+  std::string reason = {};      ///< why it can not; empty when it can
+  std::string shared_out = {};  ///< where each node holds a share: tells the files that are shared out from others
 };
 
 struct MemberHello {
@@ -68,7 +69,9 @@ struct StageOrder {
 struct MemberReady {
   std::string dataset;
   bool adopted = false;
-  Bytes read;  ///< from the sources
+  Bytes read;                       ///< from the sources
+  std::filesystem::path directory;  ///< where the ranks of its node find it
+  std::uint64_t records = 0;        ///< of a share: what a reader finds there
 };
 
 /// What they make of each other can be taken apart again. Errors of the way back: those of the JSON library.

@@ -7,11 +7,13 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/install.h"
 #include "core/progress.h"
 #include "launcher/engines/local/socket_folder.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/plan_agreement.h"
+#include "staging/dataset/share_list.h"
 #include "staging/network/group_key.h"
 
 namespace slipway::launcher {
@@ -170,16 +172,20 @@ void NodeStaging::TellSkipped(const std::string& dataset, const std::vector<std:
   folder_.AppendEvent("tiers_skipped", Json{{"dataset", dataset}, {"reasons", skipped}});
 }
 
-/// Nodes that see one directory take it over from the one that has staged it.
 void NodeStaging::StageOne(const staging::StagingPlan& plan) {
   const auto started = SystemClock().Steady();
+  IsSharedOut(plan) ? StageShares(plan) : StageCopies(plan);
+  Announce(plan, SystemClock().Steady() - started);
+}
+
+/// Nodes that see one directory take it over from the one that has staged it.
+void NodeStaging::StageCopies(const staging::StagingPlan& plan) {
   Members stagers;
   for (const auto i : StagersOf({plan.request.name, plan.tier}, Hellos())) stagers.push_back(members_[i].get());
   StageTogether(plan, stagers);
-  for (const auto& member : members_) {
-    if (std::ranges::find(stagers, member.get()) == stagers.end()) StageTogether(plan, {member.get()});
+  for (auto* member : All()) {
+    if (std::ranges::find(stagers, member) == stagers.end()) StageTogether(plan, {member});
   }
-  Announce(plan, SystemClock().Steady() - started);
 }
 
 void NodeStaging::StageTogether(const staging::StagingPlan& plan, const Members& members) {
@@ -190,8 +196,41 @@ void NodeStaging::StageTogether(const staging::StagingPlan& plan, const Members&
     member->Order(order);
     ++order.number;
   }
-  Progress progress(output_, fmt::format("staging {} on {} nodes", name, members.size()),
-                    Bytes{plan.total.count * members.size()});
+  AwaitReady(name, Bytes{plan.total.count * members.size()}, members);
+}
+
+/// No node needs what another one reads.
+void NodeStaging::StageShares(const staging::StagingPlan& plan) {
+  const auto& name = plan.request.name;
+  Bytes total;
+  for (const auto& share : plan.shares) total.count += share.bytes.count;
+  for (const auto& member : members_) member->Order({{name, plan.tier}, 0, {member->hello()->address}});
+  AwaitReady(name, total, All());
+  shares_[name] = ListShares(name);
+}
+
+/// Written down for the readers of all ranks.
+StagedPlace NodeStaging::ListShares(const std::string& dataset) const {
+  StagedPlace place{dataset, {}, ShareListIn(folder_.data(), dataset), {}};
+  std::vector<staging::NodeHolding> list;
+  for (const auto& member : members_) {
+    const auto& ready = member->ready().at(dataset);
+    list.push_back({member->name(), ready.directory, ready.records, plan_.spec().launch.ranks_per_node});
+    place.on_node[member->node()] = ready.directory;
+  }
+  fs::create_directories(folder_.data());
+  WriteFileAtomically(place.shares, RenderShareList(list));
+  return place;
+}
+
+NodeStaging::Members NodeStaging::All() const {
+  Members all;
+  for (const auto& member : members_) all.push_back(member.get());
+  return all;
+}
+
+void NodeStaging::AwaitReady(const std::string& name, Bytes total, const Members& members) {
+  Progress progress(output_, fmt::format("staging {} on {} nodes", name, members.size()), total);
   const auto show = [&] {
     Bytes done;
     for (const auto* member : members) done.count += member->done().count;
@@ -206,22 +245,25 @@ void NodeStaging::Announce(const staging::StagingPlan& plan, Seconds elapsed) {
   const auto& name = plan.request.name;
   Bytes read;
   std::size_t adopted = 0;
+  std::uint64_t records = 0;
   for (const auto& member : members_) {
     const auto& ready = member->ready().at(name);
     read.count += ready.adopted ? 0 : ready.read.count;
     adopted += ready.adopted ? 1 : 0;
+    records += ready.records;
   }
   const auto what = adopted == members_.size() ? std::string("already there")
                                                : fmt::format("{} read in {} ({})", FormatBytes(read),
                                                              FormatDuration(elapsed), FormatRate(read, elapsed));
-  output_.Say(fmt::format("staged {} on {} nodes: {}, tier {}", name, members_.size(), what, plan.tier));
-  folder_.AppendEvent("staged", Json{{"dataset", name},
-                                     {"tier", plan.tier},
-                                     {"directory", plan.directory.string()},
-                                     {"nodes", members_.size()},
-                                     {"adopted", adopted},
-                                     {"bytes", read.count},
-                                     {"seconds", elapsed.count()}});
+  const bool shares = IsSharedOut(plan);
+  output_.Say(fmt::format("staged {} on {} nodes{}: {}, tier {}", name, members_.size(),
+                          shares ? fmt::format(", {} records shared out", records) : "", what, plan.tier));
+  Json event{
+      {"dataset", name},           {"tier", plan.tier},  {"directory", (shares ? plan.root : plan.directory).string()},
+      {"nodes", members_.size()},  {"adopted", adopted}, {"bytes", read.count},
+      {"seconds", elapsed.count()}};
+  if (shares) event["records"] = records;
+  folder_.AppendEvent("staged", event);
 }
 
 /// While the ranks run. A node that is lost has nothing to hold any more.

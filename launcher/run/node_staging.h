@@ -1,10 +1,12 @@
-/// The datasets of a run on several nodes that every node has for itself: staged by a member process on each node, all
-/// bytes read once, and held until the ranks have ended.
+/// The datasets of a run on several nodes that every node has for itself, all of it or its share: staged by a member
+/// process on each node, all bytes read once, and held until the ranks have ended.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/event_loop.h"
@@ -38,6 +40,9 @@ class NodeStaging {
   /// Of all datasets, in the order of the run's plan: after Begin() in the tiers that all nodes have agreed on.
   const std::vector<staging::StagingPlan>& plans() const { return plans_; }
 
+  /// Where the nodes hold their shares of a dataset for whose plan IsSharedOut is true; of Begin().
+  const StagedPlace& SharesOf(const std::string& dataset) const { return shares_.at(dataset); }
+
   /// All nodes let go; data kept for this run only is removed there. Waits for it, but not for ever: what is left is
   /// worth a warning, not the run.
   void Release();
@@ -57,7 +62,12 @@ class NodeStaging {
   void TellSkipped(const std::string& dataset, const std::vector<std::string>& skipped);
   std::vector<member::MemberHello> Hellos() const;
   void StageOne(const staging::StagingPlan& plan);
+  void StageCopies(const staging::StagingPlan& plan);
   void StageTogether(const staging::StagingPlan& plan, const Members& members);
+  void StageShares(const staging::StagingPlan& plan);
+  StagedPlace ListShares(const std::string& dataset) const;
+  void AwaitReady(const std::string& dataset, Bytes total, const Members& members);
+  Members All() const;
   void Announce(const staging::StagingPlan& plan, Seconds elapsed);
   void OnMemberFailed(NodeMember& member);
   void StageAgain(NodeMember& member);
@@ -73,7 +83,8 @@ class NodeStaging {
   std::function<void(const Error&)> on_failure_;
   std::filesystem::path key_;
   std::filesystem::path logs_;
-  bool holding_ = false;  ///< Begin has returned
+  std::map<std::string, StagedPlace> shares_;  ///< by dataset
+  bool holding_ = false;                       ///< Begin has returned
   std::vector<int> starts_left_;
   std::vector<std::unique_ptr<NodeMember>> members_;  ///< by node
   std::unique_ptr<ShimEntrance> entrance_;

@@ -1,8 +1,10 @@
 #include "launcher/run/nodes_in_use.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "launcher/plan/data_plan.h"
 #include "launcher/run/allocation.h"
 
 namespace slipway::launcher {
@@ -59,6 +61,7 @@ std::optional<int> NodesToGoOnWith(int living, const Spec& spec) {
 }
 
 bool NodesInUse::LeaveOutLost() {
+  if (std::ranges::any_of(plan_.data, IsSharedOut)) return false;  // a share is gone with its node
   const auto living = allocation_->Living();
   const auto count = NodesToGoOnWith(static_cast<int>(living.size()), plan_.spec());
   if (!count) return false;

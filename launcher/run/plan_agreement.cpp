@@ -27,6 +27,10 @@ std::string Obstacle(const std::string& dataset, const std::string& tier, const 
     if (offer == nullptr) return fmt::format("{}: node {} does not know it", tier, hello.address.name);
     if (!offer->reason.empty()) return fmt::format("{} (on node {})", offer->reason, hello.address.name);
     if (first == nullptr) first = offer;
+    if (offer->shared_out != first->shared_out) {
+      return fmt::format("{}: node {} sees other files of it than node {}", tier, hello.address.name,
+                         hellos.front().address.name);
+    }
     if (offer->directory == first->directory) continue;
     return fmt::format("{}: it would be '{}' on node {}, but '{}' on node {}", tier, first->directory.string(),
                        hellos.front().address.name, offer->directory.string(), hello.address.name);

@@ -16,7 +16,8 @@ struct AgreedTier {
 };
 
 /// The first tier, from that of the manager's own `plan` on, in which every node can hold the dataset, at one path: the
-/// ranks of all nodes are told one directory. Pure.
+/// ranks of all nodes are told one directory. Its share of one that is shared out each node may hold where it likes.
+/// Pure.
 /// Errors: Error(kEnvironment) when there is none, naming for each tier a node and its reason.
 AgreedTier AgreeOnTier(const staging::StagingPlan& plan, const std::vector<member::MemberHello>& hellos);
 

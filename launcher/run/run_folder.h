@@ -34,6 +34,8 @@ class RunFolder {
   std::filesystem::path plan_file() const { return path_ / "plan.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path trials() const { return path_ / "trials"; }
+  /// Links to what is read in place, and who holds which share of what is shared out.
+  std::filesystem::path data() const { return path_ / "data"; }
   std::filesystem::path trial_book() const { return path_ / "trials.db"; }
   std::filesystem::path attempt(int number) const;
 

@@ -23,9 +23,11 @@
 #include "launcher/run/member_protocol.h"
 #include "launcher/run/prepare.h"
 #include "staging/generation/generation.h"
+#include "staging/generation/stage.h"
 #include "staging/network/sockets.h"
 #include "staging/network/stage_across.h"
 #include "staging/plan/tiers.h"
+#include "staging/stream/count_records.h"
 
 namespace slipway::launcher {
 namespace {
@@ -110,12 +112,14 @@ class StagingMember {
 
   /// Keeps the plan of what it offers.
   member::Offer OfferOf(const std::string& dataset, const TierPlan& in_tier) {
-    member::Offer offer{dataset, in_tier.tier, {}, {}, in_tier.reason};
+    member::Offer offer{dataset, in_tier.tier, {}, {}, in_tier.reason, {}};
     if (!in_tier.plan) return offer;
-    offer.directory = in_tier.plan->directory;
+    const auto& plan = *in_tier.plan;
+    offer.shared_out = plan.shared_out;
+    if (!IsSharedOut(plan)) offer.directory = plan.directory;
     try {
-      if (IsStagedOnEachNode(*in_tier.plan)) offer.root = RootOf(*in_tier.plan);
-      plans_.push_back(*in_tier.plan);
+      if (IsStagedOnEachNode(plan) && !plan.root.empty()) offer.root = RootOf(plan);
+      plans_.push_back(plan);
     } catch (const Error& error) {
       offer.reason = fmt::format("{}: {}", in_tier.tier, error.message());
     }
@@ -152,6 +156,7 @@ class StagingMember {
     group_.key_file = options_.key;
     staging::StageOptions staging;
     staging.bandwidth = plan->bandwidth;
+    staging.link_root = RunFolder::Open(options_.folder).data();
     work_ = std::make_unique<BackgroundStaging>(
         loop_, std::move(staging), [this, plan](const staging::StageOptions& given) { return Stage(*plan, given); },
         [this, plan] { OnNews(*plan); });
@@ -159,9 +164,22 @@ class StagingMember {
 
   /// On a thread of its own.
   staging::StagedDataset Stage(const StagingPlan& plan, const staging::StageOptions& options) {
+    if (IsSharedOut(plan)) return StageShare(plan, options);
     auto across = StageAcrossNodes(plan, options, group_);
     read_ = across.read;
     return std::move(across.dataset);
+  }
+
+  /// Nobody else needs these files.
+  staging::StagedDataset StageShare(const StagingPlan& plan, const staging::StageOptions& options) {
+    auto staged = staging::Stage(plan, options);
+    read_ = staged.copied;
+    records_ = staging::CountStaged(plan, staged, options.cancelled);
+    return staged;
+  }
+
+  member::MemberReady ReadyWith(const StagingPlan& plan, const staging::StagedDataset& staged) const {
+    return {plan.request.name, staged.adopted, read_, staged.directory, IsSharedOut(plan) ? records_ : 0};
   }
 
   void OnNews(const StagingPlan& plan) {
@@ -171,7 +189,7 @@ class StagingMember {
     try {
       auto& held = held_[&plan];
       held = work->Take();
-      channel_.Say(member::kReady, ToJson(member::MemberReady{plan.request.name, held->adopted, read_}));
+      channel_.Say(member::kReady, ToJson(ReadyWith(plan, *held)));
     } catch (const Error& error) {
       channel_.Say(member::kFailed, member::ErrorToJson(error));
     }
@@ -198,6 +216,7 @@ class StagingMember {
 
   /// What a group has not finished is of no use to the next one, which begins anew.
   std::string Remove(const StagingPlan& plan) const try {
+    if (plan.root.empty()) return {};  // links, which stay in the run's folder
     staging::RemoveLeftover(plan.root, plan.generation);
     if (KeepOf(plan.request.name) == Keep::kCache) return {};
     for (int i = 0; i < kRemovals; ++i) {
@@ -225,6 +244,7 @@ class StagingMember {
   std::vector<UniqueFd> listeners_;
   staging::NodeGroup group_;
   Bytes read_;
+  std::uint64_t records_ = 0;  ///< of the last share
   SteadyTime told_{};
   /// Of all that it was told to stage; empty until it is there.
   std::map<const StagingPlan*, std::optional<staging::StagedDataset>> held_;

@@ -52,7 +52,7 @@ void StagingSession::Begin(Nodes* nodes) {
   const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (node_staging_ && IsStagedOnEachNode(plans[i])) continue;
-    datasets_.push_back(std::make_unique<DatasetStaging>(plans[i], plan_.spec().data[i], folder_.path() / "data",
+    datasets_.push_back(std::make_unique<DatasetStaging>(plans[i], plan_.spec().data[i], folder_.data(),
                                                          FoundFor(folder_, plans[i]), readers));
   }
   // Those that must be whole first: the others would only take their share of the source.
@@ -67,15 +67,16 @@ void StagingSession::Begin(Nodes* nodes) {
   for (auto& dataset : datasets_) {
     if (dataset->may_be_early()) AwaitFirst(*dataset);
   }
-  for (const auto& plan : plans) directories_.emplace_back(plan.request.name, DirectoryOf(plan));
+  for (const auto& plan : plans) directories_.push_back(PlaceOf(plan));
   stage_ = Stage::kRanksRun;
 }
 
-std::filesystem::path StagingSession::DirectoryOf(const staging::StagingPlan& plan) const {
+StagedPlace StagingSession::PlaceOf(const staging::StagingPlan& plan) const {
+  if (IsSharedOut(plan)) return node_staging_->SharesOf(plan.request.name);
   for (const auto& dataset : datasets_) {
-    if (dataset->spec().name == plan.request.name) return dataset->directory();
+    if (dataset->spec().name == plan.request.name) return {plan.request.name, dataset->directory()};
   }
-  return plan.directory;
+  return {plan.request.name, plan.directory};
 }
 
 void StagingSession::Start(DatasetStaging& dataset) {

@@ -55,7 +55,7 @@ class StagingSession {
   void OnFailure(const DatasetStaging& dataset, const Error& error);
   /// While the ranks run, of what they need.
   void EndRun(const Error& error);
-  std::filesystem::path DirectoryOf(const staging::StagingPlan& plan) const;
+  StagedPlace PlaceOf(const staging::StagingPlan& plan) const;
   void Announce(const DatasetStaging& dataset);
   void TellOfMended(const DatasetStaging& dataset);
   void EndOne(DatasetStaging& dataset);

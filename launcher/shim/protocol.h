@@ -5,9 +5,9 @@
 ///                                                 when it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
-///   manager -> shim   go [CORES] [NAME=VALUE...]  start the program, on these cores only: "0-3,8"; with these
-///   variables,
-///                                                 which say what GPUs it sees
+///   manager -> shim   set NAME VALUE              before `go`: a variable that only this rank has, or those of its
+///   node
+///                     go [CORES]                  start the program, on these cores only: "0-3,8"
 ///                     signal NUMBER               pass a signal on to its group, and go on
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
 ///
@@ -21,6 +21,7 @@ inline constexpr char kHello[] = "hello";
 inline constexpr char kStarted[] = "started";
 inline constexpr char kFailed[] = "failed";
 inline constexpr char kExited[] = "exited";
+inline constexpr char kSet[] = "set";
 inline constexpr char kGo[] = "go";
 inline constexpr char kSignal[] = "signal";
 inline constexpr char kStop[] = "stop";

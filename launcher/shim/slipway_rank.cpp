@@ -147,9 +147,10 @@ void Say(int channel, const char* format, Values... values) {
   if (length > 0) (void)!send(channel, line, static_cast<size_t>(length), MSG_NOSIGNAL);
 }
 
-enum class Order { kGo, kSignal, kStop, kGone };
+enum class Order { kSet, kGo, kSignal, kStop, kGone };
 
 Order OrderOf(const char* word) {
+  if (strcmp(word, kSet) == 0) return Order::kSet;
   if (strcmp(word, kGo) == 0) return Order::kGo;
   return strcmp(word, kSignal) == 0 ? Order::kSignal : Order::kStop;
 }
@@ -179,20 +180,19 @@ OrderLine NextOrder(int channel) {
   return line;
 }
 
-/// Takes the words of `go` up, and apart. Returns errno of cores that cannot be had, else 0.
-int PrepareAsTold(char* words) {
-  int unbound = 0;
-  char* rest = nullptr;
-  for (char* word = strtok_r(words, " ", &rest); word != nullptr; word = strtok_r(nullptr, " ", &rest)) {
-    char* value = strchr(word, '=');
-    if (value == nullptr) {
-      unbound = BindTo(word);
-    } else {
-      *value = '\0';
-      setenv(word, value + 1, 1);
-    }
-  }
-  return unbound;
+/// "NAME VALUE", where the value may hold spaces.
+void SetFrom(char* words) {
+  char* value = strchr(words, ' ');
+  if (value == nullptr) return;
+  *value++ = '\0';
+  setenv(words, value, 1);
+}
+
+/// Waits for the gate to open. What comes before it is for the program.
+OrderLine AwaitGate(int channel) {
+  OrderLine line = NextOrder(channel);
+  for (; line.order == Order::kSet; line = NextOrder(channel)) SetFrom(line.words);
+  return line;
 }
 
 /// In the child: becomes the program. Writes errno to `report` when it cannot.
@@ -288,9 +288,9 @@ int Run(const Settings& settings, int channel) {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
   Say(channel, "%s %d %d %d %s\n", kHello, rank.rank, rank.size, static_cast<int>(getpid()), host);
-  OrderLine order = NextOrder(channel);
+  const OrderLine order = AwaitGate(channel);
   if (order.order != Order::kGo) return kNotRun;
-  const int unbound = PrepareAsTold(order.words);
+  const int unbound = order.words[0] != '\0' ? BindTo(order.words) : 0;
 
   SetVariable("RANK", rank.rank);
   SetVariable("WORLD_SIZE", rank.size);

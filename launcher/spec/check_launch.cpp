@@ -76,15 +76,23 @@ void CheckResilience(Report& report, const Draft& draft) {
   report.Error(draft.PlaceOf("resilience.min_nodes"), fmt::format("more than 'launch.nodes', which is {}", nodes));
 }
 
+bool TrialsAreJobs(const Draft& draft) {
+  return draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
+}
+
+/// What says how many nodes a manager has.
+std::string NodesField(const Draft& draft) {
+  return TrialsAreJobs(draft) ? "ensemble.nodes_per_trial" : "launch.nodes";
+}
+
 /// The manager runs on the first node of its job: with that one it is lost, too.
 void CheckSpareNodes(Report& report, const Draft& draft) {
   if (!draft.Has("resilience.spare_nodes") || draft.At("resilience.spare_nodes") == 0) return;
   const auto place = draft.PlaceOf("resilience.spare_nodes");
-  const bool jobs = draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
-  if (draft.Has("ensemble") && !jobs) {
+  if (draft.Has("ensemble") && !TrialsAreJobs(draft)) {
     return report.Error(place, "an ensemble goes on with the nodes that are left; ask for more with 'launch.nodes'");
   }
-  const auto nodes = jobs ? "ensemble.nodes_per_trial" : "launch.nodes";
+  const auto nodes = NodesField(draft);
   if (draft.Has(nodes) && draft.At(nodes) == 1) {
     report.Error(place, "a job on one node ends with it; with launch.slurm.requeue it then gets another one");
   }
@@ -95,9 +103,27 @@ bool ReadsInPlace(const Json& dataset) {
   return tier.is_array() && tier.size() == 1 && tier[0] == "none";
 }
 
+/// Each share lies on one node, and only while the run has that many.
+void CheckShares(Report& report, const Draft& draft, const std::string& dataset) {
+  const auto refuse = [&](const std::string& field, std::string_view why) {
+    report.Error(draft.PlaceOf(field), fmt::format("{}.distribute: node-shard {}", dataset, why));
+  };
+  if (draft.Has("ensemble") && !TrialsAreJobs(draft)) {
+    refuse(dataset + ".distribute",
+           "is not for trials that share the nodes of a job: each may run on any of them; write shard, and every node "
+           "holds all files, or placement: job");
+  }
+  if (draft.Has("resilience.spare_nodes") && draft.At("resilience.spare_nodes") != 0) {
+    refuse("resilience.spare_nodes",
+           "leaves nothing on a spare node that it could go on with; a run that loses a node with its share begins "
+           "again from its checkpoint, by launch.slurm.requeue or `slipway resume`");
+  }
+}
+
 /// What runs on several nodes cannot give yet.
 void CheckDataOfSeveralNodes(Report& report, const Draft& draft) {
-  if (!draft.Has("launch.nodes") || draft.At("launch.nodes") == 1 || !draft.At("data").is_object()) return;
+  const auto nodes = NodesField(draft);
+  if (!draft.Has(nodes) || draft.At(nodes) == 1 || !draft.At("data").is_object()) return;
   for (const auto& [name, dataset] : draft.At("data").items()) {
     const auto path = "data." + name;
     if (dataset.value("overlap", Json()) == true && !ReadsInPlace(dataset)) {
@@ -107,12 +133,7 @@ void CheckDataOfSeveralNodes(Report& report, const Draft& draft) {
               ".overlap is for runs on one node: on several the ranks start when every node has all data; leave "
               "it out, or write tier: none to read the files where they are");
     }
-    if (dataset.value("distribute", Json()) == "node-shard") {
-      report.Error(draft.PlaceOf(path + ".distribute"),
-                   path +
-                       ".distribute: node-shard is for runs on one node so far; write shard, and every node holds "
-                       "all files");
-    }
+    if (dataset.value("distribute", Json()) == "node-shard") CheckShares(report, draft, path);
   }
 }
 

@@ -161,6 +161,7 @@ class Planner {
   }
 
   StagingPlan Plan() && {
+    if (plan_.request.distribution == Distribution::kNodeShard) RequireFileForEachNode();
     for (const auto layout : Layouts()) {
       if (!Prepare(layout)) continue;
       for (const auto& name : plan_.request.tiers) {
@@ -170,7 +171,7 @@ class Planner {
     }
     if (const auto* in_place = FindTier(tiers_, "none"); in_place != nullptr && Wants("none")) {
       Prepare(plan_.request.distribution == Distribution::kNodeShard ? Layout::kShard : Layout::kReplica);
-      Choose(*in_place, "read in place, nothing is copied");
+      Choose(*in_place, WithShares("read in place, nothing is copied"));
       return std::move(plan_);
     }
     throw NothingFits();
@@ -192,11 +193,20 @@ class Planner {
     return layouts;
   }
 
+  void RequireFileForEachNode() const {
+    if (all_.size() >= static_cast<std::size_t>(plan_.nodes)) return;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("dataset '{}': {} {} cannot be shared by {} nodes, as distribute: node-shard asks",
+                            plan_.request.name, all_.size(), all_.size() == 1 ? "file" : "files", plan_.nodes),
+                "make more files of it with 'slipway data convert', take fewer nodes, or write distribute: shard");
+  }
+
   /// Sets what the layout decides before a tier is known. False when the files cannot be laid out so.
   bool Prepare(Layout layout) {
     plan_.layout = layout;
     plan_.files = all_;
     plan_.shares.clear();
+    plan_.shared_out.clear();
     if (layout == Layout::kShard && !ShareOut()) return false;
     plan_.total = TotalOf(plan_.files);
     plan_.generation = GenerationName(plan_.request, plan_.files, layout);
@@ -210,6 +220,8 @@ class Planner {
     }
     owners_ = AssignFiles(all_, plan_.nodes);
     plan_.shares = SumShares(all_, owners_, plan_.nodes);
+    plan_.shared_out = GenerationName(plan_.request, all_, Layout::kShard);
+    plan_.largest_share = LargestShare({}).bytes;
     plan_.files = FilesOfNode(all_, owners_, plan_.node);
     return true;
   }
@@ -221,11 +233,11 @@ class Planner {
       return false;
     }
     if (Holds(*tier, plan_.generation)) {
-      Choose(*tier, "already staged there");
+      Choose(*tier, WithShares("already staged there"));
       return true;
     }
     if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its room is taken already: wait for it
-      Choose(*tier, "another run is staging it there");
+      Choose(*tier, WithShares("another run is staging it there"));
       return true;
     }
     return plan_.layout == Layout::kStream ? TakeWindow(*tier) : TakeWhole(*tier);
@@ -247,9 +259,14 @@ class Planner {
     if (plan_.layout != Layout::kShard || tier.scope == TierScope::kJob) {
       return PlannedNeedOf(all_, for_whom_.read_ahead);
     }
+    return LargestShare(for_whom_.read_ahead);
+  }
+
+  SpaceNeed LargestShare(Bytes read_ahead) const {
     SpaceNeed most;
     for (int node = 0; node < plan_.nodes; ++node) {
-      const auto need = PlannedNeedOf(FilesOfNode(all_, owners_, node), for_whom_.read_ahead);
+      const auto files = FilesOfNode(all_, owners_, node);
+      const auto need = PlannedNeedOf(files, std::min(read_ahead, TotalOf(files)));
       most = {std::max(most.bytes, need.bytes), std::max(most.inodes, need.inodes)};
     }
     return most;
@@ -288,6 +305,10 @@ class Planner {
     Choose(tier, fmt::format("streams {} through a window of {}: {} is free", FormatBytes(plan_.total),
                              FormatBytes(plan_.window), FormatBytes(tier.available)));
     return true;
+  }
+
+  std::string WithShares(std::string reason) const {
+    return plan_.shares.empty() ? reason : reason + "; shared out, " + DescribeShares(plan_.shares);
   }
 
   std::string ReasonFor(const TierState& tier) const {

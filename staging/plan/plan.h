@@ -116,6 +116,8 @@ struct StagingPlan {
   int node = 0;
   bool stages_here = true;             ///< false: another node stages into the same place, this one adopts
   std::vector<NodeShare> shares = {};  ///< kShard: one for each node
+  std::string shared_out = {};         ///< kShard: tells all the files that are shared out from others
+  Bytes largest_share = {};            ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
   Bytes window = {};                   ///< kStream: bytes of files that may be there at a time
 };
 
@@ -147,7 +149,8 @@ std::vector<SourceFile> ListSources(const DatasetRequest& request);
 /// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
 ///
 /// Result: the same for the same arguments; more room in a tier never leads to a later tier or a poorer layout.
-/// Errors: Error(kEnvironment) with the numbers of every tier when none fits; Error(kUsage) for a bad dataset name.
+/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are to
+///         have a share each; Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
                         const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
 

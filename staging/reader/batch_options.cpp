@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "staging/dataset/share_list.h"
 #include "staging/reader/json_fields.h"
 
 namespace slipway::staging {
@@ -75,9 +76,19 @@ SplitPart ParseSplit(const Json& json) {
   return split;
 }
 
+/// As PositionText writes it.
+std::uint32_t ParseSharesKey(JsonFields& fields) {
+  const auto text = fields.Text("shares");
+  std::uint32_t key = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key, 16);
+  if (error != std::errc() || end != text.data() + text.size()) fields.Refuse("shares", "8 hexadecimal digits");
+  return key;
+}
+
 EpochPosition PositionOf(const Json& json) {
   JsonFields fields(json, "the position");
-  const EpochPosition position{fields.Count("epoch"), fields.Count("records_done")};
+  EpochPosition position{fields.Count("epoch"), fields.Count("records_done")};
+  if (fields.Has("shares")) position.shares = ParseSharesKey(fields);
   fields.Finish();
   return position;
 }
@@ -136,8 +147,8 @@ std::string Variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-std::string VariableOf(std::string_view dataset) {
-  std::string name = "SLIPWAY_DATA_";
+/// "SLIPWAY_DATA_", "my-train" -> "SLIPWAY_DATA_MY_TRAIN".
+std::string VariableOf(std::string name, std::string_view dataset) {
   for (const unsigned char c : dataset) name += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
   return name;
 }
@@ -170,14 +181,55 @@ void TakeConfiguration(const std::string& name, BatchOptions& options) {
   if (fields.Has("seed")) options.seed = fields.Count("seed");
 }
 
+/// The share that lies in `directory`. Nothing when the launcher has made no list.
+std::optional<NodeShares> SharesOf(const std::string& name, const std::filesystem::path& directory) {
+  const auto file = Variable(VariableOf("SLIPWAY_SHARES_", name));
+  if (file.empty()) return {};
+  const auto list = ReadShareList(file);
+  const auto own = std::ranges::find(list, directory, &NodeHolding::directory);
+  if (own == list.end()) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is none of the shares in '{}'", directory.string(), file),
+                fmt::format("leave {} as the launcher has set it", VariableOf("SLIPWAY_DATA_", name)));
+  }
+  NodeShares shares{{}, static_cast<std::size_t>(own - list.begin())};
+  for (const auto& node : list) shares.nodes.push_back({node.records, node.ranks});
+  return shares;
+}
+
+/// A rank of the job among those of its node.
+void TakePlaceOnNode(std::optional<int> local_rank, BatchOptions& options) {
+  if (!local_rank) {
+    throw Error(ErrorKind::kUsage, "LOCAL_RANK is not set, and the nodes of this job hold different records",
+                "start the program with slipway, or give 'shares' and 'rank'");
+  }
+  options.rank = *local_rank;
+}
+
+/// The launcher's shares are dealt to the ranks of the job as they are.
+void RequireRankOfJob(const BatchOptions& options, const BatchOptions& job) {
+  if (options.rank == job.rank && options.world == job.world) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("rank {} of {} is not this one, {} of {}, and each node of this job holds other records",
+                          options.rank, options.world, job.rank, job.world),
+              "leave 'rank' and 'world' out, or write distribute: replicate");
+}
+
 }  // namespace
 
+std::uint64_t FirstRecordOf(const std::optional<NodeShares>& shares) {
+  std::uint64_t first = 0;
+  for (std::size_t node = 0; shares && node < shares->node; ++node) first += shares->nodes[node].records;
+  return first;
+}
+
 BatchOptions ParseBatchOptions(std::string_view text, BatchOptions options, std::optional<int> local_rank) {
+  const auto job = options;
   const auto json = ParseJson(text, "the reader's options");
   JsonFields fields(json, "the reader's options");
   if (const auto* list = fields.Value("fields")) options.fields = ParseFields(*list);
   if (const auto* split = fields.Value("split")) options.split = ParseSplit(*split);
-  if (const auto* shares = fields.Value("shares")) {
+  const auto* shares = fields.Value("shares");
+  if (shares != nullptr) {
     options.shares = ParseShares(*shares);
     options.rank = local_rank.value_or(options.rank);
   }
@@ -185,11 +237,16 @@ BatchOptions ParseBatchOptions(std::string_view text, BatchOptions options, std:
   TakeWords(fields, options);
   TakeCounts(fields, options);
   fields.Finish();
+  if (job.shares && shares == nullptr) {
+    RequireRankOfJob(options, job);
+    TakePlaceOnNode(local_rank, options);
+  }
   return options;
 }
 
 std::string PositionText(const EpochPosition& position) {
-  return fmt::format(R"({{"epoch": {}, "records_done": {}}})", position.epoch, position.records_done);
+  const auto shares = position.shares == 0 ? "" : fmt::format(R"(, "shares": "{:08x}")", position.shares);
+  return fmt::format(R"({{"epoch": {}, "records_done": {}{}}})", position.epoch, position.records_done, shares);
 }
 
 EpochPosition ParsePosition(std::string_view text) { return PositionOf(ParseJson(text, "the position")); }
@@ -199,10 +256,18 @@ DatasetPlace FindDataset(const std::string& name) {
   place.defaults.rank = NumberOf("RANK").value_or(0);
   place.defaults.world = NumberOf("WORLD_SIZE").value_or(1);
   place.local_rank = NumberOf("LOCAL_RANK");
-  const auto staged = name.find('/') == std::string::npos ? Variable(VariableOf(name)) : "";
+  const auto staged = name.find('/') == std::string::npos ? Variable(VariableOf("SLIPWAY_DATA_", name)) : "";
   place.path = staged.empty() ? name : staged;
-  if (!staged.empty()) TakeConfiguration(name, place.defaults);
+  if (staged.empty()) return place;
+  TakeConfiguration(name, place.defaults);
+  place.defaults.shares = SharesOf(name, place.path);
   return place;
+}
+
+void TakeShare(const DatasetPlace& place, BatchOptions& options) {
+  if (!place.defaults.shares) return;
+  options.shares = place.defaults.shares;
+  TakePlaceOnNode(place.local_rank, options);
 }
 
 }  // namespace slipway::staging

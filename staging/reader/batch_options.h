@@ -37,11 +37,14 @@ struct SplitPart {
   bool validation = false;
 };
 
-/// What all nodes hold, when each has only some records.
+/// What all nodes hold, when each has only some records. Records are numbered node after node.
 struct NodeShares {
   std::vector<NodeRecords> nodes;
   std::size_t node = 0;  ///< this one
 };
+
+/// The number of the first record on this node.
+std::uint64_t FirstRecordOf(const std::optional<NodeShares>& shares);
 
 struct BatchOptions {
   std::vector<BatchField> fields;
@@ -70,13 +73,14 @@ struct BatchOptions {
 /// Reads JSON: {"fields": [{"name", "type", "shape", "transforms"}], "payloads", "batch", "seed",
 /// "order": "global" | "windowed" | "in_order", "window", "split": {"fraction", "seed", "part": "train" |
 /// "validation"}, "limit", "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" |
-/// "repeat" | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done"}, "threads",
-/// "prefetch"}.
-/// What is not said stays as it is in `defaults`; with "shares" the rank is `local_rank`, where it is given.
+/// "repeat" | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done", "shares"},
+/// "threads", "prefetch"}.
+/// What is not said stays as it is in `defaults`; with "shares" the rank is `local_rank`, where it is given. With the
+/// shares of `defaults` "rank" and "world" can only be those of `defaults`, which are the job's.
 /// Errors: Error(kUsage) naming the key and what is expected.
 BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults, std::optional<int> local_rank = {});
 
-/// {"epoch": 3, "records_done": 1024}.
+/// {"epoch": 3, "records_done": 1024}, and "shares", 8 hexadecimal digits, where a position has them.
 std::string PositionText(const EpochPosition& position);
 /// Errors: Error(kUsage).
 EpochPosition ParsePosition(std::string_view text);
@@ -84,13 +88,19 @@ EpochPosition ParsePosition(std::string_view text);
 /// Where a dataset is and what the launcher says of it.
 struct DatasetPlace {
   std::filesystem::path path;
-  /// Rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME.
+  /// Rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME, shares of the list
+  /// that SLIPWAY_SHARES_<NAME> names.
   BatchOptions defaults;
   std::optional<int> local_rank;  ///< of LOCAL_RANK
 };
 
+/// Makes `options`, whose rank and world are the job's, read this node's share: of the launcher's list, if there is
+/// one. Errors: Error(kUsage) when nobody has said which rank of its node this is.
+void TakeShare(const DatasetPlace& place, BatchOptions& options);
+
 /// `name` is a path when it holds a '/' or there is no SLIPWAY_DATA_<NAME>; else the launcher staged it there.
-/// Errors: Error(kUsage): variables that are no numbers, a broken SLIPWAY_CONFIG.
+/// Errors: Error(kUsage): variables that are no numbers, a broken SLIPWAY_CONFIG; Error(kEnvironment): a list of shares
+///         that cannot be read, or does not know this node's directory.
 DatasetPlace FindDataset(const std::string& name);
 
 }  // namespace slipway::staging

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/error.h"
@@ -47,16 +48,44 @@ void RequireNoLimit(const BatchOptions& options) {
   throw Error(ErrorKind::kUsage, "'limit' is for data that every node holds, not for 'shares'");
 }
 
+void RequireOwnCount(const NodeShares& shares, std::uint64_t count) {
+  const auto& mine = shares.nodes.at(shares.node);
+  if (mine.records == count) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("this node holds {} records, 'shares' says {} of node {}", count, mine.records, shares.node));
+}
+
+/// How many of a node's records a split leaves.
+std::uint64_t CountFor(const BatchOptions& options, std::uint64_t records) {
+  if (!options.split) return records;
+  const auto validation = ValidationCount(records, options.split->fraction);
+  return options.split->validation ? validation : records - validation;
+}
+
 /// The shares with what a split leaves of them.
-std::vector<NodeRecords> SharesFor(const BatchOptions& options, std::uint64_t count) {
+std::vector<NodeRecords> SharesFor(const BatchOptions& options) {
   auto nodes = options.shares->nodes;
-  const auto& mine = nodes.at(options.shares->node);
-  if (mine.records != count) {
-    throw Error(ErrorKind::kUsage, fmt::format("this node holds {} records, 'shares' says {} of node {}", count,
-                                               mine.records, options.shares->node));
-  }
-  for (auto& node : nodes) node.records = RecordsFor(options, node.records).size();
+  for (auto& node : nodes) node.records = CountFor(options, node.records);
   return nodes;
+}
+
+/// What all ranks together have in an epoch, and what they make of it.
+struct EpochOfAll {
+  std::uint64_t records = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t first = 0;   ///< of this node, in the order of all
+  std::uint64_t fewest = 0;  ///< on a node
+};
+
+EpochOfAll EpochOfNodes(const BatchOptions& options) {
+  const auto nodes = SharesFor(options);
+  EpochOfAll all{0, StepsOfNodes(nodes, options.batch, options.remainder), 0,
+                 std::ranges::min(nodes, {}, &NodeRecords::records).records};
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (node == options.shares->node) all.first = all.records;
+    all.records += nodes[node].records;
+  }
+  return all;
 }
 
 ShardRule RuleFor(const BatchOptions& options) {
@@ -72,28 +101,47 @@ BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> fil
   RequireMemory(count);
   RequireNoLimit(options_);
   records_ = RecordsFor(options_, count);
-  steps_ = options_.shares ? StepsOfNodes(SharesFor(options_, count), options_.batch, options_.remainder)
-                           : StepsOf(records_.size(), rule_);
+  EpochOfAll all{records_.size(), 0, 0, records_.size()};
+  if (options_.shares) {
+    RequireOwnCount(*options_.shares, count);
+    shares_key_ = SharesKey(options_.shares->nodes);
+    all = EpochOfNodes(options_);
+  } else {
+    all.steps = StepsOf(all.records, rule_);
+  }
+  steps_ = all.steps;
+  count_ = all.records;
+  first_place_ = all.first;
   if (steps_ > 0) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} records are fewer than one batch of {} on {} ranks", records_.size(), rule_.batch, rule_.world),
-      "take smaller batches, or the remainder 'pad' or 'repeat'");
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} records{} are fewer than one batch of {} on {} ranks", all.fewest,
+                          options_.shares ? " on a node" : "", rule_.batch, rule_.world),
+              "take smaller batches, or the remainder 'pad' or 'repeat'");
+}
+
+/// A position may be made by hand: then it must be a whole number of steps at least.
+void BatchPlan::RequireSameShares(const EpochPosition& position) const {
+  if (position.records_done == 0) return;
+  const bool others = position.shares != 0 && position.shares != shares_key_;
+  if (!others && (shares_key_ == 0 || position.records_done % RecordsPerStep() == 0)) return;
+  throw Error(ErrorKind::kUsage,
+              others
+                  ? fmt::format("the position, {} records into epoch {}, was left where nodes held other shares of the "
+                                "records: nodes and ranks must be the same when a job goes on",
+                                position.records_done, position.epoch)
+                  : fmt::format("{} records are no whole number of steps of {} on all nodes: nodes that hold different "
+                                "records must be the same when a job goes on",
+                                position.records_done, RecordsPerStep()),
+              "take as many nodes and ranks as before, or begin the epoch again");
 }
 
 EpochPart BatchPlan::PartFrom(const EpochPosition& position) const {
+  RequireSameShares(position);
   const auto order = OrderOf(position.epoch);
   EpochPart part{position, 0, {}};
   if (!options_.shares) {
     part.places = ShardOf(order, rule_, position.records_done);
   } else {
-    if (position.records_done % RecordsPerStep() != 0) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} records are no whole number of steps of {} on all nodes: nodes that hold different "
-                              "records must be the same when a job goes on",
-                              position.records_done, RecordsPerStep()),
-                  "begin the epoch again");
-    }
     part.places = ShardOfNode(order, rule_, steps_, position.records_done / RecordsPerStep());
   }
   part.steps = part.places.size() / rule_.batch;
@@ -102,7 +150,7 @@ EpochPart BatchPlan::PartFrom(const EpochPosition& position) const {
 
 EpochPosition BatchPlan::After(const EpochPart& part, std::uint64_t steps) const {
   const auto done = part.begin.records_done;
-  if (options_.shares) return {part.begin.epoch, done + steps * RecordsPerStep()};
+  if (options_.shares) return {part.begin.epoch, done + steps * RecordsPerStep(), shares_key_};
   return {part.begin.epoch, RecordsDoneAfter(steps, records_.size(), rule_, done)};
 }
 

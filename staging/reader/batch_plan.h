@@ -17,6 +17,17 @@ struct EpochPart {
   RecordNumbers places;  ///< steps * batch; kPaddingRecord where nothing is
 };
 
+/// Where the records of a rank stand in the order of all ranks.
+struct OrderedPlaces {
+  std::uint64_t first = 0;
+  int rank = 0;
+  int world = 1;
+
+  std::uint64_t At(std::uint64_t place) const {
+    return first + place * static_cast<std::uint64_t>(world) + static_cast<std::uint64_t>(rank);
+  }
+};
+
 class BatchPlan {
  public:
   /// `file_ends`: the record number after the last of each file.
@@ -24,7 +35,7 @@ class BatchPlan {
   BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends);
 
   /// Cost: time and memory for the whole order of the epoch; the part keeps only this rank's places.
-  /// Errors: Error(kUsage): with shares, a position that other nodes or ranks have left.
+  /// Errors: Error(kUsage): a position inside an epoch that nodes with other shares have left.
   EpochPart PartFrom(const EpochPosition& position) const;
 
   /// The position after `steps` steps of a part.
@@ -32,10 +43,16 @@ class BatchPlan {
 
   /// Of a whole epoch; at least 1.
   std::uint64_t steps_per_epoch() const { return steps_; }
-  /// Records of an epoch, on this node if nodes hold different ones.
-  std::uint64_t record_count() const { return records_.size(); }
+  /// Records of an epoch over all ranks.
+  std::uint64_t record_count() const { return count_; }
+  /// Of the positions that it gives and takes.
+  std::uint32_t shares_key() const { return shares_key_; }
+  /// Place i of this rank, counted over the whole epoch, is record first + i * world + rank of an order of all ranks:
+  /// where nodes hold different records, that of one node after the other.
+  OrderedPlaces places_of_rank() const { return {first_place_, rule_.rank, rule_.world}; }
 
  private:
+  void RequireSameShares(const EpochPosition& position) const;
   RecordNumbers OrderOf(std::uint64_t epoch) const;
   std::uint64_t RecordsPerStep() const;
 
@@ -44,6 +61,9 @@ class BatchPlan {
   std::vector<std::uint64_t> file_ends_;
   RecordNumbers records_;
   std::uint64_t steps_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t first_place_ = 0;
+  std::uint32_t shares_key_ = 0;
 };
 
 }  // namespace slipway::staging

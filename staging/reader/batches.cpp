@@ -92,7 +92,7 @@ class BatchReader::Engine {
   const RecordLoader& loader() const { return loader_; }
   const BatchPlan& plan() const { return plan_; }
   const ReaderStats& stats() const { return counts_.stats(); }
-  EpochPosition position() const { return position_; }
+  EpochPosition position() const { return {position_.epoch, position_.records_done, plan_.shares_key()}; }
 
   const Batch* Next() {
     std::unique_lock lock(mutex_);
@@ -398,9 +398,14 @@ std::uint64_t BatchReader::steps_per_epoch() const { return engine_->plan().step
 std::uint64_t BatchReader::record_count() const { return engine_->plan().record_count(); }
 std::string BatchReader::Describe(std::uint64_t record) const {
   auto& source = engine_->loader().source();
-  if (record < source.record_count()) return source.Describe(record);
-  throw Error(ErrorKind::kUsage, fmt::format("there is no record {}: the files hold {}", record, source.record_count()));
+  const auto first = engine_->loader().first_record();
+  const auto end = first + source.record_count();
+  if (record >= first && record < end) return source.Describe(record - first);
+  throw Error(ErrorKind::kUsage,
+              first == 0 ? fmt::format("there is no record {}: the files hold {}", record, end)
+                         : fmt::format("record {} is not on this node, which holds {} to {}", record, first, end - 1));
 }
+OrderedPlaces BatchReader::places_of_rank() const { return engine_->plan().places_of_rank(); }
 const Batch* BatchReader::Next() { return engine_->Next(); }
 EpochPosition BatchReader::Position() const { return engine_->position(); }
 void BatchReader::Seek(const EpochPosition& position) { engine_->Seek(position); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "staging/reader/batch_options.h"
+#include "staging/reader/batch_plan.h"
 #include "staging/reader/elements.h"
 
 namespace slipway::staging {
@@ -31,8 +32,9 @@ struct Batch {
   std::uint64_t step = 0;  ///< of this reader in this epoch, from 0 where it began
   std::size_t slot = 0;    ///< which memory of the ring it lies in
   std::span<const BatchArray> fields;
-  std::span<const std::uint64_t> records;  ///< kPaddingRecord where nothing is
-  std::span<const std::uint8_t> valid;     ///< 1, or 0 for padding, whose values are zeros
+  /// Numbers counted over all files, where nodes hold different ones node after node; kPaddingRecord where nothing is.
+  std::span<const std::uint64_t> records;
+  std::span<const std::uint8_t> valid;  ///< 1, or 0 for padding, whose values are zeros
   std::uint64_t valid_count = 0;
   /// With BatchOptions::payloads: the whole records; empty for padding.
   std::span<const std::span<const std::byte>> payloads;
@@ -77,9 +79,12 @@ class BatchReader {
   /// Bytes of each field of a batch. Of options alone, for callers who bring the memory.
   static std::vector<std::size_t> BytesOf(const std::filesystem::path& path, const BatchOptions& options);
   std::uint64_t steps_per_epoch() const;
-  /// Records of an epoch over all ranks (with shares: on this node).
+  /// Records of an epoch over all ranks.
   std::uint64_t record_count() const;
-  /// Where one of Batch::records lies: "'FILE': record 3", counted in the file.
+  /// Where this rank's records stand in an order of all ranks, without shuffling.
+  OrderedPlaces places_of_rank() const;
+  /// Where one of Batch::records lies: "'FILE': record 3", counted in the file. Errors: Error(kUsage) for one that this
+  /// node does not hold.
   std::string Describe(std::uint64_t record) const;
 
   /// The next batch; null once at the end of each epoch, after that the next epoch begins. With BatchOptions::epochs,

@@ -48,7 +48,9 @@ std::size_t CandidateFor(std::size_t index, std::size_t attempt, std::size_t pla
 }  // namespace
 
 RecordLoader::RecordLoader(const std::filesystem::path& path, const BatchOptions& options)
-    : options_(options), source_(OpenFields(path, options, WantedOf(options), PatternOf(options))) {
+    : options_(options),
+      first_(FirstRecordOf(options.shares)),
+      source_(OpenFields(path, options, WantedOf(options), PatternOf(options))) {
   if (options_.payloads) source_->RequireWholeRecords();
   for (std::size_t i = 0; i < options_.fields.size(); ++i) {
     auto& field = options_.fields[i];
@@ -95,7 +97,7 @@ void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& b
         error.AddContext("in " + source_->Describe(record));
         throw;
       }
-      skipped.push_back({place, {record, source_->Describe(record), error.message()}});
+      skipped.push_back({place, {first_ + record, source_->Describe(record), error.message()}});
     }
   }
   throw Error(ErrorKind::kEnvironment,
@@ -107,7 +109,7 @@ void RecordLoader::LoadRecord(std::uint64_t epoch, std::uint64_t record, BatchMe
                               LoaderMemory& memory) const {
   if (options_.payloads) batch.payloads[place] = source_->Payload(record, batch.payload_bytes[place]);
   if (!chains_.empty()) LoadFields(epoch, record, batch, place, memory);
-  batch.records[place] = record;
+  batch.records[place] = first_ + record;
   batch.valid[place] = 1;
 }
 
@@ -123,7 +125,7 @@ void RecordLoader::LoadFields(std::uint64_t epoch, std::uint64_t record, BatchMe
   for (std::size_t i = 0; i < chains_.size(); ++i) {
     const auto out = PlaceIn(batch.arrays[i], place, chains_[i].output_bytes());
     try {
-      chains_[i].Apply(memory.fields[i].values, {options_.seed, epoch, record}, memory.transform, out);
+      chains_[i].Apply(memory.fields[i].values, {options_.seed, epoch, first_ + record}, memory.transform, out);
     } catch (Error& error) {
       // What fits the field's type and not this record is damage of the record.
       const auto kind = error.kind() == ErrorKind::kUsage ? ErrorKind::kEnvironment : error.kind();

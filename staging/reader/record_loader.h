@@ -44,6 +44,8 @@ class RecordLoader {
 
   const FieldSource& source() const { return *source_; }
   FieldSource& source() { return *source_; }
+  /// What a batch calls the first record of the source.
+  std::uint64_t first_record() const { return first_; }
   /// The arrays of a batch, without memory.
   const std::vector<BatchArray>& arrays() const { return arrays_; }
   /// Memory for a batch; `values` has one span for each array.
@@ -68,6 +70,7 @@ class RecordLoader {
   void Pad(BatchMemory& batch, std::size_t place) const;
 
   BatchOptions options_;
+  std::uint64_t first_;  ///< what is added to this node's numbers of records
   std::unique_ptr<FieldSource> source_;
   std::vector<TransformChain> chains_;
   std::vector<BatchArray> arrays_;

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "core/error.h"
+#include "core/fnv1a.h"
 
 namespace slipway::staging {
 
@@ -18,12 +20,6 @@ namespace {
 template <class Number>
 void Shuffle(std::vector<Number>& numbers, SplitMix64 random) {
   for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[random.Below(i)]);
-}
-
-std::uint64_t ValidationCount(std::uint64_t record_count, double fraction) {
-  if (fraction == 0 || record_count < 2) return 0;
-  const auto rounded = std::llround(fraction * static_cast<double>(record_count));
-  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(rounded), 1, record_count - 1);
 }
 
 constexpr std::array<std::string_view, 3> kRemainderNames = {"drop", "repeat", "pad"};
@@ -65,6 +61,12 @@ std::span<const std::uint64_t> RecordsOfFile(std::span<const std::uint64_t> reco
 }
 
 }  // namespace
+
+std::uint64_t ValidationCount(std::uint64_t record_count, double fraction) {
+  if (fraction == 0 || record_count < 2) return 0;
+  const auto rounded = std::llround(fraction * static_cast<double>(record_count));
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(rounded), 1, record_count - 1);
+}
 
 RecordSplit Split(std::uint64_t record_count, double fraction, std::uint64_t seed) {
   if (!(fraction >= 0 && fraction < 1)) {
@@ -115,6 +117,13 @@ std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const
   const auto left = records - std::min(records_done, records);
   // A full last step may reach past the end; its records were padded or repeated.
   return records - left + std::min(left, std::min(steps, StepsOf(left, rule)) * RecordsPerStep(rule));
+}
+
+std::uint32_t SharesKey(std::span<const NodeRecords> nodes) {
+  std::string text;
+  for (const auto& node : nodes) text += fmt::format("{}/{} ", node.records, node.ranks);
+  const auto hash = Fnv1a64(text);
+  return std::max(1u, static_cast<std::uint32_t>(hash ^ hash >> 32));
 }
 
 std::uint64_t StepsOfNodes(std::span<const NodeRecords> nodes, std::uint64_t batch, Remainder remainder) {

@@ -28,6 +28,9 @@ struct RecordSplit {
 /// Errors: Error(kUsage) unless 0 <= fraction < 1.
 RecordSplit Split(std::uint64_t record_count, double fraction, std::uint64_t seed);
 
+/// How many Split() puts aside. It grows with the records, and so does what it leaves.
+std::uint64_t ValidationCount(std::uint64_t record_count, double fraction);
+
 /// `records` shuffled (Fisher-Yates on SplitMix64): another order for every seed and epoch.
 RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t seed, std::uint64_t epoch);
 
@@ -42,6 +45,9 @@ RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world)
 struct EpochPosition {
   std::uint64_t epoch = 0;
   std::uint64_t records_done = 0;  ///< of this epoch's order, by all ranks together
+  /// Where nodes hold different records: SharesKey() of those that records_done counts in. 0: every node holds all, or
+  /// nobody has said.
+  std::uint32_t shares = 0;
 
   bool operator==(const EpochPosition&) const = default;
 };
@@ -86,6 +92,9 @@ struct NodeRecords {
   std::uint64_t records = 0;
   int ranks = 1;
 };
+
+/// Tells these shares from others, for EpochPosition::shares; never 0.
+std::uint32_t SharesKey(std::span<const NodeRecords> nodes);
 
 /// How many steps every rank makes when nodes hold different numbers of records: the fewest that a node has (drop), or
 /// the most (repeat, pad). Errors: Error(kUsage): no nodes, a node without ranks, one without records to repeat.

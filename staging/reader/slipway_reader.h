@@ -70,7 +70,7 @@ typedef struct slipway_reader_batch {
   int64_t size; /* records, padding included */
   int64_t valid_count;
   const uint8_t* valid;    /* 1, or 0 for padding, whose values are zeros */
-  const uint64_t* records; /* numbers counted over all files; UINT64_MAX for padding */
+  const uint64_t* records; /* numbers counted over all files (of one node after the other); UINT64_MAX for padding */
   int nfields;
   const slipway_reader_field* fields;
   const slipway_reader_bytes* payloads; /* with the option "payloads": the whole records; else NULL */
@@ -114,7 +114,7 @@ SLIPWAY_READER_API void slipway_reader_close(slipway_reader* reader);
 SLIPWAY_READER_API int slipway_reader_fields(slipway_reader* reader, const slipway_reader_field** fields, int* nfields);
 /** Batches of a whole epoch on every rank. */
 SLIPWAY_READER_API int slipway_reader_steps(slipway_reader* reader, int64_t* steps);
-/** Records of an epoch over all ranks (with "shares": on this node), those that fill no step included. */
+/** Records of an epoch over all ranks, those that fill no step included. */
 SLIPWAY_READER_API int slipway_reader_count(slipway_reader* reader, int64_t* records);
 
 /** Where one of a batch's `records` lies: "'FILE': record 3", counted in the file. Valid until the next call of this. */
@@ -129,9 +129,15 @@ SLIPWAY_READER_API int slipway_reader_next(slipway_reader* reader, const slipway
 SLIPWAY_READER_API int slipway_reader_next_into(slipway_reader* reader, void* const* memory, int nfields,
                                                 const slipway_reader_batch** batch);
 
-/** JSON {"epoch", "records_done"}: what a checkpoint keeps. `capacity` is the size of `text`; 64 is enough. */
+/**
+ * JSON {"epoch", "records_done"}, where nodes hold different records with "shares": what a checkpoint keeps. `capacity`
+ * is the size of `text`; 128 is enough.
+ */
 SLIPWAY_READER_API int slipway_reader_position(slipway_reader* reader, char* text, size_t capacity);
-/** Goes on at a position of any reader with this dataset, seed and order, also of another number of ranks. */
+/**
+ * Goes on at a position of any reader with this dataset, seed and order, also of another number of ranks. Inside an
+ * epoch of nodes that hold different records, nodes and ranks must be the same.
+ */
 SLIPWAY_READER_API int slipway_reader_seek(slipway_reader* reader, const char* position);
 
 SLIPWAY_READER_API int slipway_reader_stats(slipway_reader* reader, slipway_reader_numbers* numbers);

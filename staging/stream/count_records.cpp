@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/share_out.h"
+#include "staging/dataset/manifest.h"
 #include "staging/formats/hdf5.h"
 #include "staging/formats/little_endian.h"
 #include "staging/reader/inflated_files.h"
@@ -64,6 +65,27 @@ void CountRecords(StagingPlan& plan, CountWhen when, const std::function<bool()>
       }
     };
   });
+}
+
+std::uint64_t CountStaged(const StagingPlan& plan, const StagedDataset& staged,
+                          const std::function<bool()>& cancelled) {
+  if (const auto known = ParseManifest(ReadFile(staged.manifest)).TotalRecords()) return *known;
+  auto copies = plan;
+  for (auto& file : copies.files) {
+    file.path = staged.directory / file.name;
+    file.records.reset();
+  }
+  CountRecords(copies, CountWhen::kAlways, cancelled);
+  std::uint64_t records = 0;
+  for (const auto& file : copies.files) {
+    if (!file.records) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("the records of '{}' cannot be counted", file.path.string()),
+                  fmt::format("leave data.{}.verify at format: then they are counted while they are checked",
+                              plan.request.name));
+    }
+    records += *file.records;
+  }
+  return records;
 }
 
 }  // namespace slipway::staging

@@ -1,8 +1,10 @@
 /// Counts the records of source files that nobody has counted, so that readers can number them before all have arrived.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
+#include "staging/generation/stage.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -18,5 +20,9 @@ enum class CountWhen {
 ///         kilobytes that is nearly all of the file. Up to 16 files at once.
 /// Errors: what `cancelled` makes of it: Error(kInterrupted).
 void CountRecords(StagingPlan& plan, CountWhen when, const std::function<bool()>& cancelled);
+
+/// The records of what was staged: those that its manifest knows, or the same count of its files.
+/// Errors: Error(kEnvironment) naming a file that cannot be counted; those of CountRecords.
+std::uint64_t CountStaged(const StagingPlan& plan, const StagedDataset& staged, const std::function<bool()>& cancelled);
 
 }  // namespace slipway::staging

@@ -15,7 +15,7 @@ using slipway::client::Session;
 class AllOutputs {
  public:
   AllOutputs(const Records& records, const Session& session)
-      : count_(static_cast<std::size_t>(records.count())), rank_(session.rank()), ranks_(session.size()) {}
+      : count_(static_cast<std::size_t>(records.count())), places_(records.places()), rank_(session.rank()) {}
 
   void Add(const TensorBatch& batch, const at::Tensor& predictions) {
     const auto columns = Rows(predictions);
@@ -60,8 +60,7 @@ class AllOutputs {
 
   std::size_t Width() const { return 1 + values_ + outputs_; }
 
-  /// Place i of a rank is record i * ranks + rank of the order.
-  std::size_t NextRow() { return done_++ * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_); }
+  std::size_t NextRow() { return static_cast<std::size_t>(places_.At(done_++)); }
 
   at::Tensor Columns(std::size_t first, std::size_t count) const {
     const auto table = at::tensor(table_, at::kDouble).view({static_cast<std::int64_t>(count_), -1});
@@ -69,8 +68,8 @@ class AllOutputs {
   }
 
   std::size_t count_;
+  slipway::staging::OrderedPlaces places_;
   int rank_;
-  int ranks_;
   std::size_t done_ = 0;
   std::size_t outputs_ = 0;
   std::size_t values_ = 0;

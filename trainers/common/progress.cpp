@@ -16,6 +16,7 @@ json ToJson(const Progress& progress) {
   return {{"epoch", progress.epoch},
           {"step_in_epoch", progress.step_in_epoch},
           {"step", progress.step},
+          {"shares", progress.shares},
           {"train", {{"loss", train.loss}, {"measures", train.measures}, {"records", train.records}}}};
 }
 
@@ -30,6 +31,7 @@ Progress ProgressFromJson(const json& document) {
   progress.epoch = Count(document, "epoch");
   progress.step_in_epoch = Count(document, "step_in_epoch");
   progress.step = Count(document, "step");
+  progress.shares = document.value("shares", progress.shares);  // older checkpoints have none
   const auto& train = document.at("train");
   progress.train = {train.at("loss").get<double>(), train.at("measures").get<std::vector<double>>(),
                     train.at("records").get<double>()};
@@ -54,6 +56,14 @@ json ReadDocument(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+void RequireSameShares(const Progress& progress, std::uint32_t now) {
+  if (progress.step_in_epoch == 0 || progress.shares == now) return;
+  throw std::runtime_error(
+      fmt::format("the checkpoint stands inside epoch {}, where each node held other records than now: go on with as "
+                  "many nodes, ranks on each and files as before, or from a checkpoint at the end of an epoch",
+                  progress.epoch + 1));
+}
 
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course) {
   std::ofstream stream(file);

@@ -27,7 +27,13 @@ struct Progress {
   std::int64_t step_in_epoch = 0;
   std::int64_t step = 0;
   Sums train;  ///< of this epoch so far, over all ranks
+  /// EpochPosition::shares, of what step_in_epoch counts in.
+  std::uint32_t shares = 0;
 };
+
+/// A step inside an epoch says which records are done only where the nodes hold what they held.
+/// Errors: std::runtime_error when it is inside one, and they hold something else now.
+void RequireSameShares(const Progress& progress, std::uint32_t now);
 
 /// Names and values that a checkpoint can only be continued with: another value would mean another model or other
 /// records. The first that differs is told.

@@ -33,16 +33,20 @@ at::Tensor TensorOf(const BatchArray& array, std::uint64_t count) {
   return at::from_blob(array.values.data(), shape, TypeOf(array));
 }
 
-BatchOptions Options(const Task& task, bool training, const Session& session) {
+constexpr char kTrain[] = "train";
+constexpr char kTest[] = "test";
+
+BatchOptions Options(const Task& task, const char* dataset, bool training, const Session& session) {
   BatchOptions options;
   options.fields = {task.Input(training), task.Target()};
   options.rank = session.rank();
   options.world = session.size();
+  TakeShare(slipway::staging::FindDataset(dataset), options);
   return options;
 }
 
-BatchOptions InOrder(const Task& task, std::int64_t batch, const Session& session) {
-  auto options = Options(task, false, session);
+BatchOptions InOrder(const Task& task, const char* dataset, std::int64_t batch, const Session& session) {
+  auto options = Options(task, dataset, false, session);
   options.order = slipway::staging::RecordOrder::kInOrder;
   options.remainder = slipway::staging::Remainder::kPad;
   options.batch = static_cast<std::uint64_t>(batch);
@@ -69,7 +73,7 @@ Records::Records(const Task& task, const std::filesystem::path& path, const Batc
 
 Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const Session& session) {
-  auto options = Options(task, true, session);
+  auto options = Options(task, kTrain, true, session);
   options.batch = static_cast<std::uint64_t>(batch);
   options.seed = static_cast<std::uint64_t>(arguments.seed);
   options.split = {settings.validation_fraction, settings.validation_seed, false};
@@ -79,14 +83,14 @@ Records Records::ForTraining(const Task& task, const Settings& settings, const A
 }
 
 Records Records::ForValidation(const Task& task, const Settings& settings, std::int64_t batch, const Session& session) {
-  auto options = InOrder(task, batch, session);
+  auto options = InOrder(task, kTrain, batch, session);
   options.split = {settings.validation_fraction, settings.validation_seed, true};
   return {task, settings.train_data, options};
 }
 
 Records Records::ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
                          const Session& session) {
-  return {task, path, InOrder(task, batch, session)};
+  return {task, path, InOrder(task, kTest, batch, session)};
 }
 
 void Records::Begin(std::int64_t epoch, std::int64_t pass) {

@@ -40,6 +40,11 @@ class Records {
   /// Batches of an epoch.
   std::int64_t passes() const { return static_cast<std::int64_t>(reader_.steps_per_epoch()); }
 
+  /// Where this rank's records stand among those of all ranks.
+  slipway::staging::OrderedPlaces places() const { return reader_.places_of_rank(); }
+  /// For Progress::shares.
+  std::uint32_t shares() const { return reader_.Position().shares; }
+
   /// Goes on behind the first `pass` batches of an epoch.
   void Begin(std::int64_t epoch, std::int64_t pass);
   /// Nothing at the end of the epoch. Of the last evaluation batch only records that are there.

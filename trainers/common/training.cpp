@@ -93,7 +93,11 @@ class Trainer {
  private:
   void Begin() {
     auto restored = saved_.Restore();
-    if (restored) progress_ = std::move(*restored);
+    if (restored) {
+      RequireSameShares(*restored, records_.shares());
+      progress_ = std::move(*restored);
+    }
+    progress_.shares = records_.shares();
     // The first rank holds what was summed up before; the others add what they train from now on.
     train_sums_ = restored && session_.rank() == 0 ? progress_.train : NoSums(task_);
     report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},

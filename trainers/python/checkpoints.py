@@ -19,6 +19,16 @@ class Progress:
     step_in_epoch: int = 0
     step: int = 0
     train: Sums = dataclasses.field(default_factory=Sums)  # of this epoch so far, over all ranks
+    shares: str = ""  # of the reader's position: what step_in_epoch counts in
+
+
+def require_same_shares(progress, now):
+    """RuntimeError when a step inside an epoch was counted where the nodes held other records than now."""
+    if progress.step_in_epoch == 0 or progress.shares == now:
+        return
+    raise RuntimeError(f"the checkpoint stands inside epoch {progress.epoch + 1}, where each node held other records than "
+                       "now: go on with as many nodes, ranks on each and files as before, or from a checkpoint at the end "
+                       "of an epoch")
 
 
 def write(model, optimizer, progress, course):

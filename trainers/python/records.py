@@ -48,6 +48,11 @@ class Records:
         """Time that this rank has waited for data."""
         return self._reader.stats.wait_s
 
+    @property
+    def shares(self):
+        """Tells what each node holds from what it may hold another time; "" where every node holds all."""
+        return self._reader.position.get("shares", "")
+
     def begin(self, epoch, done):
         """Goes on behind the first `done` batches of an epoch."""
         self._reader.position = {"epoch": epoch, "records_done": done * self._records_per_pass}

@@ -72,9 +72,11 @@ class Training:
     def begin(self):
         restored = checkpoints.restore(self.model, self.optimizer, self.course())
         if restored:
+            checkpoints.require_same_shares(restored, self.records.shares)
             self.progress = self.report.progress = restored
             # The first rank holds what was summed up before; the others add what they train from now on.
             self.sums = restored.train if slipway.rank() == 0 else Sums()
+        self.progress.shares = self.records.shares
         parameters = sum(values.numel() for values in self.model.parameters())
         counts = self.records.count, self.validation.count if self.validation else 0
         self.report.begin(parameters, counts, self.share, self.arguments)

@@ -48,13 +48,6 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
   return words;
 }
 
-std::string GoOrder(const std::string& cores, const DeviceVariables& devices) {
-  std::string order = shim::kGo;
-  if (!cores.empty()) order += " " + cores;
-  for (const auto& [name, value] : devices) order += fmt::format(" {}={}", name, value);
-  return order;
-}
-
 }  // namespace
 
 std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel) {
@@ -265,11 +258,20 @@ void RankGroup::OpenGateIfReady() {
   const auto cores = CoreListsOf(ranks, launch_.bind_to);
   const auto places = PlacesOnNodes(ranks);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    const auto devices = launch_.devices_of.find(ranks[i].node);
-    const auto at = static_cast<std::size_t>(places[i].at);
-    const bool has_own = devices != launch_.devices_of.end() && at < devices->second.size();
-    channels_[i]->Send(GoOrder(cores[i], has_own ? devices->second[at] : DeviceVariables{}));
+    TellVariables(*channels_[i], places[i].at);
+    channels_[i]->Send(cores[i].empty() ? shim::kGo : fmt::format("{} {}", shim::kGo, cores[i]));
   }
+}
+
+void RankGroup::TellVariables(const Channel& channel, int place_on_node) const {
+  const auto tell = [&](const auto& variables) {
+    for (const auto& [name, value] : variables) channel.Send(fmt::format("{} {} {}", shim::kSet, name, value));
+  };
+  const auto of_node = launch_.variables_on.find(channel.outcome.node);
+  if (of_node != launch_.variables_on.end()) tell(of_node->second);
+  const auto devices = launch_.devices_of.find(channel.outcome.node);
+  const auto at = static_cast<std::size_t>(place_on_node);
+  if (devices != launch_.devices_of.end() && at < devices->second.size()) tell(devices->second[at]);
 }
 
 void RankGroup::Signal(int number) {

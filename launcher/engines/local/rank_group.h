@@ -55,6 +55,8 @@ class RankGroup final : public Ranks {
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
   void OpenGateIfReady();
+  /// What only this rank has, or only the ranks of its node.
+  void TellVariables(const Channel& channel, int place_on_node) const;
   void EndAll();
   void KillAll();
   void KillGroupOf(const Channel& channel) const;

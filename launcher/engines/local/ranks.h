@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/event_loop.h"
@@ -38,6 +39,8 @@ struct RankLaunch {
   /// Node -> what each of several ranks there finds in its environment about GPUs, in the order of the ranks. Those of
   /// other nodes see what the node shows them.
   std::map<int, std::vector<DeviceVariables>> devices_of = {};
+  /// Node -> variables that only the ranks there have.
+  std::map<int, std::vector<std::pair<std::string, std::string>>> variables_on = {};
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between SIGTERM and SIGKILL
   /// Starts a single rank, if there is one, so that it needs no shim; must outlive the job.

@@ -263,8 +263,8 @@ class Reader:
 
     @property
     def position(self):
-        """{"epoch", "records_done"}: what a checkpoint keeps. Assigning one goes on there."""
-        text = ctypes.create_string_buffer(64)
+        """{"epoch", "records_done"} (and "shares"): what a checkpoint keeps. Assigning one goes on there."""
+        text = ctypes.create_string_buffer(128)
         _call("slipway_reader_position", self._require_open(), text, len(text))
         return json.loads(text.value)
 

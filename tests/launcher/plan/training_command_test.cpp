@@ -27,6 +27,21 @@ Json ConfigurationOf(const std::string& more) { return Json::parse(VariablesOf(m
 
 constexpr auto kEnsemble = "ensemble:\n  objective: {metric: loss}\n  trials: 4\n  space: {lr: {log: [0.001, 0.1]}}\n";
 
+TEST(DataVariables, TellTheRanksOfANodeOfItsShare) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml", "name: test\ntrain: {command: [/bin/true]}\n");
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  const StagedDirectories data = {
+      {"my-train", {}, "/runs/a/data/my-train.shares.json", {{0, "/tier/a"}, {1, "/tier/b"}}}, {"test", "/tier/test"}};
+  const auto listed = TrainingVariables(spec, "0123456789abcdef", data, {}, Json::object());
+  const std::map<std::string, std::string> all(listed.begin(), listed.end());
+  EXPECT_EQ(all.at("SLIPWAY_SHARES_MY_TRAIN"), "/runs/a/data/my-train.shares.json");
+  EXPECT_EQ(all.count("SLIPWAY_DATA_MY_TRAIN"), 0u);
+  EXPECT_EQ(all.at("SLIPWAY_DATA_TEST"), "/tier/test");
+  EXPECT_EQ(VariablesOfNode(data, 1), (Variables{{"SLIPWAY_DATA_MY_TRAIN", "/tier/b"}}));
+  EXPECT_TRUE(VariablesOfNode(data, 2).empty());
+}
+
 TEST(TrialVariables, CountRepeats) {
   EXPECT_EQ(VariablesOf("").at("SLIPWAY_REPEAT"), "0");
   EXPECT_EQ(VariablesOf(std::string(kEnsemble) + "  repeats: 3\n", {8, 2}).at("SLIPWAY_REPEAT"), "2");

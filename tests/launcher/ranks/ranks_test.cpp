@@ -180,6 +180,15 @@ TEST_P(SeveralRanks, RunUnboundOnCoresThatThereAreNot) {
   EXPECT_THAT(warned, HasSubstr("could not be bound to its cores: Invalid argument"));
 }
 
+TEST_P(SeveralRanks, AreToldWhatIsForTheirNode) {
+  auto launch = Script(2, "echo $SLIPWAY_DATA_TRAIN, $OTHER");
+  launch.environment.Set("SLIPWAY_DATA_TRAIN", "/of/all");
+  launch.variables_on = {{0, {{"SLIPWAY_DATA_TRAIN", "/tier/of this node"}, {"OTHER", ""}}},
+                         {1, {{"SLIPWAY_DATA_TRAIN", "/elsewhere"}}}};
+  EXPECT_TRUE(RunToTheEnd(launch).status.Success());
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(Log(rank), "/tier/of this node,\n");
+}
+
 TEST_P(SeveralRanks, SeeEachTheirOwnDevices) {
   auto launch = Script(2, "echo $CUDA_VISIBLE_DEVICES/$ROCR_VISIBLE_DEVICES/${ZE_AFFINITY_MASK-unset}");
   launch.environment.Set("CUDA_VISIBLE_DEVICES", "0,2,4,GPU-77").Set("ROCR_VISIBLE_DEVICES", "5,6,7,8");

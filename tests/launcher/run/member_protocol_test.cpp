@@ -17,8 +17,8 @@ MemberHello HelloWith(const std::string& root) {
   MemberHello hello;
   hello.pid = 4711;
   hello.address = {"10.77.0.1", 4712, {{"fe80::1", 4713}}, "n1"};
-  hello.offers = {{"train", "ram", {}, {}, "ram: needs 3 GB, 1 GB is free"},
-                  {"train", "node", "/tmp/slipway-0/train-0123", root, {}}};
+  hello.offers = {{"train", "ram", {}, {}, "ram: needs 3 GB, 1 GB is free", {}},
+                  {"train", "node", "/tmp/slipway-0/train-0123", root, {}, "train-4567"}};
   return hello;
 }
 
@@ -34,6 +34,11 @@ TEST(MemberProtocol, WhatMembersSayComesBack) {
   EXPECT_EQ(hello.offers[0].reason, "ram: needs 3 GB, 1 GB is free");
   EXPECT_EQ(hello.offers[1].directory, "/tmp/slipway-0/train-0123");
   EXPECT_EQ(hello.offers[1].root, "boot:1:2");
+  EXPECT_EQ(hello.offers[1].shared_out, "train-4567");
+  const auto ready =
+      member::ReadyFromJson(ToJson(member::MemberReady{"train", true, Bytes{7}, "/tmp/train-0123", 412}));
+  EXPECT_EQ(ready.directory, "/tmp/train-0123");
+  EXPECT_EQ(ready.records, 412u);
   const auto order = member::OrderFromJson(ToJson(member::StageOrder{{"train", "ram"}, 1, {{"a", 1}, {"b", 2}}}));
   EXPECT_EQ(order.what.dataset, "train");
   EXPECT_EQ(order.what.tier, "ram");
@@ -65,10 +70,10 @@ class TierOfThreeNodes : public testing::Test {
     for (const char* name : {"n1", "n2", "n3"}) {
       MemberHello hello;
       hello.address.name = name;
-      hello.offers = {{"train", "burst", {}, {}, "burst: there is none"},
-                      {"train", "ram", "/dev/shm/slipway-0/train-0123", name, {}},
-                      {"train", "node", "/tmp/slipway-0/train-0123", name, {}},
-                      {"train", "none", "/data", {}, {}}};
+      hello.offers = {{"train", "burst", {}, {}, "burst: there is none", {}},
+                      {"train", "ram", "/dev/shm/slipway-0/train-0123", name, {}, {}},
+                      {"train", "node", "/tmp/slipway-0/train-0123", name, {}, {}},
+                      {"train", "none", "/data", {}, {}, {}}};
       hellos_.push_back(hello);
     }
   }
@@ -102,6 +107,17 @@ TEST_F(TierOfThreeNodes, IsNotOneThatLiesElsewhereOnANode) {
   EXPECT_THAT(agreed.skipped, ElementsAre("ram: needs 3 GB, 1 GB is free (on node n2)",
                                           "node: it would be '/tmp/slipway-0/train-0123' on node n1, but "
                                           "'/scratch/slipway-0/train-0123' on node n3"));
+}
+
+TEST_F(TierOfThreeNodes, IsNotOneForSharesOfDifferentFiles) {
+  for (auto& hello : hellos_) {
+    for (auto& offer : hello.offers) offer.shared_out = "train-4567";
+  }
+  EXPECT_EQ(AgreeOnTier(plan_, hellos_).tier, "ram");
+  hellos_[2].offers[1].shared_out = "train-89ab";
+  const auto agreed = AgreeOnTier(plan_, hellos_);
+  EXPECT_EQ(agreed.tier, "node");
+  EXPECT_THAT(agreed.skipped, ElementsAre("ram: node n3 sees other files of it than node n1"));
 }
 
 TEST_F(TierOfThreeNodes, IsAnErrorThatNamesEachWhenNoneIsLeft) {

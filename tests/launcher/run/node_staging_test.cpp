@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "launcher/run/prepare.h"
 #include "launcher/spec/load.h"
+#include "staging/dataset/share_list.h"
 #include "tests/launcher/run/nodes_here.h"
 #include "tests/staging/staging_support.h"
 #include "tests/support/kept_output.h"
@@ -29,19 +30,21 @@ using testing::Not;
 /// A run whose manager is this process.
 class NodeStagingTest : public testing::Test {
  protected:
-  /// Four files of half a MiB, and a spec whose dataset `train` has these further fields.
-  void Prepare(const std::vector<int>& mebibytes, const std::string& fields) {
+  /// Four files of half a MiB, and a spec whose dataset `train` has these further fields; `test`, of one of the files,
+  /// has them, too, or others.
+  void Prepare(const std::vector<int>& mebibytes, const std::string& fields, const std::string& test_fields = {}) {
     if (!here_.Start(mebibytes)) GTEST_SKIP() << "processes may have no mounts of their own here";
     for (int i = 0; i < 4; ++i) {
       staging::Put(Source(i), staging::TfrecordBytes(64, 8192));
       source_bytes_ += fs::file_size(Source(i));
     }
-    staging::Put(here_.shared() / "exp.yaml",
-                 fmt::format("name: nodes\ndata:\n"
-                             "  train: {{source: '{0}/source/*.tfrecord', {1}}}\n"
-                             "  test: {{source: '{0}/source/0.tfrecord', {1}}}\n"
-                             "launch: {{engine: slurm, nodes: {2}}}\ntrain: {{command: ['true']}}\n",
-                             here_.shared().string(), fields, mebibytes.size()));
+    staging::Put(
+        here_.shared() / "exp.yaml",
+        fmt::format("name: nodes\ndata:\n"
+                    "  train: {{source: '{0}/source/*.tfrecord', {1}}}\n"
+                    "  test: {{source: '{0}/source/0.tfrecord', {3}}}\n"
+                    "launch: {{engine: slurm, nodes: {2}}}\ntrain: {{command: ['true']}}\n",
+                    here_.shared().string(), fields, mebibytes.size(), test_fields.empty() ? fields : test_fields));
     plan_ = MakePlan(LoadSpec(here_.shared() / "exp.yaml"), here_.shared() / "runs");
     folder_ = PrepareRun(*plan_);
     Again();
@@ -270,6 +273,136 @@ TEST_F(NodeStagingTest, AMemberThatIsKilledWhileTheRanksRunIsStartedAgain) {
   staging_->Release();
   EXPECT_EQ(lost_hold_, "");
   EXPECT_TRUE(HoldsNothing(0) && HoldsNothing(1));
+}
+
+/// Runs whose `train` is shared out.
+class NodeShareTest : public NodeStagingTest {
+ protected:
+  void PrepareShares(const std::vector<int>& mebibytes, const std::string& fields) {
+    Prepare(mebibytes, "distribute: node-shard, " + fields, fields);
+  }
+
+  const StagedPlace& Shares() const { return staging_->SharesOf("train"); }
+
+  /// The files of `train` that the node holds, as they are at the source.
+  std::vector<std::string> HeldBy(int node) const {
+    std::vector<std::string> held;
+    const auto directory = here_.Seen(node, Shares().on_node.at(node));
+    for (int i = 0; i < 4; ++i) {
+      const auto name = Source(i).filename();
+      if (ReadFileIfPresent(directory / name) == ReadFile(Source(i))) held.push_back(name);
+    }
+    return held;
+  }
+
+  /// No share, published or half done, in the tier of the plan.
+  bool HoldsNoShare(int node) const {
+    for (const auto& name : staging::NamesOf(here_.Seen(node, plan_->data.front().root))) {
+      if (name.starts_with("train-")) return false;
+    }
+    return IsIdle(node);
+  }
+};
+
+TEST_F(NodeShareTest, EveryNodeHasFilesOfItsOwnAndEachByteIsReadOnce) {
+  PrepareShares({64, 64, 64}, "tier: node");
+  if (IsSkipped()) return;
+  staging_->Begin();
+  std::vector<std::string> all;
+  for (int node = 0; node < 3; ++node) {
+    const auto held = HeldBy(node);
+    EXPECT_EQ(held.size(), node == 0 ? 2u : 1u) << node;
+    all.insert(all.end(), held.begin(), held.end());
+  }
+  EXPECT_THAT(all, testing::UnorderedElementsAre("0.tfrecord", "1.tfrecord", "2.tfrecord", "3.tfrecord"));
+  EXPECT_EQ(Staged("train")["bytes"], source_bytes_);
+  EXPECT_EQ(Staged("train")["records"], 256);
+  const auto list = staging::ReadShareList(Shares().shares);
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].name, "n0");
+  EXPECT_EQ(list[0].records, 128u);
+  EXPECT_EQ(list[2].records, 64u);
+  EXPECT_EQ(list[2].directory, Shares().on_node.at(2));
+  staging_->Release();
+  for (int node = 0; node < 3; ++node) EXPECT_TRUE(HoldsNoShare(node)) << node;
+}
+
+TEST_F(NodeShareTest, OfOneShapeAreTakenOverByALaterRunAndNotByOneOfAnotherShape) {
+  PrepareShares({64, 64}, "tier: node, keep: cache");
+  if (IsSkipped()) return;
+  staging_->Begin();
+  const auto first = Shares().on_node;  // a copy: the staging ends
+  staging_->Release();
+  staging_.reset();
+  Again();
+  staging_->Begin();
+  EXPECT_EQ(Shares().on_node, first);
+  EXPECT_EQ(Staged("train")["adopted"], 2);
+  EXPECT_EQ(Staged("train")["bytes"], 0);
+  const auto replica = MakePlan(LoadSpec(here_.shared() / "exp.yaml", {"data.train.distribute=shard"}), {});
+  const auto other = MakePlan(LoadSpec(here_.shared() / "exp.yaml", {"launch.nodes=4"}), {});
+  for (const auto* plan : {&replica, &other}) {
+    for (const auto& [node, directory] : first) EXPECT_NE(plan->data.front().directory, directory);
+  }
+}
+
+TEST_F(NodeShareTest, NeedRoomForTheLargestOnly) {
+  PrepareShares({2, 2, 2, 2}, "tier: node");
+  if (IsSkipped()) return;
+  EXPECT_GT(source_bytes_, 2u << 20);
+  staging_->Begin();
+  for (int node = 0; node < 4; ++node) EXPECT_EQ(HeldBy(node).size(), 1u) << node;
+}
+
+TEST_F(NodeShareTest, LieSideBySideInADirectoryThatAllNodesSee) {
+  PrepareShares({64, 64}, fmt::format("tier: 'dir:{}'", (here_.shared() / "tier").string()));
+  if (IsSkipped()) return;
+  staging_->Begin();
+  EXPECT_EQ(Staged("train")["adopted"], 0);
+  EXPECT_EQ(Staged("train")["bytes"], source_bytes_);
+  EXPECT_EQ(HeldBy(0).size() + HeldBy(1).size(), 4u);
+  EXPECT_NE(Shares().on_node.at(0), Shares().on_node.at(1));
+  staging_->Release();
+  EXPECT_FALSE(fs::exists(Shares().on_node.at(0)) || fs::exists(Shares().on_node.at(1)));
+}
+
+TEST_F(NodeShareTest, AreLinksWhereTheFilesAreReadInPlace) {
+  PrepareShares({64, 64}, "tier: none");
+  if (IsSkipped()) return;
+  staging_->Begin();
+  EXPECT_EQ(HeldBy(0).size() + HeldBy(1).size(), 4u);
+  EXPECT_EQ(Shares().on_node.at(1).parent_path(), folder_->data());
+  staging_->Release();
+}
+
+TEST_F(NodeShareTest, OfANodeWithoutRoomAreRefusedByName) {
+  PrepareShares({64, 1}, "tier: node");
+  if (IsSkipped()) return;
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("on node n1"), HasSubstr("the largest of 2 shares needs")));
+  staging_->Release();
+  EXPECT_TRUE(HoldsNoShare(0) && HoldsNoShare(1));
+}
+
+TEST_F(NodeShareTest, OfANodeWhoseMemberIsKilledNameItAndLeaveNothing) {
+  PrepareShares({64, 64}, kSlowly);
+  if (IsSkipped()) return;
+  AtWork(1, [this] { ::kill(here_.MemberOn(1), SIGKILL); });
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("SIGKILL"), HasSubstr("on node n1")));
+  staging_->Release();
+  EXPECT_TRUE(HoldsNoShare(0) && HoldsNoShare(1));
+}
+
+TEST_F(NodeShareTest, AreTakenOverByAMemberThatIsStartedAgain) {
+  PrepareShares({64, 64}, "tier: node");
+  if (IsSkipped()) return;
+  staging_->Begin();
+  const auto first = here_.MemberOn(1);
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(RunUntil([&] { return here_.MemberOn(1) != 0 && here_.MemberOn(1) != first; })) << lost_hold_;
+  EXPECT_EQ(HeldBy(1).size(), 2u);
+  staging_->Release();
+  EXPECT_EQ(lost_hold_, "");
+  EXPECT_TRUE(HoldsNoShare(0) && HoldsNoShare(1));
 }
 
 TEST_F(NodeStagingTest, ALostNodeIsNotWaitedForAtTheEnd) {

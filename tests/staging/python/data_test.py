@@ -1,5 +1,6 @@
 """The reader from Python: arrays, epochs, positions, damage, and the examples of docs/reader.md."""
 
+import json
 import os
 import pathlib
 import re
@@ -110,6 +111,32 @@ def test_ranks_share_the_records_and_padding_is_marked(dataset):
                    for _, records, valid in batches for record, good in zip(records, valid))
         assert reader.next() is None
     assert sorted(seen) == list(range(10))
+
+
+def test_shares_of_the_run_are_read_by_the_ranks_of_their_node(dataset, tmp_path, monkeypatch):
+    nodes = [{"name": f"n{node}", "directory": str(tmp_path / f"part-{node}.tfrecord"), "records": 5, "ranks": 2}
+             for node in range(2)]
+    shares = tmp_path / "train.shares.json"
+    shares.write_text(json.dumps({"schema": "slipway.shares/1", "nodes": nodes}))
+    monkeypatch.setenv("SLIPWAY_SHARES_TRAIN", str(shares))
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    seen = []
+    for rank in range(4):
+        monkeypatch.setenv("SLIPWAY_DATA_TRAIN", nodes[rank // 2]["directory"])
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("LOCAL_RANK", str(rank % 2))
+        reader = slipway.data.open("train", fields=["label"], remainder="pad", epochs=1, rank=rank, world=4)
+        assert (reader.steps, reader.count) == (3, 10)
+        for batch in reader:
+            seen += batch.records[batch.valid].tolist()
+            assert batch["label"][batch.valid].tolist() == batch.records[batch.valid].tolist()
+        reader.position = {"epoch": 0, "records_done": 4}
+        reader.next()
+        position = reader.position
+        assert position["records_done"] == 8 and len(position["shares"]) == 8
+    assert sorted(seen) == list(range(10))
+    with pytest.raises(slipway.errors.ArgumentError, match="nodes held other shares"):
+        slipway.data.open(tmp_path / "part-0.tfrecord", fields=["label"]).position = position
 
 
 def test_transforms_and_tensors(dataset):

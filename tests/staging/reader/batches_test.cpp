@@ -305,14 +305,56 @@ TEST_F(Batches, NodesWithDifferentRecordsMakeEqualSteps) {
   options.shares->node = 1;
   auto reader = BatchReader::Open(other.path(), options);
   EXPECT_EQ(reader.steps_per_epoch(), 7u);
+  EXPECT_EQ(reader.record_count(), 33u);
   reader.Next();
-  EXPECT_EQ(reader.Position(), (EpochPosition{0, 6}));
+  EXPECT_EQ(reader.Position(), (EpochPosition{0, 6, SharesKey(options.shares->nodes)}));
   const auto left = LabelsOfEpoch(reader).size();
   EXPECT_THAT(counts, Each(left + 2));
   EXPECT_THAT(ErrorOf([&] { reader.Seek({0, 7}); }).message(), HasSubstr("must be the same"));
   options.shares->nodes[1].records = 12;
   EXPECT_THAT(ErrorOf([&] { BatchReader::Open(other.path(), options); }).message(),
               HasSubstr("holds 13 records, 'shares' says 12"));
+}
+
+TEST_F(Batches, RecordsAreNumberedNodeAfterNode) {
+  auto options = LabelOptions(4);
+  options.order = RecordOrder::kInOrder;
+  options.remainder = Remainder::kPad;
+  options.shares = NodeShares{{{30, 1}, {20, 1}}, 1};
+  auto reader = Open(options);
+  EXPECT_THAT(reader.Next()->records, ElementsAre(30, 31, 32, 33));
+  EXPECT_EQ(reader.Describe(30), Open(LabelOptions(1)).Describe(0));
+  EXPECT_THAT(ErrorOf([&] { reader.Describe(29); }).message(), HasSubstr("not on this node, which holds 30 to 49"));
+}
+
+TEST_F(Batches, TransformsOfTwoNodesDifferAlthoughTheirRecordsHaveTheSamePlaces) {
+  auto options = LabelOptions(20);
+  options.order = RecordOrder::kInOrder;
+  options.fields = {{"image", {}, Shape{1, 6}, {Crop{{1, 1}, true, 0}}}};
+  const auto crops = [&](std::size_t node) {
+    options.shares = NodeShares{{{20, 1}, {20, 1}}, node};
+    auto reader = Open(options);
+    const auto values = reader.Next()->fields[0].values;
+    return std::vector<std::byte>(values.begin(), values.end());
+  };
+  EXPECT_EQ(crops(0), crops(0));
+  EXPECT_NE(crops(0), crops(1));
+}
+
+TEST_F(Batches, APositionInsideAnEpochHoldsForItsSharesOnly) {
+  auto options = LabelOptions(2);
+  options.shares = NodeShares{{{20, 1}, {20, 1}}, 0};
+  auto reader = Open(options);
+  reader.Next();
+  const auto position = reader.Position();
+  const auto rest = LabelsOfEpoch(reader);
+  reader.Seek(position);
+  EXPECT_EQ(LabelsOfEpoch(reader), rest);
+  options.shares->nodes = {{20, 2}};  // a step of all is as large
+  auto others = Open(options);
+  EXPECT_THAT(ErrorOf([&] { others.Seek(position); }).message(), HasSubstr("nodes held other shares"));
+  others.Seek({1, 0, position.shares});
+  EXPECT_THAT(ErrorOf([&] { Open(LabelOptions(2)).Seek(position); }).message(), HasSubstr("nodes held other shares"));
 }
 
 TEST(BatchesOfFiles, CompressedFilesAreInflated) {

@@ -3,8 +3,11 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "staging/dataset/share_list.h"
 #include "staging/reader/batch_options.h"
 #include "tests/staging/formats_support.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
 namespace {
@@ -56,6 +59,10 @@ TEST(BatchOptionsText, RefusesWhatItDoesNotKnow) {
 TEST(PositionText, IsReadBack) {
   const EpochPosition position{3, 1234567890123};
   EXPECT_EQ(ParsePosition(PositionText(position)), position);
+  const EpochPosition of_shares{3, 1234, 0x0abcdef1};
+  EXPECT_EQ(PositionText(of_shares), R"({"epoch": 3, "records_done": 1234, "shares": "0abcdef1"})");
+  EXPECT_EQ(ParsePosition(PositionText(of_shares)), of_shares);
+  EXPECT_THROW(ParsePosition(R"({"epoch": 1, "records_done": 0, "shares": "x"})"), Error);
   EXPECT_THROW(ParsePosition("3"), Error);
   EXPECT_THROW(ParsePosition(R"({"epoch": -1, "records_done": 0})"), Error);
 }
@@ -108,6 +115,61 @@ TEST(FindDataset, ARankOfSharesCountsOnItsNode) {
       R"("shares": {"nodes": [{"records": 9, "ranks": 4}, {"records": 8, "ranks": 4}], "node": 1})";
   EXPECT_EQ(rank_of("{" + shares + "}"), 1);
   EXPECT_EQ(rank_of("{" + shares + R"(, "rank": 3})"), 3);
+}
+
+/// A rank of the second of two nodes.
+class ShareOfNode : public testing::Test {
+ protected:
+  ShareOfNode() {
+    WriteFile(directory_ / "shares.json",
+              RenderShareList({{"n1", "/tier/train-a", 9, 2}, {"n2", "/tier/train-b", 8, 2}}));
+    variables_.Set("SLIPWAY_DATA_TRAIN", "/tier/train-b");
+    variables_.Set("SLIPWAY_SHARES_TRAIN", directory_ / "shares.json");
+    variables_.Set("RANK", "3");
+    variables_.Set("WORLD_SIZE", "4");
+    variables_.Set("LOCAL_RANK", "1");
+  }
+
+  static BatchOptions OptionsOf(const std::string& text) {
+    const auto place = FindDataset("train");
+    return ParseBatchOptions(text, place.defaults, place.local_rank);
+  }
+
+  test::TempDirectory directory_;
+  Variables variables_;
+};
+
+TEST_F(ShareOfNode, IsTheOneInItsDirectory) {
+  for (const char* text : {"{}", R"({"rank": 3, "world": 4})"}) {
+    const auto options = OptionsOf(text);
+    ASSERT_TRUE(options.shares);
+    EXPECT_EQ(options.shares->node, 1u);
+    EXPECT_EQ(options.shares->nodes[0].records, 9u);
+    EXPECT_EQ(options.shares->nodes[1].ranks, 2);
+    EXPECT_EQ(options.rank, 1);
+  }
+  EXPECT_EQ(OptionsOf(R"({"shares": {"nodes": [{"records": 5}], "node": 0}})").shares->nodes.size(), 1u);
+  BatchOptions options;
+  TakeShare(FindDataset("train"), options);
+  EXPECT_EQ(options.rank, 1);
+  EXPECT_FALSE(FindDataset("/tier/train-b").defaults.shares) << "a path is what the program says it is";
+}
+
+TEST_F(ShareOfNode, RefusesRanksThatAreNotTheJobs) {
+  EXPECT_THAT(ErrorOf([] { OptionsOf(R"({"rank": 0, "world": 1})"); }).message(),
+              HasSubstr("rank 0 of 1 is not this one, 3 of 4"));
+  ::unsetenv("LOCAL_RANK");
+  EXPECT_THAT(ErrorOf([] { OptionsOf("{}"); }).message(), HasSubstr("LOCAL_RANK is not set"));
+}
+
+TEST_F(ShareOfNode, RefusesADirectoryThatNobodyKnowsAndABrokenList) {
+  variables_.Set("SLIPWAY_DATA_TRAIN", "/tier/train-c");
+  EXPECT_THAT(ErrorOf([] { FindDataset("train"); }).message(), HasSubstr("'/tier/train-c' is none of the shares in"));
+  for (const char* text :
+       {"{", R"({"schema": "slipway.shares/2", "nodes": []})", R"({"schema": "slipway.shares/1"})"}) {
+    WriteFile(directory_ / "shares.json", text);
+    EXPECT_EQ(ErrorOf([] { FindDataset("train"); }).kind(), ErrorKind::kEnvironment) << text;
+  }
 }
 
 TEST(FindDataset, RefusesABrokenEnvironment) {
