@@ -30,7 +30,7 @@
 #include "launcher/commands/trials_select.h"
 #include "launcher/commands/trials_serve.h"
 #include "launcher/commands/trials_throughput.h"
-#include "launcher/run/staging_member.h"
+#include "launcher/run/data/staging_member.h"
 
 namespace CLI {
 class App;

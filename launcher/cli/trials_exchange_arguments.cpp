@@ -4,7 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "launcher/commands/plan_for.h"
-#include "launcher/run/ensemble_options.h"
-#include "launcher/run/prepare.h"
+#include "launcher/run/folder/prepare.h"
+#include "launcher/run/trials/ensemble_options.h"
 
 namespace slipway::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include "ensemble/options.h"
 #include "launcher/commands/session.h"
 #include "launcher/plan/plan.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 

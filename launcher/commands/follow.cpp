@@ -8,9 +8,9 @@
 
 #include "core/event_loop.h"
 #include "launcher/commands/runs.h"
-#include "launcher/run/batch_observation.h"
-#include "launcher/run/batch_run.h"
-#include "launcher/run/batch_wait.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_wait.h"
 
 namespace slipway::launcher {
 namespace {

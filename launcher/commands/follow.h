@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "launcher/commands/session.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 

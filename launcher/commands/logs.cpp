@@ -12,7 +12,7 @@
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
 #include "launcher/monitor/rank_log.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

@@ -13,13 +13,13 @@
 #include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/plan/trial_document.h"
-#include "launcher/run/batch_observation.h"
-#include "launcher/run/batch_run.h"
-#include "launcher/run/batch_submission.h"
-#include "launcher/run/batch_turn.h"
-#include "launcher/run/job_of_run.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_submission.h"
+#include "launcher/run/batch/batch_turn.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/folder/prepare.h"
 #include "launcher/run/manager.h"
-#include "launcher/run/prepare.h"
 
 namespace slipway::launcher {
 namespace {

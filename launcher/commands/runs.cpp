@@ -6,14 +6,14 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
-#include "launcher/run/batch_observation.h"
-#include "launcher/run/batch_run.h"
-#include "launcher/run/batch_trial.h"
-#include "launcher/run/batch_wait.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_wait.h"
+#include "launcher/run/folder/prepare.h"
+#include "launcher/run/folder/run_folder.h"
 #include "launcher/run/manager_process.h"
-#include "launcher/run/outbox_record.h"
-#include "launcher/run/prepare.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/results/outbox_record.h"
+#include "launcher/run/trials/batch_trial.h"
 #include "launcher/trials/model_ensemble.h"
 
 namespace slipway::launcher {

@@ -9,7 +9,7 @@
 #include "core/event_loop.h"
 #include "core/files.h"
 #include "core/units.h"
-#include "launcher/run/buffer_transfers.h"
+#include "launcher/run/data/buffer_transfers.h"
 #include "launcher/run/interrupt.h"
 
 namespace slipway::launcher {

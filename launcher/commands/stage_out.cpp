@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "launcher/run/folder/orphan.h"
 #include "launcher/run/interrupt.h"
-#include "launcher/run/orphan.h"
-#include "launcher/run/out_progress.h"
-#include "launcher/run/settle_outbox.h"
+#include "launcher/run/results/out_progress.h"
+#include "launcher/run/results/settle_outbox.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

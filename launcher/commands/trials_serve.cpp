@@ -11,7 +11,7 @@
 #include "launcher/commands/ensemble_target.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/commands/request_lines.h"
-#include "launcher/run/prepare.h"
+#include "launcher/run/folder/prepare.h"
 
 namespace slipway::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/process.h"
 #include "ensemble/trial_runner.h"
 #include "launcher/engines/slurm/slurm_types.h"
-#include "launcher/run/run_state.h"
+#include "launcher/run/folder/run_state.h"
 
 namespace slipway::launcher {
 

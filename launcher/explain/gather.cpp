@@ -16,8 +16,8 @@
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/watch_report.h"
 #include "launcher/plan/batch_plan.h"
-#include "launcher/run/attempt_files.h"
-#include "launcher/run/batch_observation.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/folder/attempt_files.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 

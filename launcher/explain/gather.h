@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launcher/explain/facts.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -4,7 +4,7 @@
 #include "core/output.h"
 #include "launcher/monitor/rank_line.h"
 #include "launcher/plan/plan.h"
-#include "launcher/run/run_folder.h"
+#include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -13,8 +13,8 @@
 #include "launcher/monitor/rank_line.h"
 #include "launcher/monitor/watch_report.h"
 #include "launcher/plan/plan.h"
+#include "launcher/run/folder/run_folder.h"
 #include "launcher/run/interrupt.h"
-#include "launcher/run/run_folder.h"
 
 namespace slipway::launcher {
 

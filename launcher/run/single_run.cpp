@@ -8,15 +8,15 @@
 #include <set>
 
 #include "core/clock.h"
-#include "launcher/run/allocation.h"
+#include "launcher/run/ending/save_time.h"
+#include "launcher/run/ending/watch_end_of_job.h"
 #include "launcher/run/instance_log.h"
-#include "launcher/run/job.h"
-#include "launcher/run/nodes_in_use.h"
-#include "launcher/run/out_of_memory.h"
-#include "launcher/run/outbox.h"
-#include "launcher/run/save_time.h"
-#include "launcher/run/trial_order.h"
-#include "launcher/run/watch_end_of_job.h"
+#include "launcher/run/ranks/allocation.h"
+#include "launcher/run/ranks/job.h"
+#include "launcher/run/ranks/nodes_in_use.h"
+#include "launcher/run/ranks/out_of_memory.h"
+#include "launcher/run/results/outbox.h"
+#include "launcher/run/trials/trial_order.h"
 
 namespace slipway::launcher {
 namespace {

@@ -11,6 +11,9 @@ import sys
 
 import house
 
+BELOW_RUN = {"launcher/trials", "launcher/plan", "launcher/spec", "launcher/nodes", "launcher/engines", "launcher/monitor",
+             "launcher/shim", "ensemble", "staging", "runtime/watch", "core"}
+
 # Folder -> what its sources may include with "...": a folder, or a single header.
 ARROWS = {
     "core": {"core"},
@@ -30,8 +33,17 @@ ARROWS = {
                         "core"},
     "launcher/plots": {"launcher/plots", "ensemble", "core"},
     "launcher/trials": {"launcher/trials", "ensemble", "core"},
-    "launcher/run": {"launcher/run", "launcher/trials", "launcher/plan", "launcher/spec", "launcher/nodes", "launcher/engines",
-                     "launcher/monitor", "launcher/shim", "ensemble", "staging", "runtime/watch", "core"},
+    "launcher/run": {"launcher/run", *BELOW_RUN},
+    # Within it: what lies in a run's folder, then what makes an attempt, then jobs and trials, then the manager of all.
+    "launcher/run/folder": {"launcher/run/folder", *BELOW_RUN},
+    "launcher/run/ranks": {"launcher/run/ranks", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
+    "launcher/run/results": {"launcher/run/results", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
+    "launcher/run/data": {"launcher/run/data", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
+    "launcher/run/ending": {"launcher/run/ending", "launcher/run/run_context.h", *BELOW_RUN},
+    "launcher/run/batch": {"launcher/run/batch", "launcher/run/data", "launcher/run/folder", *BELOW_RUN},
+    "launcher/run/trials": {"launcher/run/trials", "launcher/run/batch", "launcher/run/ending", "launcher/run/ranks",
+                            "launcher/run/results", "launcher/run/folder", "launcher/run/instance_log.h",
+                            "launcher/run/run_context.h", *BELOW_RUN},
     "launcher/explain": {"launcher/explain", "launcher/run", "launcher/trials", "launcher/plan", "launcher/engines",
                          "launcher/monitor", "ensemble", "core"},
     "launcher/commands": {"launcher/commands", "launcher/doctor", "launcher/explain", "launcher/run", "launcher/trials",

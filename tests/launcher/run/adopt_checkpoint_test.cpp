@@ -1,4 +1,4 @@
-#include "launcher/run/adopt_checkpoint.h"
+#include "launcher/run/results/adopt_checkpoint.h"
 
 #include <gtest/gtest.h>
 

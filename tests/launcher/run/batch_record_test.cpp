@@ -1,10 +1,10 @@
-#include "launcher/run/batch_record.h"
+#include "launcher/run/batch/batch_record.h"
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "launcher/run/batch_observation.h"
-#include "launcher/run/batch_run.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -1,6 +1,6 @@
 // What a run in the batch system is said to do, from its own state and from Slurm's.
 
-#include "launcher/run/batch_state.h"
+#include "launcher/run/batch/batch_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

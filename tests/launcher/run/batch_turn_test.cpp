@@ -1,12 +1,12 @@
 // Which of two jobs carries a run out, and why a manager is asked to end.
 
-#include "launcher/run/batch_turn.h"
+#include "launcher/run/batch/batch_turn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/run/cancel_request.h"
-#include "launcher/run/job_fate.h"
+#include "launcher/run/ending/job_fate.h"
+#include "launcher/run/folder/cancel_request.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

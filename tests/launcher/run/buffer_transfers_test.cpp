@@ -1,6 +1,6 @@
 // What the directives of a script copy, with real files.
 
-#include "launcher/run/buffer_transfers.h"
+#include "launcher/run/data/buffer_transfers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

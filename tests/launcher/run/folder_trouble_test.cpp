@@ -1,12 +1,12 @@
 // Run folders that a manager cannot write into.
 
-#include "launcher/run/folder_trouble.h"
+#include "launcher/run/folder/folder_trouble.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "core/files.h"
-#include "launcher/run/last_word_reserve.h"
+#include "launcher/run/folder/last_word_reserve.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

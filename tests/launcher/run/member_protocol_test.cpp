@@ -1,11 +1,11 @@
-#include "launcher/run/member_protocol.h"
+#include "launcher/run/data/member_protocol.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/run/plan_agreement.h"
+#include "launcher/run/data/plan_agreement.h"
 
 namespace slipway::launcher {
 namespace {

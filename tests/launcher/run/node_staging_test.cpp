@@ -1,4 +1,4 @@
-#include "launcher/run/node_staging.h"
+#include "launcher/run/data/node_staging.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "launcher/run/prepare.h"
+#include "launcher/run/folder/prepare.h"
 #include "launcher/spec/load.h"
 #include "staging/dataset/share_list.h"
 #include "tests/launcher/run/nodes_here.h"

@@ -1,4 +1,4 @@
-#include "launcher/run/outbox.h"
+#include "launcher/run/results/outbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "core/process_identity.h"
 #include "launcher/plan/plan.h"
-#include "launcher/run/outbox_record.h"
-#include "launcher/run/settle_outbox.h"
+#include "launcher/run/results/outbox_record.h"
+#include "launcher/run/results/settle_outbox.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/run/staged_in.h"
+#include "launcher/run/data/staged_in.h"
 
 #include <gtest/gtest.h>
 

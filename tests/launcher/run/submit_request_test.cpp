@@ -1,6 +1,6 @@
 // What libslurm is asked for says the same as the script's directives, which it does not read.
 
-#include "launcher/run/submit_request.h"
+#include "launcher/run/batch/submit_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

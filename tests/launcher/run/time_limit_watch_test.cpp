@@ -1,12 +1,12 @@
 // Ranks are asked to save as long before the end of their job as saving takes.
 
-#include "launcher/run/time_limit_watch.h"
+#include "launcher/run/ending/time_limit_watch.h"
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "launcher/run/save_time.h"
-#include "launcher/run/slowest_of_trials.h"
+#include "launcher/run/ending/save_time.h"
+#include "launcher/run/ending/slowest_of_trials.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 

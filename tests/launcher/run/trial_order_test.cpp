@@ -1,4 +1,4 @@
-#include "launcher/run/trial_order.h"
+#include "launcher/run/trials/trial_order.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "launcher/run/batch_trial.h"
-#include "launcher/run/batch_trial_runner.h"
+#include "launcher/run/trials/batch_trial.h"
+#include "launcher/run/trials/batch_trial_runner.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -1,0 +1,169 @@
+#include "launcher/run/batch/batch_observation.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/batch_state.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/folder/folder_trouble.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Its number was never written down, and no job is of this run.
+RunState Unsubmitted(RunState state, const std::string& doubt) {
+  const bool may_be_at_work = state.host != HostName() || IsAlive(state.manager);
+  if (doubt.empty() && may_be_at_work) return state;
+  state.phase = Phase::kLost;
+  state.reason = fmt::format("it was not submitted{}; start it with: slipway resume {}",
+                             doubt.empty() ? "" : fmt::format(" ({})", doubt), state.run);
+  return state;
+}
+
+/// How the stage-out ended is known as long as Slurm remembers the job: whoever sees it writes it down.
+BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std::optional<SlurmJob>& job) {
+  record.stages_out = false;
+  record.lost = job ? job->reason_text : "Slurm does not know the job any more, and nobody asked it before";
+  try {
+    WriteBatchRecord(folder, record);
+  } catch (const SystemError& error) {
+    log::Info("{}", error.message());  // a reader who may not write: the next one asks again
+  }
+  return record;
+}
+
+/// Its manager has said how it ended; what directives copy out of the buffer comes after that.
+RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optional<SlurmJob>& job) {
+  auto record = ReadBatchRecord(folder);
+  if (record.stages_out) {
+    if (job && job->phase() != JobPhase::kOver) return WhileStagingOut(std::move(state), *job);
+    record = NoteStageOut(folder, std::move(record), job);
+  }
+  return record.lost.empty() ? state : WithLostResults(std::move(state), record.job, record.lost);
+}
+
+/// A manager that could not write its last word down has said it nowhere.
+RunState WithoutLastWord(const RunFolder& folder, RunState state) {
+  if (!HasEnded(state.phase)) return state;
+  if (const auto trouble = TroubleOf(folder.path()); !trouble.empty()) state.reason += "; " + trouble;
+  return state;
+}
+
+/// Runs whose jobs the controller is asked about together.
+class Observation {
+ public:
+  explicit Observation(const std::vector<RunFolder>& folders) : folders_(folders), runs_(folders.size()) {
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+      runs_[i].state = folders[i].ReadState();
+      auto& state = runs_[i].state;
+      if (IsInBatchSystem(folders[i], state)) {
+        by_owner_[OwnerOf(folders[i])].push_back(i);
+      } else if (HasEnded(state.phase)) {
+        state = AfterItsEnd(folders[i], std::move(state), {});
+      }
+    }
+  }
+
+  /// A controller that does not answer for one owner is not asked for the others.
+  void AskSlurm() {
+    std::string trouble;
+    for (const auto& [owner, indices] : by_owner_) {
+      if (trouble.empty()) trouble = Ask(owner, indices);
+      if (!trouble.empty()) NoteTrouble(indices, trouble);
+    }
+  }
+
+  std::vector<ObservedRun> TakeRuns() { return std::move(runs_); }
+
+ private:
+  static std::uint32_t OwnerOf(const RunFolder& folder) {
+    struct stat info {};
+    CheckErrno(::stat(folder.path().c_str(), &info), fmt::format("cannot look at '{}'", folder.path().string()));
+    return info.st_uid;
+  }
+
+  /// Why there is no answer, or empty.
+  std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
+    const SlurmClient slurm;
+    std::vector<JobId> numbers;
+    for (const auto i : indices) numbers.push_back(NumberOf(i, slurm));
+    auto asked = numbers;
+    std::erase(asked, JobId{0});
+    const auto jobs = slurm.Jobs(asked, owner);
+    for (std::size_t k = 0; k < indices.size(); ++k) Correct(indices[k], numbers[k], jobs, slurm);
+    return {};
+  } catch (const SlurmError& error) {
+    return error.message();
+  }
+
+  JobId NumberOf(std::size_t i, const SlurmClient& slurm) const {
+    const auto number = JobOf(folders_[i], runs_[i].state);
+    return number != 0 ? number : FindSubmitted(slurm, JobComment(folders_[i].path())).value_or(0);
+  }
+
+  void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
+    auto& run = runs_[i];
+    if (number == 0) {
+      run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i]).doubt);
+      return;
+    }
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == number; });
+    // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
+    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(number);
+    // A manager that has just written its last word is over, too: its word counts.
+    run.state = folders_[i].ReadState();
+    run.state.batch_job = number;
+    if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(number, folders_[i], slurm);
+    run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
+                                          : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
+  }
+
+  /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
+  std::optional<SlurmJob> AskAccounting(JobId number, const RunFolder& folder, const SlurmClient& slurm) try {
+    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(number, folder.path().native());
+  } catch (const SlurmError& error) {
+    log::Info("{}", error.message());
+    accounting_is_silent_ = true;
+    return {};
+  }
+
+  void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
+    for (const auto i : indices) {
+      runs_[i].trouble = trouble;
+      auto& state = runs_[i].state;
+      state.reason += fmt::format("{}what Slurm says about job {} is not known: {}", state.reason.empty() ? "" : "; ",
+                                  JobOf(folders_[i], state), trouble);
+    }
+  }
+
+  const std::vector<RunFolder>& folders_;
+  std::vector<ObservedRun> runs_;
+  std::map<std::uint32_t, std::vector<std::size_t>> by_owner_;  ///< of those in the batch system
+  bool accounting_is_silent_ = false;
+};
+
+}  // namespace
+
+bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
+  if (HasEnded(state.phase)) return ReadBatchRecord(folder).stages_out;
+  return state.phase == Phase::kQueued || JobOf(folder, state) != 0;
+}
+
+std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
+  Observation observation(folders);
+  observation.AskSlurm();
+  return observation.TakeRuns();
+}
+
+RunState ObserveRun(const RunFolder& folder) { return std::move(ObserveRuns({folder}).front().state); }
+
+}  // namespace slipway::launcher

@@ -1,0 +1,71 @@
+#include "launcher/run/batch/batch_run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/clock.h"
+#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/folder/cancel_request.h"
+#include "launcher/run/folder/enter_phase.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A controller that is being repaired does not end jobs at their time limit either.
+constexpr auto kRequeuePatience = std::chrono::hours(1);
+constexpr auto kLongestRequeuePause = std::chrono::seconds(16);
+
+}  // namespace
+
+void CancelBatchRun(const RunFolder& folder, const RunState& state) {
+  const SlurmClient slurm;
+  auto number = JobOf(folder, state);
+  if (number == 0) {
+    RequestCancel(folder);
+    number = ReadBatchRecord(folder).job;
+    if (number == 0) number = FindSubmitted(slurm, JobComment(folder.path())).value_or(0);
+    if (number == 0) return;  // who submits it finds the request
+  }
+  const auto job = slurm.Job(number);
+  if (!job) return;
+  switch (job->phase()) {
+    case JobPhase::kOver:
+    case JobPhase::kEnding: return;  // its manager has gone
+    case JobPhase::kRunning: return slurm.Signal(number, SIGTERM, SignalTarget::kScript);
+    case JobPhase::kWaiting: break;
+  }
+  slurm.Cancel(number);
+  EnterPhase(folder, Phase::kCancelled, "cancelled by the user before its job began");
+}
+
+void ForgetBatchJob(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (ReadBatchRecord(folder).job == 0 && state.batch_job == 0 && state.phase != Phase::kQueued) return;
+  RemoveBatchRecord(folder);
+  state.batch_job = 0;
+  state.phase = Phase::kCreated;
+  folder.WriteState(state);
+}
+
+void RequeueBatchJob(const RunState& state, Output& output) {
+  const auto deadline = SystemClock().Steady() + kRequeuePatience;
+  auto pause = std::chrono::seconds(1);
+  while (true) {
+    try {
+      return SlurmClient().Requeue(state.batch_job);
+    } catch (const SlurmError& error) {
+      if (!MayPass(error.trouble()) || SystemClock().Steady() >= deadline) throw;
+      output.Warn(fmt::format("job {} cannot be queued again yet: {}", state.batch_job, error.message()));
+    }
+    SystemClock().Sleep(pause);
+    pause = std::min(2 * pause, kLongestRequeuePause);
+  }
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,153 @@
+#include "launcher/run/batch/batch_submission.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "launcher/engines/slurm/sbatch.h"
+#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/batch/submit_request.h"
+#include "launcher/run/data/staged_in.h"
+#include "launcher/run/folder/cancel_request.h"
+#include "launcher/run/folder/enter_phase.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Until its job begins the run is in the hands of who submits it.
+void EnterQueue(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  state.phase = Phase::kQueued;
+  state.host = HostName();
+  state.manager = IdentityOf(::getpid());
+  state.batch_job = 0;
+  state.reason.clear();
+  state.detail.clear();
+  state.ended.clear();
+  folder.WriteState(state);
+  folder.AppendEvent(PhaseName(state.phase), Json{{"reason", ""}});
+}
+
+/// Whether there is a job of the run is not known, and may show when the controller answers again: what it has received
+/// before it fell silent it still carries out.
+class SubmissionInDoubt : public SlurmError {
+ public:
+  SubmissionInDoubt(const SlurmError& error, const std::string& run) : SlurmError(error.report()) {
+    AddContext(fmt::format("whether run {0} has a job shows in slipway status {0} when Slurm answers again", run));
+  }
+};
+
+/// Those after which a submission that did not succeed may have happened.
+bool LeavesDoubt(SlurmTrouble trouble) {
+  return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper || trouble == SlurmTrouble::kController;
+}
+
+std::optional<JobId> FindIfAnswered(const SlurmClient& slurm, const std::string& comment) try {
+  return FindSubmitted(slurm, comment);
+} catch (const SlurmError&) {
+  return {};
+}
+
+/// A site may print numbers around that of the job.
+JobId SubmitBySbatch(const SlurmClient& slurm, const SubmitRequest& request) {
+  const auto said = SubmitWithSbatch(request.script_path);
+  const auto job = slurm.Job(said);
+  if (job && job->comment == request.comment) return said;
+  return FindSubmitted(slurm, request.comment).value_or(said);
+}
+
+JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request,
+                   const std::string& run) {
+  try {
+    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitBySbatch(slurm, request);
+  } catch (const SlurmError& error) {
+    if (!LeavesDoubt(error.trouble())) throw;
+    if (const auto found = FindIfAnswered(slurm, request.comment)) return *found;
+    throw SubmissionInDoubt(error, run);
+  }
+}
+
+void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
+  std::vector<PartitionLimits> limits;
+  for (const auto& partition : slurm.Partitions()) limits.push_back(LimitsOf(partition));
+  RequireAPartition(job, limits);
+}
+
+/// That of this process. A job that is submitted from within another gets nothing of what Slurm told that one.
+std::vector<std::string> EnvironmentOfJob() {
+  auto entries = Environment::Inherited().entries();
+  std::erase_if(entries,
+                [](const auto& entry) { return entry.starts_with("SLURM") && !entry.starts_with("SLURM_CONF="); });
+  return entries;
+}
+
+SubmitRequest Prepare(const RunFolder& folder, const Plan& plan, const BatchJob& job) {
+  auto request = RequestOf(job, EnvironmentOfJob());
+  WriteFile(request.script_path, request.script, 0750);
+  for (const auto& list : StageLists(plan, folder.path())) WriteFile(list.path, list.content);
+  RecordStagedIn(folder, plan);
+  return request;
+}
+
+BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
+  const auto job = MakeBatchJob(plan, folder.path());
+  const SlurmClient slurm;
+  RequireFittingPartition(slurm, job);
+  const auto request = Prepare(folder, plan, job);
+  RemoveBatchRecord(folder);  // of an earlier submission
+  WithdrawCancelRequest(folder);
+  EnterQueue(folder);
+  return {SubmitOrFind(slurm, job, request, folder.id()), !job.burst_buffer.out.empty(), {}, {}};
+}
+
+/// Nobody submits it any more: from now on only Slurm can tell. The state may be in the hands of the job already.
+void LeaveInDoubt(const RunFolder& folder, const SubmissionInDoubt& error) {
+  WriteBatchRecord(folder, {0, false, {}, error.message()});
+  folder.AppendEvent("submission_in_doubt", Json{{"reason", error.message()}});
+}
+
+/// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
+void Note(const RunFolder& folder, const BatchRecord& record) try {
+  WriteBatchRecord(folder, record);
+  folder.AppendEvent("submitted", Json{{"job", record.job}});
+} catch (const Error& error) {
+  log::Warn("job {} is submitted, but that cannot be written down: {}", record.job, error.message());
+}
+
+/// Who asked for the end before the job had a number could only leave a note. It is looked at after the number has
+/// been written down: of the two, one sees what the other has written.
+void CancelIfAsked(const RunFolder& folder, JobId job) {
+  if (!IsCancelRequested(folder)) return;
+  SlurmClient().Cancel(job);
+  CancelWhileSubmitted(folder);
+}
+
+}  // namespace
+
+void RequireBatchSystem() { SlurmClient().Ping(); }
+
+std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
+  BatchRecord record;
+  try {
+    record = Submit(folder, plan);
+  } catch (const SubmissionInDoubt& error) {
+    LeaveInDoubt(folder, error);
+    throw;
+  } catch (const Error& error) {
+    EnterPhase(folder, Phase::kFailed, error.message());
+    throw;
+  }
+  Note(folder, record);
+  CancelIfAsked(folder, record.job);
+  return record.job;
+}
+
+}  // namespace slipway::launcher

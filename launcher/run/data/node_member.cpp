@@ -1,0 +1,121 @@
+#include "launcher/run/data/node_member.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/nodes/supervisor_on_node.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// To remove what it holds; below the time that an agent gives its programs.
+constexpr auto kGrace = std::chrono::seconds(50);
+
+}  // namespace
+
+NodeMember::NodeMember(EventLoop& loop, Nodes& nodes, int node, std::function<void()> failed)
+    : loop_(loop),
+      nodes_(nodes),
+      node_(node),
+      failed_(std::move(failed)),
+      supervisor_(loop, SupervisorOn(nodes, node)) {}
+
+void NodeMember::Start(std::vector<std::string> command, const std::filesystem::path& log_directory) {
+  command_ = std::move(command);
+  log_ = log_directory;
+  Run();
+}
+
+void NodeMember::Run() {
+  channel_.reset();
+  hello_.reset();
+  failure_.reset();
+  ready_.clear();
+  orders_.clear();
+  busy_ = false;
+  const auto environment = Environment::Inherited();
+  const auto program = supervisor_.Prepare({command_, environment, {}, log_, {}, kGrace},
+                                           [this](const SupervisedEnd& end) { OnEnd(end); });
+  program_ = program.id;
+  running_ = true;
+  supervisor_.Go(program_);
+}
+
+void NodeMember::Arrive(UniqueFd socket) {
+  if (channel_) return;
+  channel_ = std::make_unique<MessageChannel>(
+      loop_, std::move(socket),
+      MessageChannel::Events{[this](std::string_view word, const Json& about) { Take(word, about); },
+                             [this] { Stop(); }});
+  if (release_) SayRelease();
+}
+
+void NodeMember::Order(member::StageOrder order) {
+  orders_.push_back(std::move(order));
+  SayNext();
+}
+
+void NodeMember::SayNext() {
+  if (!hello_ || busy_ || orders_.empty()) return;
+  busy_ = true;
+  done_ = {};
+  channel_->Say(member::kStage, ToJson(orders_.front()));
+  orders_.pop_front();
+}
+
+void NodeMember::Release(const std::vector<member::TierOfDataset>& datasets) {
+  release_ = datasets;
+  if (lost() || command_.empty()) return;
+  if (!running_) return Run();
+  if (channel_) SayRelease();
+}
+
+void NodeMember::SayRelease() {
+  Json datasets = Json::array();
+  for (const auto& dataset : *release_) datasets.push_back(ToJson(dataset));
+  channel_->Say(member::kRelease, Json{{"datasets", std::move(datasets)}});
+}
+
+void NodeMember::Stop() {
+  if (running_) supervisor_.Stop(program_);
+}
+
+void NodeMember::Take(std::string_view word, const Json& about) {
+  if (word == member::kHello) {
+    hello_ = member::HelloFromJson(about);
+    hello_->address.name = name();
+    SayNext();
+  } else if (word == member::kProgress) {
+    done_.count = about.at("done").get<std::uint64_t>();
+  } else if (word == member::kReady) {
+    const auto ready = member::ReadyFromJson(about);
+    ready_.insert_or_assign(ready.dataset, ready);
+    busy_ = false;
+    SayNext();
+  } else if (word == member::kFailed) {
+    Fail(member::ErrorFromJson(about));
+  } else if (word == member::kGone) {
+    left_ = about.at("left").get<std::vector<std::string>>();
+  }
+}
+
+void NodeMember::OnEnd(const SupervisedEnd& end) {
+  running_ = false;
+  if (release_) return;
+  if (!end.trouble.empty()) return Fail(Error(ErrorKind::kEnvironment, end.trouble));
+  const auto how = end.start_error != 0 ? SystemError(end.start_error, "cannot be started").message()
+                                        : "ended: " + end.status.Describe();
+  Fail(Error(ErrorKind::kEnvironment, fmt::format("the program that stages {}", how),
+             fmt::format("see its last words in '{}'", (log_ / "rank-00000.log").string())));
+}
+
+/// The first counts: what follows is its consequence.
+void NodeMember::Fail(Error error) {
+  if (failure_ || release_) return;
+  if (!lost()) error.AddContext(fmt::format("on node {}", name()));
+  failure_ = std::move(error);
+  failed_();
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,93 @@
+/// The datasets of a run on several nodes that every node has for itself, all of it or its share: staged by a member
+/// process on each node, all bytes read once, and held until the ranks have ended.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/output.h"
+#include "launcher/nodes/nodes.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run/data/node_member.h"
+#include "launcher/run/folder/run_folder.h"
+#include "launcher/run/interrupt.h"
+
+namespace slipway::launcher {
+
+/// Not movable: the event loop holds its address. All calls from the loop's thread.
+class NodeStaging {
+ public:
+  /// All nodes have joined. `on_failure` is called from the loop, after Begin, when a node that is still there holds
+  /// its data no more and could not be made to stage it again.
+  NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes, EventLoop& loop, Interrupt& interrupt,
+              Output& output, std::function<void(const Error&)> on_failure);
+  NodeStaging(const NodeStaging&) = delete;
+  NodeStaging& operator=(const NodeStaging&) = delete;
+  /// The members hear that nobody is there any more, and let go.
+  ~NodeStaging();
+
+  /// Returns when every node holds all datasets of plans() for which IsStagedOnEachNode is true. Serves the loop
+  /// meanwhile.
+  /// Errors: the first that a node met, naming it: no tier fits on all nodes, its member or itself is lost, what
+  ///         StageAcrossNodes throws; Error(kInterrupted) when the user ends it.
+  void Begin();
+
+  /// Of all datasets, in the order of the run's plan: after Begin() in the tiers that all nodes have agreed on.
+  const std::vector<staging::StagingPlan>& plans() const { return plans_; }
+
+  /// Where the nodes hold their shares of a dataset for whose plan IsSharedOut is true; of Begin().
+  const StagedPlace& SharesOf(const std::string& dataset) const { return shares_.at(dataset); }
+
+  /// All nodes let go; data kept for this run only is removed there. Waits for it, but not for ever: what is left is
+  /// worth a warning, not the run.
+  void Release();
+
+ private:
+  using Members = std::vector<NodeMember*>;
+
+  void StartAll();
+  void Start(NodeMember& member);
+  std::vector<std::string> CommandOf(const NodeMember& member) const;
+  std::filesystem::path LogsOf(const NodeMember& member) const;
+  /// Serves the loop until `reached`. Errors: as Begin.
+  void Await(const std::function<bool()>& reached, const std::function<void()>& look = {});
+  [[noreturn]] void ThrowFailure();
+  void AwaitHello();
+  void Agree();
+  void TellSkipped(const std::string& dataset, const std::vector<std::string>& skipped);
+  std::vector<member::MemberHello> Hellos() const;
+  void StageOne(const staging::StagingPlan& plan);
+  void StageCopies(const staging::StagingPlan& plan);
+  void StageTogether(const staging::StagingPlan& plan, const Members& members);
+  void StageShares(const staging::StagingPlan& plan);
+  StagedPlace ListShares(const std::string& dataset) const;
+  void AwaitReady(const std::string& dataset, Bytes total, const Members& members);
+  Members All() const;
+  void Announce(const staging::StagingPlan& plan, Seconds elapsed);
+  void OnMemberFailed(NodeMember& member);
+  void StageAgain(NodeMember& member);
+  void ReleaseOne(NodeMember& member, const std::vector<member::TierOfDataset>& datasets);
+
+  const RunFolder& folder_;
+  const Plan& plan_;
+  std::vector<staging::StagingPlan> plans_;
+  Nodes& nodes_;
+  EventLoop& loop_;
+  Interrupt& interrupt_;
+  Output& output_;
+  std::function<void(const Error&)> on_failure_;
+  std::filesystem::path key_;
+  std::filesystem::path logs_;
+  std::map<std::string, StagedPlace> shares_;  ///< by dataset
+  bool holding_ = false;                       ///< Begin has returned
+  std::vector<int> starts_left_;
+  std::vector<std::unique_ptr<NodeMember>> members_;  ///< by node
+  std::unique_ptr<ShimEntrance> entrance_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,80 @@
+/// The datasets of a run: staged before the ranks start or while they run, held until they have ended, then let go.
+///
+///   staged first    the ranks start when all of it is published
+///   overlap         they start when its first file has arrived; the rest arrives while they run
+///   stream          they start when its first file has arrived; files come and go until they have ended
+///
+/// In runs on several nodes, what every node has for itself is staged first, on all of them (NodeStaging); what all
+/// nodes see is staged by this process.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/output.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run/data/dataset_staging.h"
+#include "launcher/run/data/node_staging.h"
+#include "launcher/run/folder/run_folder.h"
+#include "launcher/run/interrupt.h"
+
+namespace slipway::launcher {
+
+class StagingSession {
+ public:
+  StagingSession(const RunFolder& folder, const Plan& plan, Output& output, EventLoop& loop, Interrupt& interrupt);
+  StagingSession(const StagingSession&) = delete;
+  StagingSession& operator=(const StagingSession&) = delete;
+
+  /// Returns when the ranks can start. From then on a staging that fails asks `interrupt` to end the run.
+  /// `nodes`: those of a run on several, all joined; must live until Release(). Null: there is this machine only.
+  /// Errors: those of staging, naming the dataset, and of NodeStaging; Error(kInterrupted) when the user ends it.
+  void Begin(Nodes* nodes = nullptr);
+  /// Where the ranks find the data; of Begin().
+  const StagedDirectories& directories() const { return directories_; }
+
+  /// What the user should know about data that was there before the run, in lines; empty: nothing.
+  const std::string& remarks() const { return remarks_; }
+
+  /// After the ranks have ended: ends streams and stagings under way, but finishes those that are kept for other runs
+  /// unless the user has interrupted. Errors: that of a staging that failed while the ranks ran.
+  void End();
+
+  /// Gives the leases back; data kept for this run only is removed, unless another run uses it. A copy that cannot be
+  /// removed is worth a warning, not the run.
+  void Release();
+
+ private:
+  void Start(DatasetStaging& dataset);
+  /// Serves the loop until all of it is there, or enough.
+  void AwaitPublished(DatasetStaging& dataset);
+  void AwaitFirst(DatasetStaging& dataset);
+  void OnNews(DatasetStaging& dataset);
+  void OnFailure(const DatasetStaging& dataset, const Error& error);
+  /// While the ranks run, of what they need.
+  void EndRun(const Error& error);
+  StagedPlace PlaceOf(const staging::StagingPlan& plan) const;
+  void Announce(const DatasetStaging& dataset);
+  void TellOfMended(const DatasetStaging& dataset);
+  void EndOne(DatasetStaging& dataset);
+  void RemoveWhatArrived(const DatasetStaging& dataset);
+  void RemoveStaged(const DatasetStaging& dataset);
+  void WithWarning(const staging::StagingPlan& plan, const std::function<void()>& remove);
+
+  const RunFolder& folder_;
+  const Plan& plan_;
+  Output& output_;
+  EventLoop& loop_;
+  Interrupt& interrupt_;
+  enum class Stage { kBegin, kRanksRun, kRanksEnded } stage_ = Stage::kBegin;
+  std::vector<std::unique_ptr<DatasetStaging>> datasets_;  ///< in the order of the plan, without those of the nodes
+  std::unique_ptr<NodeStaging> node_staging_;              ///< null where no node has data for itself
+  StagedDirectories directories_;
+  std::string remarks_;
+  std::exception_ptr failure_;
+  bool asked_by_us_ = false;  ///< not the user: a staging failed, and asked to end the run
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,52 @@
+#include "launcher/run/ending/job_fate.h"
+
+#include <algorithm>
+
+#include "core/log.h"
+#include "launcher/engines/slurm/slurm_client.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(1500);
+constexpr int kTries = 3;
+
+bool GoesBack(const SlurmJob& job) {
+  const auto says_so = [](JobFlag flag) { return flag == JobFlag::kRequeue || flag == JobFlag::kRequeueHold; };
+  return job.phase() == JobPhase::kWaiting || std::any_of(job.flags.begin(), job.flags.end(), says_so);
+}
+
+/// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
+std::optional<SlurmJob> Ask(JobId job, int tries) {
+  SlurmClientOptions options;
+  options.deadline = kPatience;
+  while (true) {
+    try {
+      return SlurmClient(options).Job(job);
+    } catch (const SlurmError& error) {
+      log::Warn("what becomes of job {}: {}", job, error.message());
+      if (--tries == 0) return {};
+    }
+  }
+}
+
+}  // namespace
+
+JobFate FateOf(const SlurmJob& job) {
+  if (GoesBack(job)) return JobFate::kPutBack;
+  if (IsFinal(job.state)) return JobFate::kRemoved;
+  return job.preempted ? JobFate::kMakesRoom : JobFate::kStays;
+}
+
+JobFate FateOfJob(JobId job) {
+  const auto known = Ask(job, kTries);
+  return known ? FateOf(*known) : JobFate::kStays;
+}
+
+std::optional<WallTime> EndOfJob(JobId job) {
+  const auto known = Ask(job, 1);
+  if (!known || !known->end) return {};
+  return WallTime(*known->end);
+}
+
+}  // namespace slipway::launcher

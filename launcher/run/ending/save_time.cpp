@@ -1,0 +1,27 @@
+#include "launcher/run/ending/save_time.h"
+
+#include <algorithm>
+
+#include "core/checkpoint.h"
+
+namespace slipway::launcher {
+
+std::optional<Seconds> SlowestCheckpoint(const AttemptPlace& place) {
+  double slowest = 0;
+  for (const auto& folder : {place.checkpoints, place.run / "checkpoints"}) {
+    for (const auto& published : PublishedCheckpoints(folder)) {
+      const auto manifest = ReadCheckpointManifest(published.directory);
+      if (manifest) slowest = std::max(slowest, manifest->info.seconds);
+    }
+  }
+  return slowest > 0 ? std::optional(Seconds(slowest)) : std::nullopt;
+}
+
+Seconds TimeToSave(Seconds slowest) { return 2 * slowest; }
+
+Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place) {
+  const Seconds said = plan.engine == "slurm" ? plan.spec().launch.slurm.signal_before : Seconds(0);
+  return std::max(said, TimeToSave(SlowestCheckpoint(place).value_or(Seconds(0))));
+}
+
+}  // namespace slipway::launcher

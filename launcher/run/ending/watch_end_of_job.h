@@ -1,0 +1,16 @@
+/// A run in a batch job is asked to end as early as its checkpoints take.
+#pragma once
+
+#include <memory>
+
+#include "launcher/run/ending/time_limit_watch.h"
+#include "launcher/run/run_context.h"
+
+namespace slipway::launcher {
+
+/// Interrupts the run when there is as much time left in its job as saving takes, by what `slowest_checkpoint` knows of
+/// that; the event `time_limit_near` has the figures. Null where the run is in no job. `context` must outlive it.
+std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
+                                              std::function<std::optional<Seconds>()> slowest_checkpoint);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,58 @@
+#include "launcher/run/folder/attempt_files.h"
+
+#include <cstdio>
+
+#include "core/files.h"
+#include "launcher/monitor/line_follower.h"
+#include "launcher/monitor/pattern_metrics.h"
+#include "launcher/shim/protocol.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path RankFile(const char* format, const fs::path& directory, int rank) {
+  char name[4096];
+  std::snprintf(name, sizeof name, format, directory.c_str(), rank);
+  return name;
+}
+
+std::optional<ExitStatus> ReadRecord(const fs::path& path) {
+  const auto text = ReadFileIfPresent(path);
+  ExitStatus status;
+  if (!text || std::sscanf(text->c_str(), "%d %d", &status.code, &status.signal) != 2) return {};
+  return status;
+}
+
+}  // namespace
+
+std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpec& source) {
+  std::vector<MetricsLine> metrics;
+  std::optional<PatternMetrics> pattern;
+  if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern);
+  const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
+  LineFollower(file, [&](std::string_view line) {
+    if (auto found = pattern ? pattern->Take(line) : ParseMetricsLine(line)) metrics.push_back(std::move(*found));
+  }).Finish();
+  return metrics;
+}
+
+std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {
+  std::vector<std::optional<ExitStatus>> ends;
+  for (int rank = 0; rank < ranks; ++rank) ends.push_back(ReadRecord(RankFile(shim::kExitName, directory, rank)));
+  return ends;
+}
+
+fs::path RankLog(const fs::path& directory, int rank) { return RankFile(shim::kLogName, directory, rank); }
+
+std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
+  ExitStatus end;
+  for (const auto& status : ReadEnds(directory, ranks)) {
+    if (!status) return {};
+    if (!status->Success()) end = *status;
+  }
+  return end;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,181 @@
+#include "launcher/run/folder/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kNameAttempts = 100;
+
+std::string NewRunId(const std::string& name, WallTime now) {
+  static std::random_device random;
+  return fmt::format("{}-{}-{:04x}", name, FormatUtcCompact(now), random() & 0xffff);
+}
+
+/// Creates a folder that nobody else has. The random part makes a clash rare, mkdir makes it harmless.
+fs::path MakeNewFolder(const fs::path& runs_directory, const std::string& name) {
+  MakeDirectories(runs_directory);
+  for (int i = 0; i < kNameAttempts; ++i) {
+    const auto path = fs::absolute(runs_directory) / NewRunId(name, SystemClock().Now());
+    if (::mkdir(path.c_str(), kDirectoryMode) == 0) return path;
+    if (errno != EEXIST) ThrowErrno(fmt::format("cannot create the run folder '{}'", path.string()));
+  }
+  throw Error(ErrorKind::kInternal, "cannot find a free name for a run folder");
+}
+
+RunState ReadStoredState(const fs::path& path) {
+  return RunStateFromJson(Json::parse(ReadFile(path / "state.json"), nullptr, false));
+}
+
+std::string TextOf(const RunState& state) {
+  return ToJson(state).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool ManagerIsGone(const RunState& state) {
+  const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued;
+  return has_one && state.host == HostName() && !IsAlive(state.manager);
+}
+
+}  // namespace
+
+RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& name, bool ensemble) {
+  RunFolder folder(MakeNewFolder(runs_directory, name));
+  RunState state;
+  state.run = folder.id();
+  state.name = name;
+  state.ensemble = ensemble;
+  state.created = FormatUtc(SystemClock().Now());
+  state.host = HostName();
+  state.manager = IdentityOf(::getpid());
+  WriteFileAtomically(folder.path_ / "state.json", TextOf(state));
+  return folder;
+}
+
+RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
+  MakeDirectories(path);
+  const bool is_new = !fs::exists(path / "state.json");
+  auto state = is_new ? RunState{} : ReadStoredState(path);
+  state.run = run.id();  // what can be resumed
+  state.phase = Phase::kCreated;
+  if (is_new) state.created = FormatUtc(SystemClock().Now());
+  state.host = HostName();
+  state.manager = IdentityOf(::getpid());
+  state.batch_job = 0;
+  WriteFileAtomically(path / "state.json", TextOf(state));
+  return RunFolder(path);
+}
+
+RunFolder RunFolder::Open(const fs::path& path) {
+  if (!fs::exists(path / "state.json")) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a run folder: it has no state.json", path.string()),
+                "list the runs with: slipway ls");
+  }
+  return RunFolder(fs::canonical(path));
+}
+
+fs::path RunFolder::attempt(int number) const { return path_ / fmt::format("attempt-{}", number); }
+
+RunState RunFolder::ReadState() const {
+  return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {
+    auto state = ReadStoredState(path_);
+    // A manager that has just written its last word is gone, too: look once more before calling it lost.
+    if (ManagerIsGone(state)) state = ReadStoredState(path_);
+    if (ManagerIsGone(state)) {
+      state.phase = Phase::kLost;
+      state.reason = fmt::format("its manager (process {} on {}) is gone; continue with: slipway resume {}",
+                                 state.manager.pid, state.host, id());
+    }
+    return state;
+  });
+}
+
+void RunFolder::WriteState(const RunState& state) const { WriteFileDurably(path_ / "state.json", TextOf(state)); }
+
+void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
+  const auto now = SystemClock().Now();
+  Json line{{"time", FormatUtc(now)}, {"unix_time", UnixSeconds(now)}, {"event", event}};
+  line.update(more);
+  const auto file = OpenFile(path_ / "events.jsonl", O_WRONLY | O_APPEND | O_CREAT);
+  WriteAll(file.get(), line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", path_ / "events.jsonl");
+}
+
+FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  const auto path = path_ / ".manager.lock";
+  auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
+  for (; !lock && patience.count() > 0; patience -= kPause) {
+    std::this_thread::sleep_for(kPause);
+    lock = FileLock::TryAcquire(path, LockMode::kExclusive);
+  }
+  if (!lock) {
+    const auto holder = ReadFileIfPresent(path).value_or("another process");
+    throw Error(ErrorKind::kBusy, fmt::format("run {} is managed by {}", id(), holder),
+                fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
+  }
+  lock->Describe(fmt::format("process {} on {}", ::getpid(), HostName()));
+  return std::move(*lock);
+}
+
+std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
+  std::vector<std::pair<std::string, fs::path>> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(runs_directory, error)) {
+    const auto name = entry.path().filename().string();
+    if (!fs::exists(entry.path() / "state.json") || name.size() < 20) continue;
+    found.emplace_back(name.substr(name.size() - 20), entry.path());  // yyyymmdd-hhmmss-xxxx
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<RunFolder> runs;
+  for (const auto& [time, path] : found) runs.push_back(RunFolder::Open(path));
+  return runs;
+}
+
+namespace {
+
+RunFolder LastRun(const std::vector<RunFolder>& runs) {
+  if (runs.empty()) throw Error(ErrorKind::kUsage, "there is no run yet", "start one with: slipway run SPEC");
+  const auto created = [](const RunFolder& run) { return run.ReadState().created; };
+  return *std::max_element(runs.begin(), runs.end(),
+                           [&](const auto& a, const auto& b) { return created(a) < created(b); });
+}
+
+Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
+  if (matches.empty()) {
+    return {ErrorKind::kUsage,
+            fmt::format("no run '{}' in '{}'", selector, fs::absolute(runs_directory).lexically_normal().string()),
+            "list the runs with: slipway ls (or name another place with --runs-dir)"};
+  }
+  std::string ids;
+  for (const auto& run : matches) ids += (ids.empty() ? "" : ", ") + run.id();
+  return {ErrorKind::kUsage, fmt::format("'{}' fits several runs: {}", selector, ids), "give more of the id"};
+}
+
+}  // namespace
+
+RunFolder FindRun(const fs::path& runs_directory, const std::string& selector) {
+  if (selector.find('/') != std::string::npos) return RunFolder::Open(selector);
+  const auto runs = ListRuns(runs_directory);
+  if (selector == "last") return LastRun(runs);
+  std::vector<RunFolder> matches;
+  for (const auto& run : runs) {
+    if (run.id() == selector) return run;
+    if (run.id().starts_with(selector)) matches.push_back(run);
+  }
+  if (matches.size() == 1) return matches.front();
+  throw NoSuchRun(runs_directory, selector, matches);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,65 @@
+/// The folder of one run: its layout, its state, its record of events.
+///
+/// It can be copied away and still be read. Layout: docs/ARCHITECTURE.md, "Run folder".
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "launcher/run/folder/run_state.h"
+
+namespace slipway::launcher {
+
+class RunFolder {
+ public:
+  /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`, which becomes durable with the next file that
+  /// is. Errors: SystemError.
+  static RunFolder Create(const std::filesystem::path& runs_directory, const std::string& name, bool ensemble);
+  /// Begins `path` as the folder of a trial of `run` that is managed on its own. What is there already stays, but for
+  /// the state. Errors: SystemError.
+  static RunFolder BeginTrial(const std::filesystem::path& path, const RunFolder& run);
+  /// Errors: Error(kUsage) when there is no run folder.
+  static RunFolder Open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string id() const { return path_.filename().string(); }
+
+  std::filesystem::path spec_file() const { return path_ / "spec.yaml"; }
+  std::filesystem::path plan_file() const { return path_ / "plan.json"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path trials() const { return path_ / "trials"; }
+  /// Links to what is read in place, and who holds which share of what is shared out.
+  std::filesystem::path data() const { return path_ / "data"; }
+  std::filesystem::path trial_book() const { return path_ / "trials.db"; }
+  std::filesystem::path attempt(int number) const;
+
+  /// As stored, but `lost` when it claims to be alive and its manager, on this host, is gone.
+  RunState ReadState() const;
+  /// Atomic and durable. Cost: two syncs.
+  void WriteState(const RunState& state) const;
+
+  /// One line of events.jsonl: time, event, and the members of `more`.
+  void AppendEvent(std::string_view event, const Json& more) const;
+
+  /// Becomes the run's one manager, when the present one leaves within `patience`. Errors: Error(kBusy) naming it.
+  FileLock TakeManagerLock(std::chrono::milliseconds patience = {}) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// The folders of all runs, oldest first.
+std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
+
+/// A run by full id, unique prefix, `last`, or path of its folder.
+/// Errors: Error(kUsage) naming what is there.
+RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector);
+
+}  // namespace slipway::launcher

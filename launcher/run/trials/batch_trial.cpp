@@ -1,0 +1,207 @@
+#include "launcher/run/trials/batch_trial.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/metrics_line.h"
+#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/plan/trial_document.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_submission.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/folder/prepare.h"
+#include "launcher/run/results/adopt_checkpoint.h"
+#include "launcher/run/results/outbox.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+using ensemble::OutsideCause;
+using ensemble::TrialEnded;
+using ensemble::TrialNumber;
+using ensemble::TrialStart;
+
+namespace {
+
+fs::path FolderOf(const RunFolder& run, TrialNumber trial) { return run.trials() / fmt::format("{:05}", trial); }
+
+/// From now on nothing in the folder tells of the job of an earlier attempt.
+RunFolder BeginAttempt(const RunFolder& run, TrialNumber trial) {
+  auto folder = RunFolder::BeginTrial(FolderOf(run, trial), run);
+  RemoveBatchRecord(folder);
+  RemoveStopWish(folder);
+  return folder;
+}
+
+TrialOrder OrderFor(const RunFolder& folder, const TrialStart& start) {
+  return {start.attempt, folder.ReadState().attempt, {start.trial, start.repeat, start.limit}};
+}
+
+void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
+  if (start.attempt > 1 || !start.parent) return;
+  const auto place_of = [&](TrialNumber trial) {
+    AttemptPlace place;
+    place.run = FolderOf(run, trial);
+    PlaceCheckpoints(place, nullptr);
+    return place;
+  };
+  AdoptNewestCheckpoint(place_of(*start.parent), place_of(start.trial).checkpoints);
+}
+
+void NoteJob(const RunFolder& folder, JobId job) {
+  const auto buffer = MakeBatchJob(ReplanRun(folder), folder.path()).burst_buffer;
+  WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
+}
+
+bool Runs(const ObservedRun& observed) {
+  const auto phase = observed.state.phase;
+  return phase == Phase::kStaging || phase == Phase::kRunning;
+}
+
+double BeginOf(const ObservedRun& observed) {
+  const bool known = observed.job && observed.job->start && observed.job->phase() != JobPhase::kWaiting;
+  return known ? UnixSeconds(*observed.job->start) : UnixSeconds(SystemClock().Now());
+}
+
+/// As Slurm tells it: the manager in the job had no last word.
+TrialEnding EndingBySlurm(const ObservedRun& observed) {
+  TrialEnding ending;
+  ending.status = {1, 0};
+  if (!observed.job) {
+    const bool cancelled = observed.state.phase == Phase::kCancelled;
+    ending.cause = cancelled ? OutsideCause::kCancelled : OutsideCause::kNodeLost;
+    ending.detail = observed.state.reason;
+    return ending;
+  }
+  const auto& job = *observed.job;
+  if (!job.status().Success()) ending.status = job.status();
+  ending.cause = CauseOf(job.state);
+  ending.detail = fmt::format("job {} {}", job.id, InWords(job.state, job.flags));
+  return ending;
+}
+
+/// Who ends a job signals its ranks and their manager at once: that one may see a rank die before it hears the reason.
+OutsideCause CauseBySlurm(const RunFolder& folder) try {
+  const auto job = SlurmClient().Job(ReadBatchRecord(folder).job);
+  return job ? CauseOf(job->state) : OutsideCause::kNone;
+} catch (const SlurmError&) {
+  return OutsideCause::kNone;
+}
+
+}  // namespace
+
+OutsideCause CauseOf(JobState state) {
+  switch (state) {
+    case JobState::kTimeout:
+    case JobState::kDeadline: return OutsideCause::kTimedOut;
+    case JobState::kOutOfMemory: return OutsideCause::kOutOfMemory;
+    case JobState::kNodeFail:
+    case JobState::kBootFail:
+    case JobState::kPreempted: return OutsideCause::kNodeLost;
+    case JobState::kCancelled: return OutsideCause::kCancelled;
+    case JobState::kPending:
+    case JobState::kRunning:
+    case JobState::kSuspended:
+    case JobState::kCompleted:
+    case JobState::kFailed: break;
+  }
+  return OutsideCause::kNone;
+}
+
+BatchTrial::BatchTrial(RunFolder folder, TrialNumber trial, TrialOrder order)
+    : folder_(std::move(folder)), trial_(trial), order_(order) {}
+
+BatchTrial::BatchTrial(const RunFolder& run, const Plan& plan, const TrialStart& start)
+    : BatchTrial(BeginAttempt(run, start.trial), start.trial, {}) {
+  order_ = OrderFor(folder_, start);
+  AdoptFromParent(run, start);
+  plan_ = MakePlan(DocumentOfTrial(plan.document, start.trial, start.parameters), run.trials());
+  auto document = ToJson(*plan_);
+  document["trial"] = start.trial;
+  document["parameters"] = start.parameters;
+  WriteFile(folder_.spec_file(), plan.document.source);
+  WriteFile(folder_.plan_file(), document.dump(2) + "\n");
+  WriteTrialOrder(folder_, order_);
+}
+
+std::unique_ptr<BatchTrial> BatchTrial::Find(const RunFolder& run, TrialNumber trial, int attempt) {
+  const auto path = FolderOf(run, trial);
+  if (!fs::exists(path / "state.json")) return {};
+  auto folder = RunFolder::Open(path);
+  const auto order = ReadTrialOrder(folder);
+  if (!order || order->attempt != attempt) return {};
+  std::unique_ptr<BatchTrial> found(new BatchTrial(std::move(folder), trial, *order));
+  return found->HasJob() ? std::move(found) : nullptr;
+}
+
+bool BatchTrial::HasJob() {
+  if (ReadBatchRecord(folder_).job != 0 || folder_.ReadState().batch_job != 0) return true;
+  const auto job = FindSubmitted(SlurmClient(), JobComment(folder_.path()));
+  if (job) NoteJob(folder_, *job);
+  return job.has_value();
+}
+
+void BatchTrial::Submit() {
+  SubmitBatchRun(folder_, *plan_);
+  plan_.reset();
+}
+
+void BatchTrial::Stop(std::string_view reason) {
+  WriteStopWish(folder_, reason);
+  CancelBatchRun(folder_, folder_.ReadState());
+}
+
+void BatchTrial::TakeMetrics(Events& events) {
+  for (int number = order_.attempts_past + 1; fs::exists(folder_.attempt(number)); ++number) {
+    const auto [report, is_new] =
+        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl", [this](std::string_view text) {
+          const auto line = ParseMetricsLine(text);
+          if (!line) return;
+          for (const auto& [name, value] : line->values) {
+            metrics_.push_back(
+                ensemble::TrialMetric{trial_, order_.attempt, line->step, line->epoch, name, value, line->time});
+          }
+        });
+    report->second.Poll();
+  }
+  events.insert(events.end(), metrics_.begin(), metrics_.end());
+  metrics_.clear();
+}
+
+void BatchTrial::Take(const ObservedRun& observed, Events& events) {
+  if (!has_begun_ && Runs(observed)) {
+    has_begun_ = true;
+    events.push_back(ensemble::TrialBegan{trial_, order_.attempt, BeginOf(observed)});
+  }
+  if (has_ended_ || !HasEnded(observed.state.phase)) return;
+  has_ended_ = true;
+  TakeMetrics(events);
+  events.push_back(EndOf(observed));
+}
+
+TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
+  auto ending = ReadTrialEnding(folder_);
+  if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
+  if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
+  return {trial_, order_.attempt, ending->status, ending->detail, ending->cause};
+}
+
+int EndJobsOfTrials(const RunFolder& run) {
+  int ended = 0;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(run.trials(), none)) {
+    if (!fs::exists(entry.path() / "state.json")) continue;
+    const auto trial = RunFolder::Open(entry.path());
+    const auto state = ObserveRun(trial);
+    if (HasEnded(state.phase) || !IsInBatchSystem(trial, state)) continue;
+    CancelBatchRun(trial, state);
+    ++ended;
+  }
+  return ended;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,98 @@
+#include "launcher/run/trials/ensemble_options.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ensemble/samplers/sampler.h"
+#include "launcher/plan/trial_document.h"
+#include "launcher/plan/trials_at_a_time.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Nodes as they look to trials that share cores: each takes an equal part of those that run at a time.
+std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> nodes, int shares) {
+  const auto count = static_cast<int>(nodes.size());
+  for (auto& node : nodes) {
+    node.cores.resize(static_cast<std::size_t>((shares + count - 1) / count));
+    std::iota(node.cores.begin(), node.cores.end(), 0);
+  }
+  return nodes;
+}
+
+/// Trials that share cores are told apart by their GPUs, or by what they would have of the cores. A single node needs
+/// no choice.
+void PlaceSharingCores(std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  if (options.need.gpus > 0) {
+    options.need.cores = 0;
+    options.nodes = std::move(nodes);
+  } else if (nodes.size() > 1) {
+    options.need.cores = 1;
+    options.nodes = SharedNodes(std::move(nodes), options.parallel * options.need.nodes);
+  }
+}
+
+void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+  options.parallel = spec.ensemble->parallel.value_or(1);
+  options.need = NeedOf(spec);
+  if (nodes.empty()) return;
+  const auto fit = FitTrials(spec, nodes);
+  options.parallel = fit.count;
+  if (fit.share_cores) return PlaceSharingCores(std::move(nodes), options);
+  options.nodes = std::move(nodes);
+}
+
+ensemble::Objective ObjectiveFrom(const ObjectiveSpec& spec) {
+  return {spec.metric, spec.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize,
+          spec.value == ObjectiveValue::kBest ? ensemble::CountedValue::kBest : ensemble::CountedValue::kLast,
+          spec.reach};
+}
+
+ensemble::Budget BudgetFrom(const BudgetSpec& spec) {
+  constexpr double kSecondsAnHour = 3600;
+  ensemble::Budget budget;
+  if (spec.time) budget.wall_seconds = spec.time->count();
+  if (spec.node_hours) budget.node_seconds = *spec.node_hours * kSecondsAnHour;
+  return budget;
+}
+
+std::int64_t GridTrials(const ensemble::EnsembleOptions& options) {
+  ensemble::SamplerSettings settings{"grid", options.seed, options.grid_points};
+  settings.points = options.points;
+  return ensemble::GridSize(settings, options.space);
+}
+
+/// When trials end, and when all of them do.
+void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
+  const auto& ensemble = *spec.ensemble;
+  options.retries = spec.resilience.max_restarts;
+  options.max_failures = ensemble.max_failures;
+  if (ensemble.time_limit) options.trial_time_limit = ensemble.time_limit->count();
+  // That of jobs is each trial's.
+  if (spec.launch.time_limit && !TrialsAreJobs(spec)) options.manager_time_limit = spec.launch.time_limit->count();
+  if (ensemble.budget) options.budget = BudgetFrom(*ensemble.budget);
+  if (!ensemble.scheduler) return;
+  options.scheduler = ensemble.scheduler->settings;
+  options.resource = ensemble.scheduler->resource;
+}
+
+}  // namespace
+
+ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::NodeShare> nodes) {
+  const auto& spec = *plan.spec().ensemble;
+  ensemble::EnsembleOptions options;
+  options.objectives = {ObjectiveFrom(spec.objective)};
+  for (const auto& further : spec.more_objectives) options.objectives.push_back(ObjectiveFrom(further));
+  options.space = ensemble::MakeSearchSpace(spec.space, spec.constraints);
+  options.points = spec.points;
+  Place(plan.spec(), std::move(nodes), options);
+  Limit(plan.spec(), options);
+  options.repeats = spec.repeats;
+  options.sampler = spec.sampler;
+  options.seed = spec.seed;
+  options.trials = spec.trials ? *spec.trials : GridTrials(options);
+  options.spec_hash = plan.document.spec_hash;
+  return options;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,230 @@
+#include "launcher/run/trials/ensemble_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "ensemble/manager/manager.h"
+#include "launcher/plan/trial_document.h"
+#include "launcher/plan/trials_at_a_time.h"
+#include "launcher/run/ranks/allocation.h"
+#include "launcher/run/results/outbox.h"
+#include "launcher/run/trials/batch_trial_runner.h"
+#include "launcher/run/trials/ensemble_options.h"
+#include "launcher/run/trials/job_trial_runner.h"
+#include "launcher/run/trials/trial_logs.h"
+#include "launcher/trials/model_ensemble.h"
+#include "launcher/trials/select_models.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Tells the user how the trials go.
+class Reporter final : public ensemble::EnsembleObserver {
+ public:
+  Reporter(Output& output, std::int64_t trials, TrialLogs& logs) : output_(output), trials_(trials), logs_(logs) {}
+
+  void AttemptStarted(const ensemble::TrialRecord& trial) override {
+    ++running_;
+    ShowProgress();
+    if (trial.attempts > 1)
+      output_.Say(fmt::format("trial {} starts again (attempt {})", trial.number, trial.attempts));
+  }
+
+  void MetricReported(const ensemble::MetricRecord&) override {}
+
+  void AttemptEnded(const ensemble::TrialRecord& trial, ensemble::TrialState attempt,
+                    const ensemble::TrialRecord* best) override {
+    --running_;
+    logs_.AttemptEnded(trial);
+    if (ensemble::IsFinal(trial.state)) ++ended_;
+    if (best != nullptr) best_ = fmt::format("best {:.6g} (trial {})", *best->objective, best->number);
+    // Thousands of short trials would only scroll by: the progress line tells enough.
+    if (trials_ <= kTrialsSaidOneByOne) output_.Say(Describe(trial, attempt));
+    ShowProgress();
+  }
+
+  /// Trials that came to their end while this looked on.
+  int ended() const { return ended_; }
+
+ private:
+  static constexpr std::int64_t kTrialsSaidOneByOne = 200;
+
+  static std::string Describe(const ensemble::TrialRecord& trial, ensemble::TrialState attempt) {
+    auto text = fmt::format("trial {:>3}  {:<9}", trial.number, ensemble::TrialStateName(attempt));
+    if (trial.objective) text += fmt::format("  {:.6g}", *trial.objective);
+    for (const double value : trial.further) text += fmt::format("  {:.6g}", value);
+    text += "  " + ensemble::Describe(trial.parameters);
+    if (!trial.reason.empty()) text += "  " + trial.reason.substr(0, trial.reason.find('\n'));
+    return text;
+  }
+
+  void ShowProgress() {
+    output_.Progress(fmt::format("{} of {} trials ended, {} running{}{}", ended_, trials_, running_,
+                                 best_.empty() ? "" : ", ", best_));
+  }
+
+  Output& output_;
+  std::int64_t trials_;
+  TrialLogs& logs_;
+  int running_ = 0;
+  int ended_ = 0;
+  std::string best_;
+};
+
+Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
+  Json best = nullptr;
+  if (summary.best) {
+    best = Json{{"trial", summary.best->number},
+                {"objective", *summary.best->objective},
+                {"parameters", ensemble::ToJson(summary.best->parameters)}};
+  }
+  return Json{{"trials",
+               {{"complete", summary.complete},
+                {"failed", summary.failed},
+                {"pruned", summary.pruned},
+                {"paused", summary.paused},
+                {"waiting", summary.waiting}}},
+              {"best", best}};
+}
+
+/// "14 complete, 1 failed, 3 pruned": only what there is, but always the complete ones.
+std::string CountsText(const ensemble::EnsembleSummary& summary) {
+  std::string text = fmt::format("{} complete", summary.complete);
+  for (const auto& [count, word] : {std::pair{summary.failed, "failed"},
+                                    {summary.pruned, "pruned"},
+                                    {summary.paused, "paused"},
+                                    {summary.waiting, "waiting"}}) {
+    if (count > 0) text += fmt::format(", {} {}", count, word);
+  }
+  return text;
+}
+
+/// "best accuracy 0.91", "best time to accuracy 0.9: 31.5 s".
+std::string BestText(const ensemble::Objective& objective, double value) {
+  if (!objective.reach) return fmt::format("best {} {:.6g}", objective.metric, value);
+  return fmt::format("best time to {} {:.6g}: {}", objective.metric, *objective.reach, FormatDuration(Seconds(value)));
+}
+
+RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+  RunResult result;
+  result.summary = SummaryDocument(summary);
+  result.summary_text = "  trials  " + CountsText(summary);
+  if (summary.best) {
+    result.summary_text +=
+        fmt::format("\n  {}  trial {}  {}", BestText(options.objectives.front(), *summary.best->objective),
+                    summary.best->number, ensemble::Describe(summary.best->parameters));
+  }
+  if (summary.interrupted) {
+    result.phase = Phase::kCancelled;
+    result.reason = "cancelled by the user";
+  } else if (summary.out_of_nodes) {
+    result.reason = fmt::format("too few nodes are left for a trial, and {} trials wait; 'slipway resume' goes on",
+                                summary.waiting);
+  } else if (summary.too_many_failures) {
+    result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
+  } else if (summary.complete == 0) {
+    result.reason = fmt::format("none of {} trials succeeded", summary.failed);
+  } else {
+    result.phase = Phase::kSucceeded;
+    if (summary.out_of_time) result.reason = "its time is used up; with more of it 'slipway resume' goes on";
+  }
+  return result;
+}
+
+SelectModelsOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
+  SelectModelsOptions options;
+  options.run_folder = folder.path();
+  options.method = select.method;
+  options.top = select.top;
+  options.metric = select.metric;
+  options.by = select.by;
+  return options;
+}
+
+/// The model ensemble at the end of a run. The trials are there with it or without: what is in its way is a warning.
+void AddModels(const SelectSpec& select, RunContext& context, RunResult& result) try {
+  SelectModels(SelectionFor(select, context.folder), context.output);
+  const auto models = ReadModelEnsemble(context.folder.path());
+  if (!models) return;
+  result.summary["model_ensemble"] = ToJson(*models);
+  result.summary_text += "\n  model ensemble  " + Describe(*models);
+} catch (const std::exception& error) {
+  context.output.Warn(fmt::format("there is no model ensemble: {}", error.what()));
+  context.folder.AppendEvent("no_model_ensemble", Json{{"reason", error.what()}});
+}
+
+/// Whether a trial has written one: then it goes on from there next time.
+bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext& context) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(context.folder.trials(), error), end; entry != end;
+       entry.increment(error)) {
+    AttemptPlace place;
+    place.run = entry->path();
+    PlaceCheckpoints(place, context.outbox);
+    const bool any = std::filesystem::directory_iterator(place.checkpoints, error) != end;
+    if (any && std::filesystem::last_write_time(place.checkpoints, error) >= began) return true;
+  }
+  return false;
+}
+
+/// What the trials are packed into; empty: each is a job of its own.
+std::vector<ensemble::NodeShare> NodesOf(RunContext& context) {
+  if (TrialsAreJobs(context.plan.spec())) return {};
+  if (context.allocation == nullptr) return {ThisMachine(context.plan.spec())};
+  std::vector<ensemble::NodeShare> shares;
+  for (int node = 0; node < context.allocation->nodes().count(); ++node) {
+    auto facts = context.allocation->nodes().FactsOf(node);
+    std::ranges::sort(facts.cores);  // small trials are better off on cores that are no neighbours
+    shares.push_back({facts.name, facts.cores, facts.devices.names()});
+  }
+  return shares;
+}
+
+struct Trials {
+  ensemble::EnsembleSummary summary;
+  bool progressed = false;
+};
+
+std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs& logs) {
+  const auto& spec = context.plan.spec();
+  if (TrialsAreJobs(spec)) return std::make_unique<BatchTrialRunner>(context);
+  return std::make_unique<JobTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
+}
+
+/// The book is one plain file again when it returns.
+Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
+  const auto began = std::filesystem::file_time_type::clock::now();
+  auto book = ensemble::TrialBook::OpenForWriting(context.folder.path());
+  ++context.state.attempt;
+  context.state.phase = Phase::kRunning;
+  context.commit("running");
+  TrialLogs logs(context);
+  const auto runner = MakeRunner(context, logs);
+  Reporter reporter(context.output, options.trials * options.repeats, logs);
+  const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
+  return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
+}
+
+}  // namespace
+
+RunResult CarryOutEnsemble(RunContext& context) {
+  auto options = EnsembleOptionsFor(context.plan, NodesOf(context));
+  options.requests_in = context.folder.path();
+  const auto trials = RunTrials(options, context);
+  auto result = ResultOf(trials.summary, options);
+  if (trials.summary.out_of_nodes && MayGetOtherNodes(context.plan, context.state)) {
+    result.phase = Phase::kQueued;
+    result.reason =
+        "too few nodes are left for a trial; the job is queued again, and goes on with the trials that wait";
+  }
+  result.progressed = trials.progressed;
+  const auto& select = context.plan.spec().ensemble->select;
+  if (select && result.phase == Phase::kSucceeded) AddModels(*select, context, result);
+  return result;
+}
+
+}  // namespace slipway::launcher

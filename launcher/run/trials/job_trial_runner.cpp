@@ -1,0 +1,269 @@
+#include "launcher/run/trials/job_trial_runner.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "launcher/nodes/supervisor_on_node.h"
+#include "launcher/run/ending/save_time.h"
+#include "launcher/run/ending/watch_end_of_job.h"
+#include "launcher/run/folder/attempt_files.h"
+#include "launcher/run/folder/orphan.h"
+#include "launcher/run/ranks/allocation.h"
+#include "launcher/run/ranks/out_of_memory.h"
+#include "launcher/run/results/adopt_checkpoint.h"
+#include "launcher/run/results/outbox.h"
+
+namespace slipway::launcher {
+
+using ensemble::StopAsked;
+using ensemble::TrialEnded;
+using ensemble::TrialEvent;
+using ensemble::TrialMetric;
+using ensemble::TrialNumber;
+using ensemble::TrialStart;
+
+/// One running trial: its job, and the observer that turns what happens into events.
+class JobTrialRunner::Running final : public JobObserver {
+ public:
+  Running(JobTrialRunner& runner, const TrialStart& start, AttemptPlace place)
+      : context_(runner.context_),
+        events_(runner.events_),
+        trial_(start.trial),
+        attempt_(start.attempt),
+        kills_before_(runner.KillsBefore()),
+        job_(context_.loop, context_.files,
+             {context_.plan, std::move(place), context_.data, start.parameters, LogLines::kLeave, runner.ShareOf(start),
+              runner.WhereIs(start.place)},
+             *this) {}
+
+  Job& job() { return job_; }
+  bool ended() const { return ended_; }
+
+  void OnLine(int, std::string_view) override {}
+
+  void OnMetrics(const MetricsLine& line) override {
+    for (const auto& [name, value] : line.values) {
+      events_.push_back(TrialMetric{trial_, attempt_, line.step, line.epoch, name, value, line.time});
+    }
+  }
+
+  void OnWatch(const WatchFinding& finding) override {
+    context_.RecordWatch(finding, Json{{"trial", trial_}, {"attempt", attempt_}});
+  }
+
+  void OnFailure(std::string_view) override {}
+  void OnWarning(std::string_view) override {}
+
+  void OnEnd(const GroupOutcome& outcome) override {
+    ended_ = true;
+    const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
+    const auto cause = outcome.lost_node ? ensemble::OutsideCause::kNodeLost
+                       : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
+                       : outcome.started ? ensemble::OutsideCause::kNone
+                                         : ensemble::OutsideCause::kNotStarted;
+    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
+  }
+
+ private:
+  RunContext& context_;
+  std::vector<TrialEvent>& events_;
+  TrialNumber trial_;
+  int attempt_;
+  std::uint64_t kills_before_;
+  bool ended_ = false;
+  Job job_;
+};
+
+namespace {
+
+constexpr auto kKillsCountFor = std::chrono::milliseconds(50);
+
+/// Why an attempt failed that nobody saw end.
+std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
+  const auto watch = FindWatchReport(attempt);
+  return watch && watch->report ? watch->report->message + "\n" + end.Describe() : end.Describe();
+}
+
+}  // namespace
+
+JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs)
+    : context_(context), cores_are_shared_(cores_are_shared), logs_(logs) {
+  if (context_.allocation == nullptr) {
+    nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
+    if (context_.plan.spec().launch.gpus_per_rank > 0) nodes_[""].devices = DevicesOfThisNode();
+  } else {
+    AddNodes(context_.allocation->nodes());
+  }
+  context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
+  if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+  end_of_job_ = WatchEndOfJob(context_, [this] { return LookForSlowestCheckpoint(); });
+}
+
+JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
+
+void JobTrialRunner::AddNodes(Nodes& nodes) {
+  for (int node = 0; node < nodes.count(); ++node) {
+    const auto facts = nodes.FactsOf(node);
+    nodes_[facts.name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node, facts.own_cores,
+                          /*lost=*/false, facts.devices};
+  }
+}
+
+const JobTrialRunner::Node& JobTrialRunner::NodeOf(const ensemble::NodeShare& share) const {
+  return nodes_.at(context_.allocation == nullptr ? "" : share.node);
+}
+
+/// Empty for those that are not bound: they share, with each other or with jobs of others.
+std::vector<int> JobTrialRunner::CoresOf(const ensemble::NodeShare& share) const {
+  return cores_are_shared_ || !NodeOf(share).own_cores ? std::vector<int>{} : share.cores;
+}
+
+/// Those that ask for none see all of their node.
+NodeDevices JobTrialRunner::DevicesOf(const ensemble::NodeShare& share) const {
+  const auto& devices = NodeOf(share).devices;
+  return context_.plan.spec().launch.gpus_per_rank > 0 ? devices.Called(share.gpus) : devices;
+}
+
+TrialShare JobTrialRunner::ShareOf(const TrialStart& start) const {
+  TrialShare share{{start.trial, start.repeat, start.limit}};
+  share.supervisor = SupervisorFor(start.place);
+  if (start.place.empty()) return share;
+  share.cores = CoresOf(start.place.front());
+  share.devices = DevicesOf(start.place.front());
+  return share;
+}
+
+Supervisor* JobTrialRunner::SupervisorFor(const std::vector<ensemble::NodeShare>& place) const {
+  return NodeOf(place.empty() ? ensemble::NodeShare{} : place.front()).supervisor.get();
+}
+
+NodesOfJob JobTrialRunner::WhereIs(const std::vector<ensemble::NodeShare>& place) const {
+  if (context_.allocation == nullptr) return {};
+  NodesOfJob where{&context_.allocation->nodes()};
+  for (const auto& share : place) {
+    where.on.push_back(nodes_.at(share.node).number);
+    where.cores.push_back(CoresOf(share));
+    where.devices.push_back(DevicesOf(share));
+  }
+  return where;
+}
+
+void JobTrialRunner::LookForLostNodes() {
+  if (context_.allocation == nullptr) return;
+  for (auto& [name, node] : nodes_) {
+    if (node.lost) continue;
+    const auto trouble = context_.allocation->nodes().TroubleOf(node.number);
+    if (trouble.empty()) continue;
+    node.lost = true;
+    context_.output.Warn(trouble + "; its trials run again elsewhere");
+    context_.folder.AppendEvent("node_lost", Json{{"reason", trouble}});
+    events_.push_back(ensemble::NodeLost{name});
+  }
+}
+
+std::optional<Seconds> JobTrialRunner::LookForSlowestCheckpoint() {
+  std::vector<TrialNumber> running;
+  for (const auto& [trial, attempt] : running_) running.push_back(trial);
+  return slowest_.Look(running, [this](TrialNumber trial) { return running_.at(trial)->job().place(); });
+}
+
+AttemptPlace JobTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
+  AttemptPlace place;
+  place.run = context_.folder.trials() / fmt::format("{:05}", trial);
+  place.attempt = attempt;
+  place.directory = place.run / fmt::format("attempt-{}", attempt);
+  return place;
+}
+
+/// The supervisor of its node, for a single rank.
+std::optional<ProcessIdentity> JobTrialRunner::Keeper(const std::vector<ensemble::NodeShare>& place) try {
+  if (context_.plan.spec().launch.ranks() != 1) return std::nullopt;
+  return SupervisorFor(place)->Keeper();
+} catch (const Error&) {
+  return std::nullopt;  // Prepare says why
+}
+
+ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
+  return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
+    auto place = PlaceOf(start.trial, start.attempt);
+    MakeDirectories(place.run);
+    PlaceCheckpoints(place, context_.outbox);
+    if (start.attempt > 1) {
+      if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
+    } else if (start.parent) {
+      auto parent = PlaceOf(*start.parent, 1);
+      PlaceCheckpoints(parent, context_.outbox);
+      place.resume_from = AdoptNewestCheckpoint(parent, place.checkpoints);
+    }
+    const Json plan{{"schema", "slipway.trial_plan/1"},
+                    {"trial", start.trial},
+                    {"parameters", start.parameters},
+                    {"command", TrainingCommand(context_.plan.spec().train, start.parameters)}};
+    WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
+    logs_.Prepare(start, place.run);
+    auto running = std::make_unique<Running>(*this, start, std::move(place));
+    const auto identity = running->job().identity();
+    running_[start.trial] = std::move(running);
+    return identity;
+  });
+}
+
+void JobTrialRunner::Release(TrialNumber trial) {
+  logs_.Release(trial);
+  running_.at(trial)->job().Release();
+}
+
+void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
+  if (const auto found = running_.find(trial); found != running_.end()) {
+    using ensemble::StopReason;
+    auto& job = found->second->job();
+    const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
+                              context_.interrupt.cause() == InterruptCause::kTimeLimit;
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job)
+      return job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
+    job.Stop(ensemble::StopReasonName(reason));
+  }
+}
+
+void JobTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
+
+std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) {
+  const auto directory = PlaceOf(trial, attempt).directory;
+  const auto& spec = context_.plan.spec();
+  std::vector<TrialEvent> events;
+  for (const auto& line : ReadMetrics(directory, spec.train.metrics)) {
+    for (const auto& [name, value] : line.values) {
+      events.push_back(TrialMetric{trial, attempt, line.step, line.epoch, name, value, line.time});
+    }
+  }
+  if (const auto end = ReadEnd(directory, spec.launch.ranks())) {
+    events.push_back(TrialEnded{trial, attempt, *end, end->Success() ? "" : DetailOf(*end, directory)});
+  }
+  return events;
+}
+
+std::uint64_t JobTrialRunner::KillsBefore() {
+  const auto now = SystemClock().Steady();
+  if (!kills_counted_ || now - *kills_counted_ > kKillsCountFor) {
+    kills_before_ = OutOfMemoryKills();
+    kills_counted_ = now;
+  }
+  return kills_before_;
+}
+
+std::vector<TrialEvent> JobTrialRunner::Wait(std::chrono::nanoseconds limit) {
+  if (events_.empty()) context_.loop.RunOnce(limit);
+  LookForLostNodes();
+  std::erase_if(running_, [this](const auto& entry) {
+    if (entry.second->ended() && context_.outbox != nullptr) context_.outbox->Close(PlaceOf(entry.first, 1).run);
+    return entry.second->ended();
+  });
+  return std::exchange(events_, {});
+}
+
+}  // namespace slipway::launcher

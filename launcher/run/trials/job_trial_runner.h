@@ -1,0 +1,72 @@
+/// Trials as jobs on this machine or on the nodes of an allocation: the launcher's side of the ensemble's port.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ensemble/trial_runner.h"
+#include "launcher/engines/local/supervisor.h"
+#include "launcher/run/ending/slowest_of_trials.h"
+#include "launcher/run/ending/time_limit_watch.h"
+#include "launcher/run/ranks/job.h"
+#include "launcher/run/run_context.h"
+#include "launcher/run/trials/trial_logs.h"
+
+namespace slipway::launcher {
+
+class JobTrialRunner final : public ensemble::TrialRunner {
+ public:
+  /// `cores_are_shared`: trials are not bound to the cores of their places.
+  JobTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs);
+  ~JobTrialRunner() override;
+
+  std::optional<ProcessIdentity> Keeper(const std::vector<ensemble::NodeShare>& place) override;
+  ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
+  void Release(ensemble::TrialNumber trial) override;
+  void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
+  void EndOrphan(const ProcessIdentity& identity) override;
+  std::vector<ensemble::TrialEvent> Recover(ensemble::TrialNumber trial, int attempt) override;
+  std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
+
+ private:
+  class Running;
+  /// What runs trials on one node.
+  struct Node {
+    std::unique_ptr<Supervisor> supervisor;
+    int number = 0;
+    bool own_cores = true;  ///< no other job runs on them
+    bool lost = false;
+    NodeDevices devices = {};
+  };
+
+  AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
+
+  /// The kernel's count of processes that it has killed, at most a moment ago: it costs as much as a file.
+  std::uint64_t KillsBefore();
+
+  void AddNodes(Nodes& nodes);
+  const Node& NodeOf(const ensemble::NodeShare& share) const;
+  std::vector<int> CoresOf(const ensemble::NodeShare& share) const;
+  NodeDevices DevicesOf(const ensemble::NodeShare& share) const;
+  TrialShare ShareOf(const ensemble::TrialStart& start) const;
+  Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
+  NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
+  void LookForLostNodes();
+  std::optional<Seconds> LookForSlowestCheckpoint();
+
+  RunContext& context_;
+  std::map<std::string, Node> nodes_;  ///< by name; this machine has none
+  bool cores_are_shared_;
+  TrialLogs& logs_;
+  std::uint64_t kills_before_ = 0;
+  std::optional<SteadyTime> kills_counted_;
+  std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
+  std::vector<ensemble::TrialEvent> events_;
+  SlowestOfTrials slowest_;
+  std::unique_ptr<TimeLimitWatch> end_of_job_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,95 @@
+#include "launcher/run/trials/trial_order.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+using ensemble::OutsideCause;
+
+namespace {
+
+/// In the order of OutsideCause.
+constexpr std::array<std::string_view, 5> kCauses{"none", "out-of-memory", "node-lost", "timed-out", "cancelled"};
+
+OutsideCause CauseOf(std::string_view word) {
+  const auto* const found = std::find(kCauses.begin(), kCauses.end(), word);
+  return found == kCauses.end() ? OutsideCause::kNone : static_cast<OutsideCause>(found - kCauses.begin());
+}
+
+fs::path OrderOf(const RunFolder& trial) { return trial.path() / "trial_order.json"; }
+fs::path EndingOf(const RunFolder& trial) { return trial.path() / "trial_ending.json"; }
+fs::path WishOf(const RunFolder& trial) { return trial.path() / "stop_wish"; }
+
+/// What `read` makes of the document in `file`; nothing when there is none.
+template <class Read>
+auto ReadDocument(const fs::path& file, Read read) -> std::optional<decltype(read(Json()))> {
+  const auto text = ReadFileIfPresent(file);
+  if (!text) return {};
+  try {
+    return read(Json::parse(*text));
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", file.string()),
+                "run the trial again with: slipway trials retry");
+  }
+}
+
+void WriteDocument(const fs::path& file, const Json& document) {
+  WriteFileAtomically(file, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial) {
+  return ReadDocument(OrderOf(trial), [](const Json& json) {
+    TrialOrder order{json.at("attempt").get<int>(), json.at("attempts_past").get<int>(), {}};
+    order.terms.trial = json.at("trial").get<ensemble::TrialNumber>();
+    order.terms.repeat = json.at("repeat").get<int>();
+    if (!json.at("limit").is_null()) order.terms.limit = json["limit"].get<double>();
+    return order;
+  });
+}
+
+void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order) {
+  WriteDocument(OrderOf(trial), Json{{"schema", "slipway.trial-order/1"},
+                                     {"attempt", order.attempt},
+                                     {"attempts_past", order.attempts_past},
+                                     {"trial", order.terms.trial},
+                                     {"repeat", order.terms.repeat},
+                                     {"limit", order.terms.limit ? Json(*order.terms.limit) : Json()}});
+}
+
+std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial) {
+  return ReadDocument(EndingOf(trial), [](const Json& json) {
+    TrialEnding ending;
+    ending.attempt = json.at("attempt").get<int>();
+    ending.status = {json.at("exit_code").get<int>(), json.at("signal").get<int>()};
+    ending.cause = CauseOf(json.at("cause").get<std::string>());
+    ending.detail = json.at("detail").get<std::string>();
+    return ending;
+  });
+}
+
+void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending) {
+  WriteDocument(EndingOf(trial), Json{{"schema", "slipway.trial-ending/1"},
+                                      {"attempt", ending.attempt},
+                                      {"exit_code", ending.status.code},
+                                      {"signal", ending.status.signal},
+                                      {"cause", kCauses.at(static_cast<std::size_t>(ending.cause))},
+                                      {"detail", ending.detail}});
+}
+
+void WriteStopWish(const RunFolder& trial, std::string_view reason) {
+  WriteFileAtomically(WishOf(trial), std::string(reason));
+}
+
+void RemoveStopWish(const RunFolder& trial) { fs::remove(WishOf(trial)); }
+
+std::string ReadStopWish(const RunFolder& trial) { return ReadFileIfPresent(WishOf(trial)).value_or(""); }
+
+}  // namespace slipway::launcher
