@@ -30,6 +30,7 @@ packages_tests=(
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2  # tests/slurm: a Slurm of several nodes
   slurmdbd mariadb-server slurm-wlm-mysql-plugin  # tests/slurm: what a site remembers of its jobs
   charliecloud            # ranks in containers: ch-run needs neither root nor a daemon
+  podman runc             # the same by podman, where the machine lets it
   libpmix-dev             # by name: srun --mpi=pmix loads a link that only this package has
 )
 

@@ -158,9 +158,9 @@ TEST_F(BatchPlan, LeavesWhatIsForSlurmAloneUndoneElsewhereAndSaysSo) {
     return LoadSpec(directory_ / "exp.yaml", {"launch.engine=" + engine}, {directory_ / "site.yaml"}).warnings;
   };
   EXPECT_THAT(warnings("", "local"), IsEmpty());  // a site says it for all its users
-  EXPECT_THAT(warnings("launch: {gpus_per_rank: 1}\n", "slurm"), IsEmpty());
-  ASSERT_EQ(warnings("launch: {gpus_per_rank: 1}\n", "local").size(), 1u);
-  EXPECT_THAT(warnings("launch: {gpus_per_rank: 1}\n", "local")[0].message, HasSubstr("with engine: slurm only"));
+  EXPECT_THAT(warnings("launch: {memory_per_rank: 1GiB}\n", "slurm"), IsEmpty());
+  ASSERT_EQ(warnings("launch: {memory_per_rank: 1GiB}\n", "local").size(), 1u);
+  EXPECT_THAT(warnings("launch: {memory_per_rank: 1GiB}\n", "local")[0].message, HasSubstr("with engine: slurm only"));
 }
 
 TEST_F(BatchPlan, AsksForTheSignalEarlyButNeverInTheFirstHalf) {
