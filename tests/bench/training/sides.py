@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -45,12 +46,26 @@ class Place:
         with open(self.folder / f"err-{cores[0]}", "w+") as errors:
             process = subprocess.Popen([*self.prefix, *bound, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE,
                                        stderr=errors, text=True, start_new_session=True)
-            output = process.stdout.read()
+            try:
+                output = process.stdout.read()
+            except BaseException:  # Ctrl-C is for us alone: what was started has a session of its own
+                end(process)
+                raise
             _, status, usage = os.wait4(process.pid, 0)
             if status != 0:
                 errors.seek(0)
                 raise Missing(f"{' '.join(map(str, words))} failed:\n{errors.read()}{output}")
         return output, usage.ru_utime + usage.ru_stime
+
+
+def end(process):
+    """`slipway run` ends its ranks, and then itself."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def make_hepcnn(place):
