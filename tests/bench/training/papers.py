@@ -79,12 +79,13 @@ class AsShipped(Twins):
         self.records = max(4, int(steps * self.model["share"])) * self.model["batch"]
         if name == "fashion":
             sides.make_fashion(place)
+            sides.make_fashion_test(place)
         else:
-            place.call(["data", "make", *self.model["kind"], "--train", str(self.records * 5 // 4), "--test", "0",
+            place.call(["data", "make", *self.model["kind"], "--train", str(self.records * 5 // 4), "--test", "16",
                         f"data/{self.model['folder']}"])
 
     def words(self, program):
-        settings = {"launch.engine": "local", "launch.ranks_per_node": 1, "data.test": None,
+        settings = {"launch.engine": "local", "launch.ranks_per_node": 1,
                     **{f"train.{key}": value for key, value in program.items()}, "train.args.epochs": sides.EPOCHS,
                     "train.args.batch_size": self.model["batch"], "train.args.predictions": 0,
                     f"train.args.train_{self.model['records']}": self.records}

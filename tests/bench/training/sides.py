@@ -73,12 +73,20 @@ def make_hepcnn(place):
     return "data/hepcnn/train-*.h5"
 
 
-def make_fashion(place):
+def convert_fashion(place, of, to, name):
     if not IMAGES.exists():
         raise Missing("the Debian package dataset-fashion-mnist is not installed")
-    place.call(["data", "convert", "--images", str(IMAGES / "train-images-idx3-ubyte.gz"), "--labels",
-                str(IMAGES / "train-labels-idx1-ubyte.gz"), "--to", "tfrecord", "data/fashion/train"])
+    place.call(["data", "convert", "--images", str(IMAGES / f"{of}-images-idx3-ubyte.gz"), "--labels",
+                str(IMAGES / f"{of}-labels-idx1-ubyte.gz"), "--to", to, f"data/fashion/{name}"])
+
+
+def make_fashion(place):
+    convert_fashion(place, "train", "tfrecord", "train")
     return "data/fashion/train-*.tfrecord"
+
+
+def make_fashion_test(place):
+    convert_fashion(place, "t10k", "hdf5", "test.h5")
 
 
 # `share`: of the steps that are asked for; those of HEP-CNN take ten times as long.
