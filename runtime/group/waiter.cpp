@@ -21,12 +21,24 @@ using std::chrono::microseconds;
 constexpr int kLooksAlone = 4000;
 constexpr int kLooksInACrowd = 5;
 constexpr microseconds kNap{100};
+constexpr microseconds kYielding{1000};
 /// Asleep on a bell, a rank looks at the others' health this often.
 constexpr microseconds kLongestSleep{50'000};
 
 /// Between processes, so not the private kind.
 long Futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* time) {
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, time, nullptr, 0);
+}
+
+bool YieldUntil(const std::function<bool()>& ready) {
+  const auto start = Clock::now();
+  while (Clock::now() - start < kYielding) {
+    for (int i = 0; i < 8; ++i) {
+      if (ready()) return true;
+      ::sched_yield();
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -56,18 +68,13 @@ void Waiter::SetManner(Manner manner) {
   manner_ = manner;
   const bool patient = crowded_ || manner == Manner::kBackground;
   looks_ = patient ? kLooksInACrowd : kLooksAlone;
-  yielding_ = manner == Manner::kBackground ? microseconds(50) : microseconds(1000);
 }
 
+/// In the background there is no yielding: the scheduler takes who yields beside a thread that computes for one that
+/// has had its share, and lets the other have milliseconds. Who slept comes at once.
 void Waiter::WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing,
                       Bell* bell) {
-  const auto start = Clock::now();
-  while (Clock::now() - start < yielding_) {
-    for (int i = 0; i < 8; ++i) {
-      if (ready()) return;
-      ::sched_yield();
-    }
-  }
+  if (manner_ == Manner::kForeground && YieldUntil(ready)) return;
   Watch::Patience patience(*watch_);
   while (!ready()) {
     if (bell != nullptr) {

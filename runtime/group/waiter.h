@@ -38,7 +38,7 @@ class Waiter {
  public:
   enum class Manner {
     kForeground,  ///< the program waits, too: looks hard at first
-    kBackground,  ///< the program computes meanwhile: gives the processor back at once
+    kBackground,  ///< the program computes meanwhile: sleeps almost at once
   };
   /// `crowded`: there are more ranks on the node than cores.
   Waiter(Watch& watch, Manner manner, bool crowded);
@@ -64,7 +64,6 @@ class Waiter {
   bool crowded_;
   Manner manner_ = Manner::kForeground;
   int looks_ = 0;
-  std::chrono::microseconds yielding_{};
 };
 
 }  // namespace slipway::runtime

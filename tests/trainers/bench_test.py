@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "bench/training"))
 
+import delayed  # noqa: E402
 import measured  # noqa: E402
+import nodes  # noqa: E402
 import sides  # noqa: E402
 
 
@@ -41,6 +43,50 @@ def test_the_exchange_costs_from_the_last_arrival_on():
 def test_rates_and_work_of_runs_apart_add_up():
     one = {"per_second": 10.0, "cpu_s": 2.0, "images": 100, "exchange_share": 0.1}
     assert sides.added([one, one]) == {"per_second": 20.0, "cpu_s": 4.0, "images": 200}
+
+
+def test_the_link_is_chosen_by_what_a_step_sends():
+    assert delayed.link_bits(594_178) == 594_178 * 32
+    assert delayed.link_of_half(594_178, compute_s=0.1) == 380  # 19.0 Mbit in 50 ms
+
+
+def test_no_step_is_shorter_than_its_computing_or_its_exchange():
+    goals = delayed.goals_of("m", 100, {"synchronous": 0.3, "lag 1": 0.25, "lag 1, sync_first": 0.26}, 0.2, 0.1)
+    values = {goal["what"].split(": ")[1]: goal["value"] for goal in goals}
+    assert values["exchange / computing"] == pytest.approx(0.5)
+    assert values["steps a second, lag 1 / synchronous"] == pytest.approx(1.2)
+    assert values["of the fastest possible, lag 1"] == pytest.approx(0.8)
+    assert values["of the fastest possible, synchronous"] == pytest.approx(2 / 3)
+
+
+def bench(*words):
+    return subprocess.run([os.environ["SLIPWAY_PROGRAM"], "bench", "training", *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=240)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or nodes.obstacle() is not None, reason="needs root, iproute2 and util-linux")
+def test_delayed_gradients_run_on_two_nodes_of_which_nothing_is_left():
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two ranks need two cores")
+    done = bench("--part", "delayed", "--model", "hepcnn", "--mbit", "500", "--rounds", "1", "--steps", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["side"] for row in rows] == [delayed.ALONE, *delayed.EXCHANGES]
+    assert all(row["steps_per_second"] > 0 for row in rows)
+    assert [row["link_mbit"] for row in rows] == [None, 500, 500, 500]
+    assert "slipway-" not in subprocess.run(["ip", "netns"], stdout=subprocess.PIPE, text=True).stdout
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="this is what others are told")
+def test_delayed_says_what_it_lacks():
+    done = bench("--part", "delayed")
+    assert done.returncode != 0 and "the part 'delayed' cannot run here" in done.stderr
+
+
+def test_the_twins_take_turns_on_a_shipped_experiment():
+    done = bench("--part", "twins", "--model", "cosmoflow", "--rounds", "1", "--steps", "4", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {row["side"] for row in json.loads(done.stdout)["rows"]} == {"slipway", "pytorch"}
 
 
 @pytest.mark.skipif(not sides.IMAGES.exists(), reason="the Debian package dataset-fashion-mnist is not installed")

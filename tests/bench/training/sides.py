@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +46,11 @@ class Place:
         with open(self.folder / f"err-{cores[0]}", "w+") as errors:
             process = subprocess.Popen([*self.prefix, *bound, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE,
                                        stderr=errors, text=True, start_new_session=True)
-            output = process.stdout.read()
+            try:
+                output = process.stdout.read()
+            except BaseException:  # Ctrl-C is for us alone: what was started has a session of its own
+                end(process)
+                raise
             _, status, usage = os.wait4(process.pid, 0)
             if status != 0:
                 errors.seek(0)
@@ -53,17 +58,35 @@ class Place:
         return output, usage.ru_utime + usage.ru_stime
 
 
+def end(process):
+    """`slipway run` ends its ranks, and then itself."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def make_hepcnn(place):
     place.call(["data", "make", "hepcnn", "--train", "2000", "--test", "0", "data/hepcnn"])
     return "data/hepcnn/train-*.h5"
 
 
-def make_fashion(place):
+def convert_fashion(place, of, to, name):
     if not IMAGES.exists():
         raise Missing("the Debian package dataset-fashion-mnist is not installed")
-    place.call(["data", "convert", "--images", str(IMAGES / "train-images-idx3-ubyte.gz"), "--labels",
-                str(IMAGES / "train-labels-idx1-ubyte.gz"), "--to", "tfrecord", "data/fashion/train"])
+    place.call(["data", "convert", "--images", str(IMAGES / f"{of}-images-idx3-ubyte.gz"), "--labels",
+                str(IMAGES / f"{of}-labels-idx1-ubyte.gz"), "--to", to, f"data/fashion/{name}"])
+
+
+def make_fashion(place):
+    convert_fashion(place, "train", "tfrecord", "train")
     return "data/fashion/train-*.tfrecord"
+
+
+def make_fashion_test(place):
+    convert_fashion(place, "t10k", "hdf5", "test.h5")
 
 
 # `share`: of the steps that are asked for; those of HEP-CNN take ten times as long.
