@@ -145,6 +145,11 @@ std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
   return LaunchCommand(plan, parameters);
 }
 
+/// Null where nobody knows it here.
+Json AtATime(const Plan& plan) {
+  return FitsHere(plan) ? Json(FitTrials(plan.spec(), {ThisMachine(plan.spec())}).count) : Json();
+}
+
 /// Null for a lone rank.
 Json StartOf(const Plan& plan) {
   if (plan.spec().launch.ranks() == 1) return {};
@@ -202,33 +207,32 @@ Json ToJson(const Plan& plan) {
   const auto parameters = ParametersShown(plan);
   Json data = Json::array();
   for (const auto& dataset : plan.data) data.push_back(staging::ToJson(dataset));
-  return Json{
-      {"schema", "slipway.plan/1"},
-      {"name", plan.spec().name},
-      {"spec_file", plan.document.file.string()},
-      {"spec_directory", plan.document.directory.string()},
-      {"spec_hash", plan.document.spec_hash},
-      {"spec", *plan.document.resolved},
-      {"origins", plan.document.origins},
-      {"engine", plan.engine},
-      {"engine_reason", plan.document.engine_reason},
-      {"hosts", Json::array({HostName()})},
-      {"ranks", plan.spec().launch.ranks()},
-      {"data", data},
-      {"checkpoints",
-       {{"tier", plan.checkpoints.tier},
-        {"root", plan.checkpoints.root.string()},
-        {"rejected", plan.checkpoints.rejected}}},
-      {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
-      {"trials_at_a_time", FitsHere(plan) ? Json(FitTrials(plan.spec(), {ThisMachine(plan.spec())}).count) : Json()},
-      {"start", StartOf(plan)},
-      {"container", ContainerOf(plan)},
-      {"command", CommandOf(plan, parameters)},
-      {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
-      {"working_directory", plan.working_directory.string()},
-      {"environment", EnvironmentOf(plan, parameters)},
-      {"runs_directory", plan.runs_directory.string()},
-      {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};
+  return Json{{"schema", "slipway.plan/1"},
+              {"name", plan.spec().name},
+              {"spec_file", plan.document.file.string()},
+              {"spec_directory", plan.document.directory.string()},
+              {"spec_hash", plan.document.spec_hash},
+              {"spec", *plan.document.resolved},
+              {"origins", plan.document.origins},
+              {"engine", plan.engine},
+              {"engine_reason", plan.document.engine_reason},
+              {"hosts", Json::array({HostName()})},
+              {"ranks", plan.spec().launch.ranks()},
+              {"data", data},
+              {"checkpoints",
+               {{"tier", plan.checkpoints.tier},
+                {"root", plan.checkpoints.root.string()},
+                {"rejected", plan.checkpoints.rejected}}},
+              {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
+              {"trials_at_a_time", AtATime(plan)},
+              {"start", StartOf(plan)},
+              {"container", ContainerOf(plan)},
+              {"command", CommandOf(plan, parameters)},
+              {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
+              {"working_directory", plan.working_directory.string()},
+              {"environment", EnvironmentOf(plan, parameters)},
+              {"runs_directory", plan.runs_directory.string()},
+              {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};
 }
 
 }  // namespace slipway::launcher
