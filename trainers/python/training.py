@@ -34,7 +34,7 @@ class Training:
         # Before any training: a set that cannot be read should not cost hours.
         validates = settings.validation_fraction > 0
         self.validation = records.for_validation(task, settings, self.share.batch) if validates else None
-        self.test = records.for_test(task, self.share.batch) if settings.has_test_data else None
+        self.test = records.for_test(task, settings, self.share.batch) if settings.has_test_data else None
         self.model = task.make_model()
         slipway.torch.broadcast_parameters(self.model.state_dict())
         self.optimizer = slipway.torch.DistributedOptimizer(
@@ -67,6 +67,7 @@ class Training:
         self.report.values({"replicas_match": 1})
         if self.test:
             self.report.test(evaluate(self.task, self.model, self.test))
+            self.report.skipped("test", self.test)
         return Ending.DONE
 
     def begin(self):
