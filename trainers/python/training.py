@@ -105,6 +105,9 @@ class Training:
         run_log.stop_epoch(self.progress.epoch + 1, trained, seconds)
         train = self.sums.over_ranks(self.task).means()
         self.report.epoch(train, self.validate(), seconds, self.records.waited_s - waited, trained)
+        self.report.skipped("train", self.records)
+        if self.validation:
+            self.report.skipped("validation", self.validation)
         return True
 
     def step(self, batches):
@@ -188,7 +191,7 @@ class Training:
     def course(self):
         """What a checkpoint can only be continued with: another value would mean another model or other records. The
         first that differs is told."""
-        course = {"trainer": self.task.name, **self.task.shape(), "optimizer": self.arguments.optimizer,
+        course = {"trainer": f"slipway.trainers.{self.task.name}", **self.task.shape(), "optimizer": self.arguments.optimizer,
                   "global_batch_size": self.share.in_all, "seed": self.arguments.seed,
                   f"train_{self.task.records}": self.records.count, "validation_seed": self.settings.validation_seed}
         return {name: str(value) for name, value in course.items()}
