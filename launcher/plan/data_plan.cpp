@@ -17,11 +17,13 @@ constexpr char kInPlace[] = "none";
 /// What the reader of one rank keeps in memory: buffers for decoding and for the next batches.
 constexpr std::uint64_t kReadAheadOfRank = std::uint64_t{32} << 20;
 
-staging::VerifyMode VerifyModeOf(Verification verification) {
-  switch (verification) {
+/// Damaged records that the reader is to skip must come through.
+staging::VerifyMode VerifyModeOf(const DatasetSpec& dataset) {
+  const bool skips = dataset.on_corrupt == OnCorrupt::kSkip;
+  switch (dataset.verify) {
     case Verification::kOff: return staging::VerifyMode::kOff;
-    case Verification::kFormat: return staging::VerifyMode::kFormat;
-    case Verification::kFull: return staging::VerifyMode::kFull;
+    case Verification::kFormat: return skips ? staging::VerifyMode::kFraming : staging::VerifyMode::kFormat;
+    case Verification::kFull: return skips ? staging::VerifyMode::kFullFraming : staging::VerifyMode::kFull;
   }
   return staging::VerifyMode::kFormat;
 }
@@ -63,7 +65,7 @@ staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& s
   request.format = dataset.format == DataFormat::kHdf5 ? staging::DataFormat::kHdf5 : staging::DataFormat::kTfrecord;
   request.tiers = dataset.tiers;
   request.distribution = DistributionOf(dataset.distribute);
-  request.verify = VerifyModeOf(dataset.verify);
+  request.verify = VerifyModeOf(dataset);
   request.bandwidth = dataset.bandwidth.count > 0 ? dataset.bandwidth : site.bandwidth;
   return request;
 }

@@ -205,6 +205,21 @@ void WarnOfTestScores(Report& report, const Draft& draft) {
               "ranks the trials by a test score; select on validation records and keep the test for the end");
 }
 
+/// A bundled trainer that sets no records aside has nothing to say of them.
+void CheckValidationRecords(Report& report, const Draft& draft) {
+  const Json& fraction = draft.At("train.validation.fraction");
+  if (!draft.Has("train.program") || !fraction.is_number() || fraction.get<double>() != 0) return;
+  const Json& metric = draft.At("ensemble.objective.metric");
+  if (metric.is_string() && metric.get<std::string>().starts_with("validation")) {
+    report.Error(draft.PlaceOf("ensemble.objective.metric"),
+                 "nothing reports it: 'train.validation.fraction' is 0, so no records are set aside");
+  }
+  if (draft.Has("ensemble.select")) {
+    report.Error(draft.PlaceOf("ensemble.select"),
+                 "nothing to select on: 'train.validation.fraction' is 0, so no records are set aside");
+  }
+}
+
 }  // namespace
 
 void CheckEnsemble(Report& report, const Draft& draft) {
@@ -216,6 +231,7 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   CheckSampler(report, draft);
   CheckScheduler(report, draft);
   CheckReach(report, draft);
+  CheckValidationRecords(report, draft);
   WarnOfTestScores(report, draft);
 }
 

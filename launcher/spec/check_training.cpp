@@ -78,6 +78,10 @@ void CheckPlaceholders(Report& report, const Draft& draft) {
 }
 
 void CheckValidation(Report& report, const Draft& draft) {
+  const Json& fraction = draft.At("train.validation.fraction");
+  if (fraction.is_number() && fraction.get<double>() == 1) {
+    report.Error(draft.PlaceOf("train.validation.fraction"), "a fraction of 1 leaves nothing to train on");
+  }
   if (!draft.Has("train.validation.from")) return;
   const auto from = draft.At("train.validation.from").get<std::string>();
   if (HasKey(draft.At("data"), from)) return;

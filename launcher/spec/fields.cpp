@@ -192,9 +192,11 @@ std::vector<Field> TrainFields() {
        "Any program with its arguments; {NAME} stands for an argument's value, {{NAME}} for itself. Without any {NAME} "
        "the arguments follow as --NAME VALUE. No shell is involved.",
        "[python3, train.py, \"--lr={lr}\"]"},
-      {"train.validation", Section(kOptional), "", "Records set aside to select on, split off by record.", ""},
+      {"train.validation", Section(kOptional), "",
+       "Records set aside to select on, split off by record; left out, bundled trainers take a tenth of 'train'.", ""},
       {"train.validation.from", Of(kText), "", "Dataset to take them from.", "train", Since::kNow, Need::kRequired},
-      {"train.validation.fraction", Between(0, 1), "0.1", "Share of the records.", "0.1"},
+      {"train.validation.fraction", Number(0, 1), "0.1", "Share of the records, below 1; 0: all are trained on.",
+       "0.1"},
       {"train.validation.seed", Seed(), "0", "Chooses which records.", "1"},
       {"train.args", MapOf(Of(kScalar)), "{}",
        "Arguments of the program. batch_size counts per rank, global_batch_size over all ranks.",

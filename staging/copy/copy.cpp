@@ -78,7 +78,7 @@ class FileCopier::Pass {
         on_block_(on_block),
         input_(input),
         path_(tools.directory / source.name),
-        check_(MakeStreamCheck(Format(), source.path)) {}
+        check_(MakeCheck()) {}
 
   CopiedFile Run() {
     const auto* kept = Kept();
@@ -100,8 +100,8 @@ class FileCopier::Pass {
   }
 
  private:
-  DataFormat Format() const {
-    return tools_.options.verify == VerifyMode::kOff ? DataFormat::kRaw : tools_.options.format;
+  std::unique_ptr<StreamCheck> MakeCheck() const {
+    return MakeStreamCheck(tools_.options.format, tools_.options.verify, source_.path);
   }
   Arrivals* arrivals() const { return tools_.options.arrivals; }
   std::uint64_t Blocks() const { return CrcBlocksOf(source_.size); }
@@ -142,7 +142,7 @@ class FileCopier::Pass {
     kept_ = {};
     mended_ = error.message();
     holds_other_bytes_ = true;
-    check_ = MakeStreamCheck(Format(), source_.path);
+    check_ = MakeCheck();
     return {};
   }
 

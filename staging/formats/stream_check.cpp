@@ -84,9 +84,9 @@ void FeedFile(const std::filesystem::path& path, StreamCheck& check,
   }
 }
 
-std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name) {
+std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name, RecordContents contents) {
   switch (format) {
-    case DataFormat::kTfrecord: return std::make_unique<TfrecordCheck>(std::move(name));
+    case DataFormat::kTfrecord: return std::make_unique<TfrecordCheck>(std::move(name), Inflater::Sink(), contents);
     case DataFormat::kHdf5: return std::make_unique<Hdf5Check>(std::move(name));
     case DataFormat::kRaw: return std::make_unique<RawCheck>();
   }

@@ -54,7 +54,7 @@ std::size_t TfrecordFrames::TakeData(std::span<const std::byte> bytes, std::uint
 std::size_t TfrecordFrames::TakeFooter(std::span<const std::byte> bytes, std::uint32_t& crc) {
   const auto count = Collect(bytes, footer_, crc);
   if (held_ < footer_.size()) return count;
-  CheckTfrecordFooter(footer_, crc_, Place());
+  if (contents_ == RecordContents::kChecked) CheckTfrecordFooter(footer_, crc_, Place());
   offsets_.push_back(record_at_);
   record_at_ += kTfrecordHeaderBytes + length_ + kTfrecordFooterBytes;
   Enter(Part::kHeader);

@@ -19,7 +19,7 @@ namespace slipway::staging {
 /// Errors: those of StreamCheck.
 class TfrecordFrames {
  public:
-  explicit TfrecordFrames(std::filesystem::path name) : name_(std::move(name)) {}
+  TfrecordFrames(std::filesystem::path name, RecordContents contents) : name_(std::move(name)), contents_(contents) {}
 
   /// Returns the CRC32C of these bytes: it falls out of those of the records, so that the bytes are read once.
   std::uint32_t Update(std::span<const std::byte> bytes);
@@ -41,6 +41,7 @@ class TfrecordFrames {
   void Enter(Part part);
 
   std::filesystem::path name_;
+  RecordContents contents_;
   Part part_ = Part::kHeader;
   TfrecordHeader header_{};
   TfrecordFooter footer_{};
@@ -61,8 +62,9 @@ Compression GuessCompression(std::span<const std::byte> head);
 class TfrecordCheck : public StreamCheck {
  public:
   /// `inflated` is given what a compressed file inflates to, piece by piece, each piece after it was checked.
-  explicit TfrecordCheck(std::filesystem::path name, Inflater::Sink inflated = {})
-      : name_(std::move(name)), sink_(std::move(inflated)), frames_(name_) {}
+  explicit TfrecordCheck(std::filesystem::path name, Inflater::Sink inflated = {},
+                         RecordContents contents = RecordContents::kChecked)
+      : name_(std::move(name)), sink_(std::move(inflated)), frames_(name_, contents) {}
 
   /// True when the length of a first record agreed with its CRC.
   bool HasBegun() const { return frames_.HasBegun(); }

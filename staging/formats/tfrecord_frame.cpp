@@ -13,6 +13,8 @@ namespace slipway::staging {
 namespace {
 
 constexpr auto kCopyAgain = "the file is damaged: copy it again from its source";
+constexpr auto kCopyAgainOrSkip =
+    "the file is damaged: copy it again from its source, or leave such records out with on_corrupt: skip";
 
 std::string Describe(const RecordPlace& place, std::string_view what) {
   return fmt::format("'{}': record {} at byte {}: {}", place.file.string(), place.record, place.offset, what);
@@ -59,7 +61,7 @@ void CheckTfrecordFooter(std::span<const std::byte, kTfrecordFooterBytes> footer
   throw Error(ErrorKind::kEnvironment,
               Describe(place, fmt::format("expected masked CRC32C {:08x} of the record's data, found {:08x}",
                                           MaskCrc32c(crc), stored)),
-              kCopyAgain);
+              kCopyAgainOrSkip);
 }
 
 void ThrowTornHeader(std::span<const std::byte> header, const RecordPlace& place) {

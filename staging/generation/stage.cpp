@@ -182,7 +182,7 @@ Filled Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOpt
   if (ReadsInPlace(plan)) return {LinkAndCheck(plan, directory.path(), options)};
   auto filled = CopyFiles(plan, directory, options);
   directory.Sync();
-  if (plan.request.verify == VerifyMode::kFull) CompareAll(plan, directory.path(), filled.files, options);
+  if (ReadsAgain(plan.request.verify)) CompareAll(plan, directory.path(), filled.files, options);
   return filled;
 }
 

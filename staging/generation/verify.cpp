@@ -25,7 +25,7 @@ namespace {
 class FormatCheck {
  public:
   FormatCheck(const Manifest& manifest, const fs::path& path)
-      : check_(MakeStreamCheck(manifest.verify == VerifyMode::kOff ? DataFormat::kRaw : manifest.format, path)) {}
+      : check_(MakeStreamCheck(manifest.format, manifest.verify, path)) {}
 
   void Update(std::span<const std::byte> bytes) {
     Try([&] { check_->Update(bytes); });

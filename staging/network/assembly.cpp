@@ -71,7 +71,7 @@ Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
     entry = std::make_unique<Entry>();
     entry->path = directory_ / file.name;
     files_.Keep(chunk.file, Create(entry->path, file.size));
-    entry->check = MakeStreamCheck(options_.verify == VerifyMode::kOff ? DataFormat::kRaw : options_.format, file.path);
+    entry->check = MakeStreamCheck(options_.format, options_.verify, file.path);
     entry->ctime_ns = chunk.ctime_ns;
     entry->crc32c.resize(CrcBlocksOf(file.size));
     if (options_.arrivals != nullptr) options_.arrivals->FileStarted(chunk.file, chunk.ctime_ns);

@@ -124,7 +124,7 @@ class StreamStager::Copies {
       CheckCancelled(stager_.plan_, options_);
       if (options_.progress) options_.progress({Bytes{before + done}, {}, source.name.native()});
     });
-    if (stager_.plan_.request.verify == VerifyMode::kFull) ReadBack(source, copied);
+    if (ReadsAgain(stager_.plan_.request.verify)) ReadBack(source, copied);
     return copied;
   }
 

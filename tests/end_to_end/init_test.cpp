@@ -95,6 +95,27 @@ TEST(Init, OfAProgramInPytorchRunsAndContinues) {
   EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  loss ")));
 }
 
+TEST(Init, OfAProgramInPytorchSaysWhichPythonHasNoTorch) {
+  Project project("pytorch");
+  const auto made = project.Call({kPython, "-m", "venv", "--without-pip", "empty"});
+  ASSERT_EQ(made.status.code, 0) << made.output << made.errors;
+  const auto empty = project / "empty/bin/python3";
+  project.place().SetVariable("PYTHON", empty.native());
+  const auto ran = project.place().Slipway({"run", "project/experiment.yaml", "--json"});
+  EXPECT_EQ(ran.status.code, 1);
+  const auto result = Json::parse(ran.output);
+  EXPECT_EQ(result["phase"], "failed");
+  EXPECT_THAT(
+      result["detail"].get<std::string>(),
+      HasSubstr("train.py: " + empty.native() + " has no module torch: install it there, or name a Python that " +
+                "has it: PYTHON=/usr/bin/python3 slipway run experiment.yaml"));
+  EXPECT_THAT(project.Log(1), Not(HasSubstr("Traceback")));
+
+  const auto by_hand = project.Call({kPython, "-I", "train.py"});
+  EXPECT_EQ(by_hand.status.code, 1);
+  EXPECT_THAT(by_hand.errors, HasSubstr("has no module slipway: start it by `slipway run experiment.yaml`"));
+}
+
 TEST(Init, HelpsTheEditorWithASchemaOfThisVersion) {
   for (const std::string chosen : {"command", "cpp", "pytorch"}) {
     Project project(chosen);

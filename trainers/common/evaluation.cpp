@@ -10,8 +10,9 @@ namespace {
 
 using slipway::client::Session;
 
-/// What every record of a set gave, in a row for each, filled by the rank that evaluated it and 0 on the others.
-/// Doubles, since that is what ranks add up; float32 values and record numbers below 2^53 pass unchanged.
+/// What every record of a set gave, in a row for each, filled by the rank that evaluated it and 0 on the others; 0 on
+/// all where a record was skipped. Doubles, since that is what ranks add up; float32 values and record numbers below
+/// 2^53 pass unchanged.
 class AllOutputs {
  public:
   AllOutputs(const Records& records, const Session& session)
@@ -25,7 +26,7 @@ class AllOutputs {
     table_.resize(count_ * Width());
     for (std::int64_t i = 0; i < columns.size(0); ++i) {
       auto* row = table_.data() + NextRow() * Width();
-      row[0] = static_cast<double>(batch.records[static_cast<std::size_t>(i)]);
+      row[0] = static_cast<double>(batch.records[static_cast<std::size_t>(i)] + 1);
       std::copy_n(targets.data_ptr<double>() + i * targets.size(1), values_, row + 1);
       std::copy_n(columns.data_ptr<double>() + i * columns.size(1), outputs_, row + 1 + values_);
     }
@@ -39,6 +40,10 @@ class AllOutputs {
     values_ = static_cast<std::size_t>(widths[1]);
     table_.resize(count_ * Width());
     session.Sum(table_);
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (table_[row * Width()] > 0) rows_.push_back(static_cast<std::int64_t>(row));
+    }
+    std::ranges::sort(rows_, {}, [&](auto row) { return table_[static_cast<std::size_t>(row) * Width()]; });
   }
 
   at::Tensor Predictions() const { return Columns(1 + values_, outputs_).to(at::kFloat).contiguous(); }
@@ -48,8 +53,10 @@ class AllOutputs {
     return labels ? targets.flatten() : targets;
   }
   std::vector<std::uint64_t> RecordNumbers() const {
-    std::vector<std::uint64_t> numbers(count_);
-    for (std::size_t i = 0; i < count_; ++i) numbers[i] = static_cast<std::uint64_t>(table_[i * Width()]);
+    std::vector<std::uint64_t> numbers;
+    for (const auto row : rows_) {
+      numbers.push_back(static_cast<std::uint64_t>(table_[static_cast<std::size_t>(row) * Width()]) - 1);
+    }
     return numbers;
   }
 
@@ -64,7 +71,8 @@ class AllOutputs {
 
   at::Tensor Columns(std::size_t first, std::size_t count) const {
     const auto table = at::tensor(table_, at::kDouble).view({static_cast<std::int64_t>(count_), -1});
-    return table.narrow(1, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count));
+    return table.index_select(0, at::tensor(rows_, at::kLong))
+        .narrow(1, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count));
   }
 
   std::size_t count_;
@@ -73,7 +81,8 @@ class AllOutputs {
   std::size_t done_ = 0;
   std::size_t outputs_ = 0;
   std::size_t values_ = 0;
-  std::vector<double> table_;  // [records, number, targets, predictions]
+  std::vector<double> table_;       // [records, number + 1, targets, predictions]
+  std::vector<std::int64_t> rows_;  // of the table, by the numbers of their records
 };
 
 template <class Number>

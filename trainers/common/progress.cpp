@@ -1,7 +1,9 @@
 #include "trainers/common/progress.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -9,6 +11,7 @@
 namespace trainers {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 json ToJson(const Progress& progress) {
@@ -38,21 +41,39 @@ Progress ProgressFromJson(const json& document) {
   return progress;
 }
 
-void RequireSameCourse(const json& saved, const Course& course, const std::filesystem::path& file) {
-  for (const auto& [name, value] : course) {
-    const auto found = saved.find(name);
-    const auto before = found == saved.end() ? std::string("none") : found->get<std::string>();
-    if (before == value) continue;
-    throw std::runtime_error(
-        fmt::format("the checkpoint '{}' was made with {} {}, now it is {}: give the same value, or start afresh",
-                    file.parent_path().string(), name, before, value));
-  }
+/// Text in a document that may be anybody's.
+std::string TextOf(const json& document, const std::string& name) {
+  const auto found = document.is_object() ? document.find(name) : document.end();
+  return found != document.end() && found->is_string() ? found->get<std::string>() : "none";
 }
 
-json ReadDocument(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error(fmt::format("cannot read '{}'", file.string()));
-  return json::parse(stream);
+/// `author`: who wrote it, as far as that is known.
+[[noreturn]] void RefuseForeign(const fs::path& checkpoint, const std::string& author, const std::string& us) {
+  throw std::runtime_error(
+      fmt::format("the checkpoint '{}' is another program's: it was written by {}, this is {}: go on with the program "
+                  "that wrote it, or start afresh",
+                  checkpoint.string(), author, us));
+}
+
+/// For a checkpoint that does not say who wrote it.
+std::string WriterOf(const fs::path& checkpoint) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(checkpoint)) {
+    if (const auto name = entry.path().filename(); name != "manifest.json") names.push_back(name.string());
+  }
+  std::ranges::sort(names);
+  return fmt::format("one that leaves {}", fmt::join(names, ", "));
+}
+
+void RequireSameCourse(const json& saved, const Course& course, const fs::path& checkpoint) {
+  for (const auto& [name, value] : course) {
+    const auto before = TextOf(saved, name);
+    if (before == value) continue;
+    if (name == "trainer") RefuseForeign(checkpoint, before == "none" ? WriterOf(checkpoint) : before, value);
+    throw std::runtime_error(
+        fmt::format("the checkpoint '{}' was made with {} {}, now it is {}: give the same value, or start afresh",
+                    checkpoint.string(), name, before, value));
+  }
 }
 
 }  // namespace
@@ -74,8 +95,13 @@ void WriteProgress(const std::filesystem::path& file, const Progress& progress, 
 }
 
 Progress ReadProgress(const std::filesystem::path& file, const Course& course) try {
-  const auto document = ReadDocument(file);
-  RequireSameCourse(document.at("course"), course, file);
+  const auto checkpoint = file.parent_path();
+  if (!fs::exists(file)) RefuseForeign(checkpoint, WriterOf(checkpoint), course.front().second);
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(fmt::format("cannot read '{}'", file.string()));
+  const auto document = json::parse(stream);
+  RequireSameCourse(document.is_object() && document.contains("course") ? document["course"] : json(), course,
+                    checkpoint);
   return ProgressFromJson(document.at("progress"));
 } catch (const json::exception& error) {
   throw std::runtime_error(fmt::format("'{}' is damaged: {}", file.string(), error.what()));

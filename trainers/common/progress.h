@@ -35,13 +35,14 @@ struct Progress {
 /// Errors: std::runtime_error when it is inside one, and they hold something else now.
 void RequireSameShares(const Progress& progress, std::uint32_t now);
 
-/// Names and values that a checkpoint can only be continued with: another value would mean another model or other
-/// records. The first that differs is told.
+/// Names and values that a checkpoint can only be continued with: another value would mean another program, model or
+/// other records. The first is the "trainer". The first that differs is told.
 using Course = std::vector<std::pair<std::string, std::string>>;
 
 /// Errors: std::runtime_error naming the file.
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course);
-/// Errors: std::runtime_error naming the file when it is missing or damaged, and what differs from `course`.
+/// Errors: std::runtime_error naming the file when it is damaged, the program that wrote it when it is another one's,
+/// and what differs from `course`.
 Progress ReadProgress(const std::filesystem::path& file, const Course& course);
 
 }  // namespace trainers

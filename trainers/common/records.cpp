@@ -15,7 +15,10 @@ using slipway::client::Session;
 using slipway::staging::BatchArray;
 using slipway::staging::BatchOptions;
 using slipway::staging::BatchReader;
+using slipway::staging::DatasetPlace;
 using slipway::staging::ElementType;
+using slipway::staging::OnCorrupt;
+using slipway::staging::RecordOrder;
 
 at::ScalarType TypeOf(const BatchArray& array) {
   switch (array.type) {
@@ -33,11 +36,9 @@ at::Tensor TensorOf(const BatchArray& array, std::uint64_t count) {
   return at::from_blob(array.values.data(), shape, TypeOf(array));
 }
 
-constexpr char kTrain[] = "train";
-constexpr char kTest[] = "test";
-
-BatchOptions Options(const Task& task, const char* dataset, bool training, const Session& session) {
-  BatchOptions options;
+/// As the launcher has placed the dataset and the spec wants it read.
+BatchOptions Options(const DatasetPlace& place, const Task& task, bool training, const Session& session) {
+  auto options = place.defaults;
   options.fields = {task.Input(training), task.Target()};
   options.rank = session.rank();
   options.world = session.size();
@@ -45,14 +46,21 @@ BatchOptions Options(const Task& task, const char* dataset, bool training, const
   return options;
 }
 
-BatchOptions InOrder(const Task& task, const char* dataset, std::int64_t batch, const Session& session) {
-  auto options = Options(task, dataset, false, session);
-  options.order = slipway::staging::RecordOrder::kInOrder;
+BatchOptions InOrder(const DatasetPlace& place, const Task& task, std::int64_t batch, const Session& session) {
+  auto options = Options(place, task, false, session);
+  options.order = RecordOrder::kInOrder;
   options.remainder = slipway::staging::Remainder::kPad;
   options.batch = static_cast<std::uint64_t>(batch);
   options.threads = 1;
   options.prefetch = 2;
   return options;
+}
+
+/// Errors: UsageError.
+DatasetPlace Find(const std::string& name) try {
+  return slipway::staging::FindDataset(name);
+} catch (const slipway::Error& error) {
+  throw UsageError(error.message());
 }
 
 /// Options that do not fit the files are refused on every rank.
@@ -66,34 +74,40 @@ BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& op
 
 }  // namespace
 
-Records::Records(const Task& task, const std::filesystem::path& path, const BatchOptions& options)
+Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions& options)
     : task_(task),
+      on_corrupt_(options.on_corrupt),
+      in_order_(options.order == RecordOrder::kInOrder),
       records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
-      reader_(OpenReader(path, options)) {}
+      reader_(OpenReader(place.path, options)) {}
 
 Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const Session& session) {
-  auto options = Options(task, kTrain, true, session);
+  const auto place = Find("train");
+  auto options = Options(place, task, true, session);
+  options.remainder = slipway::staging::Remainder::kDrop;
   options.batch = static_cast<std::uint64_t>(batch);
   options.seed = static_cast<std::uint64_t>(arguments.seed);
   options.split = {settings.validation_fraction, settings.validation_seed, false};
   options.limit = static_cast<std::uint64_t>(arguments.train_records);
   options.threads = static_cast<int>(arguments.reader_threads);
-  return {task, settings.train_data, options};
+  return {task, place, options};
 }
 
 Records Records::ForValidation(const Task& task, const Settings& settings, std::int64_t batch, const Session& session) {
-  auto options = InOrder(task, kTrain, batch, session);
+  const auto place = Find("train");
+  auto options = InOrder(place, task, batch, session);
   options.split = {settings.validation_fraction, settings.validation_seed, true};
-  return {task, settings.train_data, options};
+  return {task, place, options};
 }
 
-Records Records::ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
-                         const Session& session) {
-  return {task, path, InOrder(task, kTest, batch, session)};
+Records Records::ForTest(const Task& task, std::int64_t batch, const Session& session) {
+  const auto place = Find("test");
+  return {task, place, InOrder(place, task, batch, session)};
 }
 
 void Records::Begin(std::int64_t epoch, std::int64_t pass) {
+  next_number_ = 0;
   reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(pass) * records_per_pass_});
 }
 
@@ -107,7 +121,32 @@ std::optional<TensorBatch> Records::Next() {
   TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
                       TensorOf(batch->fields[1], batch->valid_count), batch->records.first(batch->valid_count)};
   CheckLabels(tensors);
-  return tensors;
+  return in_order_ && on_corrupt_ == OnCorrupt::kSkip ? WithoutStandIns(tensors) : tensors;
+}
+
+/// What is measured should count every record once. One that stands in for a damaged record comes before its own place
+/// and again there, or after it: of records in order those count that have a larger number than all before.
+TensorBatch Records::WithoutStandIns(const TensorBatch& batch) {
+  std::vector<std::int64_t> rows;
+  numbers_.clear();
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    if (batch.records[i] < next_number_) continue;
+    rows.push_back(static_cast<std::int64_t>(i));
+    numbers_.push_back(batch.records[i]);
+    next_number_ = batch.records[i] + 1;
+  }
+  if (rows.size() == batch.records.size()) return batch;
+  const auto kept = at::tensor(rows, at::kLong);
+  return {batch.input.index_select(0, kept), batch.target.index_select(0, kept), numbers_};
+}
+
+std::optional<Skipped> Records::TakeSkipped() {
+  if (on_corrupt_ == OnCorrupt::kFail) return {};
+  const auto& stats = reader_.stats();
+  Skipped skipped{static_cast<std::int64_t>(stats.replaced - skipped_before_), {}};
+  for (; met_before_ < stats.corrupt.size(); ++met_before_) skipped.first_met.push_back(stats.corrupt[met_before_]);
+  skipped_before_ = stats.replaced;
+  return skipped;
 }
 
 void Records::CheckLabels(const TensorBatch& batch) const {

@@ -4,8 +4,9 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "runtime/slipway.hpp"
 #include "staging/reader/batches.h"
@@ -21,19 +22,25 @@ struct TensorBatch {
   std::span<const std::uint64_t> records;
 };
 
-/// One rank's share of a set.
+/// Damaged records that were met and passed over.
+struct Skipped {
+  std::int64_t count = 0;
+  std::vector<slipway::staging::CorruptRecord> first_met;  ///< those that had not been met before
+};
+
+/// One rank's share of a set. What becomes of damaged records the spec says: data.NAME.on_corrupt.
 class Records {
  public:
-  /// `batch`: of each rank. Shuffled; what fills no batch on every rank is left out.
+  /// `batch`: of each rank. Shuffled; what fills no batch on every rank is left out. Another record stands in for one
+  /// that is skipped.
   /// Errors: UsageError when that is all, or the files hold something else than the task takes; those of the reader.
   static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const slipway::client::Session& session);
-  /// Validation records, in their order.
+  /// Validation records, in their order. One that is skipped is missing.
   static Records ForValidation(const Task& task, const Settings& settings, std::int64_t batch,
                                const slipway::client::Session& session);
-  /// All of another dataset, in their order.
-  static Records ForTest(const Task& task, const std::filesystem::path& path, std::int64_t batch,
-                         const slipway::client::Session& session);
+  /// All of the dataset "test", in their order.
+  static Records ForTest(const Task& task, std::int64_t batch, const slipway::client::Session& session);
 
   /// Records of an epoch over all ranks.
   std::int64_t count() const { return static_cast<std::int64_t>(reader_.record_count()); }
@@ -59,14 +66,23 @@ class Records {
 
   /// Seconds that Next() has waited for data.
   double WaitedSeconds() const { return reader_.stats().wait_s; }
+  /// What this rank has skipped since the last call; nothing where a damaged record is an error.
+  std::optional<Skipped> TakeSkipped();
 
  private:
-  Records(const Task& task, const std::filesystem::path& path, const slipway::staging::BatchOptions& options);
+  Records(const Task& task, const slipway::staging::DatasetPlace& place, const slipway::staging::BatchOptions& options);
   void CheckLabels(const TensorBatch& batch) const;
+  TensorBatch WithoutStandIns(const TensorBatch& batch);
 
   const Task& task_;
+  slipway::staging::OnCorrupt on_corrupt_;
+  bool in_order_;
   std::uint64_t records_per_pass_;
   slipway::staging::BatchReader reader_;
+  std::vector<std::uint64_t> numbers_;  ///< of a batch without those that stood in for others
+  std::uint64_t next_number_ = 0;       ///< of records in order: what comes next has this number or a larger one
+  std::uint64_t skipped_before_ = 0;
+  std::size_t met_before_ = 0;
 };
 
 }  // namespace trainers

@@ -7,6 +7,11 @@
 namespace trainers {
 namespace {
 
+void Say(const std::string& text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
 /// 594,178
 std::string WithCommas(std::int64_t number) {
   auto text = std::to_string(number);
@@ -63,10 +68,19 @@ void Report::Test(const Evaluated& evaluated) {
   Line(Described("test ", evaluated.sums, evaluated.further).substr(2));
 }
 
+void Report::Skipped(const std::string& set, Records& records) {
+  const auto skipped = records.TakeSkipped();
+  if (!skipped) return;
+  for (const auto& record : skipped->first_met)
+    Say(fmt::format("damaged, skipped: {}: {}", record.where, record.reason));
+  double count[] = {static_cast<double>(skipped->count)};
+  session_.Sum(count);
+  Value(set + "_skipped", count[0]);
+  if (count[0] > 0) Line(fmt::format("{} damaged {} of {} skipped", count[0], task_.records(), set));
+}
+
 void Report::Line(const std::string& text) const {
-  if (session_.rank() != 0) return;
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  if (session_.rank() == 0) Say(text);
 }
 
 void Report::SumsOf(const std::string& set, const Sums& sums) {

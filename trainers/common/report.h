@@ -8,6 +8,7 @@
 #include "trainers/common/arguments.h"
 #include "trainers/common/evaluation.h"
 #include "trainers/common/progress.h"
+#include "trainers/common/records.h"
 #include "trainers/common/step_share.h"
 #include "trainers/common/task.h"
 
@@ -28,7 +29,7 @@ struct Pace {
   std::int64_t records = 0;
 };
 
-/// Only rank 0 says anything; the others may call it all the same.
+/// Only rank 0 says anything, but for Skipped(); the others may call it all the same.
 class Report {
  public:
   /// `progress` says where each value belongs; it must outlive the report.
@@ -42,6 +43,9 @@ class Report {
   /// "validation_loss", "validation_accuracy" ...
   void Values(const std::string& set, const Evaluated& evaluated);
   void Test(const Evaluated& evaluated);
+  /// How many damaged records all ranks have passed over since the last call. Each rank names those that it has met
+  /// first. Collective; nothing where a damaged record is an error.
+  void Skipped(const std::string& set, Records& records);
   void Line(const std::string& text) const;
 
  private:

@@ -86,11 +86,10 @@ std::map<std::string, std::string> ReadParameters() {
 
 Settings ReadSettings() {
   Settings settings;
-  settings.train_data = Variable("SLIPWAY_DATA_TRAIN");
-  if (settings.train_data.empty()) {
+  if (Variable("SLIPWAY_DATA_TRAIN").empty()) {
     throw UsageError("SLIPWAY_DATA_TRAIN is not set: name a dataset 'train' in the spec and start with `slipway run`");
   }
-  if (const auto test = Variable("SLIPWAY_DATA_TEST"); !test.empty()) settings.test_data = test;
+  settings.has_test_data = !Variable("SLIPWAY_DATA_TEST").empty();
   settings.checkpoints = !Variable("SLIPWAY_CHECKPOINT_DIR").empty();
   settings.run_folder = Variable("SLIPWAY_RUN_DIR");
   settings.repeat = static_cast<std::int64_t>(ReadNumber("SLIPWAY_REPEAT").value_or(0));

@@ -10,8 +10,7 @@
 namespace trainers {
 
 struct Settings {
-  std::filesystem::path train_data;
-  std::optional<std::filesystem::path> test_data;
+  bool has_test_data = false;
   std::map<std::string, std::string> parameters;  ///< of SLIPWAY_PARAMS, as text
   double validation_fraction = 0.1;
   std::uint64_t validation_seed = 1;

@@ -70,7 +70,7 @@ class Trainer {
     if (settings.validation_fraction > 0) {
       validation_.emplace(Records::ForValidation(task, settings, share_.batch, session));
     }
-    if (settings.test_data) test_.emplace(Records::ForTest(task, *settings.test_data, share_.batch, session));
+    if (settings.has_test_data) test_.emplace(Records::ForTest(task, share_.batch, session));
   }
 
   Ending Run() {
@@ -86,7 +86,10 @@ class Trainer {
     }
     replica_.CheckMatch();
     report_.Value("replicas_match", 1);
-    if (test_) report_.Test(Evaluate(task_, replica_, *test_, session_));
+    if (test_) {
+      report_.Test(Evaluate(task_, replica_, *test_, session_));
+      report_.Skipped("test", *test_);
+    }
     return Ending::kDone;
   }
 
@@ -140,6 +143,8 @@ class Trainer {
     if (trained > 0) log_.WriteThroughput(progress_.epoch + 1, static_cast<double>(trained) / seconds.count());
     const auto train = OverRanks(train_sums_, session_);
     report_.Epoch(train, Validate(), {seconds.count(), records_.WaitedSeconds() - waited, trained});
+    report_.Skipped("train", records_);
+    if (validation_) report_.Skipped("validation", *validation_);
     return true;
   }
 

@@ -72,18 +72,34 @@ def not_finite(model):
 
 
 def _read_progress(file, course):
+    if not file.exists():
+        _refuse_foreign(file.parent, _writer_of(file.parent), course["trainer"])
     try:
         document = json.loads(file.read_text())
-        _require_same_course(document["course"], course, file.parent)
+        saved = document.get("course") if isinstance(document, dict) else None
+        _require_same_course(saved if isinstance(saved, dict) else {}, course, file.parent)
         saved = document["progress"]
         return Progress(**{**saved, "train": Sums(**saved["train"])})
     except (ValueError, KeyError, TypeError) as error:
         raise RuntimeError(f"'{file}' is damaged: {error}") from None
 
 
+def _refuse_foreign(folder, author, us):
+    """`author`: who wrote it, as far as that is known."""
+    raise RuntimeError(f"the checkpoint '{folder}' is another program's: it was written by {author}, this is {us}: go on "
+                       "with the program that wrote it, or start afresh")
+
+
+def _writer_of(folder):
+    """For a checkpoint that does not say who wrote it."""
+    return "one that leaves " + ", ".join(sorted(file.name for file in folder.iterdir() if file.name != "manifest.json"))
+
+
 def _require_same_course(saved, course, folder):
     for name, value in course.items():
         before = saved.get(name, "none")
+        if name == "trainer" and before != value:
+            _refuse_foreign(folder, _writer_of(folder) if before == "none" else before, value)
         if before != value:
             raise RuntimeError(f"the checkpoint '{folder}' was made with {name} {before}, now it is {value}: give the same "
                                "value, or start afresh")
@@ -94,9 +110,7 @@ def _load(target, file):
         state = torch.load(file)
     except Exception as error:  # of zip files, pickles and torch: each has its own
         raise RuntimeError(f"the checkpoint's '{file}' cannot be read: {error}") from None
-    if not isinstance(state, dict):
-        raise RuntimeError(f"the checkpoint's '{file}' was written by a trainer in C++: go on with that, or start afresh")
     try:
         target.load_state_dict(state)
-    except (RuntimeError, ValueError) as error:
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise RuntimeError(f"the checkpoint's '{file}' is of another model: {error}") from None

@@ -21,9 +21,23 @@ class TensorBatch:
     records: np.ndarray
 
 
+@dataclasses.dataclass
+class Skipped:
+    """Damaged records that were met and passed over."""
+
+    count: int
+    first_met: list  # {"record", "where", "reason"} of those that had not been met before
+
+
 class Records:
-    def __init__(self, task, dataset, training, batch, **options):
+    """What becomes of damaged records the spec says: data.NAME.on_corrupt."""
+
+    def __init__(self, task, settings, dataset, training, batch, **options):
         self._task = task
+        self._skips = dataset in settings.skips_damaged
+        self._in_order = options.get("order") == "in_order"
+        self._next_number = 0  # of records in order: what comes next has this number or a larger one
+        self._replaced_before = self._met_before = 0
         self._records_per_pass = batch * slipway.size()
         try:
             self._reader = slipway.data.open(dataset, fields=[task.input(training), task.target()], batch=batch,
@@ -55,6 +69,7 @@ class Records:
 
     def begin(self, epoch, done):
         """Goes on behind the first `done` batches of an epoch."""
+        self._next_number = 0
         self._reader.position = {"epoch": epoch, "records_done": done * self._records_per_pass}
 
     def __iter__(self):
@@ -64,7 +79,26 @@ class Records:
             shown = TensorBatch(tensors[self._input][:there].view(there, *self._task.input_shape()),
                                 tensors[self._target][:there], batch.records[:there])
             self._require_labels(shown)
-            yield shown
+            yield self._without_stand_ins(shown) if self._in_order and self._skips else shown
+
+    def _without_stand_ins(self, batch):
+        """What is measured should count every record once. One that stands in for a damaged record comes before its own
+        place and again there, or after it: of records in order those count that have a larger number than all before."""
+        rows = []
+        for row, number in enumerate(batch.records.tolist()):
+            if number >= self._next_number:
+                rows.append(row)
+                self._next_number = number + 1
+        return TensorBatch(batch.input[rows], batch.target[rows], batch.records[rows])
+
+    def take_skipped(self):
+        """What this rank has skipped since the last call; None where a damaged record is an error."""
+        if not self._skips:
+            return None
+        replaced, met = self._reader.stats.replaced, self._reader.corrupt
+        skipped = Skipped(replaced - self._replaced_before, met[self._met_before:])
+        self._replaced_before, self._met_before = replaced, len(met)
+        return skipped
 
     def _require_labels(self, batch):
         first, last = self._task.first_label, self._task.first_label + self._task.classes - 1
@@ -84,22 +118,24 @@ class Records:
 
 
 def for_training(task, settings, arguments, batch):
-    """Shuffled; what fills no batch on every rank is left out."""
-    return Records(task, "train", True, batch, seed=arguments.seed, remainder="drop",
+    """Shuffled; what fills no batch on every rank is left out. Another record stands in for one that is skipped."""
+    return Records(task, settings, "train", True, batch, seed=arguments.seed, remainder="drop",
                    split=_split(settings, "train"), limit=getattr(arguments, f"train_{task.records}"),
                    threads=arguments.reader_threads)
 
 
 def for_validation(task, settings, batch):
-    return _in_order(task, "train", batch, split=_split(settings, "validation"))
+    return _in_order(task, settings, "train", batch, split=_split(settings, "validation"))
 
 
-def for_test(task, batch):
-    return _in_order(task, "test", batch)
+def for_test(task, settings, batch):
+    return _in_order(task, settings, "test", batch)
 
 
-def _in_order(task, dataset, batch, **options):
-    return Records(task, dataset, False, batch, order="in_order", remainder="pad", threads=1, prefetch=2, **options)
+def _in_order(task, settings, dataset, batch, **options):
+    """One that is skipped is missing."""
+    return Records(task, settings, dataset, False, batch, order="in_order", remainder="pad", threads=1, prefetch=2,
+                   **options)
 
 
 def _split(settings, part):

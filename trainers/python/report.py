@@ -1,5 +1,7 @@
-"""What a training says: metrics for the launcher, lines for people. Only rank 0 says anything; the others may call it
-all the same."""
+"""What a training says: metrics for the launcher, lines for people. Only rank 0 says anything, but for skipped(); the
+others may call it all the same."""
+
+import numpy as np
 
 import slipway
 
@@ -39,6 +41,19 @@ class Report:
             self.values({f"{self.records}_per_second": trained / seconds, "input_wait_share": waited_s / seconds})
             text += f"  {trained / seconds:.4g} {self.records}/s"
         self.line(text)
+
+    def skipped(self, set_name, records):
+        """How many damaged records all ranks have passed over since the last call. Each rank names those that it has met
+        first. Collective; nothing where a damaged record is an error."""
+        skipped = records.take_skipped()
+        if skipped is None:
+            return
+        for record in skipped.first_met:
+            print(f"damaged, skipped: {record['where']}: {record['reason']}", flush=True)
+        count = int(slipway.allreduce(np.array([float(skipped.count)]))[0])
+        self.values({f"{set_name}_skipped": count})
+        if count > 0:
+            self.line(f"{count} damaged {self.records} of {set_name} skipped")
 
     def test(self, means):
         self.values(means, "test_")

@@ -11,6 +11,7 @@ from slipway.trainers.options import UsageError
 @dataclasses.dataclass
 class Settings:
     has_test_data: bool
+    skips_damaged: frozenset    # names of datasets whose damaged records are skipped
     parameters: dict            # of SLIPWAY_PARAMS
     validation_fraction: float
     validation_seed: int
@@ -32,6 +33,7 @@ def read():
     folder = os.environ.get("SLIPWAY_RUN_DIR")
     return Settings(
         has_test_data=bool(os.environ.get("SLIPWAY_DATA_TEST")),
+        skips_damaged=frozenset(name for name in ("train", "test") if _skips_damaged(config, name)),
         parameters=_object("SLIPWAY_PARAMS"),
         validation_fraction=fraction,
         validation_seed=seed,
@@ -42,6 +44,10 @@ def read():
         repeat=int(_number("SLIPWAY_REPEAT") or 0),
         resource=os.environ.get("SLIPWAY_RESOURCE", ""),
         limit=_number("SLIPWAY_RESOURCE_LIMIT"))
+
+
+def _skips_damaged(config, dataset):
+    return _value(config.get("data") or {}, dataset, "on_corrupt", "fail", str, "'fail' or 'skip'") == "skip"
 
 
 def _validation(config):

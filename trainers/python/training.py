@@ -34,7 +34,7 @@ class Training:
         # Before any training: a set that cannot be read should not cost hours.
         validates = settings.validation_fraction > 0
         self.validation = records.for_validation(task, settings, self.share.batch) if validates else None
-        self.test = records.for_test(task, self.share.batch) if settings.has_test_data else None
+        self.test = records.for_test(task, settings, self.share.batch) if settings.has_test_data else None
         self.model = task.make_model()
         slipway.torch.broadcast_parameters(self.model.state_dict())
         self.optimizer = slipway.torch.DistributedOptimizer(
@@ -67,6 +67,7 @@ class Training:
         self.report.values({"replicas_match": 1})
         if self.test:
             self.report.test(evaluate(self.task, self.model, self.test))
+            self.report.skipped("test", self.test)
         return Ending.DONE
 
     def begin(self):
@@ -106,6 +107,9 @@ class Training:
         run_log.stop_epoch(self.progress.epoch + 1, trained, seconds)
         train = self.sums.over_ranks(self.task).means()
         self.report.epoch(train, self.validate(), seconds, self.records.waited_s - waited, trained)
+        self.report.skipped("train", self.records)
+        if self.validation:
+            self.report.skipped("validation", self.validation)
         return True
 
     def step(self, batches):
@@ -189,7 +193,7 @@ class Training:
     def course(self):
         """What a checkpoint can only be continued with: another value would mean another model or other records. The
         first that differs is told."""
-        course = {"trainer": self.task.name, **self.task.shape(), "optimizer": self.arguments.optimizer,
+        course = {"trainer": f"slipway.trainers.{self.task.name}", **self.task.shape(), "optimizer": self.arguments.optimizer,
                   "global_batch_size": self.share.in_all, "seed": self.arguments.seed,
                   f"train_{self.task.records}": self.records.count, "validation_seed": self.settings.validation_seed}
         return {name: str(value) for name, value in course.items()}

@@ -3,12 +3,19 @@ make_model(). What Slipway gives is marked by its name."""
 
 import argparse
 import pathlib
+import sys
 
-import slipway
-import slipway.data
-import slipway.torch
-import torch
-from torch import nn
+try:
+    import torch
+    from torch import nn
+
+    import slipway
+    import slipway.data
+    import slipway.torch
+except ModuleNotFoundError as missing:
+    step = ("start it by `slipway run experiment.yaml`" if missing.name == "slipway" else
+            "install it there, or name a Python that has it: PYTHON=/usr/bin/python3 slipway run experiment.yaml")
+    sys.exit(f"train.py: {sys.executable} has no module {missing.name}: {step}")
 
 FIELDS = [{"name": "image", "type": "float32", "shape": [3, 16, 16]}, "label"]
 

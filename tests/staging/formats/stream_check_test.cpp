@@ -15,8 +15,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-StreamSummary CheckInPieces(DataFormat format, const std::string& content, std::size_t piece) {
-  const auto check = MakeStreamCheck(format, "data");
+StreamSummary CheckInPieces(DataFormat format, const std::string& content, std::size_t piece,
+                            RecordContents contents = RecordContents::kChecked) {
+  const auto check = MakeStreamCheck(format, "data", contents);
   const auto bytes = BytesOf(content);
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     check->Update(bytes.subspan(at, std::min(piece, bytes.size() - at)));
@@ -57,6 +58,24 @@ TEST(StreamCheck, FindsEveryFlippedBit) {
   const auto content = MakeTfrecords(directory / "a", {"one", "", "three"});
   for (std::size_t bit = 0; bit < content.size() * 8; ++bit) {
     EXPECT_THROW(CheckInPieces(DataFormat::kTfrecord, WithBitFlipped(content, bit), 7), Error) << bit;
+  }
+}
+
+TEST(StreamCheck, LeavesWhatRecordsHoldToTheReaderAndFindsEachOfThemAllTheSame) {
+  const test::TempDirectory directory;
+  const auto content = MakeTfrecords(directory / "a", {"one", "", "three"});
+  const auto check = [&](const std::string& damaged) {
+    return CheckInPieces(DataFormat::kTfrecord, damaged, 7, RecordContents::kLeft);
+  };
+  for (std::size_t bit = 0; bit < content.size() * 8; ++bit) {
+    const auto at = bit / 8;
+    const bool in_a_header = at < 12 || (at >= 19 && at < 31) || (at >= 35 && at < 47);
+    const auto damaged = WithBitFlipped(content, bit);
+    if (in_a_header) {
+      EXPECT_THROW(check(damaged), Error) << bit;
+    } else {
+      EXPECT_THAT(check(damaged).record_offsets, ElementsAre(0, 19, 35)) << bit;
+    }
   }
 }
 

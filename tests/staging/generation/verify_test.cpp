@@ -48,6 +48,23 @@ TEST_F(VerifyTest, FindsNothingInAGoodCopyAndReadsAllOfIt) {
   EXPECT_EQ(result.generation, staged_.filename());
 }
 
+TEST_F(VerifyTest, WithFramingDamagedRecordsAreStagedAsTheyAreAndALaterFlippedBitIsFound) {
+  FlipBit(files_ / "source/b.tfrecord", 15'000);
+  for (const auto mode : {VerifyMode::kFraming, VerifyMode::kFullFraming}) {
+    auto request = RequestFor(files_ / "source", files_ / "tier", DataFormat::kTfrecord);
+    request.verify = mode;
+    staged_ = Stage(PlanFor(request)).directory;
+    EXPECT_EQ(ReadFile(staged_ / "b.tfrecord"), ReadFile(files_ / "source/b.tfrecord"));
+    const auto manifest = ParseManifest(ReadFile(staged_ / kManifestName));
+    EXPECT_EQ(manifest.verify, mode);
+    EXPECT_EQ(manifest.TotalRecords(), 1003u);
+    EXPECT_THAT(DecodeRecordIndices(ReadFile(staged_ / kRecordIndexName)).at(1).offsets, SizeIs(3));
+    EXPECT_THAT(DamageFound(), IsEmpty());
+    FlipBit(staged_ / "b.tfrecord", 25'000);
+    EXPECT_THAT(DamageFound(), SizeIs(1));
+  }
+}
+
 TEST_F(VerifyTest, NamesTheBlockOfAFlippedBit) {
   FlipBit(staged_ / "a.tfrecord", 5 << 20);
   const auto damage = DamageFound();

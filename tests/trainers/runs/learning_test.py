@@ -23,6 +23,30 @@ def test_hepcnn_finds_more_signal_than_a_linear_model(place, collisions):
     assert_falls(run)
 
 
+# What an ensemble has to find: small networks, one to two hundred steps each.
+QUICK = {"batch_size": 16, "lr": 0.003, "size": 32, "filters": 8, "units": 3}
+
+
+def test_more_data_helps_in_as_many_steps(place, collisions):
+    nothing_set_aside = {"validation": {"from": "train", "fraction": 0}}
+    few = place.run("hepcnn", collisions, {**QUICK, "epochs": 160, "train_images": 16}, train=nothing_set_aside)
+    many = place.run("hepcnn", collisions, {**QUICK, "epochs": 2, "train_images": 1280}, train=nothing_set_aside)
+    assert few.phase == many.phase == "succeeded", few.said + many.said
+    assert few.lines()[-1][0] == many.lines()[-1][0] == 160
+    assert many.last("test_auc") > few.last("test_auc") + 0.015
+    assert many.last("test_loss") < few.last("test_loss") - 0.1
+
+
+def test_a_right_learning_rate_helps(place, collisions):
+    """Too small and it does not move, too large and it learns nothing: the one between is found by validation alone."""
+    runs = {lr: place.run("hepcnn", collisions, {**QUICK, "epochs": 1, "lr": lr}) for lr in (0.00001, 0.003, 0.3)}
+    assert all(run.phase == "succeeded" for run in runs.values())
+    area = {lr: run.last("validation_auc") for lr, run in runs.items()}
+    assert max(area, key=area.get) == 0.003
+    assert area[0.003] > 0.9 and max(area[0.00001], area[0.3]) < 0.75
+    assert runs[0.003].last("test_auc") > max(runs[lr].last("test_auc") for lr in (0.00001, 0.3)) + 0.15
+
+
 def test_the_area_under_roc_is_that_of_the_predictions(place, collisions):
     run = place.run("hepcnn", collisions,
                     {"epochs": 1, "batch_size": 16, "lr": 0.002, "size": 32, "filters": 8, "units": 3})

@@ -21,6 +21,18 @@ def slipway_command(*words, check=True, cwd=None):
     return ended.stdout
 
 
+def twin(trainer):
+    """The trainer in Python, as `write` and `run` of a place take it."""
+    return f"slipway.trainers.{trainer}"
+
+
+def program(trainer, python="/usr/bin/python3"):
+    """`train` of a spec, for a trainer in C++, its twin, or the words of a command."""
+    if isinstance(trainer, list):
+        return {"command": trainer}
+    return {"command": [python, "-m", trainer]} if "." in trainer else {"program": trainer}
+
+
 class Dataset:
     """What `slipway data make` has made: a directory for training and one for tests."""
 
@@ -103,7 +115,7 @@ class Place:
 
     def write(self, trainer, dataset, args, ranks=1, name="exp", **sections):
         """A spec; `sections` replace or extend its own."""
-        train = {"program": trainer, "args": args, **sections.pop("train", {})}
+        train = {**program(trainer), "args": args, **sections.pop("train", {})}
         spec = {"name": name, "data": dataset.section(), "launch": {"engine": "local", "ranks_per_node": ranks},
                 "train": train, **sections}
         file = self.folder / f"{name}.yaml"

@@ -111,9 +111,11 @@ def test_a_checkpoint_that_does_not_fit_is_named(place):
     assert f"'{checkpoint}' was made with channels 8, now it is 4" in refusal(
         theirs, "--epochs", "2", "--train_images", "320", "--channels", "4")
     theirs.environment["SLIPWAY_RESUME_FROM"] = str(ours.newest_checkpoint())
-    assert "was written by a trainer in C++" in refusal(theirs, "--epochs", "2", "--train_images", "320")
+    assert "written by fashion, this is slipway.trainers.fashion: go on with" in refusal(
+        theirs, "--epochs", "2", "--train_images", "320")
     ours.environment["SLIPWAY_RESUME_FROM"] = str(checkpoint)
-    assert str(checkpoint) in refusal(ours, "--epochs", "2", "--train_images", "320")
+    assert f"'{checkpoint}' is another program's: it was written by slipway.trainers.fashion, this is fashion" in refusal(
+        ours, "--epochs", "2", "--train_images", "320")
     for file in ("model.pt", "progress.json"):
         content = (checkpoint / file).read_bytes()
         (checkpoint / "manifest.json").unlink(missing_ok=True)
