@@ -42,7 +42,7 @@ BatchOptions Options(const DatasetPlace& place, const Task& task, bool training,
   options.fields = {task.Input(training), task.Target()};
   options.rank = session.rank();
   options.world = session.size();
-  TakeShare(slipway::staging::FindDataset(dataset), options);
+  TakeShare(place, options);
   return options;
 }
 
