@@ -24,11 +24,12 @@ class TrialFiles : public testing::Test {
 
 TEST_F(TrialFiles, OrderIsReadAsItWasWritten) {
   EXPECT_FALSE(ReadTrialOrder(trial_)) << "a single run has none";
-  WriteTrialOrder(trial_, {2, 3, {1, 9.5}});
+  WriteTrialOrder(trial_, {2, 3, {7, 1, 9.5}});
   const auto order = ReadTrialOrder(trial_);
   ASSERT_TRUE(order);
   EXPECT_EQ(order->attempt, 2);
   EXPECT_EQ(order->attempts_past, 3);
+  EXPECT_EQ(order->terms.trial, 7);
   EXPECT_EQ(order->terms.repeat, 1);
   EXPECT_EQ(order->terms.limit, 9.5);
   WriteTrialOrder(trial_, {1, 0, {}});
