@@ -26,9 +26,8 @@ OutputMode ModeAskedFor(int argc, char** argv) {
   return OutputMode::kHuman;
 }
 
-/// `parent`, which wants one of its commands, was given none, or a word that is none of them.
-Error NoCommand(const CLI::App& parent, const std::string& path) {
-  const auto words = parent.remaining();
+/// `parent`, which wants one of its commands, was given none, or one of `words`, which nobody understood.
+Error NoCommand(const CLI::App& parent, const std::string& path, const std::vector<std::string>& words) {
   const auto word = std::ranges::find_if(words, [](const std::string& each) { return !each.starts_with('-'); });
   if (word == words.end()) return {ErrorKind::kUsage, "a command is missing", path + " --help"};
   std::vector<std::string> names;
@@ -43,7 +42,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
     command = command->get_subcommands().front();
     path += " " + command->get_name();
   }
-  if (command->get_require_subcommand_min() > 0) return NoCommand(*command, path);
+  if (command->get_require_subcommand_min() > 0) return NoCommand(*command, path, app.remaining(true));
   return {ErrorKind::kUsage, error.what(), path + " --help"};
 }
 

@@ -195,7 +195,7 @@ TEST(CommandLine, SaysWhatAnUnknownCommandMayHaveMeant) {
   EXPECT_THAT(ran.errors, HasSubstr("error: unknown command 'rnu'; did you mean 'run'?\n  next: slipway --help"));
   EXPECT_THAT(place.Slipway({"trials", "bset"}).errors,
               HasSubstr("unknown command 'bset'; did you mean 'best'?\n  next: slipway trials --help"));
-  EXPECT_THAT(place.Slipway({"stage", "everything"}).errors, HasSubstr("valid are 'in', 'key', 'ls', 'verify'"));
+  EXPECT_THAT(place.Slipway({"stage", "everything"}).errors, HasSubstr("valid are 'in', 'key', 'out'"));
   EXPECT_THAT(place.Slipway({"--json"}).errors, HasSubstr("a command is missing"));
 }
 
