@@ -78,6 +78,17 @@ class Gpus(Trials):
             self.assertIn(sorted(ranks), [[(node, gpu) for node in ("n1", "n2") for gpu in pair]
                                           for pair in (("0", "1"), ("2", "3"))])
 
+    def test_of_a_trial_that_is_a_job_are_shared_out_to_its_ranks(self):
+        self.write_trials("echo FoM: 1", 2, 2, ensemble={"placement": "job"}, ranks_per_node=2)
+        self.submit()
+        self.complete(2)
+        of_trial = collections.defaultdict(list)
+        for trial, _, gpus in self.seen():
+            of_trial[trial].append(gpus)
+        self.assertEqual(len(of_trial), 2)
+        for ranks in of_trial.values():
+            self.assertIn(sorted(ranks), (["0", "1"], ["2", "3"]))
+
     def test_fewer_than_a_trial_needs_end_the_run_before_anything_starts(self):
         self.write_trials("echo FoM: 1", 2, 1, nodes=2, gpus_per_rank=3)
         job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && {self.program} run exp.yaml\n", "-N2", "--gpus-per-node=1")

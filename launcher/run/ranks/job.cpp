@@ -57,9 +57,8 @@ bool IsOnNodes(const JobRequest& request) {
 
 /// Trials that share a job have the cores that they were given, others all that their job has.
 std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launch) {
-  const bool is_trial = request.plan.spec().ensemble.has_value();
   if (request.where.nodes == nullptr) {
-    if (is_trial) return {{0, HostName(), request.share.cores, true, launch.ranks}};
+    if (request.share.is_part) return {{0, HostName(), request.share.cores, true, launch.ranks}};
     auto [cores, own] = CoresOfThisNode();
     return {{0, HostName(), std::move(cores), own, launch.ranks}};
   }
@@ -74,16 +73,16 @@ std::vector<RankHost> HostsOf(const JobRequest& request, const RankLaunch& launc
 
 /// Trials see the devices that they were given, others all that their job has. Nothing where nobody is to be given any.
 std::vector<DeviceHost> DeviceHostsOf(const JobRequest& request, const RankLaunch& launch) {
-  const bool is_trial = request.plan.spec().ensemble.has_value();
-  if (!is_trial && request.plan.spec().launch.gpus_per_rank == 0) return {};
+  const bool is_part = request.share.is_part;
+  if (!is_part && request.plan.spec().launch.gpus_per_rank == 0) return {};
   if (request.where.nodes == nullptr || launch.hosts.empty()) {
-    return {{0, HostName(), is_trial ? request.share.devices : DevicesOfThisNode(), launch.ranks}};
+    return {{0, HostName(), is_part ? request.share.devices : DevicesOfThisNode(), launch.ranks}};
   }
   std::vector<DeviceHost> hosts;
   for (std::size_t i = 0; i < launch.hosts.size(); ++i) {
     const auto& [node, name, ranks] = launch.hosts[i];
     hosts.push_back(
-        {node, name, is_trial ? request.where.devices.at(i) : request.where.nodes->FactsOf(node).devices, ranks});
+        {node, name, is_part ? request.where.devices.at(i) : request.where.nodes->FactsOf(node).devices, ranks});
   }
   return hosts;
 }
@@ -245,10 +244,9 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
 }
 
 void Job::Bind(const JobRequest& request, RankLaunch& launch) {
-  const bool is_trial = request.plan.spec().ensemble.has_value();
   auto binding = BindRanks(request.plan.spec().launch.bind, request.plan.engine == "slurm", HostsOf(request, launch));
   launch.bind_to = std::move(binding.cores_of);
-  if (!binding.why_not.empty() && !is_trial) observer_.OnWarning(binding.why_not);
+  if (!binding.why_not.empty() && !request.share.is_part) observer_.OnWarning(binding.why_not);
 }
 
 /// A lone rank has its own from the start; of several each shim hears of them.

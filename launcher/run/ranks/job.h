@@ -46,6 +46,7 @@ enum class LogLines { kFollow, kLeave };
 /// What a trial of an ensemble has that a single run has not.
 struct TrialShare {
   TrialTerms terms = {};
+  bool is_part = false;              ///< the trial has a part of its job, named here; else all that its job has
   std::vector<int> cores = {};       ///< that it may run on; empty: all
   NodeDevices devices = {};          ///< GPUs that it sees, on this machine or of a single rank; none: all
   Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job

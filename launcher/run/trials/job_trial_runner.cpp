@@ -130,7 +130,7 @@ NodeDevices JobTrialRunner::DevicesOf(const ensemble::NodeShare& share) const {
 }
 
 TrialShare JobTrialRunner::ShareOf(const TrialStart& start) const {
-  TrialShare share{{start.trial, start.repeat, start.limit}};
+  TrialShare share{{start.trial, start.repeat, start.limit}, true};
   share.supervisor = SupervisorFor(start.place);
   if (start.place.empty()) return share;
   share.cores = CoresOf(start.place.front());
