@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/install.h"

@@ -5,8 +5,7 @@
 ///                                                 when it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
-///   manager -> shim   set NAME VALUE              before `go`: a variable that only this rank has, or those of its
-///   node
+///   manager -> shim   set NAME VALUE              before `go`: a variable of this rank, or of its node's ranks, alone
 ///                     go [CORES]                  start the program, on these cores only: "0-3,8"
 ///                     signal NUMBER               pass a signal on to its group, and go on
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
