@@ -248,7 +248,7 @@ void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) 
   caller_takes_over_ = true;
   while (!failure_ && !queue_.empty() && queue_.front().number <= last_step) {
     if (exchanging_) {
-      changed_.wait(lock);
+      AwaitThread(lock);
     } else {
       ExchangeNext(lock, Waiter::Manner::kForeground);
     }
@@ -256,6 +256,16 @@ void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) 
   caller_takes_over_ = false;
   changed_.notify_all();
   if (failure_) std::rethrow_exception(failure_);
+}
+
+void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  group_->communicator().waiter().StayAwake([this] {
+    const std::lock_guard look(mutex_);
+    return !exchanging_;
+  });
+  lock.lock();
+  changed_.wait(lock, [this] { return !exchanging_; });
 }
 
 void Team::Run() {

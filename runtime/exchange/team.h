@@ -92,6 +92,7 @@ class Team {
   bool HasWork() const;
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
   void TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step);
+  void AwaitThread(std::unique_lock<std::mutex>& lock);
   void Run();
   void StopThread();
 

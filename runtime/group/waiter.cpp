@@ -21,24 +21,16 @@ using std::chrono::microseconds;
 constexpr int kLooksAlone = 4000;
 constexpr int kLooksInACrowd = 5;
 constexpr microseconds kNap{100};
-constexpr microseconds kYielding{1000};
+constexpr microseconds kAwakeInACrowd{1'000};
+/// A core that goes idle for some microseconds comes back slower than it went: its clock falls, and under a virtual
+/// machine another one takes its place. Two ranks of 30 ms steps lost a tenth of their computing to naps between them.
+constexpr microseconds kAwakeAlone{20'000};
 /// Asleep on a bell, a rank looks at the others' health this often.
 constexpr microseconds kLongestSleep{50'000};
 
 /// Between processes, so not the private kind.
 long Futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* time) {
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, time, nullptr, 0);
-}
-
-bool YieldUntil(const std::function<bool()>& ready) {
-  const auto start = Clock::now();
-  while (Clock::now() - start < kYielding) {
-    for (int i = 0; i < 8; ++i) {
-      if (ready()) return true;
-      ::sched_yield();
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -70,11 +62,22 @@ void Waiter::SetManner(Manner manner) {
   looks_ = patient ? kLooksInACrowd : kLooksAlone;
 }
 
+bool Waiter::StayAwake(const std::function<bool()>& ready) const {
+  const auto end = Clock::now() + (crowded_ ? kAwakeInACrowd : kAwakeAlone);
+  while (Clock::now() < end) {
+    for (int i = 0; i < 8; ++i) {
+      if (ready()) return true;
+      ::sched_yield();
+    }
+  }
+  return false;
+}
+
 /// In the background there is no yielding: the scheduler takes who yields beside a thread that computes for one that
 /// has had its share, and lets the other have milliseconds. Who slept comes at once.
 void Waiter::WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing,
                       Bell* bell) {
-  if (manner_ == Manner::kForeground && YieldUntil(ready)) return;
+  if (manner_ == Manner::kForeground && StayAwake(ready)) return;
   Watch::Patience patience(*watch_);
   while (!ready()) {
     if (bell != nullptr) {

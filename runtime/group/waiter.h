@@ -57,6 +57,9 @@ class Waiter {
     WaitLong(ready, missing, bell);
   }
 
+  /// Gives the processor to whoever wants it, but does not sleep. False: some milliseconds have gone, sleep now.
+  bool StayAwake(const std::function<bool()>& ready) const;
+
  private:
   void WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing, Bell* bell);
 
