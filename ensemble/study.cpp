@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

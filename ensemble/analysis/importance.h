@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ensemble/search/pareto.h"
+#include "ensemble/search/results/pareto.h"
 
 namespace slipway::ensemble {
 

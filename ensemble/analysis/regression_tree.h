@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ensemble/analysis/cells.h"
-#include "ensemble/search/draws.h"
+#include "ensemble/search/numbers/draws.h"
 
 namespace slipway::ensemble {
 

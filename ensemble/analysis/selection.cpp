@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "ensemble/analysis/words.h"
-#include "ensemble/search/draws.h"
+#include "ensemble/search/numbers/draws.h"
 
 namespace slipway::ensemble {
 namespace {

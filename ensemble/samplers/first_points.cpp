@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ensemble/samplers/sampler.h"
-#include "ensemble/search/grid_walk.h"
+#include "ensemble/search/cube/grid_walk.h"
 
 namespace slipway::ensemble {
 

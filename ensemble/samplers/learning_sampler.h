@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "ensemble/samplers/sobol_sampler.h"
-#include "ensemble/search/observations.h"
 #include "ensemble/search/proposer.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

@@ -1,6 +1,6 @@
 #include "ensemble/samplers/sobol_sampler.h"
 
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 
 namespace slipway::ensemble {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ensemble/samplers/sampler.h"
-#include "ensemble/search/encoding.h"
-#include "ensemble/search/sobol.h"
+#include "ensemble/search/cube/encoding.h"
+#include "ensemble/search/numbers/sobol.h"
 
 namespace slipway::ensemble {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ensemble/search/draws.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
+#include "ensemble/search/numbers/draws.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "ensemble/schedulers/curve.h"
-#include "ensemble/search/normal.h"
+#include "ensemble/search/numbers/normal.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ensemble/search/spread.h"
+#include "ensemble/search/numbers/spread.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

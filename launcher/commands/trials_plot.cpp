@@ -11,7 +11,7 @@
 #include "core/output.h"
 #include "ensemble/analysis/importance.h"
 #include "ensemble/exchange/stored_space.h"
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 #include "launcher/commands/trials_leaderboard.h"
 #include "launcher/plots/charts.h"
 #include "launcher/plots/svg.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ensemble/samplers/first_points.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 #include "ensemble/space.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/scheduler_settings.h"

@@ -106,6 +106,7 @@ class Team {
   void FinishValues();
   double GlobalNorm();
   void Zero();
+  std::int64_t SlotBytes();
 
   TeamParts parts_;
   std::unique_ptr<Group> group_;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 #include "tests/bench/samplers/functions.h"
 
 namespace slipway::bench {

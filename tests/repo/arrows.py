@@ -13,6 +13,9 @@ import house
 
 BELOW_RUN = {"launcher/trials", "launcher/plan", "launcher/spec", "launcher/nodes", "launcher/engines", "launcher/monitor",
              "launcher/shim", "ensemble", "staging", "runtime/watch", "core"}
+BELOW_SEARCH = {"ensemble/space", "ensemble/space.h", "ensemble/trial_table.h", "ensemble/random.h", "core"}
+BELOW_METHODS = {"ensemble/search/proposer.h", "ensemble/search/results", "ensemble/search/cube", "ensemble/search/numbers",
+                 *BELOW_SEARCH}
 
 # Folder -> what its sources may include with "...": a folder, or a single header.
 ARROWS = {
@@ -20,6 +23,17 @@ ARROWS = {
     "runtime": {"runtime", "core"},
     "staging": {"staging", "core"},
     "ensemble": {"ensemble", "core"},
+    # Within the search, from the bottom up: numbers, the cube that methods compute in, what ended trials say, the methods.
+    "ensemble/search": {"ensemble/search", *BELOW_SEARCH},
+    "ensemble/search/numbers": {"ensemble/search/numbers", *BELOW_SEARCH},
+    "ensemble/search/cube": {"ensemble/search/cube", *BELOW_SEARCH},
+    "ensemble/search/results": {"ensemble/search/results", "ensemble/search/cube", "ensemble/search/numbers",
+                                *BELOW_SEARCH},
+    "ensemble/search/gaussian_process": {"ensemble/search/gaussian_process", "ensemble/search/trust_region.h",
+                                         *BELOW_METHODS},
+    "ensemble/search/quadratic": {"ensemble/search/quadratic", *BELOW_METHODS},
+    "ensemble/search/evolution": {"ensemble/search/evolution", *BELOW_METHODS},
+    "ensemble/search/tpe": {"ensemble/search/tpe", *BELOW_METHODS},
     "launcher": {"launcher", "ensemble", "staging", "runtime", "core"},
     # Within the launcher, from the bottom up.
     "launcher/shim": {"launcher/shim"},

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 
 namespace slipway::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ensemble/random.h"
-#include "ensemble/search/observations.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 

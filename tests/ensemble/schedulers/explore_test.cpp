@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "ensemble/search/free_points.h"
+#include "ensemble/search/cube/free_points.h"
 
 namespace slipway::ensemble {
 namespace {

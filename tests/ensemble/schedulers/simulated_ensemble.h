@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "ensemble/search/draws.h"
+#include "ensemble/search/numbers/draws.h"
 #include "tests/ensemble/schedulers/scheduler_fixture.h"
 
 namespace slipway::ensemble {

@@ -1,0 +1,41 @@
+/// Which axes are active, told from coordinates alone.
+#pragma once
+
+#include <vector>
+
+#include "ensemble/search/cube/encoding.h"
+
+namespace slipway::ensemble {
+
+/// The conditions of a space, translated once into places on axes.
+/// Cost: of `IsActive`, the clauses of that axis.
+class Activity {
+ public:
+  explicit Activity(const Encoding& encoding);
+
+  /// Whether axis `i` is active, given those before it (NaN where they are not).
+  bool IsActive(std::size_t i, const Coordinates& at) const;
+  /// Whether the condition of another axis names axis `i`.
+  bool Decides(std::size_t i) const { return decides_[i] != 0; }
+  /// Some axis has a condition.
+  bool is_conditional() const { return is_conditional_; }
+
+ private:
+  struct Clause {
+    std::size_t axis = 0;
+    std::vector<double> places;  // one of them
+    double tolerance = 0;
+  };
+  struct Rule {
+    bool possible = true;
+    std::vector<Clause> clauses;  // all must hold
+  };
+  Rule RuleOf(const Encoding& encoding, const Parameter& parameter) const;
+  static void Add(const Encoding& encoding, const Condition::Clause& clause, Rule& rule);
+
+  std::vector<Rule> rules_;    // one for each axis
+  std::vector<char> decides_;  // one for each axis
+  bool is_conditional_ = false;
+};
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,121 @@
+#include "ensemble/search/cube/free_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/error.h"
+#include "ensemble/random.h"
+#include "ensemble/search/cube/grid_walk.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::uint32_t kRedraws = 256;
+constexpr std::uint32_t kMends = 32;  // draws of one parameter within one point
+
+Scalar DrawValue(const Domain& domain, const CounterRandom& random, std::uint32_t draw) {
+  if (IsContinuous(domain) || std::holds_alternative<IntLogDomain>(domain)) return AtUnit(domain, random.Unit(draw));
+  const auto count = CountValues(domain);
+  return ValueAt(domain, count == 0 ? random.Bits(draw) : random.Below(count, draw));
+}
+
+/// As RandomPoint, but a parameter that breaks a constraint is drawn anew at once: not even any more, but far more
+/// often inside.
+Point MendedPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, std::uint32_t draw) {
+  Point point;
+  for (const auto& parameter : space.parameters()) {
+    if (!IsActive(parameter, point)) continue;
+    const CounterRandom random(seed, trial, parameter.name);
+    auto& value = point.emplace_back(parameter.name, Scalar{}).second;
+    for (std::uint32_t mend = 0; mend < kMends; ++mend) {
+      value = DrawValue(parameter.domain, random, kRedraws + draw * kMends + mend);
+      if (space.Allows(point)) break;
+    }
+  }
+  return point;
+}
+
+/// Looks at points until one is free; keeps one that a trial has, for want of a better one.
+class FirstFree {
+ public:
+  FirstFree(const SearchSpace& space, const TrialTable& earlier) : space_(space), earlier_(earlier) {}
+
+  /// True when there is no need to look further.
+  bool Take(Point point) {
+    if (!space_.Allows(point)) return false;
+    found_ = std::move(point);
+    return IsFree(space_, *found_, earlier_);
+  }
+  const std::optional<Point>& found() const { return found_; }
+
+ private:
+  const SearchSpace& space_;
+  const TrialTable& earlier_;
+  std::optional<Point> found_;
+};
+
+/// Among the first free points of the grid; so many that the earlier trials cannot have them all.
+std::optional<Point> FreePointOfGrid(const SearchSpace& space, const CounterRandom& random, const TrialTable& earlier) {
+  std::optional<Point> chosen;
+  std::uint32_t count = 0;
+  GridWalk walk(space, /*points_per_range=*/3);
+  for (TrialNumber left = 2 * earlier.size() + kRedraws; left > 0 && walk.Next(); --left) {
+    if (!IsFree(space, walk.point(), earlier)) continue;
+    ++count;
+    if (random.Below(count, count) == 0) chosen = walk.point();
+  }
+  return chosen;
+}
+
+std::string MostBroken(const SearchSpace& space) {
+  std::vector<int> broken(space.constraints().size());
+  for (std::uint32_t draw = 0; draw < kRedraws; ++draw) {
+    const auto point = RandomPoint(space, 1, 0, draw);
+    for (std::size_t i = 0; i < broken.size(); ++i) broken[i] += space.constraints()[i].HoldsAt(point) ? 0 : 1;
+  }
+  return space.constraints()[static_cast<std::size_t>(std::ranges::max_element(broken) - broken.begin())].text();
+}
+
+}  // namespace
+
+bool IsFree(const SearchSpace& space, const Point& point, const TrialTable& earlier) {
+  return space.Allows(point) && !earlier.ContainsConfiguration(ConfigurationHash(point));
+}
+
+Point RandomPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, std::uint32_t draw,
+                  const Point& given) {
+  Point point;
+  for (const auto& parameter : space.parameters()) {
+    if (!IsActive(parameter, point)) continue;
+    const Scalar* value = Find(given, parameter.name);
+    const CounterRandom random(seed, trial, parameter.name);
+    point.emplace_back(parameter.name, value != nullptr ? *value : DrawValue(parameter.domain, random, draw));
+  }
+  return point;
+}
+
+Point RandomFreePoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, const TrialTable& earlier) {
+  FirstFree find(space, earlier);
+  for (std::uint32_t draw = 0; draw < kRedraws; ++draw) {
+    if (find.Take(RandomPoint(space, seed, trial, draw))) return *find.found();
+  }
+  for (std::uint32_t draw = 0; draw < kRedraws && !space.constraints().empty(); ++draw) {
+    if (find.Take(MendedPoint(space, seed, trial, draw))) return *find.found();
+  }
+  if (!find.found() || IsDiscrete(space)) {
+    if (const auto free = FreePointOfGrid(space, CounterRandom(seed, trial, "free points"), earlier)) return *free;
+  }
+  if (find.found()) return *find.found();
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("no point of the search space meets its constraints; most often broken is \"{}\"", MostBroken(space)),
+      "loosen the constraints, or define the parameters so that they are met");
+}
+
+void CheckFeasible(const SearchSpace& space) {
+  if (!space.constraints().empty()) RandomFreePoint(space, 1, 0, {});
+}
+
+}  // namespace slipway::ensemble

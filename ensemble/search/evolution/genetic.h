@@ -1,0 +1,43 @@
+/// A genetic search on several islands (demes).
+#pragma once
+
+#include <cstdint>
+
+#include "ensemble/search/numbers/draws.h"
+#include "ensemble/search/proposer.h"
+
+namespace slipway::ensemble {
+
+struct GeneticSettings {
+  std::size_t most_demes = 4;
+  std::size_t trials_per_deme = 150;  ///< for each so many complete trials there is one deme more
+  std::size_t population = 10;        ///< of a deme
+  std::size_t tournament = 3;         ///< the best of so many becomes a parent
+  double migration = 0.1;             ///< part of the children whose father comes from the next deme
+};
+
+/// Trial n belongs to deme n mod (number of demes), whose population are the best of its complete trials; each child
+/// replaces the worst as soon as it ends, so nobody waits for a generation. A search with few trials has one deme;
+/// a longer one divides, so that different solutions stay alive, and a ring of migration spreads the better ones
+/// slowly.
+///
+/// Cost:   of an ask, n.
+/// Source: Whitley, Rana, Heckendorn: "The island model genetic algorithm", CIT 7, 1999; variation.h.
+class GeneticProposer : public Proposer {
+ public:
+  /// `encoding` must outlive the proposer.
+  GeneticProposer(const Encoding& encoding, std::uint64_t seed, GeneticSettings settings = {});
+  Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
+
+ private:
+  using Population = std::vector<const Observation*>;
+  std::size_t CountDemes(const Observations& known) const;
+  Population PopulationOf(const Observations& known, std::size_t deme) const;
+  const Coordinates& Parent(const Population& population, Draws& draws) const;
+
+  const Encoding& encoding_;
+  std::uint64_t seed_;
+  GeneticSettings settings_;
+};
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,173 @@
+#include "ensemble/search/gaussian_process/gaussian_process.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "ensemble/search/gaussian_process/correlation.h"
+
+namespace slipway::ensemble {
+namespace {
+
+using Eigen::ArrayXd;
+using Eigen::ArrayXXd;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Eigen::Map<const MatrixXd> Places(std::span<const double> places, std::size_t features) {
+  const auto rows = static_cast<Index>(features);
+  return {places.data(), rows, static_cast<Index>(places.size()) / std::max<Index>(rows, 1)};
+}
+
+// Below this, rounding errors rule.
+constexpr double kLeastVariance = 1e-18;
+
+}  // namespace
+
+struct GaussianProcess::Factor {
+  Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data);
+
+  /// Squared distances (divided by the lengths and times 5) of `place` to all of the data.
+  ArrayXd Distances(const Eigen::Ref<const VectorXd>& place) const;
+  ArrayXXd Trend(const Eigen::Ref<const MatrixXd>& others) const;
+  MatrixXd Covariances(const Eigen::Ref<const MatrixXd>& others) const;
+  double OwnVariance(const Eigen::Ref<const VectorXd>& place) const {
+    const double product = trend_scale * place.squaredNorm();
+    const double curvature = 4 * trend_scale * place.cwiseAbs2().squaredNorm();
+    return variance + trend_variance * (1 + product + curvature + product * product);
+  }
+
+  MatrixXd places;   // features x n
+  VectorXd weights;  // 5 / length^2 of each feature
+  Smoothness smoothness;
+  double variance;
+  double trend_variance;
+  double trend_scale;
+  double noise;      // with what was added for the factor's sake
+  MatrixXd inverse;  // of the lower Cholesky factor
+  VectorXd alpha;
+};
+
+GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data)
+    : places(Places(data.places, map.size())),
+      weights(static_cast<Index>(map.size())),
+      smoothness(kernel.smoothness),
+      variance(kernel.variance),
+      trend_variance(kernel.trend),
+      trend_scale(4.0 / static_cast<double>(map.axes())),
+      noise(kernel.noise + Jitter(kernel)) {
+  for (Index f = 0; f < weights.size(); ++f) {
+    const double length = kernel.lengths[map.axis_of()[static_cast<std::size_t>(f)]];
+    weights(f) = 5 / (length * length);
+  }
+  const auto size = static_cast<Index>(data.size());
+  const MatrixXd covariances = Covariances(places);
+  Eigen::LLT<MatrixXd> factor;
+  for (;; noise *= 10) {
+    factor.compute(covariances + noise * MatrixXd::Identity(size, size));
+    if (factor.info() == Eigen::Success) break;
+  }
+  inverse = MatrixXd::Identity(size, size);
+  factor.matrixL().solveInPlace(inverse);
+  alpha = factor.solve(VectorXd::Map(data.values.data(), size));
+}
+
+ArrayXd GaussianProcess::Factor::Distances(const Eigen::Ref<const VectorXd>& place) const {
+  return (weights.transpose() * (places.colwise() - place).cwiseAbs2()).transpose().array();
+}
+
+ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others) const {
+  const ArrayXXd products = (trend_scale * places.transpose() * others).array();
+  const ArrayXXd curvatures = (4 * trend_scale * places.cwiseAbs2().transpose() * others.cwiseAbs2()).array();
+  return 1 + products + curvatures + products.square();
+}
+
+MatrixXd GaussianProcess::Factor::Covariances(const Eigen::Ref<const MatrixXd>& others) const {
+  ArrayXXd correlations(places.cols(), others.cols());
+  for (Index i = 0; i < others.cols(); ++i) {
+    correlations.col(i) = CorrelationAt(Distances(others.col(i)), smoothness).value;
+  }
+  return variance * correlations + trend_variance * Trend(others);
+}
+
+GaussianProcess::GaussianProcess(Kernel kernel, const FeatureMap& map, TrainingSet data)
+    : kernel_(std::move(kernel)), data_(std::move(data)), factor_(std::make_unique<Factor>(kernel_, map, data_)) {}
+
+GaussianProcess::~GaussianProcess() = default;
+GaussianProcess::GaussianProcess(GaussianProcess&&) noexcept = default;
+GaussianProcess& GaussianProcess::operator=(GaussianProcess&&) noexcept = default;
+
+std::vector<double> GaussianProcess::Means() const {
+  const VectorXd means =
+      VectorXd::Map(data_.values.data(), static_cast<Index>(data_.size())) - factor_->noise * factor_->alpha;
+  return {means.begin(), means.end()};
+}
+
+Posterior GaussianProcess::At(std::span<const double> features) const { return AtAll(features).front(); }
+
+std::vector<Posterior> GaussianProcess::AtAll(std::span<const double> features) const {
+  const auto others = Places(features, static_cast<std::size_t>(factor_->places.rows()));
+  const MatrixXd covariances = factor_->Covariances(others);
+  const VectorXd means = covariances.transpose() * factor_->alpha;
+  const VectorXd known =
+      (factor_->inverse.triangularView<Eigen::Lower>() * covariances).colwise().squaredNorm().transpose();
+  std::vector<Posterior> posteriors;
+  for (Index i = 0; i < others.cols(); ++i) {
+    const double variance = factor_->OwnVariance(others.col(i)) - known(i);
+    posteriors.push_back({means(i), std::sqrt(std::max(variance, kLeastVariance))});
+  }
+  return posteriors;
+}
+
+/// The covariances of one place with all of the data, in the parts that their slopes need.
+struct GaussianProcess::Slopes {
+  Slopes(const Factor& factor, const VectorXd& place);
+
+  /// The gradient of the covariances' sum, each weighed by a member of `by`.
+  VectorXd Weighed(const VectorXd& by) const;
+  /// Half the gradient of the place's own variance.
+  VectorXd Own() const;
+
+  const Factor& f;
+  const VectorXd& place;
+  MatrixXd steps;  // towards the data
+  ArrayXd by_step;
+  ArrayXd product;
+  VectorXd covariance;
+};
+
+GaussianProcess::Slopes::Slopes(const Factor& factor, const VectorXd& at)
+    : f(factor), place(at), steps(f.places.colwise() - at) {
+  const ArrayXd squares = (f.weights.transpose() * steps.cwiseAbs2()).transpose().array();
+  const auto shape = CorrelationAt(squares, f.smoothness);
+  by_step = f.variance * shape.slope;
+  product = (f.trend_scale * f.places.transpose() * place).array();
+  covariance = (f.variance * shape.value + f.trend_variance * f.Trend(place).col(0)).matrix();
+}
+
+VectorXd GaussianProcess::Slopes::Weighed(const VectorXd& by) const {
+  const VectorXd by_data = ((1 + 2 * product) * by.array()).matrix();
+  const VectorXd trend = f.places * by_data + 8 * (f.places.cwiseAbs2() * by).cwiseProduct(place);
+  return f.weights.cwiseProduct(steps * by_step.matrix().cwiseProduct(by)) + f.trend_variance * f.trend_scale * trend;
+}
+
+VectorXd GaussianProcess::Slopes::Own() const {
+  const double own_product = f.trend_scale * place.squaredNorm();
+  return f.trend_variance * f.trend_scale * ((1 + 2 * own_product) * place + 8 * place.cwiseAbs2().cwiseProduct(place));
+}
+
+Posterior GaussianProcess::At(std::span<const double> features, std::span<double> by_mean,
+                              std::span<double> by_deviation) const {
+  const VectorXd place = VectorXd::Map(features.data(), static_cast<Index>(features.size()));
+  const Slopes slopes(*factor_, place);
+  const VectorXd half = factor_->inverse.triangularView<Eigen::Lower>() * slopes.covariance;
+  const VectorXd solved = factor_->inverse.transpose().triangularView<Eigen::Upper>() * half;
+  const double variance = factor_->OwnVariance(place) - half.squaredNorm();
+  const Posterior posterior{slopes.covariance.dot(factor_->alpha), std::sqrt(std::max(variance, kLeastVariance))};
+  VectorXd::Map(by_mean.data(), place.size()) = slopes.Weighed(factor_->alpha);
+  VectorXd::Map(by_deviation.data(), place.size()) = (slopes.Own() - slopes.Weighed(solved)) / posterior.deviation;
+  return posterior;
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,223 @@
+#include "ensemble/search/gaussian_process/gp_proposer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ensemble/search/gaussian_process/nearby_model.h"
+#include "ensemble/search/gaussian_process/subset.h"
+#include "ensemble/search/results/fingerprint.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::size_t kMostResults = 400;
+constexpr std::size_t kMostFailures = 60;
+constexpr std::size_t kMostPending = 100;
+constexpr std::size_t kFewestResults = 4;
+constexpr std::size_t kStarts = 5;
+
+std::vector<double> ValuesOf(const Observations& known) {
+  std::vector<double> values;
+  for (const auto& result : known.complete) values.push_back(result.value);
+  return values;
+}
+
+/// Failed trials stand beside the worse quarter: they are to be avoided, but must not hide their neighbours.
+double FailedValue(std::vector<double> values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
+  std::ranges::nth_element(values, place);
+  return *place;
+}
+
+std::span<const Coordinates> Latest(const std::vector<Coordinates>& places, std::size_t most) {
+  return std::span(places).last(std::min(most, places.size()));
+}
+
+double SquaredDistance(const Coordinates& left, const Coordinates& right, const std::vector<double>& lengths,
+                       const std::vector<Axis>& axes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double step = DifferenceOnAxis(left[i], right[i], axes[i]) / lengths[i];
+    sum += step * step;
+  }
+  return sum;
+}
+
+/// The largest difference on an axis that has an order.
+double LargestStep(const Coordinates& left, const Coordinates& right, const std::vector<Axis>& axes) {
+  double largest = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (axes[i].kind == AxisKind::kCategorical || std::isnan(left[i]) || std::isnan(right[i])) continue;
+    largest = std::max(largest, std::abs(left[i] - right[i]));
+  }
+  return largest;
+}
+
+/// The sides of a region follow the lengths of the kernel: long where the function hardly changes, up to `most` times.
+SearchBox BoxAround(const Coordinates& centre, double side, const std::vector<double>& lengths, double most) {
+  double mean = 0;
+  for (const double length : lengths) mean += std::log(length) / static_cast<double>(lengths.size());
+  auto box = SearchBox::Whole(centre.size());
+  box.centre = centre;
+  for (std::size_t i = 0; i < centre.size(); ++i) {
+    if (std::isnan(centre[i])) continue;
+    const double half = 0.5 * side * std::clamp(lengths[i] / std::exp(mean), 0.25, most);
+    box.low[i] = std::max(0.0, centre[i] - half);
+    box.high[i] = std::min(1.0, centre[i] + half);
+  }
+  return box;
+}
+
+/// Enough to determine a quadratic function, and some that tell how wrong it is.
+std::size_t ResultsNearby(std::size_t axes) { return (axes + 1) * (axes + 2) / 2 + 4 * axes + 10; }
+
+bool Holds(const SearchBox& box, const Coordinates& at) {
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (std::isnan(at[i]) || std::isnan(box.centre[i]) || at[i] == box.centre[i]) continue;
+    if (at[i] < box.low[i] || at[i] > box.high[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+enum class Reach { kEverywhere, kRegion, kNearby };
+
+struct GpProposer::Step {
+  Reach reach;
+  OutputScale scale;
+  TrustRegion region;
+};
+
+struct GpProposer::Model {
+  FeatureMap map;
+  GaussianProcess process;
+  double radius;  // how far its data reach from the centre
+
+  /// Pending trials as if they had given what is expected of them.
+  void Believe(std::span<const Coordinates> pending);
+  double MeanAt(const Coordinates& at) const;
+};
+
+GpProposer::GpProposer(const Encoding& encoding, std::uint64_t seed)
+    : encoding_(encoding),
+      seed_(seed),
+      design_(std::clamp<TrialNumber>(static_cast<TrialNumber>(encoding.axes().size()) + 2, 5, 12)),
+      map_(encoding),
+      search_(encoding),
+      points_(seed, encoding.axes().size()) {}
+
+Coordinates GpProposer::Filling(TrialNumber trial, std::uint32_t attempt) const {
+  Draws draws(seed_, trial, "gp filling", attempt);
+  const auto whole = SearchBox::Whole(encoding_.axes().size());
+  if (attempt > 0) return search_.candidates().Anywhere(whole, draws);
+  auto at = UnitToAxes(points_.Point(static_cast<std::uint64_t>(trial)), encoding_.axes());
+  search_.candidates().Settle(at, whole, draws);
+  return at;
+}
+
+GpProposer::Step GpProposer::PlanStep(const Observations& known, TrialNumber trial) const {
+  const auto region = ReplayRegion(known.complete, design_, encoding_.axes(), known.pending.size());
+  const auto turn = TurnOf(trial) / 2;
+  if (!IsLocalStep(trial)) {
+    return {Reach::kEverywhere, turn % 2 == 0 ? OutputScale::kClipped : OutputScale::kLog, region};
+  }
+  const bool enough = known.complete.size() >= encoding_.axes().size() + 4;
+  const bool nearby = enough && turn % 2 == 0;
+  return {nearby ? Reach::kNearby : Reach::kRegion, OutputScale::kLog, region};
+}
+
+GpProposer::Model GpProposer::Learn(const Observations& known, const Step& step) {
+  const auto& kernel = (step.scale == OutputScale::kLog ? log_ : clipped_).For(known.complete);
+  const auto values = TransformValues(ValuesOf(known), step.scale);
+  TrainingSet data;
+  for (const auto i : SpreadSubset(values, kMostResults)) data.Add(map_, known.complete[i].at, values[i]);
+  const double failed = FailedValue(values);
+  for (const auto& at : Latest(known.failed, kMostFailures)) data.Add(map_, at, failed);
+  Model model{map_, GaussianProcess(kernel, map_, std::move(data)), 1};
+  model.Believe(Latest(known.pending, kMostPending));
+  return model;
+}
+
+GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step& step) {
+  const Kernel& everywhere = log_.For(known.complete);
+  const auto& centre = known.complete[step.region.centre].at;
+  const auto& axes = encoding_.axes();
+  std::vector<double> distances;
+  for (const auto& result : known.complete)
+    distances.push_back(SquaredDistance(result.at, centre, everywhere.lengths, axes));
+  const auto count = std::min(ResultsNearby(axes.size()), known.complete.size());
+  const auto chosen = LowestSubset(distances, count);
+  std::vector<Coordinates> places;
+  std::vector<double> values, reaches;
+  for (const auto i : chosen) {
+    places.push_back(known.complete[i].at);
+    values.push_back(known.complete[i].value);
+    reaches.push_back(LargestStep(known.complete[i].at, centre, axes));
+  }
+  std::ranges::sort(reaches);
+  const double radius = std::clamp(reaches[(count - 1) * 3 / 4], 1e-7, 0.5);
+  const double zoom = 0.5 / radius;
+  auto map = map_.Focused(centre, zoom);
+  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4));
+  GaussianProcess process(std::move(explained.kernel), map, std::move(explained.data));
+  Model model{std::move(map), std::move(process), radius};
+  std::vector<Coordinates> pending;
+  for (const auto& at : Latest(known.pending, kMostPending)) {
+    if (LargestStep(at, centre, axes) <= 2 * radius) pending.push_back(at);
+  }
+  model.Believe(pending);
+  return model;
+}
+
+void GpProposer::Model::Believe(std::span<const Coordinates> pending) {
+  if (pending.empty()) return;
+  TrainingSet data = process.data();
+  for (const auto& at : pending) data.Add(map, at, MeanAt(at));
+  process = GaussianProcess(process.kernel(), map, std::move(data));
+}
+
+double GpProposer::Model::MeanAt(const Coordinates& at) const {
+  std::vector<double> features(map.size());
+  map.Write(at, features);
+  return process.At(features).mean;
+}
+
+/// A region elsewhere has its own best: what is better lies in the basin that the search has just left.
+AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known, const Step& step) const {
+  AcquisitionTask task{model.process, model.map, 0, SearchBox::Whole(encoding_.axes().size()), {}};
+  if (step.reach == Reach::kEverywhere) {
+    task.best = std::ranges::min(model.process.Means());
+  } else {
+    const auto& centre = known.complete[step.region.centre].at;
+    const double side = step.reach == Reach::kNearby ? std::min(step.region.side, 2 * model.radius) : step.region.side;
+    task.box = BoxAround(centre, side, model.process.kernel().lengths, step.region.elsewhere ? 1 : 4);
+    task.starts.push_back(centre);
+    task.best = model.MeanAt(centre);
+    for (const auto& at : Latest(known.pending, kMostPending)) {
+      if (Holds(task.box, at)) task.best = std::min(task.best, model.MeanAt(at));
+    }
+  }
+  for (const auto i : LowestSubset(ValuesOf(known), kStarts)) task.starts.push_back(known.complete[i].at);
+  return task;
+}
+
+const std::vector<Promise>& GpProposer::Rank(const Observations& known, TrialNumber trial) {
+  const auto name = Fingerprint(known) + static_cast<std::uint64_t>(trial);
+  if (ranked_of_ == name) return ranked_;
+  const auto step = PlanStep(known, trial);
+  const auto model = step.reach == Reach::kNearby ? LearnNearby(known, step) : Learn(known, step);
+  Draws draws(seed_, trial, "gp candidates");
+  ranked_ = search_.Rank(TaskOf(model, known, step), draws);
+  ranked_of_ = name;
+  return ranked_;
+}
+
+Coordinates GpProposer::Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) {
+  if (encoding_.axes().empty()) return {};
+  if (trial < design_ || known.complete.size() < kFewestResults) return Filling(trial, attempt);
+  const auto& ranked = Rank(known, trial);
+  return attempt < ranked.size() ? ranked[attempt].at : Filling(trial, attempt);
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,42 @@
+#include "ensemble/search/gaussian_process/nearby_model.h"
+
+#include <limits>
+
+#include "ensemble/search/gaussian_process/output_transform.h"
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr int kIterations = 30;
+
+std::vector<Kernel> Starts(std::size_t axes, double noise) {
+  std::vector<Kernel> starts(2, DefaultKernel(axes, noise));
+  starts.back().smoothness = Smoothness::kAnalytic;
+  return starts;
+}
+
+TrainingSet DataOf(const FeatureMap& map, std::span<const Coordinates> places, const std::vector<double>& values) {
+  TrainingSet data;
+  for (std::size_t i = 0; i < values.size(); ++i) data.Add(map, places[i], values[i]);
+  return data;
+}
+
+}  // namespace
+
+ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinates> places,
+                                std::span<const double> values, double noise) {
+  ExplainedResults best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto scale : {OutputScale::kLinear, OutputScale::kLog}) {
+    if (scale == OutputScale::kLog && !AreSkewed(values)) continue;
+    auto data = DataOf(map, places, TransformValues(values, scale));
+    auto fit = FitKernel(map, data, Starts(map.axes(), noise), kIterations);
+    const double loss = fit.loss - SumOfLogSlopes(values, scale);
+    if (!best.data.values.empty() && !(loss < least)) continue;
+    least = loss;
+    best = {std::move(data), std::move(fit.kernel)};
+  }
+  return best;
+}
+
+}  // namespace slipway::ensemble
