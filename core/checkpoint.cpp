@@ -196,6 +196,17 @@ std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory, const st
   return {};  // a file of the manifest is missing or unreadable
 }
 
+std::string DamageOf(const fs::path& directory) try {
+  const auto manifest = ReadCheckpointManifest(directory);
+  if (!manifest) return fmt::format("'{}' is missing or damaged", kManifest);
+  for (const auto& file : manifest->files) {
+    if (!FileMatches(directory, file, {})) return fmt::format("'{}' is not as it was written", file.name.string());
+  }
+  return {};
+} catch (const Error& error) {
+  return error.message();
+}
+
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
   std::vector<PublishedCheckpoint> found;
   std::error_code error;

@@ -64,6 +64,9 @@ std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, co
 std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& directory,
                                              const std::function<void()>& on_piece = {});
 
+/// Why ReadCheckpoint takes a directory for none: the file that is to blame. Empty for a valid one.
+std::string DamageOf(const std::filesystem::path& directory);
+
 /// The valid checkpoint with the highest step; older ones are tried when newer ones are torn.
 std::optional<CheckpointInfo> NewestCheckpoint(const std::filesystem::path& checkpoints);
 /// The same of several folders; of one step, that of the earlier folder. Cost: reads no older one than it returns.

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 namespace {
@@ -54,7 +55,7 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
 
 void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   auto* ls = AddCommand(app, "ls", "List the runs, the newest last", "  slipway ls\n  slipway ls --json | jq .runs");
-  ls->add_option("-n,--limit", arguments.ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  ls->add_option("-n,--limit", arguments.ls.limit, "Show at most so many")->check(kPositive);
   ls->callback([&] { arguments.command = [&](Session& session) { return Ls(arguments.ls, session); }; });
 
   auto* status =
@@ -84,10 +85,9 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   AddRunSelector(logs, arguments.logs.run);
   logs->add_flag_callback(
       "-f,--follow", [&] { arguments.logs.follow = Follow::kYes; }, "Go on until the run ends");
-  logs->add_option("--rank", arguments.logs.rank, "Only this rank")->check(CLI::NonNegativeNumber);
-  logs->add_option("--trial", arguments.logs.trial, "Of this trial of an ensemble")->check(CLI::NonNegativeNumber);
-  logs->add_option("--attempt", arguments.logs.attempt, "Of this attempt (default: the last)")
-      ->check(CLI::PositiveNumber);
+  logs->add_option("--rank", arguments.logs.rank, "Only this rank")->check(kNotNegative);
+  logs->add_option("--trial", arguments.logs.trial, "Of this trial of an ensemble")->check(kNotNegative);
+  logs->add_option("--attempt", arguments.logs.attempt, "Of this attempt (default: the last)")->check(kPositive);
   AddPrefixOption(logs, arguments.logs.prefix);
   logs->callback([&] { arguments.command = [&](Session& session) { return Logs(arguments.logs, session); }; });
 
@@ -129,14 +129,14 @@ void DescribeDataMake(CLI::App& data, Arguments& arguments) {
       ->required()
       ->check(CLI::IsMember({"hepcnn", "cosmoflow", "imagenet-like"}));
   make->add_option("directory", options.directory, "Where train-* and test-* files will lie")->required();
-  make->add_option("--train", options.train, "Training records")->check(CLI::PositiveNumber)->capture_default_str();
-  make->add_option("--test", options.test, "Test records")->check(CLI::NonNegativeNumber)->capture_default_str();
+  make->add_option("--train", options.train, "Training records")->check(kPositive)->capture_default_str();
+  make->add_option("--test", options.test, "Test records")->check(kNotNegative)->capture_default_str();
   make->add_option("--size", options.size, "Pixels or cells of a side (hepcnn 64, cosmoflow 32, imagenet-like 96)")
-      ->check(CLI::PositiveNumber);
-  make->add_option("--classes", options.classes, "imagenet-like: how many figures, 2 to 40")->capture_default_str();
-  make->add_option("--box", options.box, "cosmoflow: side of the cube in Mpc/h")->capture_default_str();
-  make->add_option("--shards", options.shards, "Files of each set")->check(CLI::PositiveNumber)->capture_default_str();
-  make->add_option("--seed", options.seed, "Other data of the same kind")->capture_default_str();
+      ->check(kPositive);
+  make->add_option("--classes", options.classes, "imagenet-like: how many figures, 2 to 40 (10)");
+  make->add_option("--box", options.box, "cosmoflow: side of the cube in Mpc/h (256)");
+  make->add_option("--shards", options.shards, "Files of each set")->check(kPositive)->capture_default_str();
+  make->add_option("--seed", options.seed, "Other data of the same kind")->check(kNotNegative)->capture_default_str();
   make->add_option("--format", options.format, "tfrecord or hdf5 (hepcnn hdf5, others tfrecord)")
       ->check(CLI::IsMember({"tfrecord", "hdf5"}));
   make->callback([&] { arguments.command = [&](Session& session) { return DataMake(options, session.output); }; });
@@ -161,7 +161,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
       ->required()
       ->check(CLI::IsMember({"tfrecord", "hdf5"}));
   convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   convert->add_option("--compress", arguments.data_convert.compression, "Of TFRecord files: none, gzip or zlib")
       ->check(CLI::IsMember({"none", "gzip", "zlib"}))
@@ -176,9 +176,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
                              "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
   reshard->add_option("source", arguments.data_reshard.source, "A TFRecord file, or the folder of a dataset")
       ->required();
-  reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")->required()->check(kPositive);
   reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();
   reshard->callback([&] {
     arguments.command = [&](Session& session) { return DataReshard(arguments.data_reshard, session.output); };

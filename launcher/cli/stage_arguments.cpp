@@ -4,6 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 namespace {
@@ -46,7 +47,7 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
   in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
   in->add_option("--nodes", options.nodes_file,
                  "With other nodes, each byte read once: a file with HOST:PORT of each node, one a line");
-  in->add_option("--node", options.node, "This node's place in that list, from 0")->check(CLI::NonNegativeNumber);
+  in->add_option("--node", options.node, "This node's place in that list, from 0")->check(kNotNegative);
   in->add_option("--key", options.key_file, "The nodes' common key, made by 'slipway stage key'");
   AddDryRun(in, options.dry_run);
   in->callback([&] { arguments.command = [&](Session& session) { return StageIn(arguments.stage_in, session); }; });

@@ -6,6 +6,7 @@
 #include "ensemble/analysis/selection.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -26,11 +27,11 @@ void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options,
 void DescribeLooks(CLI::App& trials, Arguments& arguments) {
   auto* ls = AddCommand(trials, "ls", "List the trials, ranked", "  slipway trials ls last");
   ls->add_option("--state", arguments.trials_ls.state, "Only those in this state, e.g. complete, failed");
-  ls->add_option("-n,--limit", arguments.trials_ls.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  ls->add_option("-n,--limit", arguments.trials_ls.limit, "Show at most so many")->check(kPositive);
   AddTrialsCommand(ls, arguments, arguments.trials_ls, TrialsLs);
 
   auto* best = AddCommand(trials, "best", "The leaderboard", "  slipway trials best last -n 3");
-  best->add_option("-n,--limit", arguments.trials_best.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  best->add_option("-n,--limit", arguments.trials_best.limit, "Show at most so many")->check(kPositive);
   AddTrialsCommand(best, arguments, arguments.trials_best, TrialsBest);
 
   auto* show = AddCommand(trials, "show", "Everything of one trial", "  slipway trials show 7 last");
@@ -55,7 +56,7 @@ void DescribePareto(CLI::App& trials, Arguments& arguments) {
   auto* pareto = AddCommand(trials, "pareto", "The trials that no other beats in all objectives",
                             "  slipway trials pareto\n  slipway trials pareto last --all -n 20");
   pareto->add_flag("--all", options.all, "All complete trials, front by front");
-  pareto->add_option("-n,--limit", options.limit, "Show at most so many")->check(CLI::PositiveNumber);
+  pareto->add_option("-n,--limit", options.limit, "Show at most so many")->check(kPositive);
   AddTrialsCommand(pareto, arguments, options, TrialsPareto);
 }
 
@@ -80,14 +81,14 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
       ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
       ->check(CLI::IsMember(ensemble::SelectionMetricNames()));
   select->add_option("--candidates", options.candidates, "Choose among the best so many")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   select->add_option("--bags", options.bags, "Of greedy: choose so many times from random halves, and add up")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   select->add_option("--out", options.out, "Write here (default: ensemble.json in the run folder)");
   AddTrialsCommand(select, arguments, options, TrialsSelect);
 }

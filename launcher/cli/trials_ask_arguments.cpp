@@ -6,6 +6,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 namespace {
@@ -47,7 +48,7 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
                           "  slipway trials tell last 7 --value 0.93\n"
                           "  slipway trials tell last 7 --failed 'out of memory'");
   tell->add_option("run", options.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
-  tell->add_option("trial", options.trial, "Number of the trial")->required()->check(CLI::NonNegativeNumber);
+  tell->add_option("trial", options.trial, "Number of the trial")->required()->check(kNotNegative);
   auto* value = tell->add_option("--value", options.values, "Its result; repeat it for several objectives")
                     ->expected(1)
                     ->take_all();
@@ -55,7 +56,7 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
   auto* pruned = tell->add_flag("--pruned", options.pruned, "It was not worth going on");
   value->excludes(failed)->excludes(pruned);
   failed->excludes(pruned);
-  tell->add_option("--attempt", options.attempt, "Refuse unless it is at this attempt")->check(CLI::PositiveNumber);
+  tell->add_option("--attempt", options.attempt, "Refuse unless it is at this attempt")->check(kPositive);
   tell->callback([&] { arguments.command = [&](Session& session) { return TrialsTell(options, session); }; });
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,9 @@ struct DataMakeOptions {
   std::string format;  ///< tfrecord or hdf5; empty = what the kind's trainer is known for
   std::uint64_t train = 2000;
   std::uint64_t test = 500;
-  std::size_t size = 0;  ///< of a side; 0 = the kind's own
-  std::uint64_t classes = 10;
-  double box = 256;  ///< Mpc/h
+  std::size_t size = 0;                       ///< of a side; 0 = the kind's own
+  std::optional<std::uint64_t> classes = {};  ///< of pictures only
+  std::optional<double> box = {};             ///< of cosmoflow only, Mpc/h
   int shards = 4;
   std::uint64_t seed = 1;
 };

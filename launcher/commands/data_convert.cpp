@@ -36,6 +36,13 @@ staging::MadeData KindToMake(const std::string& word) {
               "use hepcnn, cosmoflow or imagenet-like");
 }
 
+/// An option that only one kind has.
+void RequireKind(std::string_view option, staging::MadeData wanted, staging::MadeData kind) {
+  if (kind == wanted) return;
+  throw Error(ErrorKind::kUsage, fmt::format("{} is an option of {} alone", option, NameOf(wanted)),
+              "leave it out: slipway data make --help says what each kind has");
+}
+
 /// Where the user leaves it open: what the data sets that these stand for look like.
 void FillIn(staging::MakeOptions& options, bool format_given) {
   struct Usual {
@@ -89,13 +96,15 @@ int DataReshard(const DataReshardOptions& options, Output& output) {
 int DataMake(const DataMakeOptions& options, Output& output) {
   staging::MakeOptions make;
   make.kind = KindToMake(options.kind);
+  if (options.classes) RequireKind("--classes", staging::MadeData::kImagenetLike, make.kind);
+  if (options.box) RequireKind("--box", staging::MadeData::kCosmoflow, make.kind);
   make.directory = options.directory;
   if (!options.format.empty()) make.format = TargetFormat(options.format);
   make.train_records = options.train;
   make.test_records = options.test;
   make.size = options.size;
-  make.classes = options.classes;
-  make.box = options.box;
+  make.classes = options.classes.value_or(10);
+  make.box = options.box.value_or(256);
   make.shards = options.shards;
   make.seed = options.seed;
   make.threads = UsableProcessors();

@@ -95,6 +95,14 @@ class SingleRun final : public JobObserver {
     return place;
   }
 
+  /// Steps that are lost with a damaged checkpoint are not lost in silence.
+  void SayWhereItBegins(const AttemptPlace& place, const Checkpoint& newest) {
+    const auto step = newest ? std::optional(newest->step) : std::nullopt;
+    const auto from = newest ? fmt::format("step {}", newest->step) : std::string("the beginning");
+    for (const auto& damage : DamagedCheckpoints(place, step)) OnWarning(damage + "; going on from " + from);
+    if (newest) context_.output.Say("continuing from " + place.resume_from.string());
+  }
+
   void RunAttempt(const Checkpoint& newest) {
     outcome_.reset();
     node_trouble_.clear();
@@ -102,7 +110,7 @@ class SingleRun final : public JobObserver {
     start_hung_ = false;
     time_limit_hit_ = false;
     const auto place = NextPlace(newest);
-    if (!place.resume_from.empty()) context_.output.Say("continuing from " + place.resume_from.string());
+    SayWhereItBegins(place, newest);
     JobRequest request{nodes_.plan(), place, context_.data, Json::object()};
     request.where = nodes_.where();
     if (context_.trial != nullptr) request.share.terms = context_.trial->terms;

@@ -94,7 +94,7 @@ Spec BuildSpec(const Json& resolved);
 /// What the machine lacks to run this spec: data, programs, mpirun, tiers that cannot be written, the engine.
 /// Kind kEnvironment for each; empty when all is there. Cost: one directory listing for each data source.
 std::vector<Diagnostic> ValidateEnvironment(const SpecDocument& document);
-/// Throws SpecError (kEnvironment) when ValidateEnvironment finds something.
+/// Throws SpecError: an option that the bundled trainer does not have (kUsage), or what ValidateEnvironment finds.
 void RequireEnvironment(const SpecDocument& document);
 
 }  // namespace slipway::launcher

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
@@ -27,6 +29,14 @@ std::vector<fs::path> Match(const std::string& pattern) {
   return result;
 }
 
+/// The options of a bundled trainer, as its build has written them down. Empty where it has not.
+std::vector<std::string> OptionsOf(const std::string& trainer) {
+  std::vector<std::string> options;
+  std::ifstream file(HelperProgram("trainer-options") / trainer);
+  for (std::string name; std::getline(file, name);) options.push_back(name);
+  return options;
+}
+
 class EnvironmentCheck {
  public:
   explicit EnvironmentCheck(const SpecDocument& document) : document_(document), spec_(document.spec) {}
@@ -39,6 +49,18 @@ class EnvironmentCheck {
     CheckGpus();
     if (!spec_.train.program.empty()) CheckTrainer();
     if (!spec_.train.command.empty()) CheckCommand();
+    return std::move(found_);
+  }
+
+  /// What the spec gives a bundled trainer that it has no option for: every rank of every trial would end with that.
+  std::vector<Diagnostic> UnknownOptions() {
+    if (spec_.train.program.empty()) return {};
+    const auto known = OptionsOf(spec_.train.program);
+    if (known.empty()) return {};
+    for (const auto& [name, value] : spec_.train.args) CheckOption("train.args", name, known);
+    if (spec_.ensemble) {
+      for (const auto& parameter : spec_.ensemble->space) CheckOption("ensemble.space", parameter.name, known);
+    }
     return std::move(found_);
   }
 
@@ -144,6 +166,14 @@ class EnvironmentCheck {
         NearestWord(spec_.train.program, known));
   }
 
+  void CheckOption(const std::string& path, const std::string& name, const std::vector<std::string>& known) {
+    if (std::ranges::find(known, name) != known.end()) return;
+    auto nearest = NearestWord(name, known);
+    const auto others = nearest.empty() ? fmt::format("; it has {}", fmt::join(known, ", ")) : std::string();
+    Add(path + "." + name, fmt::format("the trainer '{}' has no option '{}'{}", spec_.train.program, name, others),
+        std::move(nearest));
+  }
+
   void CheckCommand() {
     if (spec_.launch.container) return;  // the program may be in the image alone
     const std::string& program = spec_.train.command.front();
@@ -170,6 +200,7 @@ class EnvironmentCheck {
 std::vector<Diagnostic> ValidateEnvironment(const SpecDocument& document) { return EnvironmentCheck(document).Run(); }
 
 void RequireEnvironment(const SpecDocument& document) {
+  if (auto unknown = EnvironmentCheck(document).UnknownOptions(); !unknown.empty()) throw SpecError(std::move(unknown));
   std::vector<Diagnostic> found = ValidateEnvironment(document);
   if (!found.empty()) throw SpecError(std::move(found), ErrorKind::kEnvironment);
 }

@@ -137,6 +137,10 @@ std::optional<MadeData> ParseMadeData(std::string_view word) {
   return found->second;
 }
 
+std::string_view NameOf(MadeData kind) {
+  return std::ranges::find(kWords, kind, &std::pair<std::string_view, MadeData>::second)->first;
+}
+
 ConvertResult MakeData(const MakeOptions& options) {
   return WithSystemErrors([&] { return MakeFiles(options); });
 }

@@ -20,6 +20,7 @@ enum class MadeData {
 
 /// "hepcnn", "cosmoflow", "imagenet-like".
 std::optional<MadeData> ParseMadeData(std::string_view word);
+std::string_view NameOf(MadeData kind);
 
 struct MakeOptions {
   MadeData kind = MadeData::kHepcnn;

@@ -114,8 +114,8 @@ BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> fil
   first_place_ = all.first;
   if (steps_ > 0) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} records{} are fewer than one batch of {} on {} ranks", all.fewest,
-                          options_.shares ? " on a node" : "", rule_.batch, rule_.world),
+              fmt::format("{} records{} are fewer than one batch of {} on {} rank{}", all.fewest,
+                          options_.shares ? " on a node" : "", rule_.batch, rule_.world, rule_.world == 1 ? "" : "s"),
               "take smaller batches, or the remainder 'pad' or 'repeat'");
 }
 

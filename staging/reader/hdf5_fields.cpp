@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
+#include <set>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -42,7 +44,23 @@ const Hdf5Dataset& FindWanted(const WantedField& wanted, const std::vector<Hdf5D
   return *found;
 }
 
-/// A shape may be said again, or another of as many values.
+/// How many values lie before the end of each dimension, from the last one on.
+std::set<std::uint64_t> Strides(const Shape& shape) {
+  std::set<std::uint64_t> strides;
+  std::uint64_t stride = 1;
+  for (const auto length : std::views::reverse(shape)) strides.insert(stride *= length);
+  strides.erase(1);
+  return strides;
+}
+
+/// The same values in the same places: [768] or [3, 256] for [3, 16, 16]. Not [16, 16, 3], whose channels come last.
+bool IsOtherWordFor(const Shape& one, const Shape& other) {
+  const auto all = Strides(one);
+  const auto some = Strides(other);
+  return CountOf(one) == CountOf(other) && (std::ranges::includes(all, some) || std::ranges::includes(some, all));
+}
+
+/// A shape may be said again, or with dimensions run together or divided.
 FieldType TypeFor(const WantedField& wanted, const Hdf5Dataset& dataset) {
   FieldType type{TypeOf(dataset.type), {dataset.shape.begin() + 1, dataset.shape.end()}};
   if (wanted.any_length) {
@@ -51,8 +69,8 @@ FieldType TypeFor(const WantedField& wanted, const Hdf5Dataset& dataset) {
     }
     return {ElementType::kUint8, {0}};
   }
-  const bool same_count = !wanted.shape || CountOf(*wanted.shape) == CountOf(type.shape);
-  if (!same_count || (wanted.type && *wanted.type != type.type)) {
+  const bool same_values = !wanted.shape || IsOtherWordFor(*wanted.shape, type.shape);
+  if (!same_values || (wanted.type && *wanted.type != type.type)) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("field '{}' has {}, not {}", wanted.name, TypeText(type),
                             TypeText({wanted.type.value_or(type.type), wanted.shape.value_or(type.shape)})),

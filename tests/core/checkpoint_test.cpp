@@ -231,6 +231,17 @@ TEST_F(Checkpoint, AnOlderOneWinsOverTornNewerOnes) {
   EXPECT_EQ(NewestStep(), 1u);
 }
 
+TEST_F(Checkpoint, SaysWhatIsDamaged) {
+  const auto published = Publish(2);
+  EXPECT_EQ(DamageOf(published), "");
+  WriteFile(published / "weights.bin", "torn");
+  EXPECT_EQ(DamageOf(published), "'weights.bin' is not as it was written");
+  std::filesystem::remove(published / "weights.bin");
+  EXPECT_EQ(DamageOf(published), "'weights.bin' is not as it was written");
+  WriteFile(published / "manifest.json", "{");
+  EXPECT_EQ(DamageOf(published), "'manifest.json' is missing or damaged");
+}
+
 TEST_F(Checkpoint, OfSeveralFoldersTheNewestIsTakenAndTheEarlierFolderFirst) {
   const auto first = temporary_ / "first";
   const auto second = temporary_ / "second";

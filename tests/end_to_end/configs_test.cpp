@@ -40,8 +40,8 @@ class Configs : public testing::Test {
   }
 
   void Make(const std::string& kind, const std::string& name) const {
-    const auto made = place_.Slipway({"data", "make", kind, "--train", "4", "--test", "2", "--size", "32", "--shards",
-                                      "1", "--classes", "2", "data/" + name});
+    const auto made = place_.Slipway(
+        {"data", "make", kind, "--train", "4", "--test", "2", "--size", "32", "--shards", "1", "data/" + name});
     ASSERT_EQ(made.status.code, 0) << made.errors;
   }
 

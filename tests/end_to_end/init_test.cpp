@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "core/files.h"
 #include "core/json.h"
@@ -70,6 +71,7 @@ TEST(Init, OfAProgramInCppBuildsRunsAndContinues) {
   ASSERT_EQ(built.status.code, 0) << built.output << built.errors;
   const auto result = project.Run();
   EXPECT_LT(result["metrics"]["train_loss"], 0.6);
+  EXPECT_GT(result["metrics"]["validation_accuracy"], 0.6);
   EXPECT_GT(result["metrics"]["test_accuracy"], 0.65);
   EXPECT_THAT(project.Log(1), HasSubstr("epoch 3  loss "));
 
@@ -114,6 +116,35 @@ TEST(Init, OfAProgramInPytorchSaysWhichPythonHasNoTorch) {
   const auto by_hand = project.Call({kPython, "-I", "train.py"});
   EXPECT_EQ(by_hand.status.code, 1);
   EXPECT_THAT(by_hand.errors, HasSubstr("has no module slipway: start it by `slipway run experiment.yaml`"));
+}
+
+/// As a user would: "# ensemble:" and what follows without its number sign.
+void Uncomment(const std::filesystem::path& file) {
+  const auto text = ReadFile(file);
+  const auto from = text.find("# ensemble:");
+  ASSERT_NE(from, std::string::npos);
+  WriteFile(file, text.substr(0, from) + std::regex_replace(text.substr(from), std::regex("(^|\n)# "), "$1"), 0644);
+}
+
+TEST(Init, TheTrialsInTheCommentAreRankedAndWithoutAWarning) {
+  for (const std::string chosen : {"command", "cpp", "pytorch"}) {
+    Project project(chosen);
+    Uncomment(project / "experiment.yaml");
+    const auto checked =
+        project.place().Slipway({"validate", "project/experiment.yaml", "--set", "train.command=[sh]"});
+    EXPECT_EQ(checked.status.code, 0) << chosen << checked.errors;
+    EXPECT_THAT(checked.errors, Not(HasSubstr("warning"))) << chosen;
+    EXPECT_THAT(checked.output, HasSubstr("an ensemble")) << chosen;
+  }
+}
+
+TEST(Init, OfAProgramInCppRanksItsTrialsByWhatWasSetAside) {
+  Project project("cpp");
+  Uncomment(project / "experiment.yaml");
+  const auto built = project.Call({"sh", "-c", "cmake -B build && cmake --build build"});
+  ASSERT_EQ(built.status.code, 0) << built.output << built.errors;
+  const auto result = project.Run({"--set", "ensemble.trials=2"});
+  EXPECT_EQ(result["phase"], "succeeded");
 }
 
 TEST(Init, HelpsTheEditorWithASchemaOfThisVersion) {

@@ -199,6 +199,15 @@ TEST(CommandLine, SaysWhatAnUnknownCommandMayHaveMeant) {
   EXPECT_THAT(place.Slipway({"--json"}).errors, HasSubstr("a command is missing"));
 }
 
+TEST(CommandLine, SaysWhichNumbersAreWanted) {
+  Workplace place;
+  EXPECT_THAT(place.Slipway({"data", "make", "hepcnn", "--train", "0", "x"}).errors,
+              HasSubstr("error: --train: 0: must be above 0\n  next: slipway data make --help"));
+  EXPECT_THAT(place.Slipway({"data", "make", "hepcnn", "--seed", "-1", "x"}).errors,
+              HasSubstr("error: --seed: -1: must be 0 or more\n"));
+  EXPECT_THAT(place.Slipway({"logs", "x", "--rank", "none"}).errors, HasSubstr("--rank: none: must be 0 or more\n"));
+}
+
 TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.3; echo done']");

@@ -45,16 +45,17 @@ TEST_F(Options, KeepTheirDefaults) {
 }
 
 TEST_F(Options, RefuseWhatIsOutOfRangeOrNoNumber) {
-  EXPECT_THAT(RefusalOf({"--count", "11"}), HasSubstr("--count 11: must be a number from 1 to 10"));
-  EXPECT_THAT(RefusalOf({"--count", "1.5"}), HasSubstr("must be a number"));
-  EXPECT_THAT(RefusalOf({"--count", ""}), HasSubstr("must be a number"));
+  EXPECT_THAT(RefusalOf({"--count", "11"}), HasSubstr("--count 11: must be a whole number from 1 to 10"));
+  EXPECT_THAT(RefusalOf({"--count", "1.5"}), HasSubstr("must be a whole number"));
+  EXPECT_THAT(RefusalOf({"--count", ""}), HasSubstr("must be a whole number"));
   EXPECT_THAT(RefusalOf({"--rate", "nan"}), HasSubstr("must be a number"));
   EXPECT_THAT(RefusalOf({"--rate", "1x"}), HasSubstr("must be a number"));
   EXPECT_THAT(RefusalOf({"--kind", "c"}), HasSubstr("--kind c: must be a or b"));
 }
 
 TEST_F(Options, RefuseWhatTheyDoNotKnow) {
-  EXPECT_THAT(RefusalOf({"--counts", "1"}), HasSubstr("unknown argument '--counts'"));
+  EXPECT_THAT(RefusalOf({"--counts", "1"}),
+              HasSubstr("unknown argument '--counts'; valid are --count, --rate, --kind"));
   EXPECT_THAT(RefusalOf({"count", "1"}), HasSubstr("unknown argument 'count'"));
   EXPECT_THAT(RefusalOf({"--count"}), HasSubstr("--count needs a value"));
 }

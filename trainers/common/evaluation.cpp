@@ -1,6 +1,10 @@
 #include "trainers/common/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "trainers/common/predictions.h"
@@ -109,6 +113,17 @@ void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outpu
   sums.records += count;
 }
 
+void BlameRecord(const Task& task, const Records& records, const TensorBatch& batch) {
+  records.RequireFinite(batch);
+  try {
+    records.RequireFinite({task.Prepared(batch.input), batch.target, batch.records});
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format(
+        "{} once {} has taken their logarithm: all must be above -1, and quantities like these are 0 or more",
+        error.what(), task.name()));
+  }
+}
+
 Sums OverRanks(const Sums& sums, Session& session) {
   std::vector<double> values = {sums.loss, sums.records};
   values.insert(values.end(), sums.measures.begin(), sums.measures.end());
@@ -127,7 +142,9 @@ Evaluated Evaluate(const Task& task, Replica& replica, Records& records, Session
   while (const auto batch = records.Next()) {
     if (batch->records.empty()) continue;  // this rank has none left, others have
     const auto outputs = replica.Forward(batch->input);
-    AddBatch(result.sums, task, task.Loss(outputs, batch->target).item<double>(), outputs, batch->target);
+    const auto loss = task.Loss(outputs, batch->target).item<double>();
+    if (!std::isfinite(loss)) BlameRecord(task, records, *batch);
+    AddBatch(result.sums, task, loss, outputs, batch->target);
     if (wants_all) all.Add(*batch, task.Predictions(outputs));
   }
   result.sums = OverRanks(result.sums, session);

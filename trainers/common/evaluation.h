@@ -18,13 +18,16 @@ void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outpu
 /// Collective.
 Sums OverRanks(const Sums& sums, slipway::client::Session& session);
 
+/// Of a batch whose loss is not finite. Errors: naming the record that is to blame, if one is.
+void BlameRecord(const Task& task, const Records& records, const TensorBatch& batch);
+
 struct Evaluated {
   Sums sums;            ///< over all ranks
   NamedValues further;  ///< what the task says of all predictions
 };
 
 /// Every record once, over all ranks. With `predictions_folder`, unless it is empty, predictions.npy and targets.npy
-/// are left there. Collective.
+/// are left there. Collective. Errors: naming a record whose values are not finite.
 Evaluated Evaluate(const Task& task, Replica& replica, Records& records, slipway::client::Session& session,
                    const std::filesystem::path& predictions_folder = {});
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 
 #include "trainers/common/usage_error.h"
 
@@ -16,7 +17,8 @@ Number Parsed(const std::string& name, const std::string& text, Number least, Nu
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
-    throw UsageError(fmt::format("--{} {}: must be a number from {} to {}", name, text, least, most));
+    throw UsageError(fmt::format("--{} {}: must be a {}number from {} to {}", name, text,
+                                 std::integral<Number> ? "whole " : "", least, most));
   }
   return value;
 }
@@ -72,6 +74,12 @@ std::string OptionList::Help() const {
   return text;
 }
 
+std::vector<std::string> OptionList::Names() const {
+  std::vector<std::string> names;
+  for (const auto& option : options_) names.push_back(option.name);
+  return names;
+}
+
 const OptionList::Option* OptionList::Find(std::string_view name) const {
   const auto found = std::ranges::find(options_, name, &Option::name);
   return found == options_.end() ? nullptr : &*found;
@@ -79,8 +87,8 @@ const OptionList::Option* OptionList::Find(std::string_view name) const {
 
 const OptionList::Option& OptionList::OptionOf(const std::string& word) const {
   const auto* option = word.starts_with("--") ? Find(std::string_view(word).substr(2)) : nullptr;
-  if (option == nullptr) throw UsageError(fmt::format("unknown argument '{}'; see --help", word));
-  return *option;
+  if (option != nullptr) return *option;
+  throw UsageError(fmt::format("unknown argument '{}'; valid are --{}", word, fmt::join(Names(), ", --")));
 }
 
 }  // namespace trainers

@@ -29,6 +29,8 @@ class OptionList {
 
   /// A line for each option.
   std::string Help() const;
+  /// In the order of Help().
+  std::vector<std::string> Names() const;
 
  private:
   struct Option {

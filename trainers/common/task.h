@@ -35,6 +35,8 @@ class Task {
   virtual std::string_view records() const = 0;
   /// Its own defaults, and options of its own.
   virtual void Describe(OptionList& options, Arguments& arguments) = 0;
+  /// Errors: UsageError when its own options, as they were given, do not go together.
+  virtual void CheckOptions() const {}
 
   /// Input and target of a record, as the reader is to deliver them, with their shapes: files that hold anything else
   /// are refused. float32 inputs; int64 labels or float32 values.
@@ -42,6 +44,9 @@ class Task {
   virtual slipway::staging::BatchField Target() const = 0;
   /// The input as the model takes it; of as many values.
   virtual std::vector<std::int64_t> InputShape() const = 0;
+  /// What the network begins with where it is no layer: the logarithm of 1 + x. Values of which that is not finite are
+  /// the fault of their record.
+  virtual at::Tensor Prepared(const at::Tensor& input) const { return input; }
   /// Labels are first_label() and the classes() - 1 numbers after it; 0 classes: the targets are values.
   virtual std::int64_t classes() const { return 0; }
   virtual std::int64_t first_label() const { return 0; }

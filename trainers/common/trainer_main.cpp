@@ -1,6 +1,8 @@
 #include "trainers/common/trainer_main.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <cstdio>
@@ -15,6 +17,12 @@
 namespace trainers {
 namespace {
 
+/// Without the stack that libtorch adds to what it says.
+const char* Reason(const std::exception& error) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
+}
+
 /// Joins the job and trains. A UsageError is the same on every rank: they leave the job together.
 Ending TrainInJob(const Task& task, const Arguments& arguments, const Settings& settings) {
   slipway::client::Session session;
@@ -25,7 +33,7 @@ Ending TrainInJob(const Task& task, const Arguments& arguments, const Settings& 
   } catch (const std::exception& error) {
     // Before the session's destructor, which waits for all ranks: the others may be in a collective that this one
     // never reaches. MPI's launcher ends them when it sees this one gone.
-    fmt::print(stderr, "{}: {}\n", task.name(), error.what());
+    fmt::print(stderr, "{}: {}\n", task.name(), Reason(error));
     std::fflush(nullptr);
     std::_Exit(1);
   }
@@ -51,12 +59,17 @@ int Run(Task& task, const std::vector<std::string>& words) {
   OptionList options;
   task.Describe(options, arguments);
   AddCommonOptions(options, arguments, std::string(task.records()));
+  if (words == std::vector<std::string>{"--options"}) {  // for the launcher, which checks train.args before a start
+    fmt::print("{}\n", fmt::join(options.Names(), "\n"));
+    return 0;
+  }
   if (options.Parse(words)) {
     fmt::print("{}", HelpText(task, options));
     return 0;
   }
   const auto settings = ReadSettings();
   options.Override(settings.parameters);
+  task.CheckOptions();
   // A seed among the parameters is raised by the launcher.
   if (!settings.parameters.contains("seed")) arguments.seed += settings.repeat;
   constexpr int kGoOnLater = 75;

@@ -172,13 +172,13 @@ class Trainer {
 
   /// What the loss is not finite for: a record, weights, or the size of the steps.
   [[noreturn]] void FailOn(const TensorBatch& batch, double loss) const {
-    records_.RequireFinite(batch);
+    BlameRecord(task_, records_, batch);
     const auto name = replica_.NotFinite();
     const auto weights = name.empty() ? std::string() : fmt::format(", where the weights '{}' are not finite", name);
-    throw std::runtime_error(
-        fmt::format("the loss is {} at step {} on rank {}{}: try a smaller learning rate than {}, or "
-                    "gradients.clip_norm",
-                    loss, progress_.step, session_.rank(), weights, arguments_.rate.base));
+    throw std::runtime_error(fmt::format(
+        "the loss is {} at step {} on rank {}{}: try a smaller learning rate than {}, or "
+        "gradients.clip_norm",
+        std::isnan(loss) ? "nan" : "infinite", progress_.step, session_.rank(), weights, arguments_.rate.base));
   }
 
   /// The mean over all ranks.

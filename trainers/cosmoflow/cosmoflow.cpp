@@ -19,9 +19,7 @@ constexpr double kLeak = 0.3;
 
 /// The logarithm of the density, 0 at its mean and spread over about -2 to 2: what says most about the universe is how
 /// far it spreads, which a network sees only around 0.
-nn::Functional Contrast() {
-  return nn::Functional([](const at::Tensor& density) { return 3 * (torch::log1p(density) - std::numbers::ln2); });
-}
+at::Tensor Contrast(const at::Tensor& density) { return 3 * (torch::log1p(density) - std::numbers::ln2); }
 
 class Cosmoflow final : public trainers::Task {
  public:
@@ -47,11 +45,12 @@ class Cosmoflow final : public trainers::Task {
     return {"target", staging::ElementType::kFloat32, staging::Shape{kValues}, {}};
   }
   std::vector<std::int64_t> InputShape() const override { return {1, size_, size_, size_}; }
+  at::Tensor Prepared(const at::Tensor& input) const override { return Contrast(input); }
 
   /// At 128 cells as in the paper, without padding: 2^3 places are left for the full layers. Smaller cubes keep their
   /// edges by padding, others are averaged to as many places, with the same number of parameters.
   nn::Sequential MakeModel() const override {
-    nn::Sequential model(Contrast());
+    nn::Sequential model(nn::Functional{Contrast});
     AddConvolution(model, 1, filters_, 3, 1);
     model->push_back(nn::AvgPool3d(2));
     AddConvolution(model, filters_, 2 * filters_, 4, 1);

@@ -1,12 +1,16 @@
 // HEP-CNN: signal or background in calorimeter images. Kurth et al., "Deep learning at 15PF", SC 2017: five
 // convolutions with 128 filters, one full layer, 594,178 parameters.
 
-#include <algorithm>
-#include <numeric>
+#include <fmt/format.h>
+
+#include <bit>
+#include <span>
+#include <vector>
 
 #include "trainers/common/classification.h"
 #include "trainers/common/layers.h"
 #include "trainers/common/trainer_main.h"
+#include "trainers/common/usage_error.h"
 
 namespace {
 
@@ -16,46 +20,59 @@ namespace staging = slipway::staging;
 constexpr std::int64_t kChannels = 3;
 constexpr std::int64_t kClasses = 2;
 
-/// Background (0) and signal (1) events by falling score of the signal.
-struct Ranked {
-  std::vector<bool> is_signal;
+/// Events of one score. They pass a threshold together or not at all.
+struct Tied {
   double signal = 0;
   double background = 0;
-
-  Ranked(const at::Tensor& scores, const at::Tensor& labels) {
-    const auto order = scores.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
-    const auto sorted = labels.index_select(0, order).contiguous();
-    is_signal.resize(static_cast<std::size_t>(sorted.size(0)));
-    for (std::size_t i = 0; i < is_signal.size(); ++i) is_signal[i] = sorted.data_ptr<std::int64_t>()[i] == 1;
-    signal = static_cast<double>(std::ranges::count(is_signal, true));
-    background = static_cast<double>(is_signal.size()) - signal;
-  }
-
-  /// How often a signal event has the larger score.
-  double AreaUnderRoc() const {
-    double above = 0;
-    double pairs = 0;
-    for (const bool hit : is_signal) {
-      if (hit)
-        ++above;
-      else
-        pairs += above;
-    }
-    return pairs / (signal * background);
-  }
-
-  /// The share of the signal that a threshold keeps which `rejected` of the background do not pass.
-  double SignalEfficiency(double rejected) const {
-    const double allowed = (1 - rejected) * background;
-    double kept = 0;
-    double passed = 0;
-    for (const bool hit : is_signal) {
-      if (!hit && ++passed > allowed) break;
-      if (hit) ++kept;
-    }
-    return kept / signal;
-  }
 };
+
+/// By falling score. `labels`: 1 = signal.
+std::vector<Tied> Ranked(const at::Tensor& scores, const at::Tensor& labels) {
+  const auto order = scores.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
+  const auto sorted = scores.index_select(0, order).contiguous();
+  const auto is_signal = labels.index_select(0, order).contiguous();
+  const std::span score(sorted.data_ptr<float>(), static_cast<std::size_t>(sorted.size(0)));
+  std::vector<Tied> ranked;
+  for (std::size_t i = 0; i < score.size(); ++i) {
+    if (i == 0 || score[i] != score[i - 1]) ranked.emplace_back();
+    ++(is_signal.data_ptr<std::int64_t>()[i] == 1 ? ranked.back().signal : ranked.back().background);
+  }
+  return ranked;
+}
+
+Tied InAll(const std::vector<Tied>& ranked) {
+  Tied all;
+  for (const auto& tied : ranked) {
+    all.signal += tied.signal;
+    all.background += tied.background;
+  }
+  return all;
+}
+
+/// How often a signal event has the larger score than one of the background; equal scores count half.
+double AreaUnderRoc(const std::vector<Tied>& ranked) {
+  double above = 0;
+  double pairs = 0;
+  for (const auto& tied : ranked) {
+    pairs += tied.background * (above + tied.signal / 2);
+    above += tied.signal;
+  }
+  const auto all = InAll(ranked);
+  return pairs / (all.signal * all.background);
+}
+
+/// The share of the signal that a threshold keeps which `rejected` of the background do not pass.
+double SignalEfficiency(const std::vector<Tied>& ranked, double rejected) {
+  const auto all = InAll(ranked);
+  const double allowed = (1 - rejected) * all.background;
+  Tied passed;
+  for (const auto& tied : ranked) {
+    if (passed.background + tied.background > allowed) break;
+    passed.signal += tied.signal;
+    passed.background += tied.background;
+  }
+  return passed.signal / all.signal;
+}
 
 class Hepcnn final : public trainers::Classification {
  public:
@@ -72,16 +89,26 @@ class Hepcnn final : public trainers::Classification {
     options.AddInt("units", "convolutions, all but the last followed by pooling (5)", units_, 1, 8);
   }
 
+  void CheckOptions() const override {
+    const std::int64_t most = std::bit_width(static_cast<std::uint64_t>(size_));
+    if (units_ <= most) return;
+    throw trainers::UsageError(fmt::format(
+        "--units {} halves the picture {} times, and --size {} has not so many pixels: give at most --units {}", units_,
+        units_ - 1, size_, most));
+  }
+
   staging::BatchField Input(bool /*training*/) const override {
     const auto side = static_cast<std::uint64_t>(size_);
     return {"image", staging::ElementType::kFloat32, staging::Shape{kChannels, side, side}, {}};
   }
   staging::BatchField Target() const override { return LabelField("label"); }
   std::vector<std::int64_t> InputShape() const override { return {kChannels, size_, size_}; }
+  /// Energies span powers of ten, and are never negative.
+  at::Tensor Prepared(const at::Tensor& input) const override { return torch::log1p(input); }
   std::int64_t classes() const override { return kClasses; }
 
   nn::Sequential MakeModel() const override {
-    nn::Sequential model(nn::Functional(torch::log1p));  // energies span powers of ten, and are never negative
+    nn::Sequential model(nn::Functional(torch::log1p));
     for (std::int64_t unit = 0; unit < units_; ++unit) {
       model->push_back(nn::Conv2d(nn::Conv2dOptions(unit == 0 ? kChannels : filters_, filters_, 3).padding(1)));
       model->push_back(nn::ReLU());
@@ -99,8 +126,8 @@ class Hepcnn final : public trainers::Classification {
 
   bool measures_all() const override { return true; }
   trainers::NamedValues OfAll(const at::Tensor& predictions, const at::Tensor& targets) const override {
-    const Ranked ranked(predictions.select(1, 1), targets);
-    return {{"auc", ranked.AreaUnderRoc()}, {"efficiency_at_99", ranked.SignalEfficiency(0.99)}};
+    const auto ranked = Ranked(predictions.select(1, 1), targets);
+    return {{"auc", AreaUnderRoc(ranked)}, {"efficiency_at_99", SignalEfficiency(ranked, 0.99)}};
   }
 
  private:

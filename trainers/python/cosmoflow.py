@@ -16,12 +16,6 @@ VALUES = ("omega_m", "sigma_8", "n_s")
 LEAK = 0.3
 
 
-def contrast(density):
-    """The logarithm of the density, 0 at its mean and spread over about -2 to 2: what says most about the universe is how
-    far it spreads, which a network sees only around 0."""
-    return 3 * (torch.log1p(density) - math.log(2))
-
-
 class Cosmoflow(Task):
     name = "cosmoflow"
     about = "reads the parameters of a universe from its density of matter, data-parallel over the ranks of a job."
@@ -46,6 +40,11 @@ class Cosmoflow(Task):
     def input_shape(self):
         return 1, self.size, self.size, self.size
 
+    def prepared(self, density):
+        """The logarithm of the density, 0 at its mean and spread over about -2 to 2: what says most about the universe is
+        how far it spreads, which a network sees only around 0."""
+        return 3 * (torch.log1p(density) - math.log(2))
+
     def shape(self):
         return {"size": self.size, "filters": self.filters}
 
@@ -53,7 +52,7 @@ class Cosmoflow(Task):
         """At 128 cells as in the paper, without padding: 2^3 places are left for the full layers. Smaller cubes keep
         their edges by padding, others are averaged to as many places, with the same number of parameters."""
         filters = self.filters
-        layers = [Function(contrast), *self._convolution(1, filters, 3, 1), nn.AvgPool3d(2),
+        layers = [Function(self.prepared), *self._convolution(1, filters, 3, 1), nn.AvgPool3d(2),
                   *self._convolution(filters, 2 * filters, 4, 1), nn.AvgPool3d(2),
                   *self._convolution(2 * filters, 4 * filters, 4, 2),
                   *self._convolution(4 * filters, 8 * filters, 3, 2),

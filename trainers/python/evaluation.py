@@ -1,6 +1,7 @@
 """What a network is worth on a set."""
 
 import dataclasses
+import math
 
 import numpy as np
 import torch
@@ -49,7 +50,10 @@ def evaluate(task, model, records, folder=None):
         if len(batch.records) == 0:  # this rank has none left, others have
             continue
         outputs = model(batch.input)
-        sums.add(task, task.loss(outputs, batch.target).item(), outputs, batch.target)
+        loss = task.loss(outputs, batch.target).item()
+        if not math.isfinite(loss):
+            blame_record(task, records, batch)
+        sums.add(task, loss, outputs, batch.target)
         if wants_all:
             parts.append((batch.records, task.predictions(outputs).numpy(), batch.target.numpy().copy()))
     means = sums.over_ranks(task).means()
@@ -59,6 +63,16 @@ def evaluate(task, model, records, folder=None):
     if folder is not None and slipway.rank() == 0:
         predictions.write(folder, numbers, predicted, targets)
     return {**means, **task.of_all(predicted, targets)}
+
+
+def blame_record(task, records, batch):
+    """Of a batch whose loss is not finite: RuntimeError naming the record that is to blame, if one is."""
+    records.require_finite(batch)
+    try:
+        records.require_finite(dataclasses.replace(batch, input=task.prepared(batch.input)))
+    except RuntimeError as error:
+        raise RuntimeError(f"{error} once {task.name} has taken their logarithm: all must be above -1, and quantities like "
+                           "these are 0 or more") from None
 
 
 def share_running_statistics(model):

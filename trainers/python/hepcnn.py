@@ -6,24 +6,28 @@ import torch
 from torch import nn
 
 from slipway.trainers.layers import Function, draw_weights
-from slipway.trainers.options import Option, whole_number
+from slipway.trainers.options import Option, UsageError, whole_number
 from slipway.trainers.program import run
 from slipway.trainers.task import Classification
 
 CHANNELS = 3
 
 
-def area_under_roc(is_signal):
-    """How often a signal event has the larger score. `is_signal`: of the events by falling score."""
-    signal_above = np.cumsum(is_signal)
-    return signal_above[~is_signal].sum() / (is_signal.sum() * np.float64((~is_signal).sum()))
+def ranked(scores, is_signal):
+    """Signal and background events of each score, by falling score: those of one score pass a threshold together."""
+    _, place = np.unique(-scores, return_inverse=True)
+    return np.bincount(place, is_signal), np.bincount(place, ~is_signal)
 
 
-def signal_efficiency(is_signal, rejected):
+def area_under_roc(signal, background):
+    """How often a signal event has the larger score than one of the background; equal scores count half."""
+    return (background * (np.cumsum(signal) - signal / 2)).sum() / (signal.sum() * background.sum())
+
+
+def signal_efficiency(signal, background, rejected):
     """The share of the signal that a threshold keeps which `rejected` of the background do not pass."""
-    passed = np.cumsum(~is_signal)
-    allowed = (1 - rejected) * (~is_signal).sum()
-    return is_signal[passed <= allowed].sum() / np.float64(is_signal.sum())
+    allowed = (1 - rejected) * background.sum()
+    return signal[np.cumsum(background) <= allowed].sum() / signal.sum()
 
 
 class Hepcnn(Classification):
@@ -41,6 +45,10 @@ class Hepcnn(Classification):
 
     def configure(self, arguments):
         self.size, self.filters, self.units = arguments.size, arguments.filters, arguments.units
+        most = self.size.bit_length()
+        if self.units > most:
+            raise UsageError(f"--units {self.units} halves the picture {self.units - 1} times, and --size {self.size} has not "
+                             f"so many pixels: give at most --units {most}")
 
     def input(self, training):
         return {"name": "image", "type": "float32", "shape": list(self.input_shape())}
@@ -48,11 +56,15 @@ class Hepcnn(Classification):
     def input_shape(self):
         return CHANNELS, self.size, self.size
 
+    def prepared(self, images):
+        """Energies span powers of ten, and are never negative."""
+        return torch.log1p(images)
+
     def shape(self):
         return {"filters": self.filters, "units": self.units}
 
     def make_model(self):
-        layers = [Function(torch.log1p)]  # energies span powers of ten, and are never negative
+        layers = [Function(self.prepared)]
         for unit in range(self.units):
             layers += [nn.Conv2d(self.filters if unit else CHANNELS, self.filters, 3, padding=1), nn.ReLU()]
             if unit + 1 < self.units:
@@ -61,9 +73,9 @@ class Hepcnn(Classification):
         return draw_weights(nn.Sequential(*layers), 0)
 
     def of_all(self, predictions, targets):
-        is_signal = targets[np.argsort(-predictions[:, 1], kind="stable")] == 1
+        events = ranked(predictions[:, 1], targets == 1)
         with np.errstate(invalid="ignore"):  # NaN where one of the classes is missing
-            return {"auc": area_under_roc(is_signal), "efficiency_at_99": signal_efficiency(is_signal, 0.99)}
+            return {"auc": area_under_roc(*events), "efficiency_at_99": signal_efficiency(*events, 0.99)}
 
 
 if __name__ == "__main__":

@@ -10,21 +10,21 @@ class UsageError(Exception):
 
 
 def whole_number(least, most):
-    return _number(int, least, most)
+    return _number(int, "whole number", least, most)
 
 
 def number(least, most):
-    return _number(float, least, most)
+    return _number(float, "number", least, most)
 
 
-def _number(kind, least, most):
+def _number(kind, wanted, least, most):
     def parse(name, text):
         try:
             value = kind(text)
         except ValueError:
             value = math.nan
         if not least <= value <= most:
-            raise UsageError(f"--{name} {text}: must be a number from {_shown(least)} to {_shown(most)}")
+            raise UsageError(f"--{name} {text}: must be a {wanted} from {_shown(least)} to {_shown(most)}")
         return value
     return parse
 
@@ -63,7 +63,7 @@ class Arguments:
                 return True
             name = words[index][2:] if words[index].startswith("--") else None
             if name not in self._options:
-                raise UsageError(f"unknown argument '{words[index]}'; see --help")
+                raise UsageError(f"unknown argument '{words[index]}'; valid are --{', --'.join(self._options)}")
             if index + 1 == len(words):
                 raise UsageError(f"{words[index]} needs a value")
             self._set(name, words[index + 1])

@@ -22,7 +22,8 @@ class Task:
         return self.own_options() + common_options(self.records, **self.defaults)
 
     def configure(self, arguments):
-        """Takes what was said for its own options, before anything else is asked."""
+        """Takes what was said for its own options, before anything else is asked. UsageError when they do not go
+        together."""
 
     def input(self, training):
         """The field of a record that the model takes, as the reader is to deliver it, with its shape: files that hold
@@ -36,6 +37,11 @@ class Task:
     def input_shape(self):
         """The input as the model takes it; of as many values."""
         raise NotImplementedError
+
+    def prepared(self, values):
+        """What the network begins with where it is no layer: the logarithm of 1 + x. Values of which that is not finite
+        are the fault of their record."""
+        return values
 
     def make_model(self):
         """With weights drawn from torch's generator, in the order of the layers."""

@@ -10,7 +10,7 @@ import torch
 import slipway
 import slipway.torch
 from slipway.trainers import checkpoints, learning_rate, optimizers, records, run_log
-from slipway.trainers.evaluation import Sums, evaluate
+from slipway.trainers.evaluation import Sums, blame_record, evaluate
 from slipway.trainers.options import UsageError
 from slipway.trainers.report import Report
 from slipway.trainers.step_share import share_step
@@ -137,10 +137,10 @@ class Training:
 
     def fail_on(self, batch, loss):
         """What the loss is not finite for: a record, weights, or the size of the steps."""
-        self.records.require_finite(batch)
+        blame_record(self.task, self.records, batch)
         name = checkpoints.not_finite(self.model)
         weights = "" if name is None else f", where the weights '{name}' are not finite"
-        raise RuntimeError(f"the loss is {loss} at step {self.progress.step} on rank {slipway.rank()}{weights}: try a "
+        raise RuntimeError(f"the loss is {'nan' if math.isnan(loss) else 'infinite'} at step {self.progress.step} on rank {slipway.rank()}{weights}: try a "
                            f"smaller learning rate than {self.arguments.lr:.16g}, or gradients.clip_norm")
 
     def apply_gradients(self):

@@ -313,10 +313,31 @@ void PlaceCheckpoints(AttemptPlace& place, Outbox* outbox) {
   place.outputs = tier.outputs();
 }
 
-std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place) {
+namespace {
+
+/// Those of the attempt's tier first.
+std::vector<fs::path> CheckpointFolders(const AttemptPlace& place) {
   std::vector<fs::path> folders{place.checkpoints};
   if (const auto shared = place.run / "checkpoints"; shared != place.checkpoints) folders.push_back(shared);
-  return NewestCheckpointOfAll(folders);
+  return folders;
+}
+
+}  // namespace
+
+std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place) {
+  return NewestCheckpointOfAll(CheckpointFolders(place));
+}
+
+std::vector<std::string> DamagedCheckpoints(const AttemptPlace& place, std::optional<std::uint64_t> newest) {
+  std::vector<std::string> found;
+  for (const auto& folder : CheckpointFolders(place)) {
+    for (const auto& published : PublishedCheckpoints(folder)) {
+      if (newest && published.step <= *newest) break;
+      found.push_back(fmt::format("the checkpoint '{}' does not count: {}", published.directory.string(),
+                                  DamageOf(published.directory)));
+    }
+  }
+  return found;
 }
 
 }  // namespace slipway::launcher

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/checkpoint.h"
 #include "core/event_loop.h"
@@ -59,5 +60,7 @@ void PlaceCheckpoints(AttemptPlace& place, Outbox* outbox);
 
 /// The newest valid checkpoint of an attempt's place and of its folder. Cost: reads it whole.
 std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place);
+/// What is published there beyond that step and is damaged, in a sentence each.
+std::vector<std::string> DamagedCheckpoints(const AttemptPlace& place, std::optional<std::uint64_t> newest);
 
 }  // namespace slipway::launcher

@@ -17,6 +17,9 @@
 namespace {
 
 constexpr std::int64_t kPixels = 3 * 16 * 16;
+// A tenth of the training records chooses between settings; the test records are for the end.
+constexpr auto kTrainedOn = R"(, "split": {"fraction": 0.1, "seed": 1, "part": "train"})";
+constexpr auto kSetAside = R"(, "split": {"fraction": 0.1, "seed": 1, "part": "validation"})";
 
 void Check(int status) {
   if (status != SLIPWAY_READER_OK) throw std::runtime_error(slipway_reader_error_message());
@@ -108,17 +111,17 @@ Progress Load(slipway::client::Session& job, Model& model) {
   return progress;
 }
 
-void Evaluate(slipway::client::Session& job, Model& model, const Progress& progress) {
-  Batches batches("test", R"("batch": 64, "order": "in_order", "remainder": "pad", "epochs": 1)");
+/// Every record once, over all ranks.
+double Accuracy(slipway::client::Session& job, Model& model, const char* dataset, const std::string& more = "") {
+  Batches batches(dataset, R"("batch": 64, "order": "in_order", "remainder": "pad", "epochs": 1)" + more);
   double sums[] = {0, 0};  // right, records
   while (const auto* batch = batches.Next()) {
     sums[0] += model.Learn(*batch).second;
     sums[1] += static_cast<double>(batch->valid_count);
   }
-  model.Step(0);  // the gradients of test records are not for training
+  model.Step(0);  // the gradients of these records are not for training
   job.Sum(sums);
-  job.Report(progress.step, progress.epoch, "test_accuracy", sums[0] / sums[1]);
-  if (job.rank() == 0) std::printf("test accuracy %.4f\n", sums[0] / sums[1]);
+  return sums[0] / sums[1];
 }
 
 /// False when the launcher has asked to stop.
@@ -136,14 +139,18 @@ bool TrainEpoch(slipway::client::Session& job, Model& model, Batches& batches, P
   }
   ++progress.epoch;
   job.Sum(sums);
+  const double validation = Accuracy(job, model, "train", kSetAside);
   job.Report(progress.step, progress.epoch, "train_loss", sums[0] / sums[1]);
-  if (job.rank() == 0) std::printf("epoch %d  loss %.4f\n", progress.epoch, sums[0] / sums[1]);
+  job.Report(progress.step, progress.epoch, "validation_accuracy", validation);
+  if (job.rank() == 0) {
+    std::printf("epoch %d  loss %.4f  validation accuracy %.4f\n", progress.epoch, sums[0] / sums[1], validation);
+  }
   return true;
 }
 
 void Train(slipway::client::Session& job, std::map<std::string, double> arguments) {
   Model model;
-  Batches batches("train", "\"batch\": " + std::to_string(static_cast<int>(arguments["batch_size"])));
+  Batches batches("train", "\"batch\": " + std::to_string(static_cast<int>(arguments["batch_size"])) + kTrainedOn);
   auto progress = Load(job, model);
   if (!progress.position.empty()) batches.GoTo(progress.position);
 
@@ -156,7 +163,9 @@ void Train(slipway::client::Session& job, std::map<std::string, double> argument
     Save(job, model, progress);
     if (!go_on) return;
   }
-  Evaluate(job, model, progress);
+  const double test = Accuracy(job, model, "test");
+  job.Report(progress.step, progress.epoch, "test_accuracy", test);
+  if (job.rank() == 0) std::printf("test accuracy %.4f\n", test);
 }
 
 /// `--name value ...`, as train.args of the spec become.
@@ -167,7 +176,9 @@ std::map<std::string, double> ReadArguments(int argc, char** argv) {
     if (!word.starts_with("--") || !arguments.contains(word.substr(2))) {
       throw std::runtime_error("unknown argument " + word);
     }
-    arguments[word.substr(2)] = std::atof(argv[i + 1]);
+    char* end = nullptr;
+    arguments[word.substr(2)] = std::strtod(argv[i + 1], &end);
+    if (*end != '\0') throw std::runtime_error(word + " " + argv[i + 1] + ": must be a number");
   }
   return arguments;
 }

@@ -17,6 +17,9 @@ except ModuleNotFoundError as missing:
             "install it there, or name a Python that has it: PYTHON=/usr/bin/python3 slipway run experiment.yaml")
     sys.exit(f"train.py: {sys.executable} has no module {missing.name}: {step}")
 
+# A tenth of the training records chooses between settings; the test records are for the end.
+TRAINED_ON = {"fraction": 0.1, "seed": 1, "part": "train"}
+SET_ASIDE = {**TRAINED_ON, "part": "validation"}
 FIELDS = [{"name": "image", "type": "float32", "shape": [3, 16, 16]}, "label"]
 
 
@@ -24,19 +27,18 @@ def make_model():
     return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 8 * 8, 2))
 
 
-def evaluate(model, step, epoch):
-    """Every test record once, over all ranks."""
+def accuracy(model, dataset, **options):
+    """Every record once, over all ranks."""
     right = records = 0
     with torch.no_grad():
-        for batch in slipway.data.open("test", fields=FIELDS, batch=64, order="in_order", remainder="pad", epochs=1):
+        for batch in slipway.data.open(dataset, fields=FIELDS, batch=64, order="in_order", remainder="pad", epochs=1,
+                                       **options):
             tensors, count = batch.torch(), batch.valid_count
             found = model(torch.log1p(tensors["image"][:count])).argmax(1)
             right += found.eq(tensors["label"][:count]).sum().item()
             records += count
     right, records = slipway.allreduce(torch.tensor([right, records], dtype=torch.float64)).tolist()
-    slipway.report(step, test_accuracy=right / records, epoch=epoch)
-    if slipway.rank() == 0:
-        print(f"test accuracy {right / records:.4f}")
+    return right / records
 
 
 def main():
@@ -50,7 +52,7 @@ def main():
     torch.manual_seed(1)
     model = make_model()
     optimizer = torch.optim.Adam(model.parameters(), lr=arguments.lr)
-    batches = slipway.data.open("train", fields=FIELDS, batch=arguments.batch_size, seed=1)
+    batches = slipway.data.open("train", fields=FIELDS, batch=arguments.batch_size, seed=1, split=TRAINED_ON)
     epoch = step = 0
     checkpoint = slipway.resume_from()
     if checkpoint:
@@ -78,15 +80,19 @@ def main():
         if not stop:
             epoch += 1
             loss = slipway.average(sum(losses) / len(losses))
-            slipway.report(step, train_loss=loss, epoch=epoch)
+            validation = accuracy(model, "train", split=SET_ASIDE)
+            slipway.report(step, train_loss=loss, validation_accuracy=validation, epoch=epoch)
             if slipway.rank() == 0:
-                print(f"epoch {epoch}  loss {loss:.4f}")
+                print(f"epoch {epoch}  loss {loss:.4f}  validation accuracy {validation:.4f}")
         with slipway.checkpoint(step, epoch) as folder:
             if slipway.rank() == 0:
                 torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch,
                             "step": step, "position": batches.position}, pathlib.Path(folder) / "state.pt")
     if not stop:
-        evaluate(model, step, epoch)
+        test = accuracy(model, "test")
+        slipway.report(step, test_accuracy=test, epoch=epoch)
+        if slipway.rank() == 0:
+            print(f"test accuracy {test:.4f}")
 
 
 if __name__ == "__main__":

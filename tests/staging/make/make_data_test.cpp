@@ -180,5 +180,19 @@ TEST(DataMake, ListsTheFilesAndTakesTheUsualFormatOfAKind) {
   EXPECT_THAT(output.text, HasSubstr("5 records, "));
 }
 
+TEST(DataMake, RefusesOptionsThatItsKindDoesNotHave) {
+  const test::TempDirectory directory;
+  test::KeptOutput output;
+  launcher::DataMakeOptions options{"hepcnn", directory.path()};
+  options.classes = 4;
+  EXPECT_THAT(ErrorOf([&] { launcher::DataMake(options, output); }).message(),
+              HasSubstr("--classes is an option of imagenet-like alone"));
+  options.classes.reset();
+  options.box = 128;
+  EXPECT_THAT(ErrorOf([&] { launcher::DataMake(options, output); }).message(),
+              HasSubstr("--box is an option of cosmoflow alone"));
+  EXPECT_TRUE(NamesIn(directory.path()).empty());
+}
+
 }  // namespace
 }  // namespace slipway::staging

@@ -258,7 +258,7 @@ TEST_F(Faults, WhatCannotBeReadIsSaidWhenOpening) {
   options.fields[0].name = "lable";
   EXPECT_THAT(refusal(options), HasSubstr("no field 'lable'; it has: image, floats, label"));
   options = LabelOptions(13);
-  EXPECT_THAT(refusal(options), HasSubstr("12 records are fewer than one batch of 13 on 1 ranks"));
+  EXPECT_THAT(refusal(options), HasSubstr("12 records are fewer than one batch of 13 on 1 rank"));
   options = LabelOptions(4);
   options.fields = {{"image", {}, Shape{2, 2}, {}}};
   EXPECT_THAT(refusal(options), HasSubstr("6 bytes, which is no uint8 [2, 2]"));

@@ -189,6 +189,8 @@ TEST(Hdf5Batches, RefuseWhatTheFilesDoNotHave) {
   EXPECT_THAT(refusal(), HasSubstr("has int16 [4], not float32 [4]"));
   options.fields = {{"values", {}, Shape{3}, {}}};
   EXPECT_THAT(refusal(), HasSubstr("has int16 [4], not int16 [3]"));
+  options.fields = {{"values", {}, Shape{3, 2}, {}}};
+  EXPECT_THAT(refusal(), HasSubstr("has int16 [4], not int16 [3, 2]"));
   options.fields = {{"values", {}, {}, {}}};
   options.payloads = true;
   EXPECT_THAT(refusal(), HasSubstr("read field by field"));

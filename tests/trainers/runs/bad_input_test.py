@@ -1,11 +1,9 @@
 """Data and settings that a trainer cannot train on: the run fails, and says which file, record or tensor is to blame."""
 
-import shutil
-
 import numpy
 import pytest
 
-from place import Dataset
+from place import Dataset, slipway_command, twin
 from ranks_test import small
 
 HEP = {"size": 16, "filters": 4, "units": 2, "batch_size": 8, "epochs": 1}
@@ -72,11 +70,11 @@ def label(value=1):
     return numpy.array([value])
 
 
-def bend(dataset, number, **features):
-    """Training data of 80 good records but for one, which has these features."""
+def bend(dataset, number, part="train", **features):
+    """80 good records but for one, which has these features."""
     records = [example(image=image(), label=label(i % 2)) for i in range(80)]
     records[number] = example(**features)
-    (file,) = (dataset.folder / "train").iterdir()
+    (file,) = (dataset.folder / part).iterdir()
     write_records(file, records)
     return file.name
 
@@ -89,13 +87,48 @@ def bend(dataset, number, **features):
     ({"image": image(), "label": label(2)}, ["record 7", "label 2: must be 0 to 1"]),
     ({"image": image(), "label": label(-1)}, ["record 7", "label -1: must be 0 to 1"]),
     ({"image": image() * numpy.float32("nan"), "label": label()}, ["record 7", "not finite"]),
-], ids=["shape", "dtype", "no-image", "no-label", "label-too-large", "label-too-small", "nan"])
+    ({"image": image() - 2, "label": label()}, ["record 7", "once hepcnn has taken their logarithm"]),
+], ids=["shape", "dtype", "no-image", "no-label", "label-too-large", "label-too-small", "nan", "negative"])
 def test_a_record_is_blamed_with_its_file(place, collisions_as_records, features, blames):
     file = bend(collisions_as_records, 7, **features)
     run = place.run("hepcnn", collisions_as_records, {**HEP, "epochs": 3})
     assert run.phase == "failed"
     for words in (file, *blames):
         assert words in run.said
+
+
+BOTH = [lambda trainer: trainer, twin]
+
+
+@pytest.mark.parametrize("trainer", BOTH, ids=["c++", "python"])
+@pytest.mark.parametrize("value", ["nan", "-2"])
+def test_a_record_that_is_only_measured_is_blamed_as_well(place, collisions_as_records, trainer, value):
+    file = bend(collisions_as_records, 7, "test", image=image() + numpy.float32(value), label=label())
+    run = place.run(trainer("hepcnn"), collisions_as_records, HEP)
+    assert run.phase == "failed"
+    for words in ("test-", file, "record 7", "not finite"):
+        assert words in run.said
+    assert run.checkpoints(), "what was trained is kept"
+
+
+@pytest.mark.parametrize("trainer", BOTH, ids=["c++", "python"])
+def test_channels_in_another_place_are_refused(place, tmp_path, trainer):
+    """As many values, but not the same pictures."""
+    numpy.save(tmp_path / "image.npy", numpy.zeros((40, 16, 16, 3), numpy.float32))
+    numpy.save(tmp_path / "label.npy", numpy.arange(40) % 2)
+    slipway_command("data", "convert", "--from", tmp_path / "image.npy", "--from", tmp_path / "label.npy", "--to", "hdf5",
+                    tmp_path / "pictures.h5")
+    data = {"data": {"train": {"source": str(tmp_path / "pictures.h5"), "format": "hdf5", "tier": "none"}}}
+    run = place.run(trainer("hepcnn"), None, HEP, **data)
+    assert run.phase == "failed"
+    assert "field 'image' has float32 [16, 16, 3], not float32 [3, 16, 16]" in run.said
+
+
+@pytest.mark.parametrize("trainer", BOTH, ids=["c++", "python"])
+def test_more_poolings_than_pixels_are_refused(place, few_collisions, trainer):
+    run = place.run(trainer("hepcnn"), few_collisions, {**HEP, "units": 6})
+    assert run.phase == "failed"
+    assert "--units 6 halves the picture 5 times, and --size 16 has not so many pixels: give at most --units 5" in run.said
 
 
 @pytest.mark.parametrize(("trainer", "args", "blames"), [
@@ -134,6 +167,23 @@ def test_a_global_batch_that_the_ranks_cannot_share_is_refused_before_anything_s
     del args["batch_size"]
     answer = place.answer("run", place.write("hepcnn", few_collisions, args, 2))
     assert "a global_batch_size of 15 cannot be shared equally by 2 ranks" in answer["message"]
+
+
+@pytest.mark.parametrize("where", ["args", "space"])
+def test_an_option_that_the_trainer_does_not_have_is_refused_before_anything_starts(place, few_collisions, where):
+    ensemble = {"objective": {"metric": "validation_auc", "goal": "maximize"}, "trials": 2,
+                "space": {"learning_rate": {"log": [0.001, 0.1]}}}
+    spec = (place.write("hepcnn", few_collisions, {**HEP, "learning_rate": 0.1}) if where == "args" else
+            place.write("hepcnn", few_collisions, HEP, ensemble=ensemble))
+    answer = place.answer("run", spec)
+    assert answer["schema"] == "slipway.error/1" and answer["exit_code"] == 2, answer
+    assert "the trainer 'hepcnn' has no option 'learning_rate'; it has size, filters, units, epochs, " in answer["message"]
+    assert not place.runs()
+
+
+def test_a_misspelt_option_is_recognized(place, few_collisions):
+    answer = place.answer("validate", place.write("hepcnn", few_collisions, {**HEP, "warmup_epoch": 1}))
+    assert "has no option 'warmup_epoch'" in answer["message"] and "did you mean 'warmup_epochs'?" in answer["message"]
 
 
 def test_more_passes_than_data_are_refused(place, few_collisions):
@@ -189,13 +239,16 @@ def test_a_checkpoint_of_another_training_is_refused(place, trained, setting, bl
 
 @pytest.mark.parametrize("file", ["model.pt", "optimizer.pt", "exchange.bin", "progress.json"])
 def test_a_checkpoint_that_is_damaged_is_never_continued_from(place, trained, file):
-    """The newest valid one counts: with this one gone the training begins again."""
+    """The newest valid one counts: with this one gone the training begins again, and says so."""
     path = trained.checkpoints()[-1] / file
     content = path.read_bytes()
     path.write_bytes(content[:len(content) // 2])
     resumed = place.resume(trained, "--set", "train.args.epochs=2")
     assert resumed.phase == "succeeded", resumed.said
     assert "continuing at" not in (resumed.attempts[-1] / "rank-00000.log").read_text()
+    (warned,) = (event["reason"] for event in resumed.events() if event["event"] == "warning")
+    assert warned == (f"the checkpoint '{path.parent}' does not count: '{file}' is not as it was written; going on from the "
+                      "beginning")
 
 
 def test_gradients_on_their_way_do_not_go_on_with_a_shorter_lag(place, make_data):

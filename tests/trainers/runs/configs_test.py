@@ -9,7 +9,8 @@ import pytest
 
 from place import Run, slipway_command
 
-CONFIGS = pathlib.Path(__file__).resolve().parents[3] / "configs"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+CONFIGS = ROOT / "configs"
 MAKE = re.compile(r"^#\s+slipway (data make .*)$", re.MULTILINE)
 
 
@@ -19,7 +20,7 @@ def config(request, tmp_path, monkeypatch):
     monkeypatch.setenv("SLIPWAY_DATA_ROOT", str(tmp_path / "data"))
     file = CONFIGS / f"{request.param}.yaml"
     (command,) = MAKE.findall(file.read_text())
-    command = command.replace("${SLIPWAY_DATA_ROOT:-../data}", str(tmp_path / "data"))
+    command = command.replace("${SLIPWAY_DATA_ROOT:-data}", str(tmp_path / "data"))
     words = shlex.split(re.sub(r"--train \d+ --test \d+", "--train 80 --test 20", command))
     assert "80" in words, "the comment says how many records are made"
     slipway_command(*words)
@@ -39,3 +40,16 @@ def test_runs(config, tmp_path):
     assert run.phase == "succeeded", run.said
     assert run.last("replicas_match") == 1
     assert run.values("test_loss")
+
+
+@pytest.mark.parametrize("file", [file for file in sorted(CONFIGS.glob("*.yaml")) if MAKE.search(file.read_text())],
+                         ids=lambda file: file.stem)
+def test_the_command_in_its_comment_makes_the_data_where_it_looks_for_them(file):
+    """As it is copied into a shell at the root of the repository, without SLIPWAY_DATA_ROOT."""
+    text = file.read_text()
+    (command,) = MAKE.findall(text)
+    made = ROOT / shlex.split(command.replace("${SLIPWAY_DATA_ROOT:-data}", "data"))[3]
+    sources = re.findall(r'source: "\$\{SLIPWAY_DATA_ROOT:-(\S+?)\}(\S+)/\S+"', text)
+    assert len(sources) == 2
+    for root, folder in sources:
+        assert (CONFIGS / root).resolve() / folder.strip("/") == made.resolve()

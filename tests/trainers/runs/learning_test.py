@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 import baselines
+from place import slipway_command, twin
 
 
 def assert_falls(run, metric="train_loss"):
@@ -55,6 +56,20 @@ def test_the_area_under_roc_is_that_of_the_predictions(place, collisions):
     assert run.last("validation_auc") == pytest.approx(baselines.area_under_roc(scores, labels), abs=1e-9)
     allowed = numpy.sort(scores[labels == 0])[::-1][int(0.01 * (labels == 0).sum())]
     assert run.last("validation_efficiency_at_99") == pytest.approx((scores[labels == 1] > allowed).mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("trainer", [lambda trainer: trainer, twin], ids=["c++", "python"])
+def test_a_network_that_says_the_same_of_all_is_worth_nothing(place, tmp_path, trainer):
+    """Wherever the signal stands in the files: events of one score pass a threshold together."""
+    numpy.save(tmp_path / "image.npy", numpy.zeros((60, 3, 16, 16), numpy.float32))
+    numpy.save(tmp_path / "label.npy", (numpy.arange(60) < 30).astype(numpy.int64))
+    slipway_command("data", "convert", "--from", tmp_path / "image.npy", "--from", tmp_path / "label.npy", "--to", "hdf5",
+                    tmp_path / "empty.h5")
+    data = {name: {"source": str(tmp_path / "empty.h5"), "format": "hdf5", "tier": "none"} for name in ("train", "test")}
+    run = place.run(trainer("hepcnn"), None, {"epochs": 1, "batch_size": 8, "size": 16, "filters": 4, "units": 2}, data=data)
+    assert run.phase == "succeeded", run.said
+    assert run.last("test_auc") == 0.5
+    assert run.last("test_efficiency_at_99") == 0
 
 
 def test_cosmoflow_reads_the_density_better_than_a_linear_model(place, make_data):

@@ -99,6 +99,9 @@ class Run:
     def last(self, metric):
         return self.values(metric)[-1]
 
+    def events(self):
+        return [json.loads(line) for line in (self.folder / "events.jsonl").read_text().splitlines()]
+
     def checkpoints(self):
         return sorted(path for path in (self.folder / "checkpoints").glob("step-*") if (path / "manifest.json").exists())
 
@@ -116,7 +119,8 @@ class Place:
     def write(self, trainer, dataset, args, ranks=1, name="exp", **sections):
         """A spec; `sections` replace or extend its own."""
         train = {**program(trainer), "args": args, **sections.pop("train", {})}
-        spec = {"name": name, "data": dataset.section(), "launch": {"engine": "local", "ranks_per_node": ranks},
+        data = dataset.section() if dataset else {}
+        spec = {"name": name, "data": data, "launch": {"engine": "local", "ranks_per_node": ranks},
                 "train": train, **sections}
         file = self.folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(spec))
