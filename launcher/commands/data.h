@@ -49,7 +49,7 @@ struct DataConvertOptions {
 struct DataMakeOptions {
   std::string kind;  ///< hepcnn, cosmoflow or imagenet-like
   std::filesystem::path directory;
-  std::string format;  ///< tfrecord or hdf5; empty = what the kind's trainer is known for
+  std::string format = {};  ///< tfrecord or hdf5; empty = what the kind's trainer is known for
   std::uint64_t train = 2000;
   std::uint64_t test = 500;
   std::size_t size = 0;                       ///< of a side; 0 = the kind's own

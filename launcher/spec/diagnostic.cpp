@@ -40,7 +40,8 @@ std::string TextOf(const std::vector<Diagnostic>& diagnostics, ErrorKind kind) {
 
 std::string NextStep(ErrorKind kind) {
   if (kind != ErrorKind::kEnvironment) return {};
-  return "provide what is missing (the first lines of each file in configs/ say what makes its data), or change the spec";
+  return "provide what is missing (the first lines of each file in configs/ say what makes its data), or change the "
+         "spec";
 }
 
 }  // namespace

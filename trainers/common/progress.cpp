@@ -41,10 +41,17 @@ Progress ProgressFromJson(const json& document) {
   return progress;
 }
 
+/// What a checkpoint was made with that is older than the name, and says nothing of it.
+std::string UsualValueOf(const std::string& name) {
+  if (name == "data.train.seed") return "0";
+  if (name == "data.train.remainder") return "drop";
+  return "none";
+}
+
 /// Text in a document that may be anybody's.
 std::string TextOf(const json& document, const std::string& name) {
   const auto found = document.is_object() ? document.find(name) : document.end();
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "none";
+  return found != document.end() && found->is_string() ? found->get<std::string>() : UsualValueOf(name);
 }
 
 /// `author`: who wrote it, as far as that is known.

@@ -19,6 +19,7 @@ using slipway::staging::DatasetPlace;
 using slipway::staging::ElementType;
 using slipway::staging::OnCorrupt;
 using slipway::staging::RecordOrder;
+using slipway::staging::Remainder;
 
 at::ScalarType TypeOf(const BatchArray& array) {
   switch (array.type) {
@@ -49,11 +50,25 @@ BatchOptions Options(const DatasetPlace& place, const Task& task, bool training,
 BatchOptions InOrder(const DatasetPlace& place, const Task& task, std::int64_t batch, const Session& session) {
   auto options = Options(place, task, false, session);
   options.order = RecordOrder::kInOrder;
-  options.remainder = slipway::staging::Remainder::kPad;
+  options.remainder = Remainder::kPad;
   options.batch = static_cast<std::uint64_t>(batch);
   options.threads = 1;
   options.prefetch = 2;
   return options;
+}
+
+/// Another order for each pair; with the spec's default 0 that of `seed` alone. The odd factor keeps the seeds apart
+/// that repeats of a configuration count up.
+std::uint64_t SeedOfOrder(std::int64_t seed, std::uint64_t data_seed) {
+  return static_cast<std::uint64_t>(seed) + data_seed * 0x9E3779B97F4A7C15U;
+}
+
+/// Errors: UsageError.
+void RequireFullBatches(Remainder remainder) {
+  if (remainder != Remainder::kPad) return;
+  throw UsageError(
+      "data.train.remainder is pad: gradients are means over batches that are full on every rank: "
+      "write repeat, to train on every record, or drop");
 }
 
 /// Errors: UsageError.
@@ -78,6 +93,8 @@ Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions
     : task_(task),
       on_corrupt_(options.on_corrupt),
       in_order_(options.order == RecordOrder::kInOrder),
+      data_seed_(place.defaults.seed),
+      remainder_(options.remainder),
       records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
       reader_(OpenReader(place.path, options)) {}
 
@@ -85,9 +102,9 @@ Records Records::ForTraining(const Task& task, const Settings& settings, const A
                              const Session& session) {
   const auto place = Find("train");
   auto options = Options(place, task, true, session);
-  options.remainder = slipway::staging::Remainder::kDrop;
+  RequireFullBatches(options.remainder);
   options.batch = static_cast<std::uint64_t>(batch);
-  options.seed = static_cast<std::uint64_t>(arguments.seed);
+  options.seed = SeedOfOrder(arguments.seed, place.defaults.seed);
   options.split = {settings.validation_fraction, settings.validation_seed, false};
   options.limit = static_cast<std::uint64_t>(arguments.train_records);
   options.threads = static_cast<int>(arguments.reader_threads);
@@ -108,7 +125,8 @@ Records Records::ForTest(const Task& task, std::int64_t batch, const Session& se
 
 void Records::Begin(std::int64_t epoch, std::int64_t pass) {
   next_number_ = 0;
-  reader_.Seek({static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(pass) * records_per_pass_});
+  const auto passes_done = static_cast<std::uint64_t>(std::min(pass, passes()));
+  reader_.Seek({static_cast<std::uint64_t>(epoch), passes_done * records_per_pass_});
 }
 
 std::optional<TensorBatch> Records::Next() {

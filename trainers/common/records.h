@@ -31,9 +31,10 @@ struct Skipped {
 /// One rank's share of a set. What becomes of damaged records the spec says: data.NAME.on_corrupt.
 class Records {
  public:
-  /// `batch`: of each rank. Shuffled; what fills no batch on every rank is left out. Another record stands in for one
-  /// that is skipped.
-  /// Errors: UsageError when that is all, or the files hold something else than the task takes; those of the reader.
+  /// `batch`: of each rank. Shuffled by the argument `seed` and data.train.seed; data.train.remainder says what becomes
+  /// of what fills no batch on every rank. Another record stands in for one that is skipped.
+  /// Errors: UsageError when that is all and it is left out, when it should be padded, or the files hold something else
+  /// than the task takes; those of the reader.
   static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const slipway::client::Session& session);
   /// Validation records, in their order. One that is skipped is missing.
@@ -46,13 +47,16 @@ class Records {
   std::int64_t count() const { return static_cast<std::int64_t>(reader_.record_count()); }
   /// Batches of an epoch.
   std::int64_t passes() const { return static_cast<std::int64_t>(reader_.steps_per_epoch()); }
+  /// data.NAME.seed.
+  std::uint64_t data_seed() const { return data_seed_; }
+  slipway::staging::Remainder remainder() const { return remainder_; }
 
   /// Where this rank's records stand among those of all ranks.
   slipway::staging::OrderedPlaces places() const { return reader_.places_of_rank(); }
   /// For Progress::shares.
   std::uint32_t shares() const { return reader_.Position().shares; }
 
-  /// Goes on behind the first `pass` batches of an epoch.
+  /// Goes on behind the first `pass` batches of an epoch; at its end when it has fewer.
   void Begin(std::int64_t epoch, std::int64_t pass);
   /// Nothing at the end of the epoch. Of the last evaluation batch only records that are there.
   /// Errors: those of the reader; std::runtime_error naming the record whose label is out of range.
@@ -77,6 +81,8 @@ class Records {
   const Task& task_;
   slipway::staging::OnCorrupt on_corrupt_;
   bool in_order_;
+  std::uint64_t data_seed_;
+  slipway::staging::Remainder remainder_;
   std::uint64_t records_per_pass_;
   slipway::staging::BatchReader reader_;
   std::vector<std::uint64_t> numbers_;  ///< of a batch without those that stood in for others

@@ -32,9 +32,10 @@ const Arguments& WithSeed(const Arguments& arguments) {
   return arguments;
 }
 
-/// Whole optimizer steps of an epoch. Errors: UsageError when there are none.
+/// Optimizer steps of an epoch; all that are begun where records repeat. Errors: UsageError when there are none.
 std::int64_t StepsOf(const Records& records, const StepShare& share, const Task& task) {
-  const auto steps = records.passes() / share.passes;
+  const auto filled_up = records.remainder() == slipway::staging::Remainder::kRepeat ? share.passes - 1 : 0;
+  const auto steps = (records.passes() + filled_up) / share.passes;
   if (steps > 0) return steps;
   throw UsageError(
       fmt::format("{} training {} are fewer than one step of {}", records.count(), task.records(), share.Global()));
@@ -49,6 +50,8 @@ Course CourseOf(const Task& task, const Arguments& arguments, const Settings& se
   course.emplace_back("seed", std::to_string(arguments.seed));
   course.emplace_back(fmt::format("train_{}", task.records()), std::to_string(records.count()));
   course.emplace_back("validation_seed", std::to_string(settings.validation_seed));
+  course.emplace_back("data.train.seed", std::to_string(records.data_seed()));
+  course.emplace_back("data.train.remainder", slipway::staging::RemainderName(records.remainder()));
   return course;
 }
 
@@ -136,7 +139,7 @@ class Trainer {
       }
       if (saved_.IsDue()) Checkpoint();
     }
-    records_.SkipRest();
+    EndRecords();
     log_.StopEpoch(progress_.epoch + 1);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
     const auto trained = (progress_.step_in_epoch - first_step) * share_.Global();
@@ -148,18 +151,31 @@ class Trainer {
     return true;
   }
 
+  /// Where records repeat, the passes that the last step lacks are the first ones of the epoch.
+  TensorBatch NextBatch() {
+    while (true) {
+      if (const auto batch = records_.Next()) return *batch;
+      records_.Begin(progress_.epoch, 0);
+    }
+  }
+
+  void EndRecords() {
+    if (steps_ * share_.passes <= records_.passes()) return records_.SkipRest();
+    records_.Begin(progress_.epoch + 1, 0);
+  }
+
   /// One step of the optimizer.
   void Step() {
     double loss = 0;
     bool has_gradients = false;
     for (std::int64_t pass = 0; pass < share_.passes; ++pass) {
-      const auto batch = records_.Next();
-      const auto outputs = replica_.Forward(batch->input);
-      const auto batch_loss = task_.Loss(outputs, batch->target);
+      const auto batch = NextBatch();
+      const auto outputs = replica_.Forward(batch.input);
+      const auto batch_loss = task_.Loss(outputs, batch.target);
       const auto value = batch_loss.item<double>();
-      if (!std::isfinite(value)) FailOn(*batch, value);
+      if (!std::isfinite(value)) FailOn(batch, value);
       has_gradients = replica_.BackwardAndExchange(batch_loss);
-      AddBatch(train_sums_, task_, value, outputs.detach(), batch->target);
+      AddBatch(train_sums_, task_, value, outputs.detach(), batch.target);
       loss += value / static_cast<double>(share_.passes);
     }
     if (has_gradients) {

@@ -9,6 +9,9 @@ import torch
 import slipway
 from slipway.trainers.evaluation import Sums
 
+# Of a course: what a checkpoint was made with that is older than the name, and says nothing of it.
+USUAL_VALUES = {"data.train.seed": "0", "data.train.remainder": "drop"}
+
 
 @dataclasses.dataclass
 class Progress:
@@ -97,7 +100,7 @@ def _writer_of(folder):
 
 def _require_same_course(saved, course, folder):
     for name, value in course.items():
-        before = saved.get(name, "none")
+        before = saved.get(name, USUAL_VALUES.get(name, "none"))
         if name == "trainer" and before != value:
             _refuse_foreign(folder, _writer_of(folder) if before == "none" else before, value)
         if before != value:

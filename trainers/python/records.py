@@ -68,9 +68,9 @@ class Records:
         return self._reader.position.get("shares", "")
 
     def begin(self, epoch, done):
-        """Goes on behind the first `done` batches of an epoch."""
+        """Goes on behind the first `done` batches of an epoch; at its end when it has fewer."""
         self._next_number = 0
-        self._reader.position = {"epoch": epoch, "records_done": done * self._records_per_pass}
+        self._reader.position = {"epoch": epoch, "records_done": min(done, self.passes) * self._records_per_pass}
 
     def __iter__(self):
         """To the end of the epoch. Of the last evaluation batch only records that are there."""
@@ -118,10 +118,20 @@ class Records:
 
 
 def for_training(task, settings, arguments, batch):
-    """Shuffled; what fills no batch on every rank is left out. Another record stands in for one that is skipped."""
-    return Records(task, settings, "train", True, batch, seed=arguments.seed, remainder="drop",
-                   split=_split(settings, "train"), limit=getattr(arguments, f"train_{task.records}"),
-                   threads=arguments.reader_threads)
+    """Shuffled by the argument `seed` and data.train.seed; data.train.remainder says what becomes of what fills no batch
+    on every rank. Another record stands in for one that is skipped."""
+    if settings.remainder == "pad":
+        raise UsageError("data.train.remainder is pad: gradients are means over batches that are full on every rank: "
+                         "write repeat, to train on every record, or drop")
+    return Records(task, settings, "train", True, batch, seed=_seed_of_order(arguments.seed, settings.data_seed),
+                   remainder=settings.remainder, split=_split(settings, "train"),
+                   limit=getattr(arguments, f"train_{task.records}"), threads=arguments.reader_threads)
+
+
+def _seed_of_order(seed, data_seed):
+    """Another order for each pair; with the spec's default 0 that of `seed` alone. The odd factor keeps the seeds apart
+    that repeats of a configuration count up."""
+    return (seed + data_seed * 0x9E3779B97F4A7C15) % 2**64
 
 
 def for_validation(task, settings, batch):

@@ -11,6 +11,8 @@ from slipway.trainers.options import UsageError
 @dataclasses.dataclass
 class Settings:
     has_test_data: bool
+    data_seed: int              # data.train.seed
+    remainder: str              # data.train.remainder
     skips_damaged: frozenset    # names of datasets whose damaged records are skipped
     parameters: dict            # of SLIPWAY_PARAMS
     validation_fraction: float
@@ -33,6 +35,8 @@ def read():
     folder = os.environ.get("SLIPWAY_RUN_DIR")
     return Settings(
         has_test_data=bool(os.environ.get("SLIPWAY_DATA_TEST")),
+        data_seed=_data_value(config, "train", "seed", 0, int, "a number of 0 or more"),
+        remainder=_data_value(config, "train", "remainder", "drop", str, "'drop', 'repeat' or 'pad'"),
         skips_damaged=frozenset(name for name in ("train", "test") if _skips_damaged(config, name)),
         parameters=_object("SLIPWAY_PARAMS"),
         validation_fraction=fraction,
@@ -47,7 +51,12 @@ def read():
 
 
 def _skips_damaged(config, dataset):
-    return _value(config.get("data") or {}, dataset, "on_corrupt", "fail", str, "'fail' or 'skip'") == "skip"
+    return _data_value(config, dataset, "on_corrupt", "fail", str, "'fail' or 'skip'") == "skip"
+
+
+def _data_value(config, dataset, *wanted):
+    """As _value, of the dataset's section."""
+    return _value(config.get("data") or {}, dataset, *wanted)
 
 
 def _validation(config):

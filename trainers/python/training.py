@@ -1,6 +1,7 @@
 """The training itself: steps, evaluation, checkpoints."""
 
 import enum
+import itertools
 import math
 import time
 
@@ -46,7 +47,9 @@ class Training:
         self.saved = time.monotonic()
 
     def _steps_per_epoch(self):
-        steps = self.records.passes // self.share.passes
+        # All that are begun where records repeat.
+        filled_up = self.share.passes - 1 if self.settings.remainder == "repeat" else 0
+        steps = (self.records.passes + filled_up) // self.share.passes
         if steps == 0:
             raise UsageError(f"{self.records.count} training {self.task.records} are fewer than one step of "
                              f"{self.share.in_all}")
@@ -91,7 +94,7 @@ class Training:
         first_step, waited, began = self.progress.step_in_epoch, self.records.waited_s, time.monotonic()
         self.model.train()
         run_log.start_epoch(self.progress.epoch + 1)
-        batches = iter(self.records)
+        batches = self.batches()
         while self.progress.step_in_epoch < self.steps:
             self.step(batches)
             if slipway.stop_requested():
@@ -111,6 +114,18 @@ class Training:
         if self.validation:
             self.report.skipped("validation", self.validation)
         return True
+
+    def batches(self):
+        """To the end of the epoch. Where records repeat, the passes that the last step lacks are the first ones again."""
+        yield from self.records
+        missing = self.steps * self.share.passes - self.records.passes
+        if missing <= 0:
+            return
+        while missing > 0:
+            self.records.begin(self.progress.epoch, 0)
+            yield from itertools.islice(self.records, missing)
+            missing -= self.records.passes
+        self.records.begin(self.progress.epoch + 1, 0)
 
     def step(self, batches):
         """One step of the optimizer."""
@@ -195,5 +210,6 @@ class Training:
         first that differs is told."""
         course = {"trainer": f"slipway.trainers.{self.task.name}", **self.task.shape(), "optimizer": self.arguments.optimizer,
                   "global_batch_size": self.share.in_all, "seed": self.arguments.seed,
-                  f"train_{self.task.records}": self.records.count, "validation_seed": self.settings.validation_seed}
+                  f"train_{self.task.records}": self.records.count, "validation_seed": self.settings.validation_seed,
+                  "data.train.seed": self.settings.data_seed, "data.train.remainder": self.settings.remainder}
         return {name: str(value) for name, value in course.items()}

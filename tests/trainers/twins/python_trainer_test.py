@@ -33,6 +33,33 @@ def test_it_goes_on_as_if_it_had_never_stopped(place, optimizer, ranks, mode):
         assert read[0] == read[1], f"the bytes of {file} differ"
 
 
+@pytest.mark.parametrize("images", ["20", "157"], ids=["behind the last step of an epoch", "inside an epoch"])
+def test_it_goes_on_where_the_last_step_of_an_epoch_repeats_records(place, images):
+    arguments = ["--epochs", "2", "--train_images", images, "--batch_size", "4"]
+    uninterrupted, stopped = place("fashion", name="whole"), place("fashion", name="stopped")
+    for program in (uninterrupted, stopped):
+        program.environment["SLIPWAY_CONFIG"] = json.dumps(
+            {"gradients": {"accumulate": 3}, "data": {"train": {"remainder": "repeat", "seed": 5}}})
+    uninterrupted.train(*arguments, ranks=2)
+    stopped.ask_to_stop()
+    stopped.train(*arguments, ranks=2)
+    progress = json.loads((stopped.newest_checkpoint() / "progress.json").read_text())
+    assert progress["progress"]["train"]["records"] == 24
+    stopped.resume()
+    assert "continuing at epoch 1, step 1\n" in stopped.train(*arguments, ranks=2).stdout
+    read = [(program.newest_checkpoint() / "model.pt").read_bytes() for program in (uninterrupted, stopped)]
+    assert read[0] == read[1], "the bytes of model.pt differ"
+
+
+def test_a_checkpoint_of_another_order_is_named(place):
+    program = place("fashion")
+    program.train("--epochs", "1", "--train_images", "64")
+    program.resume()
+    program.environment["SLIPWAY_CONFIG"] = '{"data": {"train": {"seed": 5}}}'
+    assert "was made with data.train.seed 0, now it is 5: give the same value" in refusal(
+        program, "--epochs", "2", "--train_images", "64")
+
+
 def test_an_attempt_ends_at_its_limit_and_the_next_goes_on(place):
     whole, rungs = place("fashion", name="whole"), place("fashion", name="rungs")
     whole.train(*TWO_EPOCHS, ranks=2)

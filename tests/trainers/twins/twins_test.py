@@ -86,6 +86,18 @@ def test_the_exchange_does_the_same_for_both(place, gradients):
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
 
 
+@pytest.mark.parametrize("data, steps", [({"seed": 5}, 6), ({"seed": 5, "remainder": "repeat"}, 7)])
+def test_they_train_on_the_same_records_in_the_order_that_the_spec_chooses(place, data, steps):
+    """157 records on two ranks are 19 or 20 passes of 8, of which a step takes three."""
+    losses = []
+    for program in twins(place, "hepcnn"):
+        program.environment["SLIPWAY_CONFIG"] = json.dumps({"gradients": {"accumulate": 3}, "data": {"train": data}})
+        program.train("--epochs", "2", "--train_images", "157", "--batch_size", "4", "--optimizer", "sgd", ranks=2)
+        assert program.newest_checkpoint().name == f"step-{2 * steps:012}"
+        losses.append(program.metrics()["train_loss"])
+    assert losses[1] == pytest.approx(losses[0], rel=CLOSE)
+
+
 def test_their_predictions_are_of_the_same_records(place):
     folders = []
     for ranks, program in zip((1, 3), twins(place, "hepcnn")):
@@ -120,6 +132,7 @@ def test_each_has_as_many_parameters_as_its_paper_says(model, count):
     (["--batch_size", "4000"], {}),
     ([], {"SLIPWAY_DATA_TRAIN": ""}),
     ([], {"SLIPWAY_PARAMS": '{"lr": "fast"}'}),
+    ([], {"SLIPWAY_CONFIG": '{"data": {"train": {"remainder": "pad"}}}'}),
 ])
 def test_they_refuse_the_same_with_the_same_words(place, arguments, environment):
     answers = []
