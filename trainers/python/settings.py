@@ -56,7 +56,8 @@ def _skips_damaged(config, dataset):
 
 def _data_value(config, dataset, *wanted):
     """As _value, of the dataset's section."""
-    return _value(config.get("data") or {}, dataset, *wanted)
+    name = f"data.{dataset}"
+    return _value({name: (config.get("data") or {}).get(dataset)}, name, *wanted)
 
 
 def _validation(config):
