@@ -21,7 +21,7 @@ TEST(FashionRefuses, ArgumentsThatItDoesNotKnowOrCannotRead) {
   const FashionPlace place;
   ExpectFailure(place.Train({"--learning_rate", "1"}), 2, "unknown argument '--learning_rate'");
   ExpectFailure(place.Train({"--epochs"}), 2, "--epochs needs a value");
-  ExpectFailure(place.Train({"--epochs", "three"}), 2, "--epochs three: must be a number");
+  ExpectFailure(place.Train({"--epochs", "three"}), 2, "--epochs three: must be a whole number");
   ExpectFailure(place.Train({"--batch_size", "0"}), 2, "--batch_size 0: must be a whole number from 1");
   ExpectFailure(place.Train({"--optimizer", "lbfgs"}), 2, "must be adam or sgd");
   ExpectFailure(place.Train({"--batch_size", "64", "--global_batch_size", "64"}), 2, "give one of them");
