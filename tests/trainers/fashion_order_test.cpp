@@ -29,21 +29,10 @@ void TrainWith(FashionPlace& place, const char* config, const Words& arguments, 
   ASSERT_EQ(result.status.code, 0) << result.errors;
 }
 
-void AskToStop(const FashionPlace& place) {
-  WriteFileAtomically(place.stop_file(), R"({"reason": "paused", "deadline": "2030-01-01T00:00:00Z"})");
-}
-
-void Continue(FashionPlace& place) {
-  std::filesystem::remove(place.stop_file());
-  place.Set("SLIPWAY_RESUME_FROM", place.NewestCheckpoint().native());
-}
-
-std::string Weights(const FashionPlace& place) { return ReadFile(place.NewestCheckpoint() / "model.pt"); }
-
 std::string WeightsWith(const char* config) {
   FashionPlace place;
   TrainWith(place, config, OfBatch("16"));
-  return Weights(place);
+  return place.Weights();
 }
 
 Json ProgressOf(const std::filesystem::path& checkpoint) { return Json::parse(ReadFile(checkpoint / "progress.json")); }
@@ -75,14 +64,14 @@ TEST_P(FashionThatRepeats, GoesOnWithTheBitsOfARunThatNeverStopped) {
   FashionPlace uninterrupted;
   TrainWith(uninterrupted, kRepeat, arguments, 2);
   FashionPlace place;
-  AskToStop(place);
+  place.AskToStop();
   TrainWith(place, kRepeat, arguments, 2);
   const auto stopped = ProgressOf(place.NewestCheckpoint()).at("progress");
   EXPECT_EQ(stopped.at("step_in_epoch"), 1);
   EXPECT_EQ(stopped.at("train").at("records"), 24.0);
-  Continue(place);
+  place.Continue();
   TrainWith(place, kRepeat, arguments, 2);
-  EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
+  EXPECT_TRUE(place.Weights() == uninterrupted.Weights()) << "the bytes of model.pt differ";
 }
 /// 20 images are less than a step, and 5 than a pass: they come again and again.
 INSTANTIATE_TEST_SUITE_P(Images, FashionThatRepeats, ::testing::Values("157", "20", "5"));
@@ -100,9 +89,9 @@ TEST(FashionOrder, CannotBePaddedWhichIsSaidBeforeItTrains) {
 class FashionOrderOfACheckpoint : public ::testing::Test {
  protected:
   FashionOrderOfACheckpoint() {
-    AskToStop(place_);
+    place_.AskToStop();
     TrainWith(place_, "{}", OfBatch("16"));
-    Continue(place_);
+    place_.Continue();
   }
 
   void ExpectRefusal(const char* config, const std::string& message) {

@@ -107,6 +107,17 @@ std::vector<Json> FashionPlace::MetricsLines() const {
   return lines;
 }
 
+void FashionPlace::AskToStop() const {
+  WriteFileAtomically(stop_file(), R"({"reason": "paused", "deadline": "2030-01-01T00:00:00Z"})");
+}
+
+void FashionPlace::Continue() {
+  std::filesystem::remove(stop_file());
+  Set("SLIPWAY_RESUME_FROM", NewestCheckpoint().native());
+}
+
+std::string FashionPlace::Weights() const { return ReadFile(NewestCheckpoint() / "model.pt"); }
+
 std::vector<double> FashionPlace::Values(const std::string& metric) const {
   std::vector<double> values;
   for (const auto& line : MetricsLines()) {

@@ -48,12 +48,19 @@ class FashionPlace {
   /// The command that starts `ranks` ranks.
   static Words Command(Words arguments, int ranks);
 
+  /// As the launcher asks.
+  void AskToStop() const;
+  /// Lets the next run continue from the newest checkpoint.
+  void Continue();
+
   /// The values of a metric in the order of their lines.
   std::vector<double> Values(const std::string& metric) const;
   /// The last value of each metric.
   std::map<std::string, double> LastValues() const;
   /// The newest valid checkpoint; empty when there is none.
   std::filesystem::path NewestCheckpoint() const;
+  /// Of it.
+  std::string Weights() const;
 
   /// Replaces the training data.
   void WriteTrainData(const std::vector<LabelledImage>& images) const;

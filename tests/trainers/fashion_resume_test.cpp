@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/checkpoint.h"
-#include "core/files.h"
 #include "tests/trainers/fashion_place.h"
 
 namespace slipway::test {
@@ -22,18 +21,6 @@ Words With(Words words, const Words& more) {
   return words;
 }
 
-void AskToStop(const FashionPlace& place) {
-  WriteFileAtomically(place.stop_file(), R"({"reason": "paused", "deadline": "2030-01-01T00:00:00Z"})");
-}
-
-/// Lets the next run continue from the newest checkpoint.
-void Continue(FashionPlace& place) {
-  std::filesystem::remove(place.stop_file());
-  place.Set("SLIPWAY_RESUME_FROM", place.NewestCheckpoint().native());
-}
-
-std::string Weights(const FashionPlace& place) { return ReadFile(place.NewestCheckpoint() / "model.pt"); }
-
 class FashionResumes : public ::testing::TestWithParam<std::pair<int, std::string>> {};
 
 TEST_P(FashionResumes, WithTheWeightsOfARunThatNeverStopped) {
@@ -43,21 +30,21 @@ TEST_P(FashionResumes, WithTheWeightsOfARunThatNeverStopped) {
   ASSERT_EQ(uninterrupted.Train(arguments, ranks).status.code, 0);
 
   FashionPlace place;
-  AskToStop(place);
+  place.AskToStop();
   const auto stopped = place.Train(arguments, ranks);
   ASSERT_EQ(stopped.status.code, 0) << stopped.errors;
   EXPECT_THAT(stopped.output, HasSubstr("stopping as asked, after step 1"));
   EXPECT_EQ(place.NewestCheckpoint().filename(), "step-000000000001");
-  Continue(place);
-  AskToStop(place);  // once more: a continued run stops and continues as well
+  place.Continue();
+  place.AskToStop();  // once more: a continued run stops and continues as well
   ASSERT_EQ(place.Train(arguments, ranks).status.code, 0);
   EXPECT_EQ(place.NewestCheckpoint().filename(), "step-000000000002");
-  Continue(place);
+  place.Continue();
   const auto resumed = place.Train(arguments, ranks);
   ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
   EXPECT_THAT(resumed.output, HasSubstr("continuing at epoch 1, step 2"));
 
-  EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
+  EXPECT_TRUE(place.Weights() == uninterrupted.Weights()) << "the bytes of model.pt differ";
   for (const char* metric : {"validation_loss", "validation_accuracy", "test_loss", "test_accuracy"}) {
     EXPECT_EQ(place.Values(metric), uninterrupted.Values(metric)) << metric;
   }
@@ -81,10 +68,10 @@ TEST(FashionEndsAtItsLimit, AndGoesOnAsIfItHadNeverEnded) {
     EXPECT_THAT(first.output, HasSubstr("ending at the limit of epoch 1"));
     EXPECT_EQ(place.Values("validation_accuracy").size(), 1u);
     EXPECT_TRUE(place.Values("test_accuracy").empty());
-    Continue(place);
+    place.Continue();
     place.Set("SLIPWAY_RESOURCE_LIMIT", "");
     ASSERT_EQ(place.Train(kTwoEpochs, ranks).status.code, 0);
-    EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
+    EXPECT_TRUE(place.Weights() == uninterrupted.Weights()) << "the bytes of model.pt differ";
     EXPECT_EQ(place.Values("validation_accuracy"), uninterrupted.Values("validation_accuracy"));
   }
 }
@@ -108,7 +95,7 @@ TEST(FashionThatHasNothingLeftToTrain, ReportsTheValueOfTheWeightsThatItBeganWit
   ASSERT_EQ(place.Train(kTwoEpochs).status.code, 0);
   const auto before = place.Values("validation_accuracy");
   ASSERT_EQ(before.size(), 2u);
-  Continue(place);
+  place.Continue();
   ASSERT_EQ(place.Train(kTwoEpochs).status.code, 0);
   const auto after = place.Values("validation_accuracy");
   ASSERT_FALSE(after.empty());
@@ -122,7 +109,7 @@ TEST(FashionStops, OnAllRanksWhenAskedWhileItTrains) {
     while (!ended.stop_requested() && place.Values("train_loss").empty()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    AskToStop(place);
+    place.AskToStop();
   });
   // Far more epochs than fit into the time limit of a run.
   const auto result = place.Train({"--epochs", "100000", "--batch_size", "16", "--train_images", "640"}, 2);
@@ -139,20 +126,20 @@ TEST(FashionStops, BehindTheLastStepOfAnEpochAndGoesOn) {
   const FashionPlace uninterrupted;
   ASSERT_EQ(uninterrupted.Train(one_step_an_epoch, 2).status.code, 0);
   FashionPlace place;
-  AskToStop(place);
+  place.AskToStop();
   ASSERT_EQ(place.Train(one_step_an_epoch, 2).status.code, 0);
-  Continue(place);
+  place.Continue();
   const auto resumed = place.Train(one_step_an_epoch, 2);
   ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
   EXPECT_THAT(resumed.output, HasSubstr("continuing at epoch 1, step 1"));
-  EXPECT_TRUE(Weights(place) == Weights(uninterrupted)) << "the bytes of model.pt differ";
+  EXPECT_TRUE(place.Weights() == uninterrupted.Weights()) << "the bytes of model.pt differ";
 }
 
 TEST(FashionStops, AfterTheLastEpochACheckpointHoldsTheResult) {
   FashionPlace place;
   ASSERT_EQ(place.Train(kTwoEpochs).status.code, 0);
   const auto expected = place.LastValues();
-  Continue(place);
+  place.Continue();
   const auto again = place.Train(kTwoEpochs);
   ASSERT_EQ(again.status.code, 0) << again.errors;
   EXPECT_EQ(place.LastValues()["test_loss"], expected.at("test_loss"));
@@ -172,9 +159,9 @@ TEST(FashionStops, WritesCheckpointsAsOftenAsTheSpecAsks) {
 class FashionCheckpoint : public ::testing::Test {
  protected:
   FashionCheckpoint() {
-    AskToStop(place_);
+    place_.AskToStop();
     EXPECT_EQ(place_.Train(kTwoEpochs).status.code, 0);
-    Continue(place_);
+    place_.Continue();
   }
 
   void ExpectRefusal(const Words& arguments, const std::string& message, int ranks = 1) {
