@@ -258,6 +258,7 @@ void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) 
   if (failure_) std::rethrow_exception(failure_);
 }
 
+/// Without sleeping, as it will not be long: the next step begins on a core that has not been idle.
 void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   group_->communicator().waiter().StayAwake([this] {

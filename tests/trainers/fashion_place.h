@@ -59,7 +59,7 @@ class FashionPlace {
   std::map<std::string, double> LastValues() const;
   /// The newest valid checkpoint; empty when there is none.
   std::filesystem::path NewestCheckpoint() const;
-  /// Of it.
+  /// The bytes of its model.pt.
   std::string Weights() const;
 
   /// Replaces the training data.
