@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ensemble/search/numbers/spread.h"
+#include "ensemble/search/steps.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -33,7 +33,7 @@ class Replay {
   }
 
   void See(std::size_t i) {
-    const bool local = IsLocalStep(complete_[i].trial);
+    const bool local = IsLocal(StepOf(complete_[i].trial, axes_.size()));
     if (Value(i) < Value(best_)) {
       if (!local && !IsInside(i)) {
         MoveTo(i, kFirstSide);
@@ -139,10 +139,6 @@ class Replay {
 };
 
 }  // namespace
-
-int TurnOf(TrialNumber trial) { return static_cast<int>(4 * SpreadUnit(trial, 1)); }
-
-bool IsLocalStep(TrialNumber trial) { return TurnOf(trial) % 2 != 0; }
 
 double DifferenceOnAxis(double left, double right, const Axis& axis) {
   if (std::isnan(left) || std::isnan(right)) return std::isnan(left) && std::isnan(right) ? 0 : 1;

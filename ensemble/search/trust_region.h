@@ -27,14 +27,8 @@ struct TrustRegion {
   bool elsewhere = false;  ///< around another basin than the best point's
 };
 
-/// The four kinds of step of the Gaussian process take turns: 0 ... 3, odd ones inside of the region, even ones
-/// everywhere. The turns are spread so that any share of the trials that a portfolio gives, too, has each kind about
-/// as often.
-int TurnOf(TrialNumber trial);
-/// Whether trial number `trial` searches inside of the region; the others search everywhere.
-bool IsLocalStep(TrialNumber trial);
-
-/// Trials below `design` only fill the space. `complete` is not empty. Cost: O(n), and O(n^2) for each stalled region.
+/// Trials below `design` only fill the space; of the others the kind of step (steps.h) tells which are the region's.
+/// `complete` is not empty. Cost: O(n), and O(n^2) for each stalled region.
 TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes,
                          std::size_t open = 0);
 

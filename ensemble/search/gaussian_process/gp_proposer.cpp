@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <ranges>
 
 #include "ensemble/search/gaussian_process/nearby_model.h"
 #include "ensemble/search/gaussian_process/subset.h"
@@ -68,9 +70,6 @@ SearchBox BoxAround(const Coordinates& centre, double side, const std::vector<do
   return box;
 }
 
-/// Enough to determine a quadratic function, and some that tell how wrong it is.
-std::size_t ResultsNearby(std::size_t axes) { return (axes + 1) * (axes + 2) / 2 + 4 * axes + 10; }
-
 bool Holds(const SearchBox& box, const Coordinates& at) {
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (std::isnan(at[i]) || std::isnan(box.centre[i]) || at[i] == box.centre[i]) continue;
@@ -81,12 +80,13 @@ bool Holds(const SearchBox& box, const Coordinates& at) {
 
 }  // namespace
 
-enum class Reach { kEverywhere, kRegion, kNearby };
-
 struct GpProposer::Step {
-  Reach reach;
-  OutputScale scale;
+  StepKind kind;
   TrustRegion region;
+
+  OutputScale scale() const {
+    return kind == StepKind::kEverywhereByValues ? OutputScale::kClipped : OutputScale::kLog;
+  }
 };
 
 struct GpProposer::Model {
@@ -117,19 +117,15 @@ Coordinates GpProposer::Filling(TrialNumber trial, std::uint32_t attempt) const 
 }
 
 GpProposer::Step GpProposer::PlanStep(const Observations& known, TrialNumber trial) const {
-  const auto region = ReplayRegion(known.complete, design_, encoding_.axes(), known.pending.size());
-  const auto turn = TurnOf(trial) / 2;
-  if (!IsLocalStep(trial)) {
-    return {Reach::kEverywhere, turn % 2 == 0 ? OutputScale::kClipped : OutputScale::kLog, region};
-  }
-  const bool enough = known.complete.size() >= encoding_.axes().size() + 4;
-  const bool nearby = enough && turn % 2 == 0;
-  return {nearby ? Reach::kNearby : Reach::kRegion, OutputScale::kLog, region};
+  const auto& axes = encoding_.axes();
+  const auto kind = StepOf(trial, axes.size());
+  const bool too_few = kind == StepKind::kNearby && known.complete.size() < axes.size() + 4;
+  return {too_few ? StepKind::kRegion : kind, ReplayRegion(known.complete, design_, axes, known.pending.size())};
 }
 
 GpProposer::Model GpProposer::Learn(const Observations& known, const Step& step) {
-  const auto& kernel = (step.scale == OutputScale::kLog ? log_ : clipped_).For(known.complete);
-  const auto values = TransformValues(ValuesOf(known), step.scale);
+  const auto& kernel = (step.scale() == OutputScale::kLog ? log_ : clipped_).For(known.complete);
+  const auto values = TransformValues(ValuesOf(known), step.scale());
   TrainingSet data;
   for (const auto i : SpreadSubset(values, kMostResults)) data.Add(map_, known.complete[i].at, values[i]);
   const double failed = FailedValue(values);
@@ -159,13 +155,18 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
   const double radius = std::clamp(reaches[(count - 1) * 3 / 4], 1e-7, 0.5);
   const double zoom = 0.5 / radius;
   auto map = map_.Focused(centre, zoom);
+  const auto is_near = [&](const Coordinates& at) { return LargestStep(at, centre, axes) <= 2 * radius; };
+  // Before the fit: a kernel that knew only the smooth side of where trials fail would not believe in a border.
+  const double failed = FailedValue(values);
+  for (const auto& at : Latest(known.failed, kMostFailures) | std::views::filter(is_near)) {
+    places.push_back(at);
+    values.push_back(failed);
+  }
   auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4));
   GaussianProcess process(std::move(explained.kernel), map, std::move(explained.data));
   Model model{std::move(map), std::move(process), radius};
   std::vector<Coordinates> pending;
-  for (const auto& at : Latest(known.pending, kMostPending)) {
-    if (LargestStep(at, centre, axes) <= 2 * radius) pending.push_back(at);
-  }
+  std::ranges::copy_if(Latest(known.pending, kMostPending), std::back_inserter(pending), is_near);
   model.Believe(pending);
   return model;
 }
@@ -186,11 +187,12 @@ double GpProposer::Model::MeanAt(const Coordinates& at) const {
 /// A region elsewhere has its own best: what is better lies in the basin that the search has just left.
 AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known, const Step& step) const {
   AcquisitionTask task{model.process, model.map, 0, SearchBox::Whole(encoding_.axes().size()), {}};
-  if (step.reach == Reach::kEverywhere) {
+  if (!IsLocal(step.kind)) {
     task.best = std::ranges::min(model.process.Means());
   } else {
     const auto& centre = known.complete[step.region.centre].at;
-    const double side = step.reach == Reach::kNearby ? std::min(step.region.side, 2 * model.radius) : step.region.side;
+    const double side =
+        step.kind == StepKind::kNearby ? std::min(step.region.side, 2 * model.radius) : step.region.side;
     task.box = BoxAround(centre, side, model.process.kernel().lengths, step.region.elsewhere ? 1 : 4);
     task.starts.push_back(centre);
     task.best = model.MeanAt(centre);
@@ -206,7 +208,7 @@ const std::vector<Promise>& GpProposer::Rank(const Observations& known, TrialNum
   const auto name = Fingerprint(known) + static_cast<std::uint64_t>(trial);
   if (ranked_of_ == name) return ranked_;
   const auto step = PlanStep(known, trial);
-  const auto model = step.reach == Reach::kNearby ? LearnNearby(known, step) : Learn(known, step);
+  const auto model = step.kind == StepKind::kNearby ? LearnNearby(known, step) : Learn(known, step);
   Draws draws(seed_, trial, "gp candidates");
   ranked_ = search_.Rank(TaskOf(model, known, step), draws);
   ranked_of_ = name;

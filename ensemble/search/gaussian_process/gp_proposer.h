@@ -7,14 +7,15 @@
 #include "ensemble/search/gaussian_process/kernel_schedule.h"
 #include "ensemble/search/numbers/sobol.h"
 #include "ensemble/search/proposer.h"
+#include "ensemble/search/steps.h"
 #include "ensemble/search/trust_region.h"
 
 namespace slipway::ensemble {
 
-/// Starts with scrambled Sobol points. Then half of the trials (TurnOf) search everywhere, by turns with a model of the
-/// values and one of their logarithms; the others search in a trust region around the best point, by turns with the
-/// latter model and one of the nearest results alone, which is scaled to them and so converges to any precision; these
-/// alone decide how smooth it is and on which scale (nearby_model.h). What one of these does not see, another may.
+/// Starts with scrambled Sobol points. Then the kinds of step take turns (steps.h): some search everywhere, with a
+/// model of the values or one of their logarithms; the others in a trust region around the best point, with the latter
+/// model or one of the nearest results alone, which is scaled to them and so converges to any precision; these alone
+/// decide how smooth it is and on which scale (nearby_model.h). What one of these does not see, another may.
 ///
 /// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
 /// believer"), failed ones as if they were among the worse quarter.
