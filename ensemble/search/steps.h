@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "ensemble/records.h"
+#include "ensemble/trial_table.h"
 
 namespace slipway::ensemble {
 

@@ -8,6 +8,7 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr int kIterations = 30;
+constexpr std::size_t kMany = 80;  // results, from which on a fit takes long
 
 std::vector<Kernel> Starts(std::size_t axes, double noise) {
   std::vector<Kernel> starts(2, DefaultKernel(axes, noise));
@@ -27,15 +28,17 @@ ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinat
                                 std::span<const double> values, double noise) {
   ExplainedResults best;
   double least = std::numeric_limits<double>::infinity();
+  const int of_each = values.size() < kMany ? kIterations : kIterations / 2;
   for (const auto scale : {OutputScale::kLinear, OutputScale::kLog}) {
     if (scale == OutputScale::kLog && !AreSkewed(values)) continue;
     auto data = DataOf(map, places, TransformValues(values, scale));
-    auto fit = FitKernel(map, data, Starts(map.axes(), noise), kIterations);
+    auto fit = FitKernel(map, data, Starts(map.axes(), noise), of_each);
     const double loss = fit.loss - SumOfLogSlopes(values, scale);
     if (!best.data.values.empty() && !(loss < least)) continue;
     least = loss;
     best = {std::move(data), std::move(fit.kernel)};
   }
+  if (of_each < kIterations) best.kernel = FitKernel(map, best.data, {best.kernel}, kIterations - of_each).kernel;
   return best;
 }
 
