@@ -20,7 +20,7 @@ namespace slipway::ensemble {
 /// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
 /// believer"), failed ones as if they were among the worse quarter.
 ///
-/// Cost: at 200 results of 10 axes about 15 ms of CPU on average, five times that where a kernel is fitted. More than
+/// Cost: at 200 results of 10 axes about 40 ms of CPU, twice that where the kernel of all results is fitted. More than
 /// 400 results are thinned out.
 class GpProposer : public Proposer {
  public:
