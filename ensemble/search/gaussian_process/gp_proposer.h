@@ -20,8 +20,8 @@ namespace slipway::ensemble {
 /// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
 /// believer"), failed ones as if they were among the worse quarter.
 ///
-/// Cost: at 200 results of 10 axes about 40 ms of CPU, twice that where the kernel of all results is fitted. More than
-/// 400 results are thinned out.
+/// Cost: at 200 results of 10 axes about 35 ms of CPU, several times that where the kernel of all results is fitted.
+/// More than 400 results are thinned out.
 class GpProposer : public Proposer {
  public:
   GpProposer(const Encoding& encoding, std::uint64_t seed);

@@ -28,7 +28,7 @@ ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinat
                                 std::span<const double> values, double noise) {
   ExplainedResults best;
   double least = std::numeric_limits<double>::infinity();
-  const int of_each = values.size() < kMany ? kIterations : kIterations / 2;
+  const int of_each = values.size() < kMany ? kIterations : kIterations / 3;
   for (const auto scale : {OutputScale::kLinear, OutputScale::kLog}) {
     if (scale == OutputScale::kLog && !AreSkewed(values)) continue;
     auto data = DataOf(map, places, TransformValues(values, scale));
