@@ -18,7 +18,7 @@ enum class StepKind {
 bool IsLocal(StepKind kind);
 
 /// How many results a model of the best point's neighbourhood learns from: enough to determine a quadratic function of
-/// `axes` variables, and some that tell how wrong it is.
+/// `axes` variables, and some that tell how wrong it is; at most 150, so that an ask stays short.
 std::size_t ResultsNearby(std::size_t axes);
 
 /// The kinds take turns, each as often as the others, until there are more trials than a neighbourhood's model learns
