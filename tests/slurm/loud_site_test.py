@@ -54,7 +54,7 @@ class LoudSite(outages_test.Outages):
         submitted = self.submit()
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.status()["phase"], "succeeded")
-        self.assertEqual(self.bed.state_of(submitted["batch_job"]), "COMPLETED")
+        self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
         self.assertEqual(self.texts("loud.*")["2"].split()[-1], "2")
         self.no_step_is_left(submitted["run"], submitted["batch_job"])
 

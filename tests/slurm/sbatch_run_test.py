@@ -57,13 +57,13 @@ class BySbatch(engine_test.Engine):
         self.write("true", self.NICE)
         submitted, _ = self.submit_by('echo Welcome; echo 3 nodes are down >&2; "$REAL" "$@"; echo Enjoy')
         self.slipway("wait", "--timeout", "60s")
-        self.assertEqual(self.bed.state_of(submitted["batch_job"]), "COMPLETED")
+        self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
 
     def test_a_lost_answer_is_found_again_by_the_jobs_comment(self):
         self.write("true", self.NICE)
         submitted, _ = self.submit_by('"$REAL" "$@" >/dev/null; kill -9 $$')
         self.slipway("wait", "--timeout", "60s")
-        self.assertEqual(self.bed.state_of(submitted["batch_job"]), "COMPLETED")
+        self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
         self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
 
     def test_an_option_that_sbatch_does_not_know_is_refused_in_its_words(self):
