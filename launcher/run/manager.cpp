@@ -259,6 +259,7 @@ class Manager {
     if (!result.reason.empty()) text += "\n  " + result.reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
+    if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.id());
     if (!result.detail.empty()) text += "\n\n" + result.detail;
     output_.Print({document, text, folder_.id()});
   }

@@ -68,6 +68,15 @@ TEST(Ensemble, GoesOnWhenTrialsFailAndFailsWhenAllDo) {
   EXPECT_THAT(limited.output, HasSubstr("more than max_failures"));
 }
 
+TEST(Ensemble, SaysTheLastWordsOfATrialThatFailedAndWhoTellsMore) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo before >&2; echo no such field >&2; exit 3']", 1, kEnsemble);
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "ensemble.space.x.int=[0, 1]"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("trial +1 .*exit status 3: no such field\n"));
+  EXPECT_THAT(ran.output, HasSubstr("slipway explain test-"));
+}
+
 TEST(Ensemble, ContinuesAfterCtrlC) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);

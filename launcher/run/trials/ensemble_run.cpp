@@ -52,14 +52,22 @@ class Reporter final : public ensemble::EnsembleObserver {
 
  private:
   static constexpr std::int64_t kTrialsSaidOneByOne = 200;
+  static constexpr int kMostOfLastLine = 200;  // columns
 
   static std::string Describe(const ensemble::TrialRecord& trial, ensemble::TrialState attempt) {
     auto text = fmt::format("trial {:>3}  {:<9}", trial.number, ensemble::TrialStateName(attempt));
     if (trial.objective) text += fmt::format("  {:.6g}", *trial.objective);
     for (const double value : trial.further) text += fmt::format("  {:.6g}", value);
     text += "  " + ensemble::Describe(trial.parameters);
-    if (!trial.reason.empty()) text += "  " + trial.reason.substr(0, trial.reason.find('\n'));
+    if (!trial.reason.empty()) text += "  " + InOneLine(trial.reason);
     return text;
+  }
+
+  /// A failure's reason ends with the last lines of the log; the very last one mostly tells what was wrong.
+  static std::string InOneLine(const std::string& reason) {
+    const auto first = reason.find('\n');
+    if (first == std::string::npos) return reason;
+    return fmt::format("{}: {:.{}}", reason.substr(0, first), reason.substr(reason.rfind('\n') + 1), kMostOfLastLine);
   }
 
   void ShowProgress() {
