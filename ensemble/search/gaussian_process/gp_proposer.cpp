@@ -97,6 +97,9 @@ struct GpProposer::Model {
   /// Pending trials as if they had given what is expected of them.
   void Believe(std::span<const Coordinates> pending);
   double MeanAt(const Coordinates& at) const;
+  /// Which of `otherwise` and those places that lie in the box is expected to be lowest.
+  const Coordinates& LowestIn(const SearchBox& box, std::span<const Coordinates> places,
+                              const Coordinates& otherwise) const;
 };
 
 GpProposer::GpProposer(const Encoding& encoding, std::uint64_t seed)
@@ -178,13 +181,27 @@ void GpProposer::Model::Believe(std::span<const Coordinates> pending) {
   process = GaussianProcess(process.kernel(), map, std::move(data));
 }
 
+const Coordinates& GpProposer::Model::LowestIn(const SearchBox& box, std::span<const Coordinates> places,
+                                               const Coordinates& otherwise) const {
+  const Coordinates* lowest = &otherwise;
+  double least = MeanAt(otherwise);
+  for (const auto& at : places) {
+    if (!Holds(box, at)) continue;
+    const double mean = MeanAt(at);
+    if (mean < least) lowest = &at;
+    least = std::min(least, mean);
+  }
+  return *lowest;
+}
+
 double GpProposer::Model::MeanAt(const Coordinates& at) const {
   std::vector<double> features(map.size());
   map.Write(at, features);
   return process.At(features).mean;
 }
 
-/// A region elsewhere has its own best: what is better lies in the basin that the search has just left.
+/// A region elsewhere has its own best: what is better lies in the basin that the search has just left. The box
+/// is moved to where an open trial is expected to arrive: of eight at a time seven would else have to turn back.
 AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known, const Step& step) const {
   AcquisitionTask task{model.process, model.map, 0, SearchBox::Whole(encoding_.axes().size()), {}};
   if (!IsLocal(step.kind)) {
@@ -193,12 +210,13 @@ AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known
     const auto& centre = known.complete[step.region.centre].at;
     const double side =
         step.kind == StepKind::kNearby ? std::min(step.region.side, 2 * model.radius) : step.region.side;
-    task.box = BoxAround(centre, side, model.process.kernel().lengths, step.region.elsewhere ? 1 : 4);
+    const auto box_around = [&](const Coordinates& at) {
+      return BoxAround(at, side, model.process.kernel().lengths, step.region.elsewhere ? 1 : 4);
+    };
+    const auto pending = Latest(known.pending, kMostPending);
+    task.box = box_around(model.LowestIn(box_around(centre), pending, centre));
     task.starts.push_back(centre);
-    task.best = model.MeanAt(centre);
-    for (const auto& at : Latest(known.pending, kMostPending)) {
-      if (Holds(task.box, at)) task.best = std::min(task.best, model.MeanAt(at));
-    }
+    task.best = model.MeanAt(model.LowestIn(task.box, pending, centre));
   }
   for (const auto i : LowestSubset(ValuesOf(known), kStarts)) task.starts.push_back(known.complete[i].at);
   return task;

@@ -18,7 +18,8 @@ namespace slipway::ensemble {
 /// decide how smooth it is and on which scale (nearby_model.h). What one of these does not see, another may.
 ///
 /// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
-/// believer"), failed ones as if they were among the worse quarter.
+/// believer"), and local steps go on from where one of them is expected to arrive; failed trials count as if they were
+/// among the worse quarter.
 ///
 /// Cost: at 200 results of 10 axes about 35 ms of CPU, several times that where the kernel of all results is fitted.
 /// More than 400 results are thinned out.
