@@ -1,37 +1,81 @@
 #include "core/metrics_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/json.h"
 
 namespace slipway {
 namespace {
 
+constexpr std::string_view kNaN = "NaN", kInfinity = "Infinity", kMinusInfinity = "-Infinity";
+constexpr std::string_view kWords[] = {kNaN, kInfinity, kMinusInfinity};
+
 std::optional<double> ValueOf(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (!json.is_string()) return {};
   const auto& word = json.get_ref<const std::string&>();
-  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (word == "Infinity") return std::numeric_limits<double>::infinity();
-  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (word == kNaN) return std::numeric_limits<double>::quiet_NaN();
+  if (word == kInfinity) return std::numeric_limits<double>::infinity();
+  if (word == kMinusInfinity) return -std::numeric_limits<double>::infinity();
   return {};
 }
 
 Json JsonOf(double value) {
   if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
+  if (std::isnan(value)) return kNaN;
+  return value > 0 ? kInfinity : kMinusInfinity;
+}
+
+/// With quotes around each NaN, Infinity and -Infinity that stands outside a text.
+std::string WithQuotedWords(std::string_view line) {
+  std::string quoted;
+  bool in_text = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const auto rest = line.substr(i);
+    if (!in_text) {
+      const auto word = std::ranges::find_if(kWords, [&](std::string_view each) { return rest.starts_with(each); });
+      if (word != std::end(kWords)) {
+        quoted.append("\"").append(*word).append("\"");
+        i += word->size() - 1;
+        continue;
+      }
+    }
+    const bool escapes = in_text && line[i] == '\\' && rest.size() > 1;
+    if (line[i] == '"') in_text = !in_text;
+    quoted += line[i];
+    if (escapes) quoted += line[++i];
+  }
+  return quoted;
+}
+
+Json ParseWithWords(std::string_view line) {
+  auto json = Json::parse(line, nullptr, false);
+  return json.is_discarded() ? Json::parse(WithQuotedWords(line), nullptr, false) : json;
+}
+
+std::optional<std::int64_t> StepIn(const Json& step) {
+  if (step.is_number_unsigned() && !std::in_range<std::int64_t>(step.get<std::uint64_t>())) return {};
+  if (step.is_number_integer()) return step.get<std::int64_t>();
+  return step.is_number() ? WholeStep(step.get<double>()) : std::nullopt;
 }
 
 }  // namespace
 
+std::optional<std::int64_t> WholeStep(double step) {
+  constexpr double kEnd = 0x1p63;
+  if (!(step >= -kEnd && step < kEnd)) return {};
+  return static_cast<std::int64_t>(step);
+}
+
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
-  const auto json = Json::parse(line, nullptr, false);
+  const auto json = ParseWithWords(line);
   if (!json.is_object() || !json.contains("metrics") || !json["metrics"].is_object()) return {};
   MetricsLine metrics;
-  if (json.contains("step") && json["step"].is_number()) metrics.step = json["step"].get<std::int64_t>();
+  if (json.contains("step")) metrics.step = StepIn(json["step"]).value_or(0);
   if (json.contains("epoch") && json["epoch"].is_number()) metrics.epoch = json["epoch"].get<double>();
   if (json.contains("time") && json["time"].is_number()) metrics.time = json["time"].get<double>();
   for (const auto& [name, value] : json["metrics"].items()) {

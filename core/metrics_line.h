@@ -17,8 +17,12 @@ struct MetricsLine {
   std::optional<double> time = {};  ///< as the line says; seconds since 1970
 };
 
-/// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out.
+/// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out. NaN
+/// and the infinities may also stand without quotes, as Python's json.dumps writes them: a trial that diverges says so.
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
+
+/// A step as programs give it: without its fraction; nothing where no 64-bit integer is near.
+std::optional<std::int64_t> WholeStep(double step);
 
 /// The line with its newline; `unix_time` in seconds.
 std::string FormatMetricsLine(const MetricsLine& metrics, double unix_time);

@@ -47,6 +47,7 @@ class Manager {
   EnsembleSummary Run() {
     book_.BeginSession(Now(), host_);
     judge_.Restore(book_, study_.trials());
+    observer_.Opened(study_.trials());
     TakeOver();
     Round({});
     while (!running_.empty()) Round(runner_.Wait(LongestWait()));

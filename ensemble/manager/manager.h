@@ -31,6 +31,8 @@ struct EnsembleSummary {
 class EnsembleObserver {
  public:
   virtual ~EnsembleObserver() = default;
+  /// The first call: the trials as the last manager left them.
+  virtual void Opened(const TrialTable&) {}
   virtual void AttemptStarted(const TrialRecord& trial) = 0;
   virtual void MetricReported(const MetricRecord& metric) = 0;
   /// `attempt` is how this attempt ended, `trial` what the trial is now; `best` the best complete trial or null.

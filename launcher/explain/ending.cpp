@@ -90,7 +90,9 @@ void AddDetail(const RunState& state, Explanation& explanation) {
   }
 }
 
-bool EndedAtTimeLimit(const RunState& state) { return state.reason.find("time limit") != std::string::npos; }
+bool Says(const RunFacts& facts, std::string_view words) { return facts.state.reason.find(words) != std::string::npos; }
+
+bool EndedAtTimeLimit(const RunFacts& facts) { return Says(facts, "time limit"); }
 
 // ---- what can be done
 
@@ -105,7 +107,7 @@ void AddAdvice(const RunFacts& facts, Explanation& explanation) {
   const auto status = StatusOfCulprit(facts);
   const auto advice = status ? AdviceFor(*status) : "";
   if (!advice.empty()) explanation.next.push_back(advice);
-  if (EndedAtTimeLimit(facts.state)) {
+  if (EndedAtTimeLimit(facts)) {
     explanation.next.push_back(facts.goes_on_at_limit
                                    ? "write checkpoints more often (checkpoint.every), or raise launch.time_limit"
                                    : "raise launch.time_limit, or set checkpoint.on_time_limit: requeue");
@@ -113,6 +115,13 @@ void AddAdvice(const RunFacts& facts, Explanation& explanation) {
 }
 
 std::string Resume(const RunFacts& facts) {
+  if (Says(facts, "max_failures")) {
+    return fmt::format("go on although they failed: slipway resume {} --set ensemble.max_failures=N", facts.state.run);
+  }
+  if (Says(facts, "none of") && !facts.failures.empty()) {
+    return fmt::format("try one again, and then others: slipway trials retry {0} {1} && slipway resume {1}",
+                       facts.failures.front().trials.front(), facts.state.run);
+  }
   const auto from = !facts.trials.empty() ? std::string("go on with the trials that are left")
                     : facts.checkpoint    ? fmt::format("go on from the checkpoint of step {}", *facts.checkpoint)
                                           : std::string("begin again");
@@ -124,7 +133,9 @@ void AddCommands(const RunFacts& facts, Explanation& explanation) {
     const auto rank = facts.culprit ? fmt::format(" --rank {}", *facts.culprit) : "";
     explanation.next.push_back(fmt::format("read all of it: slipway logs {}{}", facts.state.run, rank));
   }
-  if (facts.state.phase != Phase::kSucceeded || !facts.state.reason.empty()) explanation.next.push_back(Resume(facts));
+  if (facts.state.phase == Phase::kSucceeded && facts.state.reason.empty()) return;
+  const bool has_said_how = Says(facts, "slipway resume --set");
+  if (!has_said_how) explanation.next.push_back(Resume(facts));
 }
 
 std::string Headline(const RunState& state) {

@@ -12,12 +12,22 @@ std::optional<double> TakeOut(std::map<std::string, double>& values, const std::
 
 }  // namespace
 
-std::optional<MetricsLine> PatternMetrics::Take(std::string_view line) {
-  auto values = pattern_.Match(line);
+std::vector<MetricsLine> PatternMetrics::Take(std::string_view line) {
+  std::vector<MetricsLine> found;
+  while (true) {
+    const auto end = line.find('\r');
+    if (auto metrics = TakePart(line.substr(0, end))) found.push_back(std::move(*metrics));
+    if (end == std::string_view::npos) return found;
+    line.remove_prefix(end + 1);
+  }
+}
+
+std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
+  auto values = pattern_.Match(part);
   if (values.empty()) return {};
   MetricsLine metrics;
   const auto step = TakeOut(values, "step");
-  metrics.step = step ? static_cast<std::int64_t>(*step) : matches_;
+  metrics.step = step ? WholeStep(*step).value_or(matches_) : matches_;
   metrics.epoch = TakeOut(values, "epoch");
   metrics.values = std::move(values);
   ++matches_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/metrics_line.h"
 #include "launcher/monitor/pattern.h"
@@ -16,10 +17,13 @@ class PatternMetrics {
   /// Errors: as Pattern.
   explicit PatternMetrics(const std::string& pattern) : pattern_(pattern) {}
 
-  /// The metrics of a line that matches. A group named `step` or `epoch` says when; without one, steps are counted.
-  std::optional<MetricsLine> Take(std::string_view line);
+  /// What matches in a line, and in each part of it that a carriage return ends: a progress bar draws over itself. A
+  /// group named `step` or `epoch` says when; without one, steps are counted.
+  std::vector<MetricsLine> Take(std::string_view line);
 
  private:
+  std::optional<MetricsLine> TakePart(std::string_view part);
+
   Pattern pattern_;
   std::int64_t matches_ = 0;
 };

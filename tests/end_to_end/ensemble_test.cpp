@@ -109,6 +109,24 @@ TEST(Ensemble, GoesOnAfterItsTimeWasUsedUp) {
   EXPECT_THAT(place.Slipway({"resume", "last"}).output, HasSubstr("there is nothing to resume"));
 }
 
+TEST(Ensemble, WhoseBudgetIsUsedUpSaysHowItGoesOn) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 60']", 1, kEnsemble);
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "ensemble.budget.time=300ms"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output,
+              HasSubstr("its time is used up; with more of it: slipway resume --set ensemble.budget.time="));
+}
+
+TEST(Ensemble, CountsWhatHadEndedBeforeItWasResumed) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'test $1 -gt 2 && sleep 0.3; echo FoM: $1', trial, '{x}']", 1, kEnsemble);
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.trials=3"}).status.code, 0);
+  const auto resumed = place.Slipway({"resume", "--set", "ensemble.trials=5"});
+  EXPECT_THAT(resumed.errors, HasSubstr("3 of 5 trials ended, 1 running"));
+  EXPECT_THAT(resumed.errors, testing::Not(HasSubstr("-1 running")));
+}
+
 TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);

@@ -1,6 +1,8 @@
 #include "launcher/run/folder/attempt_files.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "core/files.h"
 #include "launcher/monitor/line_follower.h"
@@ -33,7 +35,11 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
   if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern);
   const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
   LineFollower(file, [&](std::string_view line) {
-    if (auto found = pattern ? pattern->Take(line) : ParseMetricsLine(line)) metrics.push_back(std::move(*found));
+    if (pattern) {
+      std::ranges::move(pattern->Take(line), std::back_inserter(metrics));
+    } else if (auto found = ParseMetricsLine(line)) {
+      metrics.push_back(std::move(*found));
+    }
   }).Finish();
   return metrics;
 }

@@ -166,16 +166,16 @@ class Job::Watch {
 
   void TakeLine(int rank, std::string_view line) {
     if (lines_ == LogLines::kFollow) observer_.OnLine(rank, line);
-    if (pattern_ && rank == 0) TakeMatch(line);
+    if (pattern_ && rank == 0) TakeMatches(line);
   }
 
   /// What the pattern finds is kept in metrics.jsonl too, so that the run folder tells all.
-  void TakeMatch(std::string_view line) {
-    const auto metrics = pattern_->Take(line);
-    if (!metrics) return;
-    const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
-    WriteAll(file.get(), FormatMetricsLine(*metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
-    observer_.OnMetrics(*metrics);
+  void TakeMatches(std::string_view line) {
+    for (const auto& metrics : pattern_->Take(line)) {
+      const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
+      WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+      observer_.OnMetrics(metrics);
+    }
   }
 
   EventLoop& loop_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "ensemble/manager/manager.h"
@@ -27,8 +28,15 @@ class Reporter final : public ensemble::EnsembleObserver {
  public:
   Reporter(Output& output, std::int64_t trials, TrialLogs& logs) : output_(output), trials_(trials), logs_(logs) {}
 
+  void Opened(const ensemble::TrialTable& trials) override {
+    for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
+      if (ensemble::IsFinal(trials.at(number).state)) over_.insert(number);
+    }
+  }
+
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
-    ++running_;
+    running_.insert(trial.number);
+    over_.erase(trial.number);
     ShowProgress();
     if (trial.attempts > 1)
       output_.Say(fmt::format("trial {} starts again (attempt {})", trial.number, trial.attempts));
@@ -38,9 +46,12 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void AttemptEnded(const ensemble::TrialRecord& trial, ensemble::TrialState attempt,
                     const ensemble::TrialRecord* best) override {
-    --running_;
+    running_.erase(trial.number);  // not there when an earlier manager had started it
     logs_.AttemptEnded(trial);
-    if (ensemble::IsFinal(trial.state)) ++ended_;
+    if (ensemble::IsFinal(trial.state)) {
+      over_.insert(trial.number);
+      ++ended_;
+    }
     if (best != nullptr) best_ = fmt::format("best {:.6g} (trial {})", *best->objective, best->number);
     // Thousands of short trials would only scroll by: the progress line tells enough.
     if (trials_ <= kTrialsSaidOneByOne) output_.Say(Describe(trial, attempt));
@@ -71,14 +82,15 @@ class Reporter final : public ensemble::EnsembleObserver {
   }
 
   void ShowProgress() {
-    output_.Progress(fmt::format("{} of {} trials ended, {} running{}{}", ended_, trials_, running_,
+    output_.Progress(fmt::format("{} of {} trials ended, {} running{}{}", over_.size(), trials_, running_.size(),
                                  best_.empty() ? "" : ", ", best_));
   }
 
   Output& output_;
   std::int64_t trials_;
   TrialLogs& logs_;
-  int running_ = 0;
+  std::set<ensemble::TrialNumber> running_;
+  std::set<ensemble::TrialNumber> over_;
   int ended_ = 0;
   std::string best_;
 };
@@ -117,6 +129,16 @@ std::string BestText(const ensemble::Objective& objective, double value) {
   return fmt::format("best time to {} {:.6g}: {}", objective.metric, *objective.reach, FormatDuration(Seconds(value)));
 }
 
+/// The time limit begins anew with each resume, a budget does not.
+std::string WhatIsUsedUp(const ensemble::EnsembleOptions& options) {
+  std::string fields;
+  for (const auto& [limit, name] : {std::pair{options.budget.wall_seconds, "ensemble.budget.time"},
+                                    {options.budget.node_seconds, "ensemble.budget.node_hours"}}) {
+    if (limit) fields += fmt::format("{}--set {}=...", fields.empty() ? "" : " ", name);
+  }
+  return fields.empty() ? "; 'slipway resume' goes on" : fmt::format("; with more of it: slipway resume {}", fields);
+}
+
 RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
   RunResult result;
   result.summary = SummaryDocument(summary);
@@ -134,11 +156,13 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
                                 summary.waiting);
   } else if (summary.too_many_failures) {
     result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
+  } else if (summary.out_of_time) {
+    if (summary.complete > 0) result.phase = Phase::kSucceeded;
+    result.reason = fmt::format("its time is used up{}", WhatIsUsedUp(options));
   } else if (summary.complete == 0) {
     result.reason = fmt::format("none of {} trials succeeded", summary.failed);
   } else {
     result.phase = Phase::kSucceeded;
-    if (summary.out_of_time) result.reason = "its time is used up; with more of it 'slipway resume' goes on";
   }
   return result;
 }

@@ -126,6 +126,17 @@ TEST(ExplainEnd, OfASuccessHasNothingToAdd) {
   EXPECT_THAT(Explain(Ended(Phase::kSucceeded, "its time is used up")).next, Contains(HasSubstr("slipway resume")));
 }
 
+TEST(ExplainEnd, OfAnEnsembleSaysWhatLetsItGoOn) {
+  auto facts = Ended(Phase::kFailed, "3 trials failed, more than max_failures");
+  facts.trials = {{"failed", 3}};
+  facts.failures = {{"failed: exit status 3", {4, 5, 6}, ""}};
+  EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("slipway resume small-1 --set ensemble.max_failures=N")));
+  facts.state.reason = "none of 3 trials succeeded";
+  EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("slipway trials retry 4 small-1 && slipway resume small-1")));
+  facts.state.reason = "its time is used up; with more of it: slipway resume --set ensemble.budget.time=...";
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("slipway resume"))));
+}
+
 TEST(ExplainEnd, OfACancelledRunHasNoLogToRead) {
   const auto explanation = Explain(Ended(Phase::kCancelled, "cancelled by the user"));
   EXPECT_THAT(explanation.next, ElementsAre("begin again: slipway resume small-1"));

@@ -48,8 +48,9 @@ TEST(ExplainTrials, CountsThemAndShowsOneOfEachGroup) {
               ElementsAre("7 trials failed, more than max_failures", "trials: 3 complete, 7 failed",
                           "7 trials failed: exit status 3 (2, 3, 4, 5, 6, ...)",
                           "  the last words of trial 2: KeyError: 'lr'"));
-  EXPECT_THAT(explanation.next, ElementsAre("go on with the trials that are left: slipway resume many-1",
-                                            "read what it wrote: slipway logs many-1 --trial 2"));
+  EXPECT_THAT(explanation.next,
+              ElementsAre("go on although they failed: slipway resume many-1 --set ensemble.max_failures=N",
+                          "read what it wrote: slipway logs many-1 --trial 2"));
 }
 
 TEST(ExplainTrials, EndsAfterTheLargestGroups) {

@@ -109,6 +109,29 @@ TEST(MetricsLine, SurvivesTheWayThroughAFile) {
   EXPECT_TRUE(std::isnan(again->values.at("nan")));
 }
 
+TEST(MetricsLine, MayHoldBareWordsForWhatIsNoNumber) {
+  const auto line = ParseMetricsLine(
+      R"({"step": 3, "epoch": NaN, "metrics": {"loss": NaN, "NaN \" NaN": -Infinity, "up": Infinity, "rest": 1}})");
+  ASSERT_TRUE(line.has_value());
+  EXPECT_EQ(line->step, 3);
+  EXPECT_EQ(line->epoch, std::nullopt);
+  EXPECT_TRUE(std::isnan(line->values.at("loss")));
+  EXPECT_EQ(line->values.at("NaN \" NaN"), -INFINITY);
+  EXPECT_EQ(line->values.at("up"), INFINITY);
+  EXPECT_EQ(line->values.at("rest"), 1);
+}
+
+TEST(MetricsLine, HasNoStepWhereNoIntegerIsNear) {
+  EXPECT_EQ(WholeStep(7.9), 7);
+  EXPECT_EQ(WholeStep(-0x1p63), std::numeric_limits<std::int64_t>::min());
+  for (const double step : std::initializer_list<double>{1e30, -1e30, 0x1p63, NAN, INFINITY, -INFINITY}) {
+    EXPECT_EQ(WholeStep(step), std::nullopt) << step;
+  }
+  EXPECT_EQ(ParseMetricsLine(R"({"step":1e30,"metrics":{}})")->step, 0);
+  EXPECT_EQ(ParseMetricsLine(R"({"step":18446744073709551615,"metrics":{}})")->step, 0);
+  EXPECT_EQ(ParseMetricsLine(R"({"step":12.0,"metrics":{}})")->step, 12);
+}
+
 TEST(MetricsLine, IsNothingWhenTornOrForeign) {
   const std::string whole = "{\"time\":1,\"step\":7,\"epoch\":null,\"metrics\":{\"loss\":0.25}}";
   for (std::size_t length = 0; length < whole.size(); ++length) {

@@ -44,14 +44,24 @@ TEST(Pattern, NamesThePositionOfAnError) {
 
 TEST(PatternMetrics, CountStepsUnlessTheLineTellsThem) {
   PatternMetrics counted("x=(?<x>\\S+)");
-  EXPECT_EQ(counted.Take("x=1")->step, 0);
-  EXPECT_FALSE(counted.Take("nothing").has_value());
-  EXPECT_EQ(counted.Take("x=2")->step, 1);
+  EXPECT_EQ(counted.Take("x=1").front().step, 0);
+  EXPECT_TRUE(counted.Take("nothing").empty());
+  EXPECT_EQ(counted.Take("x=2").front().step, 1);
   PatternMetrics told("(?<step>\\d+)/(?<epoch>\\d+) x=(?<x>\\S+)");
   const auto metrics = told.Take("40/2 x=1");
-  EXPECT_EQ(metrics->step, 40);
-  EXPECT_EQ(metrics->epoch, 2);
-  EXPECT_THAT(metrics->values, ElementsAre(Pair("x", 1)));
+  ASSERT_EQ(metrics.size(), 1);
+  EXPECT_EQ(metrics[0].step, 40);
+  EXPECT_EQ(metrics[0].epoch, 2);
+  EXPECT_THAT(metrics[0].values, ElementsAre(Pair("x", 1)));
+}
+
+TEST(PatternMetrics, AreTakenFromEachDrawingOfAProgressBar) {
+  PatternMetrics pattern("loss: (?<loss>\\S+)");
+  std::vector<double> losses;
+  for (const auto& metrics : pattern.Take("\r1/3 loss: 1\r2/3 loss: 0.5\r  \r3/3 loss: 0.25")) {
+    losses.push_back(metrics.values.at("loss"));
+  }
+  EXPECT_THAT(losses, testing::ElementsAre(1, 0.5, 0.25));
 }
 
 }  // namespace
