@@ -17,6 +17,10 @@ constexpr std::size_t kMostFailures = 60;
 constexpr std::size_t kMostPending = 100;
 constexpr std::size_t kFewestResults = 4;
 constexpr std::size_t kStarts = 5;
+constexpr double kNextToNothing = -10;  // the logarithm of 1/20000 of the standard deviation of a model's results
+
+/// Fewer results say too little of a neighbourhood.
+std::size_t FewestNearby(std::size_t axes) { return axes + 4; }
 
 std::vector<double> ValuesOf(const Observations& known) {
   std::vector<double> values;
@@ -122,7 +126,7 @@ Coordinates GpProposer::Filling(TrialNumber trial, std::uint32_t attempt) const 
 GpProposer::Step GpProposer::PlanStep(const Observations& known, TrialNumber trial) const {
   const auto& axes = encoding_.axes();
   const auto kind = StepOf(trial, axes.size());
-  const bool too_few = kind == StepKind::kNearby && known.complete.size() < axes.size() + 4;
+  const bool too_few = kind == StepKind::kNearby && known.complete.size() < FewestNearby(axes.size());
   return {too_few ? StepKind::kRegion : kind, ReplayRegion(known.complete, design_, axes, known.pending.size())};
 }
 
@@ -138,14 +142,13 @@ GpProposer::Model GpProposer::Learn(const Observations& known, const Step& step)
   return model;
 }
 
-GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step& step) {
+GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step& step, std::size_t count) {
   const Kernel& everywhere = log_.For(known.complete);
   const auto& centre = known.complete[step.region.centre].at;
   const auto& axes = encoding_.axes();
   std::vector<double> distances;
   for (const auto& result : known.complete)
     distances.push_back(SquaredDistance(result.at, centre, everywhere.lengths, axes));
-  const auto count = std::min(ResultsNearby(axes.size()), known.complete.size());
   const auto chosen = LowestSubset(distances, count);
   std::vector<Coordinates> places;
   std::vector<double> values, reaches;
@@ -222,13 +225,26 @@ AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known
   return task;
 }
 
+/// What is left to gain may be too small beside the differences of the results for a model to see it. Then the nearer
+/// half of them is asked, and so on. Where none promises anything the search has converged.
+std::vector<Promise> GpProposer::RankNearby(const Observations& known, const Step& step, Draws& draws) {
+  const auto axes = encoding_.axes().size();
+  std::vector<Promise> of_most;
+  for (auto count = std::min(ResultsNearby(axes), known.complete.size()); count >= FewestNearby(axes); count /= 2) {
+    auto ranked = search_.Rank(TaskOf(LearnNearby(known, step, count), known, step), draws);
+    if (ranked.front().log_improvement > kNextToNothing) return ranked;
+    if (of_most.empty()) of_most = std::move(ranked);
+  }
+  return of_most;
+}
+
 const std::vector<Promise>& GpProposer::Rank(const Observations& known, TrialNumber trial) {
   const auto name = Fingerprint(known) + static_cast<std::uint64_t>(trial);
   if (ranked_of_ == name) return ranked_;
   const auto step = PlanStep(known, trial);
-  const auto model = step.kind == StepKind::kNearby ? LearnNearby(known, step) : Learn(known, step);
   Draws draws(seed_, trial, "gp candidates");
-  ranked_ = search_.Rank(TaskOf(model, known, step), draws);
+  ranked_ = step.kind == StepKind::kNearby ? RankNearby(known, step, draws)
+                                           : search_.Rank(TaskOf(Learn(known, step), known, step), draws);
   ranked_of_ = name;
   return ranked_;
 }

@@ -36,9 +36,11 @@ class GpProposer : public Proposer {
   struct Model;
   Coordinates Filling(TrialNumber trial, std::uint32_t attempt) const;
   const std::vector<Promise>& Rank(const Observations& known, TrialNumber trial);
+  std::vector<Promise> RankNearby(const Observations& known, const Step& step, Draws& draws);
   Step PlanStep(const Observations& known, TrialNumber trial) const;
   Model Learn(const Observations& known, const Step& step);
-  Model LearnNearby(const Observations& known, const Step& step);
+  /// From the `count` results nearest to the region's centre.
+  Model LearnNearby(const Observations& known, const Step& step, std::size_t count);
   AcquisitionTask TaskOf(const Model& model, const Observations& known, const Step& step) const;
 
   const Encoding& encoding_;
