@@ -115,7 +115,11 @@ void AskTell::EndOverdue(Changes& changes) {
 std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
   Changes changes = NewChanges();
   EndOverdue(changes);
-  if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, changes);
+  if (!changes.ends.empty()) {  // the next attempt of such a trial recalls from the book what it has used
+    Write(changes);
+    changes = NewChanges();
+  }
+  if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, judge_, changes);
   const int failed = study_.trials().Count(TrialState::kFailed);
   const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
   std::optional<TrialNumber> next;

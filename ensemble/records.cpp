@@ -1,5 +1,7 @@
 #include "ensemble/records.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -45,6 +47,10 @@ const std::vector<std::string>& OutcomeNames() {
 std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cast<std::size_t>(outcome)]; }
 
 std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
+
+std::string Objective::ValueName() const {
+  return reach ? fmt::format("seconds to {} {:.6g}", metric, *reach) : metric;
+}
 
 bool IsForeignOrigin(std::string_view origin) {
   return origin == kEnqueuedOrigin || origin == kImportedOrigin || origin == kVariedOrigin;

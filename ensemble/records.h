@@ -58,6 +58,8 @@ struct Objective {
 
   /// Of the trial's value, which is not always the metric's.
   Goal ValueGoal() const { return reach ? Goal::kMinimize : goal; }
+  /// What that value is: "accuracy", or "seconds to accuracy 0.75".
+  std::string ValueName() const;
 };
 
 /// How an attempt ended. Stored as words; the state says what that means for the trial.

@@ -57,7 +57,7 @@ TrialsCsv::TrialsCsv(const StudyRecord& study, const SearchSpace& space) : objec
   const std::vector<std::string> own = {"trial", "state", "seconds", "attempts", "reason"};
   std::vector<std::string> objectives, parameters;
   for (const auto& objective : study.objectives) {
-    objectives.push_back(Unique("objective.", objective.metric, {&own, &objectives}));
+    objectives.push_back(Unique("objective.", objective.ValueName(), {&own, &objectives}));
   }
   for (const auto& parameter : space.parameters()) {
     parameters.push_back(Unique("parameter.", parameter.name, {&own, &objectives}));

@@ -48,7 +48,8 @@ class Answerer {
 
 }  // namespace
 
-void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& study, Changes& changes) {
+void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& study, ReportJudge& judge,
+                    Changes& changes) {
   Answerer answerer(options, study, changes);
   for (const auto& request : WaitingRequests(options.requests_in)) {
     if (book.AnswerTo(request.name)) {
@@ -61,6 +62,7 @@ void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& 
       changes.answers.push_back({request.name, "refused: " + error.message()});
     }
   }
+  for (const auto trial : changes.requeued) judge.End(trial, TrialState::kQueued);
 }
 
 }  // namespace slipway::ensemble

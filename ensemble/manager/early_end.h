@@ -14,6 +14,8 @@ class EarlyEnd {
   EarlyEnd(const EnsembleOptions& options, int failed) : options_(options), failed_(failed) {}
 
   void TakeFailure() { ++failed_; }
+  /// Anew, as a trial that had failed is run again.
+  void CountFailures(int failed) { failed_ = failed; }
   void TakeInterrupt();
   /// Looks whether `max_failures` or the time, of which `seconds_left` are left, ends it.
   void Watch(double seconds_left);

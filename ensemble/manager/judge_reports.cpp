@@ -1,5 +1,6 @@
 #include "ensemble/manager/judge_reports.h"
 
+#include <cmath>
 #include <tuple>
 
 namespace slipway::ensemble {
@@ -35,7 +36,7 @@ double ReportJudge::LowerIsBetter(double value) const {
 }
 
 std::optional<double> ReportJudge::ResourceOf(const MetricRecord& metric, std::optional<double> other) const {
-  if (counts_a_metric_) return other;
+  if (counts_a_metric_) return other && std::isfinite(*other) ? other : std::nullopt;
   if (options_.resource == "epoch") return metric.epoch;
   return static_cast<double>(metric.step);
 }

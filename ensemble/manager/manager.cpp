@@ -130,8 +130,8 @@ class Manager {
   }
 
   void AnswerRequests(Changes& changes) {
-    ensemble::AnswerRequests(options_, book_, study_, changes);
-    for (const auto trial : changes.requeued) judge_.End(trial, TrialState::kQueued);
+    ensemble::AnswerRequests(options_, book_, study_, judge_, changes);
+    if (!changes.requeued.empty()) early_end_.CountFailures(study_.trials().Count(TrialState::kFailed));
   }
 
   void Stop(const Changes& changes) {

@@ -90,11 +90,11 @@ class Writer {
     for (const auto& stop : changes_.stops) Write(stop);
     for (const auto& end : changes_.ends) Write(end);
     for (const auto& trial : changes_.trials) WriteNew(trial);
+    for (const auto& trial : changes_.finished) WriteFinished(trial);
+    for (const auto trial : changes_.requeued) Requeue(trial);  // it may be settled or claimed at once
+    for (const auto& trial : changes_.settled) Settle(trial);
     for (const auto& claim : changes_.claims) Write(claim);
     for (const auto& start : changes_.starts) Write(start);
-    for (const auto& trial : changes_.finished) WriteFinished(trial);
-    for (const auto& trial : changes_.settled) Settle(trial);
-    for (const auto trial : changes_.requeued) Requeue(trial);
     for (const auto& rung : changes_.rungs) Write(rung);
     for (const auto& answer : changes_.answers) Write(answer);
     Prepare("UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)").Bind(changes_.time).Run();

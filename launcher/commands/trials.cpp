@@ -26,7 +26,7 @@ std::string DurationCell(const std::optional<double>& seconds) {
 std::string GoalsText(const ensemble::StudyRecord& study) {
   std::string text;
   for (const auto& objective : study.objectives) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", GoalName(objective.goal), objective.metric);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", GoalName(objective.ValueGoal()), objective.ValueName());
   }
   return text;
 }
@@ -157,9 +157,9 @@ std::string StandingText(const TrialsView& view, const RankedTrial& ranked) {
   const auto state = ensemble::TrialStateName(trial.state);
   auto text = fmt::format("trial {}: {}", trial.number, state);
   if (ranked.rank && view.study.repeats == 1) text += fmt::format(", rank {}", *ranked.rank);
-  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().metric, *trial.objective);
+  if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().ValueName(), *trial.objective);
   for (std::size_t i = 0; i < trial.further.size(); ++i) {
-    text += fmt::format(", {} {:.6g}", view.study.objectives.at(i + 1).metric, trial.further[i]);
+    text += fmt::format(", {} {:.6g}", view.study.objectives.at(i + 1).ValueName(), trial.further[i]);
   }
   const auto reason = ReasonBeside(state, trial.reason);
   return reason.empty() ? text : text + " (" + reason + ")";
@@ -174,7 +174,7 @@ std::string RepeatText(const TrialsView& view, const TrialRecord& trial) {
   auto text = fmt::format("repeat {} of {} of configuration {}", trial.repeat + 1, repeats, trial.number / repeats);
   if (row->rank) text += fmt::format(", rank {}", *row->rank);
   if (row->trial.objective) {
-    text += fmt::format(": mean {} {:.6g}", view.study.objectives.front().metric, *row->trial.objective);
+    text += fmt::format(": mean {} {:.6g}", view.study.objectives.front().ValueName(), *row->trial.objective);
   }
   if (row->repeats->deviation) text += fmt::format(", deviation {:.3g}", *row->repeats->deviation);
   return text + "\n";

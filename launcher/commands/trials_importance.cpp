@@ -58,7 +58,7 @@ std::string PairsTable(const Importances& importances) {
 std::string TextOf(const TrialsView& view, const ensemble::ImportanceOptions& options, const Importances& importances) {
   TextTable table({"parameter", "share", ""});
   for (const auto& [parameter, share] : importances.parameters) table.AddRow({parameter, ShareCell(share), Bar(share)});
-  return fmt::format("importance for {} by {}, from {} trials{}\n", view.study.objectives.front().metric,
+  return fmt::format("importance for {} by {}, from {} trials{}\n", view.study.objectives.front().ValueName(),
                      ensemble::ImportanceMethodName(options.method), importances.trials,
                      importances.left_out == 0
                          ? ""

@@ -142,7 +142,7 @@ std::vector<std::string> HeaderOf(const StudyRecord& study, bool have_repeats) {
   if (HasFronts(study)) header.push_back("front");
   header.insert(header.end(), {have_repeats ? "trials" : "trial", "state"});
   for (std::size_t i = 0; i < study.objectives.size(); ++i) {
-    header.push_back((have_repeats ? "mean " : "") + study.objectives[i].metric);
+    header.push_back((have_repeats ? "mean " : "") + study.objectives[i].ValueName());
     if (i == 0 && have_repeats) header.insert(header.end(), {"deviation", "repeats"});
   }
   header.insert(header.end(), {"parameters", "duration", "attempts"});

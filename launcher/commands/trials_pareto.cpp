@@ -64,7 +64,7 @@ Json DocumentOf(const TrialsView& view, const Fronts& fronts) {
 
 std::string TableOf(const TrialsView& view, const Fronts& fronts) {
   std::vector<std::string> header = {"front", "trial"};
-  for (const auto& objective : view.study.objectives) header.push_back(objective.metric);
+  for (const auto& objective : view.study.objectives) header.push_back(objective.ValueName());
   header.push_back("parameters");
   TextTable table(header);
   for (const auto& standing : fronts.order) {
@@ -80,7 +80,7 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
 std::string TextOf(const TrialsView& view, const Fronts& fronts) {
   std::string goals;
   for (const auto& objective : view.study.objectives) {
-    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", GoalName(objective.ValueGoal()), objective.metric);
+    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", GoalName(objective.ValueGoal()), objective.ValueName());
   }
   return fmt::format("{} of {} complete trials; {}; hypervolume {:.6g}\n", fronts.order.size(), fronts.trials.size(),
                      goals, fronts.hypervolume) +
@@ -94,7 +94,7 @@ int TrialsPareto(const TrialsParetoOptions& options, Output& output) {
   if (view.study.objectives.size() < 2) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("this ensemble has one objective, {}: one trial is the best, there is no front",
-                            view.study.objectives.front().metric),
+                            view.study.objectives.front().ValueName()),
                 "slipway trials best");
   }
   auto fronts = FrontsOf(view);

@@ -41,7 +41,7 @@ struct Subject {
     std::vector<double> values;
     for (const auto& trial : trials) values.push_back(ValuesOf(trial)[objective]);
     const auto& of = study.objectives[objective];
-    return AxisFor(of.reach ? fmt::format("seconds until {} is {:.6g}", of.metric, *of.reach) : of.metric, values);
+    return AxisFor(of.ValueName(), values);
   }
 };
 

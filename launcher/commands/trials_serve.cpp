@@ -52,7 +52,8 @@ class ServedRun {
   /// `why` the serving ended.
   void End(const AskTell& session, std::string_view why) {
     const auto& study = session.study();
-    const bool is_over = session.running() == 0 && study.queued().empty() && !study.HasRoom();
+    const bool has_more = study.HasRoom() && !study.exhausted();
+    const bool is_over = session.running() == 0 && study.queued().empty() && !has_more;
     state_.phase = is_over ? Phase::kSucceeded : Phase::kCancelled;
     state_.reason = is_over ? "" : fmt::format("{}; serve or resume it to go on", why);
     state_.ended = FormatUtc(SystemClock().Now());

@@ -328,6 +328,22 @@ TEST(Requests, AreAnsweredOnce) {
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 4);
 }
 
+TEST(Requests, ATrialThatFailsAgainIsOneFailure) {
+  TempDirectory folder;
+  HandClock clock;
+  TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
+    return trial == 0 ? Exits({3, 0}) : ReportsLr(trial, attempt, parameters);
+  });
+  auto options = Options(3);
+  options.max_failures = 1;
+  options.requests_in = folder.path();
+  EXPECT_FALSE(RunStudy(folder, options, runner).too_many_failures);
+  PostRequest(folder.path(), Retry{0});
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_EQ(summary.failed, 1);
+  EXPECT_FALSE(summary.too_many_failures);
+}
+
 TEST(Requests, TakeNoPointOfAGridAway) {
   TempDirectory folder;
   HandClock clock;

@@ -12,7 +12,9 @@
 #include "core/process_identity.h"
 #include "ensemble/exchange/ask_tell_lines.h"
 #include "ensemble/manager/manager.h"
+#include "ensemble/manager/requests.h"
 #include "tests/ensemble/fake_runner.h"
+#include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
@@ -183,6 +185,44 @@ TEST_F(AskTellTest, EnqueuesConfigurations) {
   EXPECT_THROW(session.Enqueue({{"y", std::int64_t{1}}}), Error);
   EXPECT_EQ(session.Enqueue({}), 1);
   EXPECT_THROW(session.Enqueue({}), Error);
+}
+
+TEST_F(AskTellTest, GivesATrialThatIsRunAgainOutOnce) {
+  auto options = Options();
+  options.requests_in = folder_.path();
+  auto& session = Open(options);
+  session.Tell(Ask(session).trial, ToldFailed{"bad"});
+  PostRequest(folder_.path(), Retry{0});
+  EXPECT_EQ(Ask(session).attempt, 2);
+  EXPECT_EQ(Stored().at(0).state, TrialState::kRunning);
+  EXPECT_EQ(Ask(Open(options)).trial, 1) << "trial 0 runs";
+}
+
+TEST_F(AskTellTest, KnowsWhatASilentAttemptHasUsedOfItsTimeLimit) {
+  auto options = Options(1);
+  options.trial_time_limit = 3 * 3600;
+  HandClock clock;
+  auto book = TrialBook::OpenForWriting(folder_.path());
+  AskTell session(book, options, LossRules{Unfinished::kKeep, 2 * 3600.0}, clock);
+  Ask(session);
+  clock.passed += std::chrono::hours(2);
+  EXPECT_EQ(Ask(session).attempt, 2);
+  clock.passed += std::chrono::minutes(61);
+  EXPECT_THAT(session.Ask(), testing::VariantWith<NothingToRun>(testing::_));
+  EXPECT_EQ(Stored().at(0).state, TrialState::kFailed);
+}
+
+TEST_F(AskTellTest, AResourceThatIsNoNumberIsNoReport) {
+  auto options = Options();
+  options.scheduler.type = "patient";
+  options.scheduler.patience = 2;
+  options.resource = "samples";
+  auto& session = Open(options);
+  Ask(session);
+  session.Report(0, {1, {}, {{"samples", NAN}, {"loss", 1}}});
+  for (const double samples : {10, 20})
+    session.Report(0, {static_cast<std::int64_t>(samples), {}, {{"samples", samples}, {"loss", 1}}});
+  EXPECT_EQ(session.Report(0, {30, {}, {{"samples", 30}, {"loss", 1}}}).decision, Decision::kStop);
 }
 
 EnsembleOptions WithMedian() {

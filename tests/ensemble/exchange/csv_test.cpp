@@ -55,6 +55,12 @@ TEST(TrialsCsv, HasAColumnForEveryObjective) {
   EXPECT_EQ(table.Row(trial), "0,complete,0.5,2.0,-1.0,,0,");
 }
 
+TEST(TrialsCsv, SaysWhenAnObjectiveIsATime) {
+  auto study = Study();
+  study.objectives.front().reach = 0.75;
+  EXPECT_THAT(TrialsCsv(study, ParseSpace(Json::parse("{}"))).header(), testing::HasSubstr(",seconds to "));
+}
+
 TEST(TrialsCsv, LeavesInactiveParametersEmptyAndWritesNullAsAWord) {
   const auto space = ParseSpace(Json::parse(
       R"({"a":{"choice":[null,"","x"]},"b":{"choice":[true,"=1"]},"c":{"uniform":[-1,1]},"d":{"int":[1,2]}})"));
