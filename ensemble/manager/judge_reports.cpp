@@ -87,12 +87,13 @@ bool ReportJudge::IsWhole(TrialNumber trial) const {
 }
 
 std::optional<std::string> ReportJudge::WhySilent(const LiveAttempt& attempt) const {
-  if (options_.scheduler.type == "none" || has_heard_) return std::nullopt;
+  const auto& type = options_.scheduler.type;
+  const bool heeds_reports = type != "none" && type != "wilcoxon";  // that one compares whole trials
+  if (!heeds_reports || has_heard_) return std::nullopt;
   auto names = attempt.Facts(std::nullopt).reported;
   if (attempt.HasReportedAnEpoch()) names.emplace_back("epoch");
   return fmt::format("a trial is complete and never reported '{}' with '{}', so scheduler {} ends no trial early{}",
-                     options_.resource, options_.objectives.front().metric, options_.scheduler.type,
-                     ButReported(names));
+                     options_.resource, options_.objectives.front().metric, type, ButReported(names));
 }
 
 std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {

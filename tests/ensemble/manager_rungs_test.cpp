@@ -102,6 +102,18 @@ TEST(ManagerRungs, NothingIsToldWhereTheResourceIsReported) {
   EXPECT_THAT(observer.warnings, testing::IsEmpty());
 }
 
+TEST(ManagerRungs, NothingIsToldOfASchedulerThatComparesWholeTrials) {
+  const test::TempDirectory folder;
+  auto options = Options(2);
+  options.repeats = 2;
+  options.scheduler.type = "wilcoxon";
+  FakeRunner runner([](TrialNumber, int, const Json&) { return Reports("accuracy", 0.5); });
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  RunEnsemble(book, options, runner, observer);
+  EXPECT_THAT(observer.warnings, testing::IsEmpty());
+}
+
 /// A trial that may go on at once is paused and promoted in the same round.
 TEST(ManagerRungs, TheSameTrialsGoOnAsWithoutLimits) {
   const test::TempDirectory folder;
