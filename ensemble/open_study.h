@@ -31,6 +31,8 @@ class OpenStudy {
   std::optional<TrialNumber> TakeQueued();
   const std::set<TrialNumber>& queued() const { return queued_; }
 
+  /// Of configurations, imported ones included.
+  std::int64_t Budget() const { return budget_; }
   /// Whether the budget has room for another configuration.
   bool HasRoom() const { return configurations_.table().size() < budget_; }
   /// The number that the next configuration will have.
@@ -53,7 +55,7 @@ class OpenStudy {
 
   const EnsembleOptions& options_;
   TrialTable trials_;
-  std::int64_t budget_;  // of configurations, imported ones included
+  std::int64_t budget_;
   Configurations configurations_;
   std::unique_ptr<Sampler> sampler_;
   std::set<TrialNumber> queued_;

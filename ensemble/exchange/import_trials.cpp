@@ -3,18 +3,44 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "core/process.h"
 
 namespace slipway::ensemble {
 namespace {
 
-TrialRecord ToRecord(const ImportedTrial& imported, TrialNumber number) {
+using Runs = std::vector<const ImportedTrial*>;
+
+struct Configuration {
+  std::string hash;
+  Runs runs;  // complete ones first
+};
+
+/// In the order of their first trials.
+std::vector<Configuration> GroupByConfiguration(const std::vector<ImportedTrial>& trials) {
+  std::vector<Configuration> configurations;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const auto& trial : trials) {
+    auto hash = ConfigurationHash(trial.parameters);
+    const auto [place, is_new] = places.try_emplace(hash, configurations.size());
+    if (is_new) configurations.push_back({std::move(hash), {}});
+    configurations[place->second].runs.push_back(&trial);
+  }
+  for (auto& configuration : configurations) {
+    std::ranges::stable_partition(configuration.runs,
+                                  [](const auto* run) { return run->state == TrialState::kComplete; });
+  }
+  return configurations;
+}
+
+TrialRecord ToRecord(const ImportedTrial& imported, const std::string& configuration, TrialNumber first, int repeat) {
   TrialRecord record;
-  record.number = number;
+  record.number = first + repeat;
+  record.repeat = repeat;
   record.state = imported.state;
   record.parameters = imported.parameters;
-  record.configuration = ConfigurationHash(imported.parameters);
+  record.configuration = configuration;
   record.objective = imported.objective;
   record.further = imported.further;
   record.origin = kImportedOrigin;
@@ -25,7 +51,7 @@ TrialRecord ToRecord(const ImportedTrial& imported, TrialNumber number) {
 }
 
 /// Another run of the same configuration, which will never be.
-TrialRecord RepeatOf(const TrialRecord& first, int repeat) {
+TrialRecord MissingRun(const TrialRecord& first, int repeat) {
   TrialRecord record;
   record.number = first.number + repeat;
   record.repeat = repeat;
@@ -33,8 +59,20 @@ TrialRecord RepeatOf(const TrialRecord& first, int repeat) {
   record.parameters = first.parameters;
   record.configuration = first.configuration;
   record.origin = first.origin;
-  record.reason = "its configuration was imported with one run";
+  record.reason = "its configuration was imported with fewer runs";
   return record;
+}
+
+/// All `repeats` runs of a configuration whose first has the number `first`.
+void Add(const Configuration& configuration, TrialNumber first, int repeats, std::vector<TrialRecord>& records) {
+  const auto& runs = configuration.runs;
+  const auto head = ToRecord(*runs.front(), configuration.hash, first, 0);
+  records.push_back(head);
+  for (int repeat = 1; repeat < repeats; ++repeat) {
+    const auto place = static_cast<std::size_t>(repeat);
+    const bool was_run = place < runs.size();
+    records.push_back(was_run ? ToRecord(*runs[place], configuration.hash, first, repeat) : MissingRun(head, repeat));
+  }
 }
 
 }  // namespace
@@ -54,22 +92,22 @@ ImportCount ImportTrials(TrialBook& book, const std::vector<ImportedTrial>& tria
   changes.host = HostName();
   changes.remark = "imported";
   ImportCount count;
+  std::int64_t configurations = 0;
   auto next = static_cast<TrialNumber>(present.size());
-  for (const auto& imported : trials) {
-    const auto record = ToRecord(imported, next);
-    if (known.contains(record.configuration)) {
-      ++count.known;
-      continue;
-    }
-    ++count.added;
+  for (const auto& configuration : GroupByConfiguration(trials)) {
+    const auto runs = std::ssize(configuration.runs);
+    const auto added = known.contains(configuration.hash) ? 0 : std::min<std::int64_t>(runs, study.repeats);
+    count.added += added;
+    count.known += runs - added;
+    if (added == 0) continue;
+    ++configurations;
+    Add(configuration, next, study.repeats, changes.finished);
     next += study.repeats;
-    changes.finished.push_back(record);
-    for (int repeat = 1; repeat < study.repeats; ++repeat) changes.finished.push_back(RepeatOf(record, repeat));
   }
-  if (count.added == 0) return count;
+  if (configurations == 0) return count;
   // The book takes no trials beyond the budget; a budget that grew for nothing is set right by the next manager.
   book.BeginSession(now, changes.host);
-  book.SetBudget(study.trials + count.added);
+  book.SetBudget(study.trials + configurations);
   book.Write(changes);
   return count;
 }

@@ -1,5 +1,7 @@
 #include "ensemble/manager/judge_reports.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <tuple>
 
@@ -57,6 +59,7 @@ void ReportJudge::Restore(TrialBook& book, const TrialTable& trials) {
   });
   std::vector<Report> reports;
   for (const auto& [at, value] : values) reports.push_back({at.first, at.second, value});
+  has_heard_ = !reports.empty();
   scheduler_->Restore(reports, trials);
 }
 
@@ -67,6 +70,7 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
   const auto value = attempt.ValueAt(metric.step, objective);
   const auto resource = ResourceOf(metric, attempt.ValueAt(metric.step, options_.resource));
   if (!resource || !value) return;
+  has_heard_ = true;
   reached_[metric.trial] = *resource;
   const auto judgement = scheduler_->Take({metric.trial, *resource, LowerIsBetter(*value)});
   if (judgement.rung) {
@@ -81,6 +85,16 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
 bool ReportJudge::IsWhole(TrialNumber trial) const {
   const auto reached = reached_.find(trial);
   return options_.scheduler.max && reached != reached_.end() && reached->second >= *options_.scheduler.max;
+}
+
+std::optional<std::string> ReportJudge::WhySilent(const LiveAttempt& attempt) const {
+  const auto& type = options_.scheduler.type;
+  const bool heeds_reports = type != "none" && type != "wilcoxon";  // that one compares whole trials
+  if (!heeds_reports || has_heard_) return std::nullopt;
+  auto names = attempt.Facts(std::nullopt).reported;
+  if (attempt.HasReportedAnEpoch()) names.emplace_back("epoch");
+  return fmt::format("a trial is complete and never reported '{}' with '{}', so scheduler {} ends no trial early{}",
+                     options_.resource, options_.objectives.front().metric, type, ButReported(names));
 }
 
 std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {

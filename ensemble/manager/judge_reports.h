@@ -30,6 +30,8 @@ class ReportJudge {
   /// A running attempt has reported; its value is in `attempt` already. A rung that it has come to is added to
   /// `rungs`.
   void Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs);
+  /// Why the scheduler has not heard a single report although this attempt is complete; nothing when it has.
+  std::optional<std::string> WhySilent(const LiveAttempt& attempt) const;
   /// What the scheduler wants of a running trial since the wishes were forgotten.
   std::optional<Wish> WishFor(TrialNumber trial) const;
   void ForgetWishes() { wishes_.clear(); }
@@ -49,7 +51,8 @@ class ReportJudge {
 
   const EnsembleOptions& options_;
   std::unique_ptr<Scheduler> scheduler_;
-  bool counts_a_metric_;  // the resource is neither the step nor the epoch
+  bool counts_a_metric_;    // the resource is neither the step nor the epoch
+  bool has_heard_ = false;  // a report at a resource
   std::map<TrialNumber, Wish> wishes_;
   std::map<TrialNumber, double> reached_;  // resource, of running trials
 };

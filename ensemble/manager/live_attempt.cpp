@@ -119,6 +119,7 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
     facts.best_reported = history().BestReported();
   }
   facts.further_missing = MissingFurther();
+  for (const auto& [name, value] : last_) facts.reported.push_back(name);
   facts.losses = losses_;
   facts.start_failed_before = start_failed_before_;
   facts.has_moved_on = last_step_ > furthest_step_before_ || last_epoch_ > furthest_epoch_before_;

@@ -30,6 +30,7 @@ class LiveAttempt {
 
   /// Seconds that the trial has run, earlier attempts included. What the clock of the day does has no part in it.
   double Elapsed(SteadyTime now) const;
+  bool HasReportedAnEpoch() const { return last_epoch_.has_value(); }
   /// Seconds since it began or last reported; both times are seconds since 1970.
   double SilentFor(double now) const;
   /// Wants it to stop when the trial has run for `limit` seconds, unless something else wants that already.

@@ -234,8 +234,15 @@ class Manager {
   }
 
   void End(TrialNumber number, const Verdict& verdict, std::optional<ExitStatus> status, Changes& changes) {
+    if (verdict.attempt == TrialState::kComplete) WarnOfSilence(running_.at(number));
     RecordEnd(number, running_.Remove(number), verdict, status, study_, judge_, changes);
     if (verdict.trial == TrialState::kFailed) early_end_.TakeFailure();
+  }
+
+  /// A scheduler that never hears of its resource decides nothing: every trial would train to its end.
+  void WarnOfSilence(const LiveAttempt& attempt) {
+    const auto silence = judge_.WhySilent(attempt);
+    if (silence && !std::exchange(has_warned_, true)) observer_.Warned(*silence);
   }
 
   // --- what to do ---
@@ -294,6 +301,7 @@ class Manager {
     summary.best = study_.Best();
     summary.out_of_nodes = out_of_nodes_;
     summary.exhausted = study_.exhausted();
+    summary.not_begun = study_.Budget() - study_.NextConfiguration();
     early_end_.Tell(summary);
     return summary;
   }
@@ -312,6 +320,7 @@ class Manager {
   Starter starter_;
   RoundCommit commit_;
   bool out_of_nodes_ = false;
+  bool has_warned_ = false;
 };
 
 }  // namespace

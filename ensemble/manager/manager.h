@@ -1,7 +1,9 @@
 /// Runs an ensemble: asks the sampler, starts trials through the runner, tells the book, until the budget is used.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/clock.h"
 #include "ensemble/options.h"
@@ -25,6 +27,7 @@ struct EnsembleSummary {
   bool out_of_time = false;        ///< its budget or this run's time limit was used up
   bool out_of_nodes = false;       ///< so many were lost that no trial can run any more
   bool exhausted = false;          ///< the grid had fewer points than the budget
+  std::int64_t not_begun = 0;      ///< configurations of the budget
 };
 
 /// Sees what happens, after it is durable.
@@ -37,6 +40,8 @@ class EnsembleObserver {
   virtual void MetricReported(const MetricRecord& metric) = 0;
   /// `attempt` is how this attempt ended, `trial` what the trial is now; `best` the best complete trial or null.
   virtual void AttemptEnded(const TrialRecord& trial, TrialState attempt, const TrialRecord* best) = 0;
+  /// Something of the whole ensemble is not as its options say; each is told once.
+  virtual void Warned(const std::string& what) = 0;
 };
 
 /// Begins the study of an empty book, or continues the one that is in it.

@@ -1,8 +1,11 @@
 #include "ensemble/manager/verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/error.h"
 
@@ -48,7 +51,8 @@ Failure FailureByStatus(const AttemptFacts& facts) {
 /// Why the value that was reported is of no use.
 std::string NoValue(const AttemptFacts& facts) {
   const auto& metric = facts.objective.metric;
-  if (!facts.value) return WithDetail(fmt::format("reported no '{}'", metric), facts.detail);
+  const auto but = ButReported(facts.reported);
+  if (!facts.value) return WithDetail(fmt::format("reported no '{}'{}", metric, but), facts.detail);
   if (std::isnan(*facts.value)) return fmt::format("reported {} = NaN", metric);
   return fmt::format("reported an infinite '{}'", metric);
 }
@@ -58,7 +62,8 @@ std::optional<Failure> FindFailure(const AttemptFacts& facts) {
   if (!facts.status->Success()) return FailureByStatus(facts);
   if (!facts.value || !std::isfinite(*facts.value)) return Failure{Outcome::kNoObjective, NoValue(facts)};
   if (!facts.further_missing.empty()) {
-    return Failure{Outcome::kNoObjective, fmt::format("reported no finite '{}'", facts.further_missing)};
+    const auto but = ButReported(facts.reported);
+    return Failure{Outcome::kNoObjective, fmt::format("reported no finite '{}'{}", facts.further_missing, but)};
   }
   return std::nullopt;
 }
@@ -115,6 +120,13 @@ Verdict Judge(const AttemptFacts& facts) {
   if (!failure) return {TrialState::kComplete, TrialState::kComplete, Outcome::kComplete, ""};
   const bool retry = failure->may_be_cured && facts.failures < facts.retries;
   return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, failure->outcome, failure->reason};
+}
+
+std::string ButReported(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  if (names.empty()) return {};
+  const std::span shown(names.data(), std::min(names.size(), kMost));
+  return fmt::format("; it reported: {}{}", fmt::join(shown, ", "), names.size() > kMost ? ", ..." : "");
 }
 
 bool AsksToGoOn(const std::optional<ExitStatus>& status) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ensemble/records.h"
 
@@ -17,6 +18,7 @@ struct AttemptFacts {
   Objective objective;                       ///< the first of the study
   std::optional<double> value;               ///< of the objective
   std::optional<double> best_reported = {};  ///< where a value is to be reached: how near it came
+  std::vector<std::string> reported = {};    ///< names of the metrics that this attempt reported, sorted
   std::string further_missing = {};          ///< a further objective without a finite value; empty: none
   bool is_whole = false;                     ///< it has reported all that a whole trial does
   int failures = 0;                          ///< earlier attempts that failed
@@ -46,6 +48,9 @@ struct Verdict {
 /// time: queued, so that a resume runs it. A program that asks to go on later and has moved on is paused where the
 /// scheduler lets trials wait, else queued again.
 Verdict Judge(const AttemptFacts& facts);
+
+/// "; it reported: epoch_time, loss"; of many names the first eight. Empty without any.
+std::string ButReported(const std::vector<std::string>& names);
 
 /// The exit status of a program that has saved its state and asks to go on later: 75.
 bool AsksToGoOn(const std::optional<ExitStatus>& status);

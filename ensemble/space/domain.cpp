@@ -27,8 +27,33 @@ std::optional<std::int64_t> Integer(const Scalar& value) {
   return static_cast<std::int64_t>(*real);
 }
 
-/// 0.1 * 3 is meant to be 0.3: fifteen digits are what a double surely holds.
-double WithoutNoise(double number) { return std::strtod(fmt::format("{:.15g}", number).c_str(), nullptr); }
+/// How many decimals the shortest text of the number has: 2 of 0.25, 5 of 1e-05.
+int CountDecimals(double number) {
+  const std::string text = fmt::format("{}", number);
+  const auto exponent_at = std::min(text.find('e'), text.size());
+  const auto point_at = std::min(text.find('.'), exponent_at);
+  const auto after_point = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(exponent_at - point_at) - 1, 0);
+  const int exponent = exponent_at == text.size() ? 0 : std::atoi(text.c_str() + exponent_at + 1);
+  return std::max(static_cast<int>(after_point) - exponent, 0);
+}
+
+/// -5 + 53 * 0.1 is meant to be 0.3. The noise of the sum is as large as that of its largest part, so it is the
+/// decimals of the parts that say where the sum ends, not the digits of the sum.
+double SumOfSteps(const UniformDomain& range, std::uint64_t count) {
+  const double sum = std::fma(static_cast<double>(count), range.step, range.low);
+  const int decimals = std::max(CountDecimals(range.low), CountDecimals(range.step));
+  return std::strtod(fmt::format("{:.{}f}", sum, decimals).c_str(), nullptr) + 0.0;  // -0 becomes 0
+}
+
+/// How many steps lie between the low end and a number. What is off by a billionth of a step, or by the noise of the
+/// ends, is a whole number of steps.
+double StepsTo(const UniformDomain& range, double number) {
+  const double steps = (number - range.low) / range.step;
+  const double largest = std::max(std::abs(range.low), std::abs(range.high));
+  const double noise = 4 * std::numeric_limits<double>::epsilon() * largest / range.step;
+  const double nearest = std::round(steps);
+  return std::abs(steps - nearest) <= std::max(noise, 1e-9) ? nearest : steps;
+}
 
 double CountAsNumber(std::uint64_t count) { return count == 0 ? 0x1p64 : static_cast<double>(count); }
 
@@ -51,8 +76,7 @@ std::optional<std::uint64_t> IndexAmong(const std::vector<Scalar>& values, const
 
 struct Count {
   std::uint64_t operator()(const UniformDomain& range) const {
-    // A billionth of a step is noise of the division, not a missing value.
-    return static_cast<std::uint64_t>((range.high - range.low) / range.step + 1e-9) + 1;
+    return static_cast<std::uint64_t>(StepsTo(range, range.high)) + 1;
   }
   std::uint64_t operator()(const LogDomain&) const { return 0; }
   std::uint64_t operator()(const IntDomain& range) const {
@@ -69,9 +93,7 @@ struct Count {
 
 struct At {
   std::uint64_t index;
-  Scalar operator()(const UniformDomain& range) const {
-    return std::min(WithoutNoise(range.low + static_cast<double>(index) * range.step), range.high);
-  }
+  Scalar operator()(const UniformDomain& range) const { return std::min(SumOfSteps(range, index), range.high); }
   Scalar operator()(const LogDomain& range) const { return range.low; }
   Scalar operator()(const IntDomain& range) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(range.low) +
@@ -87,10 +109,9 @@ struct Index {
   using Result = std::optional<std::uint64_t>;
   const Scalar& value;
   Result operator()(const UniformDomain& range) const {
-    const double steps = (Number(value) - range.low) / range.step;
-    const double nearest = std::round(steps);
-    if (!(std::abs(steps - nearest) <= 1e-9) || nearest < 0) return std::nullopt;
-    return Below(nearest, Count{}(range));
+    const double steps = StepsTo(range, Number(value));
+    if (!(steps >= 0) || steps != std::floor(steps)) return std::nullopt;
+    return Below(steps, Count{}(range));
   }
   Result operator()(const LogDomain&) const { return std::nullopt; }
   Result operator()(const IntDomain& range) const {

@@ -217,6 +217,8 @@ struct DomainToJson {
 
 Parameter ParseParameter(std::string_view name, const Json& definition) {
   if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");
+  // A name with nothing behind it is a line that was left unfinished.
+  if (definition.is_null()) Refuse(name, "there is no definition", "write {fixed: null} for what is always null");
   if (!definition.is_object()) return {std::string(name), ParseFixed(name, definition), std::nullopt};
   Parameter parameter{std::string(name), Definition(name, definition).Read(), std::nullopt};
   if (definition.contains("when")) parameter.when = ParseCondition(name, definition.at("when"));

@@ -35,7 +35,12 @@ ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}' is not of the form name=value", parameter),
                   "write for example: slipway trials enqueue -p lr=0.01 -p optimizer=adam");
     }
-    point[parameter.substr(0, equals)] = ValueFrom(parameter.substr(equals + 1));
+    const auto name = parameter.substr(0, equals);
+    if (point.contains(name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", name),
+                  "a configuration has one value of it; line others up by further calls");
+    }
+    point[name] = ValueFrom(parameter.substr(equals + 1));
   }
   return ensemble::PointFromJson(point);
 }

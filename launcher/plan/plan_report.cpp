@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/install.h"
 #include "core/process.h"
 #include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/plan/grid_trials.h"
 #include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/trial_document.h"
@@ -58,10 +60,16 @@ bool FitsHere(const Plan& plan) {
   return is_open && spec.launch.nodes == 1 && !IsSubmitted(plan);
 }
 
+/// A grid too large to be run is still one to be shown.
+std::string CountTrials(const EnsembleSpec& ensemble) try {
+  return std::to_string(ensemble.trials ? *ensemble.trials : CountGridTrials(ensemble));
+} catch (const Error&) {
+  return "all grid";
+}
+
 std::string DescribeEnsemble(const Plan& plan) {
   const auto& ensemble = *plan.spec().ensemble;
-  auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n",
-                          ensemble.trials ? std::to_string(*ensemble.trials) : "all grid",
+  auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n", CountTrials(ensemble),
                           ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
                           ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
                           ensemble.objective.metric);

@@ -221,6 +221,7 @@ std::vector<Problem> ConvertFree(const YamlNode& node, const Sources& sources, J
   Type any = type::Of(TypeKind::kFree);
   if (node.kind == Kind::kList) return ConvertList(type::ListOf(any), node, sources, value);
   if (node.kind == Kind::kMap) return ConvertMap(type::MapOf(any), node, sources, value);
+  if (node.kind == Kind::kNull) return {};
   return Convert(type::Of(TypeKind::kScalar), node, sources, value);
 }
 

@@ -306,6 +306,56 @@ TEST(Ensemble, ProgramsThatEndAtTheirLimitGoOnWhenTheyMay) {
   EXPECT_THAT(ran.errors, testing::Not(HasSubstr("paused: ")));
 }
 
+TEST(Ensemble, SaysWhyAPopulationLeavesTrialsUnbegunAndAResourceUnheard) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo EPOCH 1 FoM: $1', trial, '{x}']", 1,
+                  "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: objective, goal: maximize}\n"
+                  "  trials: 9\n"
+                  "  parallel: 2\n"
+                  "  scheduler: {type: pbt, interval: 1, resource: epochs}\n"
+                  "  space: {x: {uniform: [0, 7]}}\n");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output + ran.errors, HasSubstr("7 of the budget never began: pbt trains 2 together"));
+  EXPECT_THAT(ran.errors, HasSubstr("never reported 'epochs' with 'objective'"));
+  EXPECT_THAT(ran.errors, HasSubstr("it reported: objective, epoch"));
+}
+
+TEST(Ensemble, PlanCountsTheTrialsOfAGrid) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output, HasSubstr("12 trials, 3 at a time, sampler grid"));
+}
+
+TEST(Ensemble, AnEnqueuedConfigurationNamesEachParameterOnce) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.trials=3"}).status.code, 0);
+  const auto refused = place.Slipway({"trials", "enqueue", "last", "-p", "x=9", "-p", "x=8"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("'x' is given twice"));
+}
+
+TEST(Ensemble, ANullReachesProgramAndBook) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'test \"$1\" = null && echo FoM: 1 $SLIPWAY_PARAMS', trial, '{c}']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: objective, goal: maximize}\n"
+                  "  sampler: grid\n"
+                  "  space: {c: {choice: [null]}, d: {fixed: null}}\n");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(place.Slipway({"logs", "last", "--trial", "0"}).output, HasSubstr(R"({"c":null,"d":null})"));
+  const auto best = Json::parse(place.Slipway({"trials", "best", "--json"}).output);
+  EXPECT_TRUE(best["trials"][0]["parameters"]["c"].is_null());
+  ASSERT_TRUE(place.Slipway({"trials", "export", "last", "--format", "optuna", "--out", "study.db"}).status.Success());
+  const auto imported = Json::parse(place.Slipway({"trials", "import", "exp.yaml", "study.db", "--json"}).output);
+  EXPECT_EQ(imported["imported"], 1);
+}
+
 TEST(Ensemble, OfLoneRanksIsPlannedAsWhatRuns) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);

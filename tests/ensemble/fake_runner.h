@@ -112,7 +112,7 @@ class FakeRunner : public TrialRunner {
   std::size_t most_at_once_ = 0;
 };
 
-/// Remembers nothing but how many attempts ended.
+/// Remembers how many attempts ended, and what was warned of.
 class CountingObserver : public EnsembleObserver {
  public:
   void AttemptStarted(const TrialRecord&) override { ++started; }
@@ -121,11 +121,13 @@ class CountingObserver : public EnsembleObserver {
     ++ended;
     if (best != nullptr) best_objective = best->objective;
   }
+  void Warned(const std::string& what) override { warnings.push_back(what); }
 
   int started = 0;
   int metrics = 0;
   int ended = 0;
   std::optional<double> best_objective;
+  std::vector<std::string> warnings;
 };
 
 }  // namespace slipway::ensemble

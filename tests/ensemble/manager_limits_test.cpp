@@ -210,7 +210,7 @@ TEST(SeveralObjectives, AreAllKept) {
   EXPECT_EQ(summary.complete, 1);
   const auto trials = TrialsIn(folder);
   EXPECT_THAT(trials[0].further, ElementsAre(7.0));
-  EXPECT_EQ(trials[1].reason, "reported no finite 'seconds'");
+  EXPECT_EQ(trials[1].reason, "reported no finite 'seconds'; it reported: accuracy");
 }
 
 TEST(TimeToAccuracy, IsTheTimeUntilTheMetricIsGoodEnough) {

@@ -86,6 +86,7 @@ TEST_P(ManagerPopulation, ACopyFollowsWheneverOneIsPromisedAndHasSomethingToLear
     EXPECT_EQ(copies, summary.pruned) << "seed " << seed;
     EXPECT_EQ(summary.failed, 0);
     EXPECT_EQ(summary.complete, size) << "every place trains to its end";
+    EXPECT_EQ(summary.not_begun, 40 - size - copies);
     for (const auto& [trial, epochs] : runner.learned_) EXPECT_GT(epochs, 0) << "trial " << trial;
     replaced += summary.pruned;
   }

@@ -23,6 +23,7 @@ class Acknowledger : public EnsembleObserver {
       : file_(OpenFile(folder / "acknowledged", O_WRONLY | O_APPEND | O_CREAT)) {}
   void AttemptStarted(const TrialRecord&) override {}
   void MetricReported(const MetricRecord&) override {}
+  void Warned(const std::string&) override {}
   void AttemptEnded(const TrialRecord& trial, TrialState, const TrialRecord*) override {
     if (!IsFinal(trial.state)) return;
     WriteAll(file_.get(),

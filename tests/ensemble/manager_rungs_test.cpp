@@ -75,6 +75,45 @@ TEST(ManagerRungs, ProgramsThatEndAtTheirLimitSpendNothingBeyondIt) {
   EXPECT_TRUE(runner.stopped_.empty()) << "nobody had to be told";
 }
 
+TEST(ManagerRungs, AResourceThatNobodyReportsIsToldOnceAndWhatIsReported) {
+  const test::TempDirectory folder;
+  auto options = Halving();
+  options.resource = "epochs";
+  auto book = TrialBook::OpenForWriting(folder.path());
+  FakeRunner whole([](TrialNumber, int, const Json& parameters) {
+    Script script = Reports("accuracy", parameters.at("lr").get<double>());
+    script.metrics.back().epoch = 1;
+    script.metrics.push_back({0, 0, 1, 1, "loss", 0.5});
+    return script;
+  });
+  CountingObserver observer;
+  EXPECT_EQ(RunEnsemble(book, options, whole, observer).complete, 27);
+  EXPECT_THAT(observer.warnings,
+              testing::ElementsAre("a trial is complete and never reported 'epochs' with 'accuracy', so scheduler asha "
+                                   "ends no trial early; it reported: accuracy, loss, epoch"));
+}
+
+TEST(ManagerRungs, NothingIsToldWhereTheResourceIsReported) {
+  const test::TempDirectory folder;
+  LimitedRunner runner;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  RunEnsemble(book, Halving(), runner, observer);
+  EXPECT_THAT(observer.warnings, testing::IsEmpty());
+}
+
+TEST(ManagerRungs, NothingIsToldOfASchedulerThatComparesWholeTrials) {
+  const test::TempDirectory folder;
+  auto options = Options(2);
+  options.repeats = 2;
+  options.scheduler.type = "wilcoxon";
+  FakeRunner runner([](TrialNumber, int, const Json&) { return Reports("accuracy", 0.5); });
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  RunEnsemble(book, options, runner, observer);
+  EXPECT_THAT(observer.warnings, testing::IsEmpty());
+}
+
 /// A trial that may go on at once is paused and promoted in the same round.
 TEST(ManagerRungs, TheSameTrialsGoOnAsWithoutLimits) {
   const test::TempDirectory folder;

@@ -28,6 +28,15 @@ TEST(Verdict, NamesTheMetricThatWasNotReported) {
             (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kNoObjective, "reported no 'accuracy'"}));
 }
 
+TEST(Verdict, NamesTheMetricsThatWereReportedInstead) {
+  auto facts = Good();
+  facts.value.reset();
+  facts.reported = {"acc", "loss"};
+  EXPECT_EQ(Judge(facts).reason, "reported no 'accuracy'; it reported: acc, loss");
+  facts.reported = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  EXPECT_EQ(Judge(facts).reason, "reported no 'accuracy'; it reported: a, b, c, d, e, f, g, h, ...");
+}
+
 TEST(Verdict, RefusesAnObjectiveThatIsNoNumber) {
   auto facts = Good();
   facts.value = std::numeric_limits<double>::quiet_NaN();

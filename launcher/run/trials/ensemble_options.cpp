@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ensemble/samplers/sampler.h"
+#include "launcher/plan/grid_trials.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 
@@ -56,12 +56,6 @@ ensemble::Budget BudgetFrom(const BudgetSpec& spec) {
   return budget;
 }
 
-std::int64_t GridTrials(const ensemble::EnsembleOptions& options) {
-  ensemble::SamplerSettings settings{"grid", options.seed, options.grid_points};
-  settings.points = options.points;
-  return ensemble::GridSize(settings, options.space);
-}
-
 /// When trials end, and when all of them do.
 void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
   const auto& ensemble = *spec.ensemble;
@@ -90,7 +84,7 @@ ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensem
   options.repeats = spec.repeats;
   options.sampler = spec.sampler;
   options.seed = spec.seed;
-  options.trials = spec.trials ? *spec.trials : GridTrials(options);
+  options.trials = spec.trials ? *spec.trials : CountGridTrials(spec);
   options.spec_hash = plan.document.spec_hash;
   return options;
 }

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "ensemble/manager/manager.h"
+#include "ensemble/schedulers/population.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/run/ranks/allocation.h"
@@ -57,6 +58,8 @@ class Reporter final : public ensemble::EnsembleObserver {
     if (trials_ <= kTrialsSaidOneByOne) output_.Say(Describe(trial, attempt));
     ShowProgress();
   }
+
+  void Warned(const std::string& what) override { output_.Warn(what); }
 
   /// Trials that came to their end while this looked on.
   int ended() const { return ended_; }
@@ -139,6 +142,16 @@ std::string WhatIsUsedUp(const ensemble::EnsembleOptions& options) {
   return fields.empty() ? "; 'slipway resume' goes on" : fmt::format("; with more of it: slipway resume {}", fields);
 }
 
+/// A population begins further trials only in place of those that it gives up.
+std::string UnbegunText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+  auto scheduler = options.scheduler;
+  scheduler.parallel = options.parallel;
+  return fmt::format(
+      "\n  {} of the budget never began: pbt trains {} together ('scheduler.population') and begins more only in "
+      "place of trials that it gives up",
+      summary.not_begun, ensemble::PopulationSize(scheduler));
+}
+
 RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
   RunResult result;
   result.summary = SummaryDocument(summary);
@@ -163,6 +176,8 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
     result.reason = fmt::format("none of {} trials succeeded", summary.failed);
   } else {
     result.phase = Phase::kSucceeded;
+    const bool is_population = options.scheduler.type == "pbt";
+    if (is_population && summary.not_begun > 0) result.summary_text += UnbegunText(summary, options);
   }
   return result;
 }

@@ -41,6 +41,7 @@ class NoObserver : public ensemble::EnsembleObserver {
   void AttemptStarted(const ensemble::TrialRecord&) override {}
   void MetricReported(const ensemble::MetricRecord&) override {}
   void AttemptEnded(const ensemble::TrialRecord&, ensemble::TrialState, const ensemble::TrialRecord*) override {}
+  void Warned(const std::string&) override {}
 };
 
 /// Minimises "loss" over ten ranges, x0 to x9 in [0, 1], with the random sampler.

@@ -71,6 +71,15 @@ TEST(FromOptuna, WantsExactlyTheActiveParameters) {
               ElementsAre(Pair(HasSubstr("it is not active"), 1)));
 }
 
+TEST(FromOptuna, TakesNoneForNull) {
+  const char* space = R"({"c":{"choice":["a",null]}})";
+  auto none = Complete({});
+  none.parameters.push_back({"c", 1, OptunaDistribution(ChoiceDomain{{Scalar{"a"}, Scalar{}}})});
+  const auto imported = Import({none}, space);
+  ASSERT_EQ(imported.trials.size(), 1u);
+  EXPECT_EQ(Describe(imported.trials[0].parameters), "c=null");
+}
+
 TEST(FromOptuna, KeepsWhatBecameOfTrials) {
   auto pruned = Complete({{"x", 1}}, 0.75);
   pruned.state = OptunaState::kPruned;
@@ -301,6 +310,33 @@ TEST(ImportTrials, AreTheFirstRunOfARepeatedConfiguration) {
   EXPECT_EQ(study.Best()->number, 3);
   EXPECT_EQ(study.NextConfiguration(), 2);
   EXPECT_TRUE(study.HasRoom());
+}
+
+TEST(ImportTrials, OfOneConfigurationBecomeItsRepeats) {
+  const test::TempDirectory folder;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
+  options.repeats = 2;
+  OpenStudy(book, options, 100);
+  auto failed = Complete({{"x", 1}});
+  failed.state = OptunaState::kFail;
+  const auto trials = Import({failed, Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25), Complete({{"x", 1}}, 0.75),
+                              Complete({{"x", 2}}, 0.75)},
+                             R"({"x":{"uniform":[0,4]}})")
+                          .trials;
+  const auto count = ImportTrials(book, trials, 200);
+  EXPECT_EQ(count.added, 4);
+  EXPECT_EQ(count.known, 1) << "the failed run of x=1 is one too many";
+  EXPECT_EQ(ImportTrials(book, trials, 300).known, 5);
+
+  OpenStudy study(book, options, 400);
+  ASSERT_EQ(study.trials().size(), 4);
+  EXPECT_EQ(study.NextConfiguration(), 2);
+  EXPECT_EQ(study.at(0).objective, 0.5);
+  EXPECT_EQ(study.at(1).objective, 0.75);
+  EXPECT_EQ(study.at(1).repeat, 1);
+  EXPECT_EQ(study.at(3).objective, 0.75);
+  EXPECT_EQ(study.Best()->objective, 0.5) << "the mean of both";
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "ensemble/space/domain.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +25,40 @@ TEST(Domain, CountsAndListsItsValues) {
   EXPECT_EQ(CountValues(DomainOf(R"({"int_log":[8,1024]})")), 1017u);
   EXPECT_EQ(CountValues(DomainOf(R"({"ordinal":["s","m","l"]})")), 3u);
   EXPECT_EQ(CountValues(DomainOf(R"({"int":[-9223372036854775808,9223372036854775807]})")), 0u);
+}
+
+/// What a person writes for `units` at so many decimals.
+double Decimal(std::int64_t units, int decimals) {
+  return std::strtod(fmt::format("{}e-{}", units, decimals).c_str(), nullptr);
+}
+
+TEST(Domain, StepsFromALargeEndToTheDecimalsThatWereMeant) {
+  const auto domain = DomainOf(R"({"uniform":[-5,5],"step":0.1})");
+  for (const double value : {-0.9, -0.7, 0.0, 0.1, 0.2, 0.3, 0.8}) {
+    const auto index = IndexOf(domain, Scalar{value});
+    ASSERT_TRUE(index) << value;
+    EXPECT_EQ(ValueAt(domain, *index), Scalar{value});
+  }
+  EXPECT_EQ(ValueAt(DomainOf(R"({"uniform":[1e-5,1e-4],"step":1e-5})"), 2), Scalar{3e-5});
+}
+
+TEST(Domain, HoldsTheDoubleNearestToEachDecimalOfASteppedRange) {
+  EXPECT_TRUE(rc::check("stepped decimals", [] {
+    const int decimals = *rc::gen::inRange(0, 10);
+    const auto low = *rc::gen::inRange<std::int64_t>(-1'000'000'000, 1'000'000'000);
+    const auto step = *rc::gen::inRange<std::int64_t>(1, 1'000'000);
+    const auto count = *rc::gen::inRange<std::int64_t>(2, 100'000);
+    const UniformDomain range{Decimal(low, decimals), Decimal(low + (count - 1) * step, decimals),
+                              Decimal(step, decimals)};
+    RC_ASSERT(CountValues(range) == static_cast<std::uint64_t>(count));
+    const auto index = *rc::gen::inRange<std::int64_t>(0, count);
+    const double meant = Decimal(low + index * step, decimals) + 0.0;
+    const auto value = ValueAt(range, static_cast<std::uint64_t>(index));
+    RC_ASSERT(value == Scalar{meant});
+    RC_ASSERT(!(meant == 0 && std::signbit(std::get<double>(value))));
+    RC_ASSERT(IndexOf(range, value) == static_cast<std::uint64_t>(index));
+    RC_ASSERT(AtUnit(range, UnitOf(range, value)) == value);
+  }));
 }
 
 TEST(Domain, KnowsWhatItContains) {

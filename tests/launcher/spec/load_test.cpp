@@ -87,6 +87,19 @@ TEST_F(Load, RefusesAnExperimentInTheSettings) {
   EXPECT_THROW(LoadSpec(Write(kSmall), {}, {settings}), SpecError);
 }
 
+TEST_F(Load, TakesNullAsAValueOfAParameterButNotAsItsDefinition) {
+  const std::string ensemble = std::string(kSmall) + "ensemble:\n  objective: {metric: loss}\n  trials: 2\n";
+  const auto spec = LoadText(ensemble +
+                             "  points: [{c: null}]\n  constraints: ['c == null or d == null']\n"
+                             "  space: {c: {choice: [a, null]}, o: {ordinal: [~, 1]}, d: {fixed: null}}\n")
+                        .spec.ensemble.value();
+  EXPECT_EQ(ensemble::ToJson(spec.space.at(0)), Json::parse(R"({"choice":["a",null]})"));
+  EXPECT_EQ(ensemble::ToJson(spec.space.at(1)), Json::parse(R"({"ordinal":[null,1]})"));
+  EXPECT_EQ(ensemble::ToJson(spec.space.at(2)), Json::parse(R"({"fixed":null})"));
+  EXPECT_EQ(ensemble::ToJson(spec.points.at(0)), Json::parse(R"({"c":null})"));
+  EXPECT_THAT(ErrorOf(ensemble + "  space: {lr: }\n"), HasSubstr("an error"));
+}
+
 TEST_F(Load, RefusesSettingsThatAreNoMap) {
   const auto settings = Write("- launch\n", "site.yaml");
   EXPECT_THROW(LoadSpec(Write(kSmall), {}, {settings}), SpecError);
