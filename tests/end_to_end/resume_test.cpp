@@ -132,7 +132,7 @@ TEST_F(Resume, TakesUpAConfigurationThatTheBudgetHadNoRoomFor) {
   EXPECT_THAT(asked.output, HasSubstr("--set ensemble.trials=3"));
   ASSERT_EQ(place_.Slipway({"resume", "last", "--set", "ensemble.trials=3"}).status.code, 0);
   const auto trial = Json::parse(place_.Slipway({"trials", "show", "2", "--json"}).output);
-  EXPECT_EQ(trial["trial"]["parameters"]["x"], 7) << trial.dump(1);
+  EXPECT_EQ(trial["parameters"]["x"], 7) << trial.dump(1);
 }
 
 /// What the trials have left would be taken for the results of other ones.

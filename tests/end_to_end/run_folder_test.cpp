@@ -109,7 +109,7 @@ TEST(PreparedRun, SaysThatItIsReadyAndIsRunOrCancelled) {
   const auto ready = place.Slipway({"status", first});
   EXPECT_EQ(ready.status.code, 0);
   EXPECT_THAT(ready.output, HasSubstr("created"));
-  EXPECT_THAT(ready.output, HasSubstr("slipway resume " + first));
+  EXPECT_THAT(ready.output, HasSubstr("resume " + first));
   EXPECT_EQ(place.Slipway({"resume", first}).status.code, 0);
   EXPECT_THAT(place.Slipway({"status", first}).output, Not(HasSubstr("ready")));
 

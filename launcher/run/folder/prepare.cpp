@@ -81,10 +81,7 @@ RunFolder PrepareForTrials(const Plan& plan) {
   auto folder = PrepareRun(plan);
   auto state = folder.ReadState();
   state.manager = {};
-  state.reason = fmt::format(
-      "ready for its trials: slipway trials ask {0}, slipway trials serve {0}, or run them with "
-      "slipway resume {0}",
-      folder.id());
+  state.reason = fmt::format("ready: go on with slipway trials ask {0}, trials serve {0} or resume {0}", folder.id());
   folder.WriteState(state);
   return folder;
 }
