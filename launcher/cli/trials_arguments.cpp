@@ -7,6 +7,7 @@
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -18,7 +19,7 @@ void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options,
   AddRunSelector(command, arguments.trials_run);
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
-      options.run_folder = FindRun(session.runs_directory, arguments.trials_run).path();
+      options.run_folder = FindRun(session, arguments.trials_run).path();
       return function(options, session.output);
     };
   });

@@ -4,6 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -24,7 +25,7 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
   out->add_flag("--metrics", options.metrics, "jsonl: every reported value too");
   out->callback([&] {
     arguments.command = [&](Session& session) {
-      options.run_folder = FindRun(session.runs_directory, arguments.trials_run).path();
+      options.run_folder = FindRun(session, arguments.trials_run).path();
       return TrialsExport(options, session.output);
     };
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/run/folder/prepare.h"
 #include "launcher/run/trials/ensemble_options.h"
@@ -12,7 +13,7 @@ namespace {
 
 std::optional<RunFolder> FolderOf(const std::string& name, Session& session) {
   if (std::filesystem::is_regular_file(name)) return std::nullopt;
-  return FindRun(session.runs_directory, name);
+  return FindRun(session, name);
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ EnsembleTarget::EnsembleTarget(const std::string& name, Session& session)
       options_(OptionsOfEnsemble(plan_)) {}
 
 const RunFolder& EnsembleTarget::Folder() {
-  if (!folder_) folder_ = PrepareRun(plan_);
+  if (!folder_) folder_ = PrepareForTrials(plan_);
   return *folder_;
 }
 

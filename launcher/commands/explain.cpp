@@ -2,13 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/commands/find_run.h"
 #include "launcher/explain/explanation.h"
 #include "launcher/explain/gather.h"
 
 namespace slipway::launcher {
 
 int Explain(const ExplainOptions& options, Session& session) {
-  const auto facts = GatherFacts(FindRun(session.runs_directory, options.run));
+  const auto facts = GatherFacts(FindRun(session, options.run));
   const auto explanation = Explain(facts);
   session.output.Print({ToJson(explanation, facts), Describe(explanation, facts), explanation.headline});
   return 0;

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
 #include "launcher/monitor/rank_log.h"
@@ -99,7 +100,7 @@ void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& pr
 }  // namespace
 
 int Logs(const LogsOptions& options, Session& session) {
-  const auto run = FindRun(session.runs_directory, options.run);
+  const auto run = FindRun(session, options.run);
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / fmt::format("attempt-{}", attempt);

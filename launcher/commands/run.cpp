@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
+#include "ensemble/manager/requests.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/commands/follow.h"
 #include "launcher/commands/plan_for.h"
 #include "launcher/plan/trial_document.h"
@@ -50,10 +52,15 @@ void HandOver(const RunFolder& folder) {
   manager.Release();
 }
 
-/// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do.
-bool HasMoreToDo(const RunState& state) { return state.ensemble && !state.reason.empty(); }
+/// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do. So do
+/// requests that nobody has answered.
+bool HasMoreToDo(const RunFolder& folder, const RunState& state) {
+  return state.ensemble && (!state.reason.empty() || !ensemble::WaitingRequests(folder.path()).empty());
+}
 
-bool IsDone(const RunState& state) { return state.phase == Phase::kSucceeded && !HasMoreToDo(state); }
+bool IsDone(const RunFolder& folder, const RunState& state) {
+  return state.phase == Phase::kSucceeded && !HasMoreToDo(folder, state);
+}
 
 /// True when the run is to be carried out by a job of its own. What cannot be submitted is refused before there is a
 /// run folder.
@@ -129,14 +136,14 @@ int Submit(const SpecSelection& selection, Session& session) {
 }
 
 int Resume(const ResumeOptions& options, Session& session) {
-  const auto folder = FindRun(session.runs_directory, options.run);
+  const auto folder = FindRun(session, options.run);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
-  if (IsDone(state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
+  if (IsDone(folder, state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
   // A manager whose run has ended is not at once gone: its agents end first.
   std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
   const auto plan = ReplanRun(folder, options.overrides);
-  if (IsDone(state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
+  if (IsDone(folder, state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
   SayHowItGoesOn(folder, plan, session);
   const bool submits = NeedsSubmission(plan);
   KeepChanges(folder, plan);
@@ -156,7 +163,7 @@ int Manage(const ManageOptions& options, Session& session) {
   if (job != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
   auto lock = folder.TakeManagerLock();
   if (job != 0) {
-    if (const auto state = folder.ReadState(); IsDone(state)) return SayNothingToResume(folder, state, session);
+    if (const auto state = folder.ReadState(); IsDone(folder, state)) return SayNothingToResume(folder, state, session);
     if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
   }
   return ManageRun(folder, std::move(lock), ReplanRun(folder), session.output, LinePrefix::kRank);

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/text_table.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/batch_wait.h"
@@ -58,6 +59,61 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   return text;
 }
 
+/// A row of `ls`: a run whose state cannot be read is listed, with the reason.
+struct Row {
+  const RunFolder& run;
+  std::optional<Error> trouble;
+  std::optional<RunState> state;
+};
+
+std::optional<Error> TroubleWith(const RunFolder& run) try {
+  IsInBatchSystem(run, run.ReadState());
+  return {};
+} catch (const Error& error) {
+  return error;
+}
+
+/// Slurm is asked about all of them together.
+std::vector<Row> Observe(const std::vector<RunFolder>& runs) {
+  std::vector<Row> rows;
+  std::vector<RunFolder> readable;
+  for (const auto& run : runs) {
+    rows.push_back({run, TroubleWith(run), {}});
+    if (!rows.back().trouble) readable.push_back(run);
+  }
+  auto observed = ObserveRuns(readable);
+  auto next = observed.begin();
+  for (auto& row : rows) {
+    if (!row.trouble) row.state = std::move((next++)->state);
+  }
+  return rows;
+}
+
+constexpr auto kUnreadable = "unreadable";
+
+Json UnreadableDocument(const Row& row) {
+  RunState unknown;
+  unknown.run = row.run.id();
+  unknown.reason = row.trouble->message();
+  auto document = ToJson(unknown);
+  document.update(Json{{"schema", "slipway.status/1"},
+                       {"folder", row.run.path().string()},
+                       {"phase", kUnreadable},
+                       {"changes", Json::array()},
+                       {"outcome", nullptr},
+                       {"error", ErrorDocument(*row.trouble)}});
+  return document;
+}
+
+Json DocumentOf(const Row& row) { return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row); }
+
+std::vector<std::string> CellsOf(const Row& row) {
+  if (!row.state) return {row.run.id(), kUnreadable, "", "", "", row.trouble->message()};
+  const auto& state = *row.state;
+  return {row.run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended,
+          state.reason};
+}
+
 int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
   session.output.Print({StatusDocument(run, state), StatusText(run, state), PhaseName(state.phase)});
   return OutcomeExitCode(state.phase);
@@ -65,6 +121,14 @@ int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
 
 std::optional<RunState> WaitForEndOf(const RunFolder& run, std::optional<Seconds> limit) {
   return IsInBatchSystem(run, run.ReadState()) ? WaitForBatchEnd(run, limit) : WaitForEnd(run, limit);
+}
+
+void AskToEnd(const RunFolder& run, const RunState& state) {
+  if (IsInBatchSystem(run, state)) {
+    CancelBatchRun(run, state);
+  } else {
+    AskToStop(state);
+  }
 }
 
 /// Also of a run whose job still copies results out, which is seen as running: there is nothing left to cancel.
@@ -86,14 +150,10 @@ int Ls(const LsOptions& options, Session& session) {
   Json list = Json::array();
   TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
   std::string brief;
-  const auto observed = ObserveRuns(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto& run = runs[i];
-    const auto& state = observed[i].state;
-    list.push_back(StatusDocument(run, state));
-    table.AddRow({run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started,
-                  state.ended, state.reason});
-    brief += run.id() + "\n";
+  for (const auto& row : Observe(runs)) {
+    list.push_back(DocumentOf(row));
+    table.AddRow(CellsOf(row));
+    brief += row.run.id() + "\n";
   }
   const Json document{
       {"schema", "slipway.runs/1"}, {"runs_directory", session.runs_directory.string()}, {"runs", list}};
@@ -103,12 +163,12 @@ int Ls(const LsOptions& options, Session& session) {
 }
 
 int Status(const StatusOptions& options, Session& session) {
-  const auto run = FindRun(session.runs_directory, options.run);
+  const auto run = FindRun(session, options.run);
   return PrintStatus(run, ObserveRun(run), session);
 }
 
 int Wait(const WaitOptions& options, Session& session) {
-  const auto run = FindRun(session.runs_directory, options.run);
+  const auto run = FindRun(session, options.run);
   const auto state = WaitForEndOf(run, options.timeout);
   if (!state) {
     throw Error(ErrorKind::kTryAgain,
@@ -119,15 +179,15 @@ int Wait(const WaitOptions& options, Session& session) {
 }
 
 int Cancel(const CancelOptions& options, Session& session) {
-  const auto run = FindRun(session.runs_directory, options.run);
+  const auto run = FindRun(session, options.run);
   auto state = ObserveRun(run);
   if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return SayItHasEnded(run, state, session);
-  if (IsInBatchSystem(run, state)) {
-    CancelBatchRun(run, state);
+  if (IsReady(state)) {
+    state = CancelReady(run);
   } else {
-    AskToStop(state);
+    AskToEnd(run, state);
+    state = *WaitForEndOf(run, {});
   }
-  state = *WaitForEndOf(run, {});
   session.output.Print(
       {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});
   return 0;

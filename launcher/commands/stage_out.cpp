@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "launcher/commands/find_run.h"
 #include "launcher/run/folder/orphan.h"
 #include "launcher/run/interrupt.h"
 #include "launcher/run/results/out_progress.h"
@@ -218,7 +219,7 @@ int StageOut(const StageOutCommand& options, Session& session) {
   }
   if (options.all) return SettleAll(options, session);
   if (options.what.size() == 2) return StageDirectory(options, session.output);
-  const auto run = FindRun(session.runs_directory, options.what.empty() ? "last" : options.what.front());
+  const auto run = FindRun(session, options.what.empty() ? "last" : options.what.front());
   return Print(options, {LookOrSettle(run, options, session.output)}, session.output, 0);
 }
 

@@ -10,6 +10,7 @@
 #include "ensemble/open_study.h"
 #include "ensemble/store/optuna_file.h"
 #include "launcher/commands/ensemble_target.h"
+#include "launcher/run/trials/open_book.h"
 
 namespace slipway::launcher {
 namespace {
@@ -25,7 +26,7 @@ Import CarryOut(const TrialsImportOptions& options, Session& session) {
   EnsembleTarget target(options.target, session);
   auto trials = ensemble::FromOptuna(read.study, read.trials, target.options().space, target.options().objectives);
   const auto& folder = target.Folder();
-  auto book = ensemble::TrialBook::OpenForWriting(folder.path());
+  auto book = OpenBook(folder);
   const double now = UnixSeconds(SystemClock().Now());
   ensemble::OpenStudy(book, target.options(), now);
   const auto count = ensemble::ImportTrials(book, trials.trials, now);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/output.h"
+#include "ensemble/exchange/import_trials.h"
 #include "ensemble/exchange/stored_space.h"
 #include "ensemble/manager/requests.h"
 #include "ensemble/store/holder.h"
@@ -54,9 +56,37 @@ bool IsAnswered(const fs::path& run_folder, const std::string& name) {
   return !fs::exists(run_folder / ensemble::kRequestsFolder / name);
 }
 
+std::int64_t WaitingConfigurations(const fs::path& run_folder) {
+  const auto requests = ensemble::WaitingRequests(run_folder);
+  return std::count_if(requests.begin(), requests.end(), [](const ensemble::Request& request) {
+    return std::holds_alternative<ensemble::Enqueue>(request.what);
+  });
+}
+
+/// The budget that all configurations need, those that wait included; nothing where the present one has room for them.
+/// Imported trials count or not, as the next manager finds: there it is for that manager to say.
+std::optional<std::int64_t> BudgetNeeded(const fs::path& run_folder) {
+  auto book = TrialBook::OpenForReading(run_folder);
+  const auto study = book.Study();
+  const auto trials = book.Trials();
+  if (!study || ensemble::CountImported(trials) > 0) return std::nullopt;
+  const auto needed = std::ssize(trials) / study->repeats + WaitingConfigurations(run_folder);
+  return needed > study->trials ? std::optional(needed) : std::nullopt;
+}
+
+/// How a request goes on that no manager is there to take up.
+std::string HowToGoOn(const fs::path& run_folder) {
+  const auto run = run_folder.filename().string();
+  const auto needed = BudgetNeeded(run_folder);
+  if (!needed) return fmt::format("waits for the next manager: 'slipway resume {}' carries it out", run);
+  return fmt::format(
+      "waits for room, as all trials are used: 'slipway resume {} --set ensemble.trials={}' carries it out", run,
+      *needed);
+}
+
 /// What the manager has said, or that it will be asked.
 std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
-  if (!HasManager(run_folder)) return "waits for the next manager: 'slipway resume' carries it out";
+  if (!HasManager(run_folder)) return HowToGoOn(run_folder);
   auto& clock = SystemClock();
   const auto end = clock.Steady() + kPatience;
   while (!IsAnswered(run_folder, name) && clock.Steady() < end) clock.Sleep(kPause);

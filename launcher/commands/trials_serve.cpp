@@ -12,6 +12,7 @@
 #include "launcher/commands/plan_for.h"
 #include "launcher/commands/request_lines.h"
 #include "launcher/run/folder/prepare.h"
+#include "launcher/run/trials/open_book.h"
 
 namespace slipway::launcher {
 namespace {
@@ -24,7 +25,7 @@ using ensemble::Unfinished;
 /// The book of a run and a session on it.
 struct OpenEnsemble {
   OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules)
-      : book(TrialBook::OpenForWriting(folder.path())), session(book, InFolder(std::move(options), folder), rules) {}
+      : book(OpenBook(folder)), session(book, InFolder(std::move(options), folder), rules) {}
 
   static ensemble::EnsembleOptions InFolder(ensemble::EnsembleOptions options, const RunFolder& folder) {
     options.requests_in = folder.path();
@@ -120,7 +121,7 @@ int PrintNothing(const ensemble::NothingToRun& nothing, const Json& document, Ou
 int TrialsNew(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   OptionsOfEnsemble(plan);
-  const auto folder = PrepareRun(plan);
+  const auto folder = PrepareForTrials(plan);
   const Json document{{"schema", "slipway.trials.new/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
   const auto text = fmt::format("{0} is ready\n  slipway trials serve {0}\n  slipway trials ask {0}", folder.id());
   session.output.Print({document, text, folder.id()});

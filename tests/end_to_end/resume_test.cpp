@@ -112,6 +112,49 @@ TEST_F(Resume, ForgivesMoreFailures) {
   EXPECT_EQ(Trials()["counts"]["failed"], 1);
 }
 
+TEST_F(Resume, CarriesOutWhatWasAskedOfASuccess) {
+  WriteEnsemble("[sh, -c, 'test \"$SLIPWAY_TRIAL\" != 0 || test -e cured && echo FoM: $1', trial, '{x}']");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  ASSERT_EQ(Trials()["counts"]["failed"], 1);
+  place_.Write("cured", "");
+  const auto asked = place_.Slipway({"trials", "retry", "0", "last"});
+  EXPECT_THAT(asked.output, HasSubstr("slipway resume " + place_.RunFolder().filename().string()));
+  EXPECT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials()["counts"]["complete"], 2);
+  EXPECT_THAT(place_.Slipway({"resume", "last"}).output, HasSubstr("there is nothing to resume"));
+}
+
+TEST_F(Resume, TakesUpAConfigurationThatTheBudgetHadNoRoomFor) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto asked = place_.Slipway({"trials", "enqueue", "last", "-p", "x=7"});
+  EXPECT_EQ(asked.status.code, 0) << asked.errors;
+  EXPECT_THAT(asked.output, HasSubstr("--set ensemble.trials=3"));
+  ASSERT_EQ(place_.Slipway({"resume", "last", "--set", "ensemble.trials=3"}).status.code, 0);
+  const auto trial = Json::parse(place_.Slipway({"trials", "show", "2", "--json"}).output);
+  EXPECT_EQ(trial["parameters"]["x"], 7) << trial.dump(1);
+}
+
+/// What the trials have left would be taken for the results of other ones.
+TEST_F(Resume, RefusesALostTrialBook) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto book = place_.RunFolder() / "trials.db";
+  const auto expect_refused = [&](const std::vector<std::string>& command) {
+    const auto refused = place_.Slipway(command);
+    EXPECT_EQ(refused.status.code, 3) << refused.output;
+    EXPECT_THAT(refused.errors, HasSubstr(book.string()));
+    EXPECT_THAT(refused.errors, HasSubstr("slipway run "));
+  };
+  std::filesystem::remove(book);
+  expect_refused({"resume", "last", "--set", "ensemble.trials=3"});
+  expect_refused({"trials", "ask", "last"});
+  EXPECT_FALSE(std::filesystem::exists(book));
+  WriteFile(book, "");
+  expect_refused({"trials", "ask", "last"});
+  expect_refused({"resume", "last"});
+}
+
 /// A kill finds the old spec or the new one, and `resume` goes on with what it finds.
 TEST_F(Resume, KeepsAChangeWholeOrNotAtAllAcrossKills) {
   WriteEnsemble("[sh, -c, 'sleep 0.02; echo FoM: $1', trial, '{x}']");

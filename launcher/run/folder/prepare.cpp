@@ -77,6 +77,29 @@ RunFolder PrepareRun(const Plan& plan) {
   return folder;
 }
 
+RunFolder PrepareForTrials(const Plan& plan) {
+  auto folder = PrepareRun(plan);
+  auto state = folder.ReadState();
+  state.manager = {};
+  state.reason = fmt::format("ready: go on with slipway trials ask {0}, trials serve {0} or resume {0}", folder.id());
+  folder.WriteState(state);
+  return folder;
+}
+
+RunState CancelReady(const RunFolder& folder) {
+  const auto lock = folder.TakeManagerLock();
+  auto state = folder.ReadState();
+  if (!IsReady(state)) {
+    throw Error(ErrorKind::kBusy, fmt::format("run {} has just begun", folder.id()), "cancel it once more");
+  }
+  state.phase = Phase::kCancelled;
+  state.reason = "cancelled before it began";
+  state.ended = FormatUtc(SystemClock().Now());
+  folder.WriteState(state);
+  folder.AppendEvent(PhaseName(state.phase), Json{{"reason", state.reason}});
+  return state;
+}
+
 SpecDocument StoredSpec(const RunFolder& folder) {
   const auto stored = SoundPlan(folder);
   SpecDocument document;

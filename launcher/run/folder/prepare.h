@@ -12,6 +12,12 @@ namespace slipway::launcher {
 /// Makes the run folder: spec.yaml as given, plan.json as resolved, state `created`.
 RunFolder PrepareRun(const Plan& plan);
 
+/// The same for an ensemble whose trials come later: it waits for who asks for them, serves them or runs them.
+RunFolder PrepareForTrials(const Plan& plan);
+
+/// Ends a run that is ready for trials, before anybody has begun with it. Errors: Error(kBusy).
+RunState CancelReady(const RunFolder& folder);
+
 /// The resolved spec in the plan.json of a folder, as the run began or last went on.
 /// Errors: Error(kEnvironment) when it is missing or damaged.
 SpecDocument StoredSpec(const RunFolder& folder);

@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "launcher/run/folder/manager_elsewhere.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -37,15 +38,30 @@ fs::path MakeNewFolder(const fs::path& runs_directory, const std::string& name) 
 }
 
 RunState ReadStoredState(const fs::path& path) {
-  return RunStateFromJson(Json::parse(ReadFile(path / "state.json"), nullptr, false));
+  const auto text = ReadFile(path / "state.json");
+  try {
+    return RunStateFromJson(Json::parse(text, nullptr, false));
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.message(),
+                fmt::format("move the folder away, or start its experiment again with: slipway run {}",
+                            (path / "spec.yaml").string()));
+  }
 }
 
 std::string TextOf(const RunState& state) {
   return ToJson(state).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+bool IsMissing(int code) { return code == ENOENT || code == ENOTDIR; }
+
+/// Also when it may not be looked into: whose run it is, its owner can tell.
+bool MayBeRun(const fs::path& path) {
+  struct stat info {};
+  return ::stat((path / "state.json").c_str(), &info) == 0 || !IsMissing(errno);
+}
+
 bool ManagerIsGone(const RunState& state) {
-  const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued;
+  const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued && !IsReady(state);
   return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
 
@@ -79,9 +95,14 @@ RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
 }
 
 RunFolder RunFolder::Open(const fs::path& path) {
-  if (!fs::exists(path / "state.json")) {
+  const int code = ::access((path / "state.json").c_str(), R_OK) == 0 ? 0 : errno;
+  if (IsMissing(code)) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a run folder: it has no state.json", path.string()),
                 "list the runs with: slipway ls");
+  }
+  if (code != 0) {
+    throw SystemError(code, fmt::format("cannot read the run folder '{}'", path.string()),
+                      "ask its owner to let you read it, or name another run: slipway ls");
   }
   return RunFolder(fs::canonical(path));
 }
@@ -114,7 +135,7 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
 
 FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
   constexpr auto kPause = std::chrono::milliseconds(50);
-  const auto path = path_ / ".manager.lock";
+  const auto path = path_ / kManagerLock;
   auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   for (; !lock && patience.count() > 0; patience -= kPause) {
     std::this_thread::sleep_for(kPause);
@@ -125,6 +146,7 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
     throw Error(ErrorKind::kBusy, fmt::format("run {} is managed by {}", id(), holder),
                 fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
   }
+  RequireNoManagerElsewhere(ReadStoredState(path_), id());
   lock->Describe(fmt::format("process {} on {}", ::getpid(), HostName()));
   return std::move(*lock);
 }
@@ -134,22 +156,42 @@ std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(runs_directory, error)) {
     const auto name = entry.path().filename().string();
-    if (!fs::exists(entry.path() / "state.json") || name.size() < 20) continue;
+    if (name.size() < 20 || !MayBeRun(entry.path())) continue;
     found.emplace_back(name.substr(name.size() - 20), entry.path());  // yyyymmdd-hhmmss-xxxx
   }
   std::sort(found.begin(), found.end());
   std::vector<RunFolder> runs;
-  for (const auto& [time, path] : found) runs.push_back(RunFolder::Open(path));
+  for (const auto& [time, path] : found) {
+    const auto canonical = fs::canonical(path, error);
+    runs.push_back(RunFolder(error ? fs::absolute(path) : canonical));
+  }
   return runs;
 }
 
 namespace {
 
-RunFolder LastRun(const std::vector<RunFolder>& runs) {
+/// The newest that can be read. `warn` hears of those that may be newer.
+RunFolder LastRun(const std::vector<RunFolder>& runs, const Warn& warn) {
   if (runs.empty()) throw Error(ErrorKind::kUsage, "there is no run yet", "start one with: slipway run SPEC");
-  const auto created = [](const RunFolder& run) { return run.ReadState().created; };
-  return *std::max_element(runs.begin(), runs.end(),
-                           [&](const auto& a, const auto& b) { return created(a) < created(b); });
+  const RunFolder* last = nullptr;
+  std::string last_created;
+  std::vector<std::string> passed_over;
+  for (const auto& run : runs) {
+    try {
+      auto created = run.ReadState().created;
+      if (last != nullptr && created <= last_created) continue;
+      last = &run;
+      last_created = std::move(created);
+      passed_over.clear();
+    } catch (const Error& error) {
+      passed_over.push_back(fmt::format("run {} cannot be read and is passed over: {}", run.id(), error.message()));
+    }
+  }
+  if (last == nullptr) {
+    throw Error(ErrorKind::kEnvironment, passed_over.back(), "see what is wrong with each run: slipway ls");
+  }
+  if (warn) std::for_each(passed_over.begin(), passed_over.end(), warn);
+  return *last;
 }
 
 Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
@@ -165,16 +207,16 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 
 }  // namespace
 
-RunFolder FindRun(const fs::path& runs_directory, const std::string& selector) {
+RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const Warn& warn) {
   if (selector.find('/') != std::string::npos) return RunFolder::Open(selector);
   const auto runs = ListRuns(runs_directory);
-  if (selector == "last") return LastRun(runs);
+  if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;
   for (const auto& run : runs) {
-    if (run.id() == selector) return run;
+    if (run.id() == selector) return RunFolder::Open(run.path());
     if (run.id().starts_with(selector)) matches.push_back(run);
   }
-  if (matches.size() == 1) return matches.front();
+  if (matches.size() == 1) return RunFolder::Open(matches.front().path());
   throw NoSuchRun(runs_directory, selector, matches);
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 
 namespace slipway::launcher {
 
+/// Held by the run's manager; its text names the process.
+inline constexpr const char* kManagerLock = ".manager.lock";
+
 class RunFolder {
  public:
   /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`, which becomes durable with the next file that
@@ -24,7 +28,7 @@ class RunFolder {
   /// Begins `path` as the folder of a trial of `run` that is managed on its own. What is there already stays, but for
   /// the state. Errors: SystemError.
   static RunFolder BeginTrial(const std::filesystem::path& path, const RunFolder& run);
-  /// Errors: Error(kUsage) when there is no run folder.
+  /// Errors: Error(kUsage) when there is no run folder; SystemError when it cannot be read.
   static RunFolder Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -39,7 +43,8 @@ class RunFolder {
   std::filesystem::path trial_book() const { return path_ / "trials.db"; }
   std::filesystem::path attempt(int number) const;
 
-  /// As stored, but `lost` when it claims to be alive and its manager, on this host, is gone.
+  /// As stored, but `lost` when it claims to be alive and its manager, on this host, is gone. A run that is ready for
+  /// its trials has none yet.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;
@@ -47,19 +52,23 @@ class RunFolder {
   /// One line of events.jsonl: time, event, and the members of `more`.
   void AppendEvent(std::string_view event, const Json& more) const;
 
-  /// Becomes the run's one manager, when the present one leaves within `patience`. Errors: Error(kBusy) naming it.
+  /// Becomes the run's one manager, when the present one leaves within `patience`. Errors: Error(kBusy) naming it, also
+  /// when this is a copy of a folder that its manager still works on.
   FileLock TakeManagerLock(std::chrono::milliseconds patience = {}) const;
 
  private:
+  friend std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
 
-/// The folders of all runs, oldest first.
+/// The folders of all runs, oldest first, also of those whose state cannot be read.
 std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
 
-/// A run by full id, unique prefix, `last`, or path of its folder.
-/// Errors: Error(kUsage) naming what is there.
-RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector);
+using Warn = std::function<void(const std::string&)>;
+
+/// A run by full id, unique prefix, `last`, or path of its folder. `last` is the newest that can be read; `warn` hears
+/// of newer ones. Errors: Error(kUsage) naming what is there; those of RunFolder::Open.
+RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector, const Warn& warn = {});
 
 }  // namespace slipway::launcher

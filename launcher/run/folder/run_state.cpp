@@ -37,6 +37,8 @@ std::optional<Phase> ParsePhase(std::string_view name) {
   return {};
 }
 
+bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
+
 Json ToJson(const RunState& state) {
   return Json{{"schema", "slipway.state/1"},  {"run", state.run},
               {"name", state.name},           {"phase", PhaseName(state.phase)},

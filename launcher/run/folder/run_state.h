@@ -44,6 +44,9 @@ struct RunState {
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };
 
+/// Prepared for trials that come later: nobody manages it yet.
+bool IsReady(const RunState& state);
+
 Json ToJson(const RunState& state);
 /// Errors: Error(kEnvironment) when the document is not a run state.
 RunState RunStateFromJson(const Json& json);

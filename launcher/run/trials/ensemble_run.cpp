@@ -17,6 +17,7 @@
 #include "launcher/run/trials/batch_trial_runner.h"
 #include "launcher/run/trials/ensemble_options.h"
 #include "launcher/run/trials/job_trial_runner.h"
+#include "launcher/run/trials/open_book.h"
 #include "launcher/run/trials/trial_logs.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
@@ -245,7 +246,7 @@ std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs
 /// The book is one plain file again when it returns.
 Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
   const auto began = std::filesystem::file_time_type::clock::now();
-  auto book = ensemble::TrialBook::OpenForWriting(context.folder.path());
+  auto book = OpenBook(context.folder);
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");

@@ -1,0 +1,13 @@
+/// The trial book of a run, for who carries its trials out.
+#pragma once
+
+#include "ensemble/store/trial_book.h"
+#include "launcher/run/folder/run_folder.h"
+
+namespace slipway::launcher {
+
+/// For writing; a new one only where no trial has begun: what trials have left in their folders would be taken for
+/// that of others. Errors: Error(kEnvironment) when the book is lost; those of the book.
+ensemble::TrialBook OpenBook(const RunFolder& folder);
+
+}  // namespace slipway::launcher
