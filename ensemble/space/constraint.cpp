@@ -92,6 +92,7 @@ struct Term {
   Expression expression;
   Type type = Type::kAny;
   std::size_t place = 0;
+  std::size_t size = 1;  ///< operations and operands, those of its parts included
 };
 
 /// Recursive descent; one function for each level of the syntax.
@@ -138,9 +139,14 @@ class Parser {
     return list;
   }
 
-  static Term Join(Operation operation, std::vector<Term> terms, Type type) {
+  Term Join(Operation operation, std::vector<Term> terms, Type type) const {
     Term joined{{operation}, type, terms.front().place};
-    for (auto& term : terms) joined.expression.operands.push_back(std::move(term.expression));
+    for (auto& term : terms) {
+      joined.size += term.size;
+      joined.expression.operands.push_back(std::move(term.expression));
+    }
+    // The middle of a chain is part of both its comparisons: chains within chains would double with each level.
+    if (joined.size > Constraint::kLargest) Refuse(joined.place, "comparisons of comparisons are nested too deeply");
     return joined;
   }
 

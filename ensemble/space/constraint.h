@@ -21,10 +21,11 @@ class Constraint {
  public:
   /// Errors: Error(kUsage) naming the expression, the character and the reason: unknown names with the nearest
   /// parameter, texts as numbers, comparisons that no value can meet. At most kLongest characters, kDeepest brackets
-  /// within each other.
+  /// within each other, and kLargest operations and operands, a middle term of a chain counted twice.
   Constraint(std::string text, const std::vector<Parameter>& parameters);
   static constexpr std::size_t kLongest = 1000;
   static constexpr int kDeepest = 50;
+  static constexpr std::size_t kLargest = 10'000;
 
   const std::string& text() const { return text_; }
   bool HoldsAt(const Point& point) const;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kRedraws = 256;
 constexpr std::uint32_t kMends = 32;  // draws of one parameter within one point
+constexpr std::uint64_t kMostSteps = 200'000;
 
 Scalar DrawValue(const Domain& domain, const CounterRandom& random, std::uint32_t draw) {
   if (IsContinuous(domain) || std::holds_alternative<IntLogDomain>(domain)) return AtUnit(domain, random.Unit(draw));
@@ -60,7 +61,7 @@ class FirstFree {
 std::optional<Point> FreePointOfGrid(const SearchSpace& space, const CounterRandom& random, const TrialTable& earlier) {
   std::optional<Point> chosen;
   std::uint32_t count = 0;
-  GridWalk walk(space, /*points_per_range=*/3);
+  GridWalk walk(space, /*points_per_range=*/3, kMostSteps);
   for (TrialNumber left = 2 * earlier.size() + kRedraws; left > 0 && walk.Next(); --left) {
     if (!IsFree(space, walk.point(), earlier)) continue;
     ++count;
@@ -110,7 +111,8 @@ Point RandomFreePoint(const SearchSpace& space, std::uint64_t seed, TrialNumber 
   if (find.found()) return *find.found();
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("no point of the search space meets its constraints; most often broken is \"{}\"", MostBroken(space)),
+      fmt::format("no point is found that meets the constraints of the search space; most often broken is \"{}\"",
+                  MostBroken(space)),
       "loosen the constraints, or define the parameters so that they are met");
 }
 

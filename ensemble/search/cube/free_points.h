@@ -17,7 +17,7 @@ Point RandomPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber tria
 /// The first of such draws that is free. Where few points are free it looks harder: it mends broken constraints
 /// parameter by parameter, and walks over the grid of a discrete space. A space without free points gives one that an
 /// earlier trial has.
-/// Cost: mostly one draw; at worst some hundred draws and a walk over as many points as there are trials.
+/// Cost: mostly one draw; at worst some hundred draws and a walk over the grid, which ends after 200,000 steps.
 /// Errors: Error(kUsage) when it finds no point that meets the constraints.
 Point RandomFreePoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, const TrialTable& earlier);
 

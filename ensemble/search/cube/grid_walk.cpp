@@ -6,6 +6,8 @@
 namespace slipway::ensemble {
 namespace {
 
+constexpr std::uint64_t kMostStepsToCount = 1'000'000;
+
 std::uint64_t GridCount(const Domain& domain, int points_per_range) {
   return IsContinuous(domain) ? static_cast<std::uint64_t>(points_per_range) : CountValues(domain);
 }
@@ -17,12 +19,13 @@ Scalar GridValue(const Domain& domain, int points_per_range, std::uint64_t index
 
 }  // namespace
 
-GridWalk::GridWalk(const SearchSpace& space, int points_per_range)
-    : space_(space), points_per_range_(points_per_range) {}
+GridWalk::GridWalk(const SearchSpace& space, int points_per_range, std::uint64_t most_steps)
+    : space_(space), points_per_range_(points_per_range), steps_left_(most_steps) {}
 
 bool GridWalk::Next() {
   if (!std::exchange(started_, true) && AddWheels(0)) return true;
-  while (!wheels_.empty()) {
+  while (!wheels_.empty() && steps_left_ > 0) {
+    --steps_left_;
     Wheel& wheel = wheels_.back();
     const Domain& domain = space_.parameters()[wheel.parameter].domain;
     if (wheel.index == GridCount(domain, points_per_range_) - 1) {
@@ -48,10 +51,10 @@ bool GridWalk::AddWheels(std::size_t from) {
 }
 
 std::int64_t CountGrid(const SearchSpace& space, int points_per_range, std::int64_t limit) {
-  GridWalk walk(space, points_per_range);
+  GridWalk walk(space, points_per_range, kMostStepsToCount);
   std::int64_t count = 0;
   while (count < limit && walk.Next()) ++count;
-  return count;
+  return walk.has_given_up() ? limit : count;
 }
 
 bool IsDiscrete(const SearchSpace& space) {

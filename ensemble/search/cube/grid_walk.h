@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "ensemble/space.h"
@@ -13,10 +14,13 @@ namespace slipway::ensemble {
 /// `points_per_range` evenly spaced values, both ends among them.
 class GridWalk {
  public:
-  /// `space` must outlive the walk.
-  GridWalk(const SearchSpace& space, int points_per_range);
-  /// To the first point, then to each following one; false after the last.
+  /// `space` must outlive the walk. `most_steps`: after so many turns of a wheel it gives up; constraints may leave few
+  /// points among very many.
+  GridWalk(const SearchSpace& space, int points_per_range,
+           std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max());
+  /// To the first point, then to each following one; false after the last, and when it has given up.
   bool Next();
+  bool has_given_up() const { return steps_left_ == 0; }
   const Point& point() const { return point_; }
 
  private:
@@ -29,12 +33,13 @@ class GridWalk {
 
   const SearchSpace& space_;
   int points_per_range_;
+  std::uint64_t steps_left_;
   bool started_ = false;
   std::vector<Wheel> wheels_;  // one for each member of point_
   Point point_;
 };
 
-/// The number of points, counted up to `limit` only.
+/// The number of points, counted up to `limit` only; `limit`, too, where a million steps do not lead so far.
 std::int64_t CountGrid(const SearchSpace& space, int points_per_range, std::int64_t limit);
 
 /// No parameter is continuous: the grid holds every point of the space.

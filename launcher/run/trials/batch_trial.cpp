@@ -42,14 +42,15 @@ TrialOrder OrderFor(const RunFolder& folder, const TrialStart& start) {
 }
 
 void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
-  if (start.attempt > 1 || !start.parent) return;
+  if (!start.parent) return;
   const auto place_of = [&](TrialNumber trial) {
     AttemptPlace place;
     place.run = FolderOf(run, trial);
     PlaceCheckpoints(place, nullptr);
     return place;
   };
-  AdoptNewestCheckpoint(place_of(*start.parent), place_of(start.trial).checkpoints);
+  const auto own = place_of(start.trial);
+  if (!NewestCheckpointOf(own)) AdoptNewestCheckpoint(place_of(*start.parent), own.checkpoints);
 }
 
 void NoteJob(const RunFolder& folder, JobId job) {

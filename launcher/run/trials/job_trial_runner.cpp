@@ -193,8 +193,8 @@ ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
     auto place = PlaceOf(start.trial, start.attempt);
     MakeDirectories(place.run);
     PlaceCheckpoints(place, context_.outbox);
-    if (start.attempt > 1) {
-      if (const auto newest = NewestCheckpointOf(place)) place.resume_from = newest->directory;
+    if (const auto newest = start.attempt > 1 ? NewestCheckpointOf(place) : std::nullopt) {
+      place.resume_from = newest->directory;
     } else if (start.parent) {
       auto parent = PlaceOf(*start.parent, 1);
       PlaceCheckpoints(parent, context_.outbox);

@@ -15,7 +15,9 @@ using ensemble::OutsideCause;
 namespace {
 
 /// In the order of OutsideCause.
-constexpr std::array<std::string_view, 5> kCauses{"none", "out-of-memory", "node-lost", "timed-out", "cancelled"};
+constexpr std::array<std::string_view, 6> kCauses{"none",      "out-of-memory", "node-lost",
+                                                  "timed-out", "cancelled",     "not-started"};
+static_assert(kCauses.size() == static_cast<std::size_t>(OutsideCause::kNotStarted) + 1);
 
 OutsideCause CauseOf(std::string_view word) {
   const auto* const found = std::find(kCauses.begin(), kCauses.end(), word);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/cube/free_points.h"
+#include "ensemble/search/cube/grid_walk.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -107,6 +108,9 @@ TEST(Constraint, IsBoundedWhateverIsWritten) {
   EXPECT_THAT(ErrorOf(std::string(2000, '1')), HasSubstr("it has 2000 characters; at most 1000 are read"));
   EXPECT_THAT(ErrorOf(std::string(900, '(') + "lr"), HasSubstr("nested too deeply"));
   EXPECT_THAT(ErrorOf(std::string(900, '-') + "lr < 1"), HasSubstr("nested too deeply"));
+  std::string chains = "true";
+  for (int i = 0; i < 30; ++i) chains = "true==(" + chains + ")==true";
+  EXPECT_THAT(ErrorOf(chains), HasSubstr("nested too deeply"));
   std::string nots, sum = "lr";
   for (int i = 0; i < 240; ++i) nots += "not ";
   for (int i = 0; i < 450; ++i) sum += "+1";
@@ -157,6 +161,14 @@ TEST(ConstrainedSpace, OfAGridIsWalkedWithoutDeadEnds) {
                                  {"a <= 2", "b > 99998 or c == 'x' and a == 1 and b < 3"});
   // a in {1, 2}: b in {99999, 100000} with x and y; for a = 1 also b in {1, 2} with x
   EXPECT_EQ(GridSize({"grid"}, space), 10);
+}
+
+TEST(ConstrainedSpace, WithFewPointsAmongVeryManyIsNotWalkedToTheEnd) {
+  const auto space = Constrained(R"({"a":{"int":[1,100000]},"b":{"int":[1,100000]}})", {"a * b == 100000"});
+  GridWalk walk(space, 3, 1000);
+  EXPECT_FALSE(walk.Next());
+  EXPECT_TRUE(walk.has_given_up());
+  EXPECT_EQ(CountGrid(space, 3, 50), 50) << "not known";
 }
 
 TEST(ConstrainedSpace, WithoutAnyPointIsRefusedByTheConstraintThatBreaksMost) {
