@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.h"
+#include "ensemble/exchange/import_trials.h"
 #include "ensemble/manager/manager.h"
 #include "ensemble/schedulers/population.h"
 #include "launcher/plan/trial_document.h"
@@ -34,9 +36,18 @@ class Reporter final : public ensemble::EnsembleObserver {
     for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
       if (ensemble::IsFinal(trials.at(number).state)) over_.insert(number);
     }
+    if (trials.size() > trials_ && ensemble::CountImported(trials.trials()) == 0) SayThatNoneBegin(trials.size());
+    trials_ = std::max(trials_, trials.size());
+  }
+
+  void AttemptWaits(const ensemble::TrialRecord& trial) override {
+    waiting_.insert(trial.number);
+    over_.erase(trial.number);
+    ShowProgress();
   }
 
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
+    waiting_.erase(trial.number);
     running_.insert(trial.number);
     over_.erase(trial.number);
     ShowProgress();
@@ -48,6 +59,7 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void AttemptEnded(const ensemble::TrialRecord& trial, ensemble::TrialState attempt,
                     const ensemble::TrialRecord* best) override {
+    waiting_.erase(trial.number);
     running_.erase(trial.number);  // not there when an earlier manager had started it
     logs_.AttemptEnded(trial);
     if (ensemble::IsFinal(trial.state)) {
@@ -85,14 +97,21 @@ class Reporter final : public ensemble::EnsembleObserver {
     return fmt::format("{}: {:.{}}", reason.substr(0, first), reason.substr(reason.rfind('\n') + 1), kMostOfLastLine);
   }
 
+  void SayThatNoneBegin(std::int64_t begun) {
+    output_.Say(fmt::format("{} trials have begun, and the budget is {}: no more begin, and these come to their end",
+                            begun, trials_));
+  }
+
   void ShowProgress() {
-    output_.Progress(fmt::format("{} of {} trials ended, {} running{}{}", over_.size(), trials_, running_.size(),
-                                 best_.empty() ? "" : ", ", best_));
+    auto text = fmt::format("{} of {} trials ended, {} running", over_.size(), trials_, running_.size());
+    if (!waiting_.empty()) text += fmt::format(", {} in the queue", waiting_.size());
+    output_.Progress(best_.empty() ? text : text + ", " + best_);
   }
 
   Output& output_;
   std::int64_t trials_;
   TrialLogs& logs_;
+  std::set<ensemble::TrialNumber> waiting_;  // in the queue of a batch system
   std::set<ensemble::TrialNumber> running_;
   std::set<ensemble::TrialNumber> over_;
   int ended_ = 0;
@@ -111,20 +130,28 @@ Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
                 {"failed", summary.failed},
                 {"pruned", summary.pruned},
                 {"paused", summary.paused},
+                {"cancelled", summary.cancelled},
                 {"waiting", summary.waiting}}},
               {"best", best}};
 }
 
-/// "14 complete, 1 failed, 3 pruned": only what there is, but always the complete ones.
-std::string CountsText(const ensemble::EnsembleSummary& summary) {
-  std::string text = fmt::format("{} complete", summary.complete);
-  for (const auto& [count, word] : {std::pair{summary.failed, "failed"},
-                                    {summary.pruned, "pruned"},
-                                    {summary.paused, "paused"},
-                                    {summary.waiting, "waiting"}}) {
-    if (count > 0) text += fmt::format(", {} {}", count, word);
+/// "1 failed, 3 pruned": only what there is.
+std::string Listed(std::initializer_list<std::pair<std::int64_t, const char*>> counts) {
+  std::string text;
+  for (const auto& [count, word] : counts) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
   }
   return text;
+}
+
+/// Always the complete ones, and all others that there are.
+std::string CountsText(const ensemble::EnsembleSummary& summary) {
+  const auto others = Listed({{summary.failed, "failed"},
+                              {summary.pruned, "pruned"},
+                              {summary.paused, "paused"},
+                              {summary.cancelled, "cancelled"},
+                              {summary.waiting, "waiting"}});
+  return fmt::format("{} complete{}{}", summary.complete, others.empty() ? "" : ", ", others);
 }
 
 /// "best accuracy 0.91", "best time to accuracy 0.9: 31.5 s".
@@ -141,6 +168,17 @@ std::string WhatIsUsedUp(const ensemble::EnsembleOptions& options) {
     if (limit) fields += fmt::format("{}--set {}=...", fields.empty() ? "" : " ", name);
   }
   return fields.empty() ? "; 'slipway resume' goes on" : fmt::format("; with more of it: slipway resume {}", fields);
+}
+
+/// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 waiting); ..."
+std::string OutOfNodesText(const ensemble::EnsembleSummary& summary, const ensemble::Need& need) {
+  auto text = need.nodes == 1 ? "a trial needs a node" : fmt::format("a trial needs {} nodes", need.nodes);
+  text += fmt::format(" with {} core{}", need.cores, need.cores == 1 ? "" : "s");
+  if (need.gpus > 0) text += fmt::format(" and {} GPU{}", need.gpus, need.gpus == 1 ? "" : "s");
+  text += need.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
+  const auto left =
+      Listed({{summary.waiting, "waiting"}, {summary.paused, "paused"}, {summary.not_begun, "not begun"}});
+  return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text, left);
 }
 
 /// A population begins further trials only in place of those that it gives up.
@@ -166,15 +204,14 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
     result.phase = Phase::kCancelled;
     result.reason = "cancelled by the user";
   } else if (summary.out_of_nodes) {
-    result.reason = fmt::format("too few nodes are left for a trial, and {} trials wait; 'slipway resume' goes on",
-                                summary.waiting);
+    result.reason = OutOfNodesText(summary, options.need);
   } else if (summary.too_many_failures) {
     result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
   } else if (summary.out_of_time) {
     if (summary.complete > 0) result.phase = Phase::kSucceeded;
     result.reason = fmt::format("its time is used up{}", WhatIsUsedUp(options));
   } else if (summary.complete == 0) {
-    result.reason = fmt::format("none of {} trials succeeded", summary.failed);
+    result.reason = fmt::format("none of {} trials succeeded", summary.failed + summary.cancelled);
   } else {
     result.phase = Phase::kSucceeded;
     const bool is_population = options.scheduler.type == "pbt";
