@@ -194,6 +194,7 @@ TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   auto ending = ReadTrialEnding(folder_);
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
   if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
+  if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
   return {trial_, order_.attempt, ending->status, ending->detail, ending->cause};
 }
 

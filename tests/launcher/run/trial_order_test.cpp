@@ -120,6 +120,16 @@ TEST_F(TrialInAJob, ThatWasCancelledInTheQueueNeverBegan) {
   EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).cause, OutsideCause::kCancelled);
 }
 
+TEST_F(TrialInAJob, WhoseJobFailedBeforeItsManagerBeganWasNotStarted) {
+  state_.phase = Phase::kFailed;
+  job_.emplace().state = JobState::kFailed;
+  job_->exit_code = 127;
+  const auto events = Look();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).cause, OutsideCause::kNotStarted);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).status, (ExitStatus{127, 0}));
+}
+
 TEST_F(TrialInAJob, HasBegunBeforeItReports) {
   state_.phase = Phase::kRunning;
   state_.started = "1970-01-01T00:01:00.500Z";
