@@ -217,7 +217,7 @@ Advice AskTell::Report(TrialNumber trial, const ToldReport& report, std::optiona
     attempt.stop = wish->stop;
     attempt.stop_detail = wish->why;
   }
-  if (attempt.stop && !was_told) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
+  if (attempt.stop && !was_told) changes.stops.push_back({trial, attempt.number(), *attempt.stop, attempt.stop_detail});
   judge_.ForgetWishes();
   Write(changes);
   return AdviceFor(attempt);

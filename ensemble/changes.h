@@ -15,6 +15,7 @@ struct Changes {
     TrialNumber trial = 0;
     int attempt = 1;
     StopReason reason = StopReason::kCancelled;
+    std::string why = {};  ///< in the words of the scheduler, or the time limit
   };
   /// An attempt is over. `trial` stands for the trial's row as it becomes.
   struct End {
@@ -37,7 +38,17 @@ struct Changes {
     TrialNumber trial = 0;
     int attempt = 1;
     std::optional<ProcessIdentity> process;
-    std::optional<double> time = {};  ///< none: now
+  };
+  /// An attempt will be handed to a queue, which may outlive this machine; its Begin follows.
+  struct Queue {
+    TrialNumber trial = 0;
+    int attempt = 1;
+  };
+  /// What waited in a queue runs.
+  struct Begin {
+    TrialNumber trial = 0;
+    int attempt = 1;
+    double time = 0;  ///< since then; seconds since 1970
   };
 
   /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.
@@ -50,10 +61,12 @@ struct Changes {
   std::string host;  ///< of the manager
   std::vector<MetricRecord> metrics;
   std::vector<Stop> stops;
+  std::vector<Begin> begins;
   std::vector<End> ends;
   std::vector<TrialRecord> trials;  ///< new ones
   std::vector<Claim> claims;
   std::vector<Start> starts;
+  std::vector<Queue> queued;
   std::vector<TrialRecord> finished;  ///< new ones that need no attempt: imported, or not worth running
   std::vector<TrialRecord> settled;   ///< queued ones that are over without another attempt
   std::vector<TrialNumber> requeued;  ///< final ones that shall run again
@@ -62,8 +75,9 @@ struct Changes {
   std::optional<std::string> remark;  ///< an event of the study itself: "resumed", "stop asked"
 
   bool Empty() const {
-    return metrics.empty() && stops.empty() && ends.empty() && trials.empty() && claims.empty() && starts.empty() &&
-           finished.empty() && settled.empty() && requeued.empty() && rungs.empty() && answers.empty() && !remark;
+    return metrics.empty() && stops.empty() && begins.empty() && ends.empty() && trials.empty() && claims.empty() &&
+           starts.empty() && queued.empty() && finished.empty() && settled.empty() && requeued.empty() &&
+           rungs.empty() && answers.empty() && !remark;
   }
 };
 

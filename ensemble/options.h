@@ -17,7 +17,9 @@ namespace slipway::ensemble {
 
 struct EnsembleOptions {
   std::vector<Objective> objectives;  ///< metrics of validation data; the first one ranks
-  std::int64_t trials = 1;            ///< the budget of configurations; a resumed ensemble may raise it
+  /// The budget of configurations. A resumed ensemble may raise it, or lower it: where as many have begun, no more
+  /// begin, and what has begun comes to its end.
+  std::int64_t trials = 1;
   int repeats = 1;                    ///< runs of each configuration
   int parallel = 1;                   ///< attempts at a time
   std::vector<NodeShare> nodes = {};  ///< the allocation that attempts are packed into; empty: they are not placed

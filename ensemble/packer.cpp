@@ -39,31 +39,35 @@ int Capacity(const NodeShare& node, const Need& need) {
 
 }  // namespace
 
-Packer::Packer(std::vector<NodeShare> nodes, Need need) : free_(std::move(nodes)), need_(need), slots_(MostAtATime()) {}
+Packer::Packer(std::vector<NodeShare> nodes, Need need) : need_(need) {
+  for (auto& node : nodes) {
+    const int capacity = Capacity(node, need_);
+    nodes_.push_back({std::move(node), capacity});
+  }
+  slots_ = MostAtATime();
+}
 
 int Packer::MostAtATime() const {
   // The largest number of attempts that each put one share on `need.nodes` different nodes.
   const auto fits = [&](int attempts) {
     long shares = 0;
-    for (const auto& node : free_) shares += std::min(attempts, Capacity(node, need_));
+    for (const auto& node : nodes_) shares += std::min(attempts, node.capacity);
     return shares >= static_cast<long>(attempts) * need_.nodes;
   };
   long most = 0;
-  for (const auto& node : free_) most += Capacity(node, need_);
+  for (const auto& node : nodes_) most += node.capacity;
   int slots = 0;
   while (slots < most && fits(slots + 1)) ++slots;
   return slots;
 }
 
-bool Packer::Fits(const NodeShare& node) const { return Capacity(node, need_) >= 1; }
-
 std::optional<std::vector<NodeShare>> Packer::Take() {
+  const auto room = [this](const NodeShare* node) { return Capacity(*node, need_); };
   std::vector<NodeShare*> fitting;
-  for (auto& node : free_) {
-    if (Fits(node)) fitting.push_back(&node);
+  for (auto& node : nodes_) {
+    if (room(&node.free) >= 1) fitting.push_back(&node.free);
   }
   if (static_cast<int>(fitting.size()) < need_.nodes) return std::nullopt;
-  const auto room = [this](const NodeShare* node) { return Capacity(*node, need_); };
   // One node: the fullest. Several: the emptiest, or the last ones could be left on one node and be of no use.
   if (need_.nodes == 1) {
     std::ranges::stable_sort(fitting, {}, room);
@@ -79,15 +83,19 @@ std::optional<std::vector<NodeShare>> Packer::Take() {
 }
 
 void Packer::Lose(const std::string& node) {
-  std::erase_if(free_, [&](const NodeShare& share) { return share.node == node; });
+  std::erase_if(nodes_, [&](const Node& each) { return each.free.node == node; });
+}
+
+bool Packer::OutOfNodes() const {
+  return std::ranges::count_if(nodes_, [](const Node& node) { return node.capacity >= 1; }) < need_.nodes;
 }
 
 void Packer::GiveBack(const std::vector<NodeShare>& place) {
   for (const auto& share : place) {
-    const auto node = std::ranges::find(free_, share.node, &NodeShare::node);
-    if (node == free_.end()) continue;
-    PutBack(node->cores, share.cores);
-    PutBack(node->gpus, share.gpus);
+    const auto node = std::ranges::find(nodes_, share.node, [](const Node& each) { return each.free.node; });
+    if (node == nodes_.end()) continue;
+    PutBack(node->free.cores, share.cores);
+    PutBack(node->free.gpus, share.gpus);
   }
 }
 

@@ -29,18 +29,22 @@ class Packer {
   std::optional<std::vector<NodeShare>> Take();
   /// The node is not there any more: it is given to nobody, and what attempts have of it is not taken back.
   void Lose(const std::string& node);
-  /// So many nodes are lost that no attempt will ever fit again.
-  bool OutOfNodes() const { return static_cast<int>(free_.size()) < need_.nodes; }
+  /// Too few of the nodes that are left are large enough: no attempt will ever fit again, whatever is given back.
+  bool OutOfNodes() const;
   /// What Take has given.
   void GiveBack(const std::vector<NodeShare>& place);
 
  private:
-  bool Fits(const NodeShare& node) const;
+  /// `capacity`: how many attempts could have a share of it at a time, were it all free.
+  struct Node {
+    NodeShare free;
+    int capacity = 0;
+  };
 
   int MostAtATime() const;
 
-  std::vector<NodeShare> free_;
   Need need_;
+  std::vector<Node> nodes_;
   int slots_ = 0;
 };
 

@@ -20,6 +20,7 @@ namespace slipway::ensemble {
 ///     |          +----------+--> queued again: interrupted, retried, or its manager was lost
 ///     +-- paused <----------+    (continued later from its checkpoint)
 ///
+/// Claimed is also what waits in the queue of a batch system: it runs, and its time counts, when its job begins.
 /// An attempt knows the same states; `lost` (its manager died) is a final state of attempts.
 /// Stored in the trial book as words.
 enum class TrialState { kQueued, kClaimed, kRunning, kPaused, kComplete, kPruned, kFailed, kLost, kCancelled };
@@ -83,6 +84,9 @@ std::optional<Outcome> ParseOutcome(std::string_view word);
 /// Every outcome's word, in the order of the enum; that of kNone is empty.
 const std::vector<std::string>& OutcomeNames();
 
+/// The reason of a claimed trial that was handed to a queue.
+inline constexpr std::string_view kWaitsInQueue = "waits in the queue";
+
 /// Origins of trials that no sampler has chosen.
 inline constexpr std::string_view kEnqueuedOrigin = "enqueued";
 inline constexpr std::string_view kImportedOrigin = "import";
@@ -121,7 +125,7 @@ struct AttemptRecord {
   std::optional<double> ended;
   std::optional<ExitStatus> status;
   std::optional<StopReason> stop;  ///< asked by the manager, stored before the trial is told
-  std::string reason;
+  std::string reason;              ///< how it ended; before that why it was asked to stop
   Outcome outcome = Outcome::kNone;
   std::string place = {};  ///< nodes and cores that it had for itself: "node1:0-3,8"
   int nodes = 1;           ///< for the budget of node-seconds

@@ -26,6 +26,16 @@ SchedulerSettings SettingsOf(const EnsembleOptions& options) {
   return settings;
 }
 
+/// What a scheduler had decided about attempts that have not ended.
+std::map<TrialNumber, Decision> ToldIn(const std::vector<AttemptRecord>& open) {
+  std::map<TrialNumber, Decision> told;
+  for (const auto& attempt : open) {
+    if (attempt.stop == StopReason::kPruned) told[attempt.trial] = Decision::kStop;
+    if (attempt.stop == StopReason::kPaused) told[attempt.trial] = Decision::kPause;
+  }
+  return told;
+}
+
 }  // namespace
 
 ReportJudge::ReportJudge(const EnsembleOptions& options)
@@ -60,7 +70,7 @@ void ReportJudge::Restore(TrialBook& book, const TrialTable& trials) {
   std::vector<Report> reports;
   for (const auto& [at, value] : values) reports.push_back({at.first, at.second, value});
   has_heard_ = !reports.empty();
-  scheduler_->Restore(reports, trials);
+  scheduler_->Restore(reports, trials, ToldIn(book.OpenAttempts()));
 }
 
 void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs) {

@@ -23,8 +23,8 @@ class ReportJudge {
  public:
   explicit ReportJudge(const EnsembleOptions& options);
 
-  /// Tells the scheduler all that the book knows. Cost: one scan of the objective's values; nothing without a
-  /// scheduler.
+  /// Tells the scheduler all that the book knows, also what it had decided about attempts that have not ended.
+  /// Cost: one scan of the objective's values; nothing without a scheduler.
   void Restore(TrialBook& book, const TrialTable& trials);
 
   /// A running attempt has reported; its value is in `attempt` already. A rung that it has come to is added to

@@ -23,6 +23,7 @@ LiveAttempt::LiveAttempt(TrialBook& book, TrialNumber trial, int number, const s
     if (attempt.number < number) LearnEarlier(book, trial, attempt);
     if (attempt.number == number) {
       stop = attempt.stop;
+      if (stop) stop_detail = attempt.reason;
       started_ = attempt.started.value_or(attempt.claimed);
       heard_of_ = started_;
       LearnReports(book, trial, attempt);
@@ -110,6 +111,7 @@ std::string LiveAttempt::MissingFurther() const {
 AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   AttemptFacts facts;
   facts.status = status;
+  facts.has_begun = started();
   facts.stop = stop;
   facts.stop_detail = stop_detail;
   facts.objective = objectives_.front();

@@ -67,12 +67,15 @@ class Manager {
 
   // --- what an earlier manager left ---
 
-  /// Ends what still runs, and takes over what that manager did not live to write down.
+  /// Ends what still runs, and takes over what that manager did not live to write down. As in its rounds, those that
+  /// were told to stop come last.
   void TakeOver() {
     Changes changes = NewChanges();
     changes.remark = study_.trials().size() == 0 ? "started" : "resumed";
-    for (const auto& left : book_.OpenAttempts()) {
-      if (study_.trials().Has(left.trial)) TakeOver(left, changes);
+    auto left = book_.OpenAttempts();
+    std::ranges::stable_partition(left, [](const AttemptRecord& attempt) { return !attempt.stop; });
+    for (const auto& attempt : left) {
+      if (study_.trials().Has(attempt.trial)) TakeOver(attempt, changes);
     }
     commit_(changes);
   }
@@ -92,9 +95,7 @@ class Manager {
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
   void FollowOn(TrialNumber trial, const LiveAttempt& attempt) {
-    TrialRecord& record = study_.Edit(trial);
-    record.state = TrialState::kRunning;
-    study_.Changed(trial);
+    if (!attempt.started()) observer_.AttemptWaits(study_.at(trial));
     if (attempt.stop) runner_.Stop(trial, *attempt.stop);
   }
 
@@ -143,7 +144,10 @@ class Manager {
     Changes changes = NewChanges();
     const double now = changes.time;
     starter_.WriteDown(prepared, std::move(changes));
-    for (const auto trial : prepared.trials) observer_.AttemptStarted(starter_.Release(trial, now));
+    for (const auto number : prepared.trials) {
+      const TrialRecord& trial = starter_.Release(number, now);
+      runner_.Queues() ? observer_.AttemptWaits(trial) : observer_.AttemptStarted(trial);
+    }
   }
 
   // --- what happened ---
@@ -176,7 +180,6 @@ class Manager {
       TakeBegin(*began, changes);
     } else if (const auto* lost = std::get_if<NodeLost>(&event)) {
       running_.LoseNode(lost->node);
-      out_of_nodes_ = running_.OutOfNodes();
     } else {
       early_end_.TakeInterrupt();
     }
@@ -195,9 +198,12 @@ class Manager {
     LiveAttempt* attempt = running_.Present(began.trial, began.attempt);
     if (attempt == nullptr || attempt->started()) return;
     running_.Begin(*attempt, began.time);
-    study_.Edit(began.trial).started = began.time;
+    TrialRecord& trial = study_.Edit(began.trial);
+    trial.state = TrialState::kRunning;
+    trial.started = began.time;
+    trial.reason.clear();
     study_.Changed(began.trial);
-    changes.starts.push_back({began.trial, began.attempt, ProcessIdentity{}, began.time});
+    changes.begins.push_back({began.trial, began.attempt, began.time});
   }
 
   void TakeEnd(const TrialEnded& ended, Changes& changes) {
@@ -253,7 +259,7 @@ class Manager {
       HeedWish(trial, attempt);
       attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
       if (!attempt.stop) attempt.stop = early_end_.reason();
-      if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop});
+      if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop, attempt.stop_detail});
     }
     judge_.ForgetWishes();
   }
@@ -290,19 +296,26 @@ class Manager {
     running_.Add(number, std::move(live));
   }
 
-  EnsembleSummary Summarise() const {
+  /// Whether another trial would begin or go on if it had a place. The last question to the study, which it changes.
+  bool HasMoreToDo() {
+    Changes unwritten = NewChanges();
+    return NextTrial(options_, study_, judge_.scheduler(), running_.size(), unwritten).has_value();
+  }
+
+  EnsembleSummary Summarise() {
     const auto& trials = study_.trials();
     EnsembleSummary summary;
     summary.complete = trials.Count(TrialState::kComplete);
     summary.failed = trials.Count(TrialState::kFailed);
     summary.pruned = trials.Count(TrialState::kPruned);
     summary.paused = trials.Count(TrialState::kPaused);
+    summary.cancelled = trials.Count(TrialState::kCancelled);
     summary.waiting = trials.Count(TrialState::kQueued);
     summary.best = study_.Best();
-    summary.out_of_nodes = out_of_nodes_;
     summary.exhausted = study_.exhausted();
-    summary.not_begun = study_.Budget() - study_.NextConfiguration();
+    summary.not_begun = std::max<std::int64_t>(study_.Budget() - study_.NextConfiguration(), 0);
     early_end_.Tell(summary);
+    summary.out_of_nodes = running_.OutOfNodes() && !early_end_.reason() && HasMoreToDo();
     return summary;
   }
 
@@ -319,7 +332,6 @@ class Manager {
   EarlyEnd early_end_;
   Starter starter_;
   RoundCommit commit_;
-  bool out_of_nodes_ = false;
   bool has_warned_ = false;
 };
 

@@ -18,14 +18,15 @@ struct EnsembleSummary {
   int complete = 0;
   int failed = 0;
   int pruned = 0;
-  int paused = 0;   ///< by the scheduler, and not among those that went on
-  int waiting = 0;  ///< begun or stopped, not over: a resume runs them
+  int paused = 0;     ///< by the scheduler, and not among those that went on
+  int cancelled = 0;  ///< taken from the queue of the batch system by somebody else
+  int waiting = 0;    ///< begun or stopped, not over: a resume runs them
   /// By the first objective; with repeats the mean, under the number of the configuration's first trial.
   std::optional<TrialRecord> best;
   bool interrupted = false;        ///< the user asked to stop
   bool too_many_failures = false;  ///< ended by max_failures
   bool out_of_time = false;        ///< its budget or this run's time limit was used up
-  bool out_of_nodes = false;       ///< so many were lost that no trial can run any more
+  bool out_of_nodes = false;       ///< trials are left to run, but the nodes that are left are too few or too small
   bool exhausted = false;          ///< the grid had fewer points than the budget
   std::int64_t not_begun = 0;      ///< configurations of the budget
 };
@@ -36,6 +37,8 @@ class EnsembleObserver {
   virtual ~EnsembleObserver() = default;
   /// The first call: the trials as the last manager left them.
   virtual void Opened(const TrialTable&) {}
+  /// It was handed to a queue; AttemptStarted tells when it runs.
+  virtual void AttemptWaits(const TrialRecord&) {}
   virtual void AttemptStarted(const TrialRecord& trial) = 0;
   virtual void MetricReported(const MetricRecord& metric) = 0;
   /// `attempt` is how this attempt ended, `trial` what the trial is now; `best` the best complete trial or null.

@@ -27,6 +27,10 @@ void RoundCommit::Write(const Changes& changes, const std::function<void()>& mea
 }
 
 void RoundCommit::Announce(const Changes& changes) const {
+  for (const auto& begin : changes.begins) {
+    const auto& trial = study_.at(begin.trial);
+    if (trial.attempts == begin.attempt) observer_.AttemptStarted(trial);  // else it has ended already
+  }
   for (const auto& metric : changes.metrics) observer_.MetricReported(metric);
   if (changes.ends.empty()) return;
   const auto best = study_.Best();

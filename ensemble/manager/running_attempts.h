@@ -40,7 +40,8 @@ class RunningAttempts {
   std::optional<std::vector<NodeShare>> TakePlace();
   void GiveBack(const std::vector<NodeShare>& place) { packer_.GiveBack(place); }
   void LoseNode(const std::string& node) { packer_.Lose(node); }
-  bool OutOfNodes() const { return packer_.OutOfNodes(); }
+  /// Attempts are placed, and none will fit any more.
+  bool OutOfNodes() const { return !options_.nodes.empty() && packer_.OutOfNodes(); }
 
   /// Until the budget or the time of this manager is used up, if nothing changes.
   double SecondsLeft() const;

@@ -33,8 +33,11 @@ Prepared Starter::Prepare(const Changes& claimed) {
     const auto process = Prepare(claim);
     if (!process) continue;
     prepared.trials.push_back(claim.trial);
-    if (IsKnown(claimed.starts, claim.trial, *process)) continue;
-    prepared.starts.push_back({claim.trial, claim.attempt, process});
+    if (runner_.Queues()) {
+      prepared.queued.push_back({claim.trial, claim.attempt});
+    } else if (!IsKnown(claimed.starts, claim.trial, *process)) {
+      prepared.starts.push_back({claim.trial, claim.attempt, process});
+    }
   }
   return prepared;
 }
@@ -59,23 +62,30 @@ std::optional<ProcessIdentity> Starter::Prepare(const Changes::Claim& claim) {
   return process;
 }
 
-/// Processes do not outlive the machine, so what tells of them need not.
+/// Processes do not outlive the machine, so what tells of them need not. What is in a queue does.
 void Starter::WriteDown(const Prepared& prepared, Changes changes) {
   changes.starts = prepared.starts;
-  if (!changes.starts.empty()) book_.Write(changes, Outlives::kProcess);
+  changes.queued = prepared.queued;
+  if (!changes.Empty()) book_.Write(changes, changes.queued.empty() ? Outlives::kProcess : Outlives::kPower);
   if (!prepared.trials.empty()) CrashPoint("after_running_commit");
 }
 
 const TrialRecord& Starter::Release(TrialNumber number, double now) {
   runner_.Release(number);
   TrialRecord& trial = study_.Edit(number);
-  trial.state = TrialState::kRunning;
-  trial.started = now;
+  trial.started.reset();
   trial.ended.reset();
+  trial.reason = runner_.Queues() ? kWaitsInQueue : "";
+  if (!runner_.Queues()) BeginNow(trial, now);
   study_.Changed(number);
-  if (!runner_.Queues()) running_.Begin(running_.at(number), now);
   CrashPoint("after_release");
   return trial;
+}
+
+void Starter::BeginNow(TrialRecord& trial, double now) {
+  trial.state = TrialState::kRunning;
+  trial.started = now;
+  running_.Begin(running_.at(trial.number), now);
 }
 
 std::vector<Unstarted> Starter::TakeUnstarted() { return std::exchange(unstarted_, {}); }

@@ -19,6 +19,7 @@ namespace slipway::ensemble {
 struct Prepared {
   std::vector<TrialNumber> trials;
   std::vector<Changes::Start> starts;
+  std::vector<Changes::Queue> queued;
 };
 
 /// Could not be prepared.
@@ -42,7 +43,7 @@ class Starter {
   Prepared Prepare(const Changes& claimed);
   /// Writes down what the book does not know yet, with the time and host of `changes`. Errors: what the book throws.
   void WriteDown(const Prepared& prepared, Changes changes);
-  /// Its program runs from now on.
+  /// Its program runs from now on, or waits in its queue.
   const TrialRecord& Release(TrialNumber trial, double now);
 
   bool HasUnstarted() const { return !unstarted_.empty(); }
@@ -51,6 +52,7 @@ class Starter {
  private:
   void RecallEarlier(const Changes::Claim& claim);
   std::optional<ProcessIdentity> Prepare(const Changes::Claim& claim);
+  void BeginNow(TrialRecord& trial, double now);
 
   const EnsembleOptions& options_;
   TrialBook& book_;

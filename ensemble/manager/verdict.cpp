@@ -96,6 +96,12 @@ Verdict EndedFromOutside(Outcome outcome, std::string_view what, const AttemptFa
   return {TrialState::kFailed, TrialState::kFailed, outcome, WithDetail(std::string(what), facts.detail)};
 }
 
+/// Nothing of it has run, so nothing of it has failed. Whoever took it out of the queue did not want it.
+Verdict TakenFromQueue(const AttemptFacts& facts) {
+  const auto reason = WithDetail("cancelled before it began", facts.detail);
+  return {TrialState::kCancelled, TrialState::kCancelled, Outcome::kCancelled, reason};
+}
+
 Verdict NotStarted(const AttemptFacts& facts) {
   if (facts.start_failed_before) {
     const auto reason = WithDetail("could not be started, as the attempt before", facts.detail);
@@ -111,6 +117,7 @@ Verdict Judge(const AttemptFacts& facts) {
   const bool was_faster = facts.is_whole && facts.status && facts.status->Success();
   if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail, facts.may_end);
   if (facts.cause == OutsideCause::kNodeLost) return EndedWithItsNode(facts);
+  if (facts.cause == OutsideCause::kCancelled && !facts.has_begun) return TakenFromQueue(facts);
   if (facts.cause == OutsideCause::kTimedOut) return EndedFromOutside(Outcome::kTimedOut, "time limit", facts);
   if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, "cancelled", facts);
   if (facts.cause == OutsideCause::kNotStarted) return NotStarted(facts);

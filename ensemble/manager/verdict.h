@@ -13,6 +13,7 @@ struct AttemptFacts {
   std::optional<ExitStatus> status;  ///< none: nobody saw one
   OutsideCause cause = OutsideCause::kNone;
   std::string detail;                        ///< what the runner says about a failure
+  bool has_begun = true;                     ///< false: it still waited in its queue
   std::optional<StopReason> stop;            ///< what the manager asked for; wins over the exit status
   std::string stop_detail = {};              ///< why it asked: the scheduler's words, the time limit
   Objective objective;                       ///< the first of the study

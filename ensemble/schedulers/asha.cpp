@@ -34,7 +34,7 @@ Asha::Member& Asha::At(TrialNumber trial) {
 /// From every rung below its highest a trial has gone on; from that one unless it waits there or was ended there.
 bool Asha::GoesOn(const Member& member, std::size_t rung) {
   if (rung + 1 < member.entries.size()) return true;
-  return member.state != TrialState::kPaused && member.state != TrialState::kPruned && !member.is_pausing;
+  return member.state != TrialState::kPaused && member.state != TrialState::kPruned && !member.told;
 }
 
 void Asha::Place(TrialNumber trial, const Member& member) {
@@ -51,11 +51,11 @@ void Asha::Remove(TrialNumber trial, const Member& member) {
   }
 }
 
-void Asha::Move(TrialNumber trial, TrialState state, bool is_pausing) {
+void Asha::Move(TrialNumber trial, TrialState state, std::optional<Decision> told) {
   Member& member = At(trial);
   Remove(trial, member);
   member.state = state;
-  member.is_pausing = is_pausing;
+  member.told = told;
   Place(trial, member);
 }
 
@@ -83,15 +83,13 @@ void Asha::Learn(const Report& report) {
   Place(report.trial, member);
 }
 
-void Asha::End(TrialNumber trial, TrialState state) { Move(trial, state, false); }
+void Asha::End(TrialNumber trial, TrialState state) { Move(trial, state, std::nullopt); }
 
 // --- decisions ---
 
 Judgement Asha::Take(const Report& report) {
   Member& member = At(report.trial);
-  if (member.state != TrialState::kRunning && member.state != TrialState::kPruned) {
-    Move(report.trial, TrialState::kRunning, false);
-  }
+  if (member.state != TrialState::kRunning) Move(report.trial, TrialState::kRunning, std::nullopt);
   const std::size_t before = member.entries.size();
   Learn(report);
   if (member.entries.size() == before) return {};
@@ -113,15 +111,20 @@ Judgement Asha::Judge(TrialNumber trial, std::size_t rung) {
   } else if (!std::isfinite(entry.value)) {
     judgement.decision = Decision::kStop;
     judgement.reason += value;
-    Move(trial, TrialState::kPruned, false);
   } else {
-    const bool goes_on = !member.is_pausing && rank < rungs.places(rung) && others < rungs.places(rung);
+    const bool goes_on = rank < rungs.places(rung) && others < rungs.places(rung);
     judgement.decision = goes_on ? Decision::kContinue : Decision::kPause;
     judgement.reason += fmt::format("{} is number {} of {}, of which {} may go on and {} already did", value, rank + 1,
                                     rungs.entries(rung), rungs.places(rung), others);
-    if (!goes_on) Move(trial, TrialState::kRunning, true);
   }
+  if (member.told && !rungs.IsLast(rung)) judgement.decision = *member.told;
+  Tell(trial, judgement.decision);
   return judgement;
+}
+
+/// The first decision counts.
+void Asha::Tell(TrialNumber trial, Decision decision) {
+  if (decision != Decision::kContinue && !At(trial).told) Move(trial, TrialState::kRunning, decision);
 }
 
 std::optional<TrialNumber> Asha::FirstPaused(RungPlace place, std::size_t count) const {
@@ -140,7 +143,7 @@ std::optional<TrialNumber> Asha::Promote() {
     if (rungs.gone_on(at.rung) >= rungs.places(at.rung)) continue;
     const auto found = FirstPaused(at, rungs.places(at.rung));
     if (!found) continue;
-    Move(*found, TrialState::kClaimed, false);
+    Move(*found, TrialState::kClaimed, std::nullopt);
     return found;
   }
   return std::nullopt;
@@ -151,7 +154,7 @@ std::optional<TrialNumber> Asha::Rescue() {
   for (const auto at : highest_first_) {
     const auto found = FirstPaused(at, members_.size());
     if (!found) continue;
-    Move(*found, TrialState::kClaimed, false);
+    Move(*found, TrialState::kClaimed, std::nullopt);
     return found;
   }
   return std::nullopt;

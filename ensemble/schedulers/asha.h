@@ -30,6 +30,7 @@ class Asha : public Scheduler {
 
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;
+  void Tell(TrialNumber trial, Decision decision) override;
   void End(TrialNumber trial, TrialState state) override;
   std::optional<TrialNumber> Promote() override;
   std::optional<TrialNumber> Rescue() override;
@@ -39,7 +40,7 @@ class Asha : public Scheduler {
  private:
   struct Member {
     TrialState state = TrialState::kQueued;
-    bool is_pausing = false;           // told to pause, and not at its End yet
+    std::optional<Decision> told;      // to pause or to stop, and not at its End yet
     double furthest = 0;               // of its reports
     std::vector<Curve::Mark> entries;  // one for each rung it entered
   };
@@ -51,7 +52,7 @@ class Asha : public Scheduler {
   Member& At(TrialNumber trial);
   Rungs& RungsOf(TrialNumber trial) { return brackets_[bracket_of_(trial)]; }
   void Enter(TrialNumber trial, Member& member, const Report& report);
-  void Move(TrialNumber trial, TrialState state, bool is_pausing);
+  void Move(TrialNumber trial, TrialState state, std::optional<Decision> told);
   void Place(TrialNumber trial, const Member& member);
   void Remove(TrialNumber trial, const Member& member);
   static bool GoesOn(const Member& member, std::size_t rung);

@@ -24,6 +24,10 @@ Judgement PatientRule::Take(const Report& report) {
   return judgement;
 }
 
+void PatientRule::Tell(TrialNumber trial, Decision decision) {
+  if (inner_) inner_->Tell(trial, decision);
+}
+
 void PatientRule::End(TrialNumber trial, TrialState state) {
   if (state == TrialState::kComplete || state == TrialState::kPruned) curves_.Release(trial);
   if (inner_) inner_->End(trial, state);

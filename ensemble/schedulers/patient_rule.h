@@ -20,6 +20,7 @@ class PatientRule : public Scheduler {
 
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;
+  void Tell(TrialNumber trial, Decision decision) override;
   void End(TrialNumber trial, TrialState state) override;
 
  private:

@@ -69,11 +69,13 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
   const auto reason =
       fmt::format("at {:.6g}: {} is number {} of {} that live; it makes room for a varied copy of one of the best {}",
                   resource, DescribeValue(own->first, settings_.goal), rank + 1, living, count);
-  MakeRoom(trial);
+  Tell(trial, Decision::kStop);
   return {Decision::kStop, reason, std::nullopt};
 }
 
-void Population::MakeRoom(TrialNumber trial) {
+/// It makes room at once, and stands beside the others until its End.
+void Population::Tell(TrialNumber trial, Decision decision) {
+  if (decision != Decision::kStop) return;
   replaceable_.insert(trial);
   leaving_.insert(living_.extract(trial));
 }
@@ -111,10 +113,8 @@ bool Population::HasParentFor(TrialNumber trial) const {
                              [&](const auto& parent) { return parent.first != trial && !EndsWithin(parent.first, 0); });
 }
 
-/// A manager that takes over may not have heard yet that this one makes room.
 bool Population::MayEnd(TrialNumber trial) const {
-  const auto copies = std::ssize(replaceable_) + (replaceable_.contains(trial) ? 0 : 1);
-  return size_ + copies <= settings_.trials && HasParentFor(trial);
+  return size_ + std::ssize(replaceable_) <= settings_.trials && HasParentFor(trial);
 }
 
 bool Population::MayBegin(TrialNumber trial) const {

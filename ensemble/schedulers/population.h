@@ -30,6 +30,7 @@ class Population : public Scheduler {
 
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;
+  void Tell(TrialNumber trial, Decision decision) override;
   void End(TrialNumber trial, TrialState state) override;
   bool MayBegin(TrialNumber trial) const override;
   bool MayEnd(TrialNumber trial) const override;
@@ -40,7 +41,6 @@ class Population : public Scheduler {
 
   bool IsAtCheck(TrialNumber trial, const Curve& curve) const;
   Judgement Judge(TrialNumber trial, double resource);
-  void MakeRoom(TrialNumber trial);
   bool HasParentFor(TrialNumber trial) const;
   /// The living trials by their values at `resource`, best first.
   std::vector<Standing> StandingsAt(double resource) const;

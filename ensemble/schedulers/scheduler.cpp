@@ -122,12 +122,14 @@ void CheckCommon(const SchedulerSettings& settings, const Entry& entry) {
 
 }  // namespace
 
-void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& trials) {
+void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& trials,
+                        const std::map<TrialNumber, Decision>& told) {
   auto next = reports.begin();
   for (const auto& trial : trials.trials()) {
     for (; next != reports.end() && next->trial == trial.number; ++next) Learn(*next);
     End(trial.number, trial.state);
   }
+  for (const auto& [trial, decision] : told) Tell(trial, decision);
 }
 
 const std::vector<std::string>& SchedulerNames() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,12 +53,16 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   /// Learns what an earlier manager knew; once, before anything else. `reports` are ordered by (trial, resource), each
-  /// pair once. Then End is called for every attempt that the earlier manager had told to pause or to stop.
-  void Restore(const std::vector<Report>& reports, const TrialTable& trials);
+  /// pair once. `told`: running trials that the earlier one had decided to pause or to stop; their End is still to
+  /// come.
+  void Restore(const std::vector<Report>& reports, const TrialTable& trials,
+               const std::map<TrialNumber, Decision>& told = {});
 
   /// As Take, but nothing is decided.
   virtual void Learn(const Report& report) = 0;
   virtual Judgement Take(const Report& report) = 0;
+  /// A Take of an earlier manager decided so about a running trial: what is known from then until its End.
+  virtual void Tell(TrialNumber /*trial*/, Decision /*decision*/) {}
   /// An attempt ended, and this is what became of its trial: final, paused, or queued to run again.
   virtual void End(TrialNumber trial, TrialState state) = 0;
 

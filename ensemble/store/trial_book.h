@@ -66,7 +66,7 @@ class TrialBook {
   void CreateStudy(const StudyRecord& study, const SearchSpace& space);
   /// A manager begins: its time counts from now to the last thing that it writes.
   void BeginSession(double now, const std::string& host);
-  /// Changes the budget of a resumed study.
+  /// Changes the budget of a resumed study, never to less than what has begun.
   void SetBudget(std::int64_t trials);
   /// All of it or nothing; durable when it returns. One commit. With kProcess a loss of power may undo it, and then
   /// all that was written since the last commit with kPower; on network file systems it is as kPower.

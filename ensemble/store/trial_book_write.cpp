@@ -88,6 +88,7 @@ class Writer {
   void WriteAll() {
     for (const auto& metric : changes_.metrics) Write(metric);
     for (const auto& stop : changes_.stops) Write(stop);
+    for (const auto& begin : changes_.begins) Write(begin);
     for (const auto& end : changes_.ends) Write(end);
     for (const auto& trial : changes_.trials) WriteNew(trial);
     for (const auto& trial : changes_.finished) WriteFinished(trial);
@@ -95,6 +96,7 @@ class Writer {
     for (const auto& trial : changes_.settled) Settle(trial);
     for (const auto& claim : changes_.claims) Write(claim);
     for (const auto& start : changes_.starts) Write(start);
+    for (const auto& queued : changes_.queued) Write(queued);
     for (const auto& rung : changes_.rungs) Write(rung);
     for (const auto& answer : changes_.answers) Write(answer);
     Prepare("UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)").Bind(changes_.time).Run();
@@ -156,7 +158,9 @@ class Writer {
 
   void Write(const Changes::Stop& stop) {
     const auto reason = StopReasonName(stop.reason);
-    Prepare("UPDATE attempt SET stop = ? WHERE trial = ? AND n = ?").Bind(reason, stop.trial, stop.attempt).Run();
+    Prepare("UPDATE attempt SET stop = ?, reason = ? WHERE trial = ? AND n = ?")
+        .Bind(reason, stop.why, stop.trial, stop.attempt)
+        .Run();
     Note("stop", stop.trial, stop.attempt, reason);
   }
 
@@ -244,14 +248,29 @@ class Writer {
       start_time = static_cast<std::int64_t>(start.process->start_time);
       boot_id = start.process->boot_id;
     }
-    const double time = start.time.value_or(changes_.time);
-    Prepare(
-        "UPDATE attempt SET state = 'running', pid = ?, start_time = ?, boot_id = ?, started = ? "
-        "WHERE trial = ? AND n = ?")
-        .Bind(pid, start_time, boot_id, time, start.trial, start.attempt)
+    Prepare("UPDATE attempt SET pid = ?, start_time = ?, boot_id = ? WHERE trial = ? AND n = ?")
+        .Bind(pid, start_time, boot_id, start.trial, start.attempt)
         .Run();
-    Prepare("UPDATE trial SET state = 'running', started = ? WHERE number = ?").Bind(time, start.trial).Run();
-    Note("running", start.trial, start.attempt, "");
+    WriteRunning(start.trial, start.attempt, changes_.time);
+  }
+
+  /// It stays claimed. No process of this machine is an identity all the same: a manager after this one looks for it.
+  void Write(const Changes::Queue& queued) {
+    Prepare("UPDATE attempt SET pid = 0, start_time = 0, boot_id = '' WHERE trial = ? AND n = ?")
+        .Bind(queued.trial, queued.attempt)
+        .Run();
+    Prepare("UPDATE trial SET reason = ? WHERE number = ?").Bind(kWaitsInQueue, queued.trial).Run();
+    Note("in_queue", queued.trial, queued.attempt, "");
+  }
+
+  void Write(const Changes::Begin& begin) { WriteRunning(begin.trial, begin.attempt, begin.time); }
+
+  void WriteRunning(TrialNumber trial, int attempt, double since) {
+    Prepare("UPDATE attempt SET state = 'running', started = ? WHERE trial = ? AND n = ?")
+        .Bind(since, trial, attempt)
+        .Run();
+    Prepare("UPDATE trial SET state = 'running', reason = '', started = ? WHERE number = ?").Bind(since, trial).Run();
+    Note("running", trial, attempt, "");
   }
 
   Connection& connection_;
@@ -313,7 +332,7 @@ void TrialBook::BeginSession(double now, const std::string& host) {
 void TrialBook::SetBudget(std::int64_t trials) {
   Translating(state_->connection.path(), [&] {
     Transaction transaction(state_->connection);
-    state_->Prepare("UPDATE study SET trials = ?").Bind(trials).Run();
+    state_->Prepare("UPDATE study SET trials = max(?, (SELECT count(*) FROM trial) / repeats)").Bind(trials).Run();
     transaction.Commit();
   });
 }

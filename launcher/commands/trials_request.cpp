@@ -13,6 +13,7 @@
 #include "ensemble/manager/requests.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/trial_book.h"
+#include "launcher/commands/retry_remark.h"
 
 namespace slipway::launcher {
 namespace {
@@ -94,11 +95,13 @@ std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
   return answer.value_or("waits for the manager, which is busy");
 }
 
-int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output) {
+/// `remark`: what the answer does not say, for people.
+int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output,
+        const std::string& remark = {}) {
   const auto name = ensemble::PostRequest(run_folder, what);
   const auto answer = AwaitAnswer(run_folder, name);
-  output.Print(
-      {Json{{"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer}}, answer + "\n", name});
+  output.Print({Json{{"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer}, {"remark", remark}},
+                answer + "\n" + (remark.empty() ? "" : remark + "\n"), name});
   return answer.starts_with("refused") ? 1 : 0;
 }
 
@@ -118,7 +121,8 @@ int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
 }
 
 int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
-  const auto trials = TrialBook::OpenForReading(options.run_folder).Trials();
+  auto book = TrialBook::OpenForReading(options.run_folder);
+  const auto trials = book.Trials();
   if (options.trial < 0 || options.trial >= std::ssize(trials)) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no trial {}", options.trial),
                 trials.empty() ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", trials.size() - 1));
@@ -128,7 +132,8 @@ int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
     throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", options.trial, ensemble::TrialStateName(state)),
                 "only failed, pruned and cancelled trials can run again");
   }
-  return Ask(options.run_folder, ensemble::Retry{options.trial}, output);
+  const auto remark = RemarkOnRetry(options.run_folder, book.Attempts(options.trial), HasManager(options.run_folder));
+  return Ask(options.run_folder, ensemble::Retry{options.trial}, output, remark);
 }
 
 }  // namespace slipway::launcher

@@ -3,9 +3,23 @@
 #include <signal.h>
 
 namespace slipway::launcher {
+namespace {
+
+constexpr auto kOnePress = std::chrono::milliseconds(200);
+
+}  // namespace
 
 Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
-  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) { Ask(); });
+  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int signal) { Take(signal); });
+}
+
+/// Batch systems and shells say SIGTERM and SIGHUP more than once, and `timeout` says its signal to us and to our
+/// group: only a further press of the key is one.
+void Interrupt::Take(int signal) {
+  const auto now = SystemClock().Steady();
+  if (asked() && signal == SIGINT && now - heard_ > kOnePress) forced_ = true;
+  heard_ = now;
+  Ask();
 }
 
 void Interrupt::ListenForTimeLimit() {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "core/clock.h"
 #include "core/event_loop.h"
 
 namespace slipway::launcher {
@@ -18,6 +19,8 @@ class Interrupt {
   /// How often the user has asked; 0 = not yet.
   int count() const { return count_; }
   bool asked() const { return count_ > 0; }
+  /// Ctrl-C was pressed again when the end had been asked for: whoever did so will not wait for it.
+  bool forced() const { return forced_; }
 
   /// As if the user had asked: for what ends a run from within.
   void Ask();
@@ -33,8 +36,12 @@ class Interrupt {
   void OnAsk(std::function<void()> callback) { callback_ = std::move(callback); }
 
  private:
+  void Take(int signal);
+
   EventLoop& loop_;
   int count_ = 0;
+  bool forced_ = false;
+  SteadyTime heard_{};  // the latest signal
   InterruptCause cause_ = InterruptCause::kUser;
   std::function<void()> callback_;
 };

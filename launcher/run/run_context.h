@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/event_loop.h"
 #include "core/output.h"
@@ -40,6 +41,10 @@ struct RunContext {
 
   /// Writes `state` down, durably, with an event of that name.
   std::function<void(std::string_view event)> commit;
+
+  /// At Ctrl-C, or the warning before the end of a batch job: what happens to `whom`, how long it takes, and how to
+  /// have it sooner.
+  void SayWhatStops(std::string_view whom) const;
 
   /// Records what the runtime's watch left behind, with the members of `where` that say in which attempt or trial.
   void RecordWatch(const WatchFinding& finding, Json where) const;

@@ -168,11 +168,14 @@ class SingleRun final : public JobObserver {
 
   void OnInterrupt(Job& job) {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
-    context_.output.Say(by_user ? "cancelling: the ranks are being ended"
-                                : "the job's time is nearly over: the ranks are being ended");
     const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
-    if (!by_user) return job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
-    job.Stop(wish.empty() ? "cancelled" : wish);
+    context_.SayWhatStops("the ranks");
+    if (by_user) {
+      job.Stop(wish.empty() ? "cancelled" : wish);
+    } else {
+      job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
+    }
+    if (context_.interrupt.forced()) job.Kill();
   }
 
   /// The time limit, or a wish of the program, cuts a run that goes on.

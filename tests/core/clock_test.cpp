@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/parse_utc.h"
+
 namespace slipway {
 namespace {
 
@@ -25,6 +27,14 @@ TEST(Clock, DoesNotDependOnTheTimeZone) {
   EXPECT_EQ(FormatUtc(WallTime(0s)), "1970-01-01T00:00:00.000Z");
   ::unsetenv("TZ");
   ::tzset();
+}
+
+TEST(Clock, ReadsWhatItHasWritten) {
+  const WallTime time = sys_days(2026y / 11 / 21) + 6h + 49min + 123ms;
+  EXPECT_EQ(ParseUtc(FormatUtc(time)), time);
+  for (const char* text : {"", "2026-11-21", "2026-13-21T06:49:00.123Z", "2026-11-21T06:49:00.123Z and more", "soon"}) {
+    EXPECT_EQ(ParseUtc(text), std::nullopt) << text;
+  }
 }
 
 TEST(Clock, SecondsCarryTheirFraction) { EXPECT_DOUBLE_EQ(UnixSeconds(WallTime(1500ms)), 1.5); }

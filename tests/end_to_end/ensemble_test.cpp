@@ -90,6 +90,41 @@ TEST(Ensemble, ContinuesAfterCtrlC) {
   EXPECT_EQ(runs.size(), kTrials);
 }
 
+TEST(Ensemble, IsKilledByASecondCtrlC) {
+  Workplace place;
+  const auto command =
+      "[sh, -c, 'trap \"\" TERM USR1; touch started.$1; while :; do sleep 0.1; done', trial, '{x}']";
+  place.WriteSpec("exp.yaml", command, 1, kEnsemble);
+  auto run = place.Start({"run", "exp.yaml", "--set", "ensemble.parallel=2", "--set", "checkpoint.signal=USR1"});
+  place.WaitForFile(place / "started.0");
+  place.WaitForFile(place / "started.1");
+  run.Signal(SIGINT);
+  place.WaitForWords("stopping 2 trials, which takes up to 15.0 s; Ctrl-C again kills at once");
+  ::usleep(300'000);  // no longer the same press
+  run.Signal(SIGINT);
+  const auto status = run.WaitFor(std::chrono::seconds(10));
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 130);
+  place.WaitForWords("killing 2 trials");
+  EXPECT_EQ(Json::parse(place.Slipway({"trials", "ls", "--json"}).output)["counts"], (Json{{"queued", 2}}));
+}
+
+TEST(Ensemble, MayEndSoonerWithALowerBudget) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'touch begun.$1; test -e go || sleep 60; echo FoM: $1', trial, '{x}']", 1,
+                  kEnsemble);
+  auto run = place.Start({"run", "exp.yaml"});
+  for (const char* begun : {"begun.0", "begun.1", "begun.2"}) place.WaitForFile(place / begun);
+  run.Signal(SIGINT);
+  ASSERT_EQ(run.Wait().code, 130);
+  place.Write("go", "");
+  const auto resumed = place.Slipway({"resume", "--set", "ensemble.trials=2", "--set", "ensemble.parallel=2"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("3 trials have begun, and the budget is 2: no more begin"));
+  EXPECT_THAT(resumed.errors, HasSubstr("0 of 3 trials ended, 1 running"));
+  EXPECT_THAT(place.Slipway({"trials", "ls"}).output, HasSubstr("3 of 3 trials begun: 3 complete"));
+}
+
 /// `launch.time_limit` is the time of one manager.
 TEST(Ensemble, GoesOnAfterItsTimeWasUsedUp) {
   Workplace place;

@@ -124,6 +124,19 @@ TEST_F(Resume, CarriesOutWhatWasAskedOfASuccess) {
   EXPECT_THAT(place_.Slipway({"resume", "last"}).output, HasSubstr("there is nothing to resume"));
 }
 
+TEST_F(Resume, GivesATrialThatTimedOutMoreTime) {
+  WriteEnsemble("[sh, -c, 'test -e go || sleep 60; echo FoM: $1', trial, '{x}']", "  time_limit: 200ms\n");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  place_.Write("go", "");
+  const auto resume = "slipway resume " + place_.RunFolder().filename().string();
+  const auto asked = place_.Slipway({"trials", "retry", "0", "last"}).output;
+  EXPECT_THAT(asked, HasSubstr("it has used up ensemble.time_limit (200 ms), which counts all its attempts together"));
+  EXPECT_THAT(asked, testing::ContainsRegex("for more: " + resume + " --set ensemble.time_limit=[0-9]+s\n"));
+  ASSERT_EQ(place_.Slipway({"resume", "last", "--set", "ensemble.time_limit=1m"}).status.code, 0);
+  EXPECT_EQ(Trials()["counts"]["complete"], 1);
+  EXPECT_THAT(place_.Slipway({"trials", "retry", "1", "last"}).output, testing::Not(HasSubstr("for more")));
+}
+
 TEST_F(Resume, TakesUpAConfigurationThatTheBudgetHadNoRoomFor) {
   WriteEnsemble();
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);

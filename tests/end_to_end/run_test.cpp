@@ -108,6 +108,23 @@ TEST(Run, CancelsOnCtrlC) {
   EXPECT_EQ(place.Status()["phase"], "cancelled");
 }
 
+TEST(Run, IsKilledByASecondCtrlC) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'trap \"\" TERM; touch started.$RANK; while :; do sleep 0.1; done']", 2);
+  auto run = place.Start({"run", "exp.yaml"});  // its metrics come from the runtime: it has time to save
+  place.WaitForFile(place / "started.0");
+  place.WaitForFile(place / "started.1");
+  run.Signal(SIGINT);
+  place.WaitForWords("stopping the ranks, which takes up to 15.0 s; Ctrl-C again kills at once");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // no longer the same press
+  run.Signal(SIGINT);
+  const auto status = run.WaitFor(std::chrono::seconds(10));
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 130);
+  place.WaitForWords("killing the ranks");
+  EXPECT_EQ(place.Status()["phase"], "cancelled");
+}
+
 TEST(Run, CancelsAtAnyMoment) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sleep, '60']", 2);

@@ -126,6 +126,13 @@ void Workplace::WaitForFile(const fs::path& path) const {
   ASSERT_TRUE(fs::exists(path)) << path;
 }
 
+void Workplace::WaitForWords(const std::string& text) const {
+  const auto said = [&] { return ReadFileIfPresent(directory_ / "output.log").value_or(""); };
+  const auto is_there = [&] { return said().find(text) != std::string::npos; };
+  for (int i = 0; i < 6000 && !is_there(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(is_there()) << "not '" << text << "' but:\n" << said();
+}
+
 std::vector<std::string> Workplace::StagedFiles() const {
   std::vector<std::string> files;
   for (const char* tier : {"ram", "node", "burst"}) {

@@ -38,6 +38,8 @@ class Workplace {
   std::filesystem::path RunFolder() const;
   /// Waits until a file exists; fails the test after a minute.
   void WaitForFile(const std::filesystem::path& path) const;
+  /// Waits until what was started has said `text`; fails the test after a minute.
+  void WaitForWords(const std::string& text) const;
   /// Names of all files, links and outboxes below the tiers, for "nothing is left behind".
   std::vector<std::string> StagedFiles() const;
 

@@ -22,6 +22,7 @@ struct Script {
   OutsideCause cause = OutsideCause::kNone;
   bool can_start = true;
   bool runs_until_stopped = false;
+  bool leaves_queue = true;  // false: it ends there
 };
 
 inline Script Reports(std::string name, double value) {
@@ -85,7 +86,7 @@ class FakeRunner : public TrialRunner {
       from_front ? ended_.pop_front() : ended_.pop_back();
       const auto [attempt, script] = std::move(prepared_.at(trial));
       prepared_.erase(trial);
-      if (queues_) events.push_back(TrialBegan{trial, attempt, began_});
+      if (queues_ && script.leaves_queue) events.push_back(TrialBegan{trial, attempt, began_});
       for (auto metric : script.metrics) {
         metric.trial = trial;
         metric.attempt = attempt;
@@ -115,6 +116,7 @@ class FakeRunner : public TrialRunner {
 /// Remembers how many attempts ended, and what was warned of.
 class CountingObserver : public EnsembleObserver {
  public:
+  void AttemptWaits(const TrialRecord&) override { ++waits; }
   void AttemptStarted(const TrialRecord&) override { ++started; }
   void MetricReported(const MetricRecord&) override { ++metrics; }
   void AttemptEnded(const TrialRecord&, TrialState, const TrialRecord* best) override {
@@ -123,6 +125,7 @@ class CountingObserver : public EnsembleObserver {
   }
   void Warned(const std::string& what) override { warnings.push_back(what); }
 
+  int waits = 0;
   int started = 0;
   int metrics = 0;
   int ended = 0;

@@ -30,12 +30,16 @@ class TimedRunner : public FakeRunner {
 
   std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) override {
     auto events = FakeRunner::Wait(limit);
+    if (lost_after_.first > 0 && released_.size() >= lost_after_.first) {
+      events.push_back(NodeLost{std::exchange(lost_after_, {}).second});
+    }
     clock_.Sleep(events.empty() ? limit : std::chrono::nanoseconds(each_takes_));
     return events;
   }
 
   HandClock& clock_;
   std::chrono::seconds each_takes_{0};
+  std::pair<std::size_t, std::string> lost_after_;  // this node, once so many were released
   std::vector<std::vector<NodeShare>> places_;
   std::vector<int> repeats_;
 };
@@ -160,6 +164,38 @@ TEST(Places, AreGivenToTrialsAndTakenBack) {
   ASSERT_EQ(runner.places_.size(), 5u);
   for (const auto& place : runner.places_) EXPECT_EQ(place.at(0).cores.size(), 2u);
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Attempts(0).at(0).place, "here:0,1");
+}
+
+TEST(Places, ThatAreGoneLeaveTrialsWaiting) {
+  TempDirectory folder;
+  HandClock clock;
+  TimedRunner runner(clock, ReportsLr);
+  auto options = Options(3, 2);
+  options.nodes = {{"large", {0, 1, 2, 3}, {}}, {"small", {0}, {}}, {"tiny", {0}, {}}};
+  options.need = {1, 2, 0};
+  runner.lost_after_ = {1, "large"};
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_TRUE(summary.out_of_nodes) << "two nodes are left, and no trial fits on one";
+  EXPECT_LT(summary.complete, 3);
+  options.nodes.erase(options.nodes.begin());
+  EXPECT_TRUE(RunStudy(folder, options, runner).out_of_nodes) << "nor from the beginning";
+  options.nodes = {{"other", {0, 1}, {}}};
+  const auto resumed = RunStudy(folder, options, runner);
+  EXPECT_EQ(resumed.complete, 3);
+  EXPECT_FALSE(resumed.out_of_nodes);
+}
+
+TEST(Places, ThatAreLostAtTheEndAreNotMissed) {
+  TempDirectory folder;
+  HandClock clock;
+  TimedRunner runner(clock, ReportsLr);
+  auto options = Options(1);
+  options.nodes = {{"only", {0, 1}, {}}};
+  options.need = {1, 2, 0};
+  runner.lost_after_ = {1, "only"};
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_EQ(summary.complete, 1);
+  EXPECT_FALSE(summary.out_of_nodes);
 }
 
 TEST(Repeats, RunEachConfigurationSeveralTimesAndRankTheMean) {
@@ -300,6 +336,24 @@ TEST(Asha, PausesTrialsAtRungsAndGoesOnWithTheBest) {
   for (const auto& trial : trials) {
     EXPECT_TRUE(trial.state != TrialState::kPaused || trial.objective) << "samplers learn from paused ones";
   }
+}
+
+TEST(Budget, OfTrialsMayBeLoweredToEndSooner) {
+  TempDirectory folder;
+  HandClock clock;
+  TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
+    return (trial == 2 || trial == 3) && attempt == 1 ? RunsUntilStopped() : ReportsLr(trial, attempt, parameters);
+  });
+  auto options = Options(8, 2);
+  options.manager_time_limit = 10;
+  EXPECT_EQ(RunStudy(folder, options, runner).waiting, 2);
+  options.trials = 3;
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_EQ(summary.complete, 4) << "what has begun comes to its end";
+  EXPECT_EQ(summary.not_begun, 0);
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Study()->trials, 4) << "not 4 of 3";
+  options.trials = 5;
+  EXPECT_EQ(RunStudy(folder, options, runner).complete, 5);
 }
 
 TEST(Requests, AreAnsweredOnce) {

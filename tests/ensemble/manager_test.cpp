@@ -312,7 +312,7 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
       left.trials[i].number = i + 1;
       left.trials[i].parameters = {{"lr", 0.5}};
       left.claims.push_back({i + 1, 1});
-      left.starts.push_back({i + 1, 1, ProcessIdentity{}});
+      left.queued.push_back({i + 1, 1});
     }
     book.Write(left);
     Changes asked;
@@ -344,6 +344,89 @@ TEST(Ensemble, CountsTheTimeOfTrialsFromWhenTheirQueueLetsThemRun) {
   EXPECT_EQ(book.Trials()[0].started, runner.began_);
   EXPECT_EQ(book.Attempts(0)[0].started, runner.began_);
   EXPECT_NEAR(book.Used().node_seconds, 2 * 4 * 1800.0, 2 * 4 * 60.0);
+}
+
+/// Looks into the book while all that was released waits.
+class QueueWatcher : public FakeRunner {
+ public:
+  QueueWatcher(const TempDirectory& folder, Play play) : FakeRunner(std::move(play)), folder_(folder) {
+    queues_ = true;
+  }
+
+  std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) override {
+    auto book = TrialBook::OpenForReading(folder_.path());
+    for (const auto& left : book.OpenAttempts()) attempts_.push_back(left);
+    for (const auto& trial : book.Trials()) trials_.push_back(trial);
+    return FakeRunner::Wait(limit);
+  }
+
+  const TempDirectory& folder_;
+  std::vector<AttemptRecord> attempts_;
+  std::vector<TrialRecord> trials_;
+};
+
+TEST(Ensemble, WhatWaitsInAQueueHasNotStarted) {
+  TempDirectory folder;
+  QueueWatcher runner(folder, ReportsLr);
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  EXPECT_EQ(RunEnsemble(book, Options(kLr, 1, 1), runner, observer).complete, 1);
+  ASSERT_EQ(runner.attempts_.size(), 1u);
+  EXPECT_EQ(runner.attempts_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.attempts_[0].started, std::nullopt);
+  EXPECT_TRUE(runner.attempts_[0].process) << "the next manager looks for its job";
+  ASSERT_EQ(runner.trials_.size(), 1u);
+  EXPECT_EQ(runner.trials_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.trials_[0].started, std::nullopt);
+  EXPECT_EQ(runner.trials_[0].reason, kWaitsInQueue);
+  EXPECT_EQ(observer.waits, 1);
+  EXPECT_EQ(observer.started, 1);
+  EXPECT_EQ(book.Attempts(0)[0].state, TrialState::kComplete);
+  EXPECT_EQ(book.Trials()[0].reason, "");
+}
+
+TEST(Ensemble, TimeInAQueueIsNobodys) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber, int, const Json&) {
+    Script script;
+    script.runs_until_stopped = true;
+    script.leaves_queue = false;
+    script.status = {1, 0};
+    return script;
+  });
+  runner.queues_ = true;
+  auto options = Options(kLr, 2, 2);
+  options.manager_time_limit = 0.1;
+  options.trial_time_limit = 0.01;
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_EQ(summary.waiting, 2) << "they had no time to use up";
+  EXPECT_THAT(runner.stopped_,
+              testing::Each(testing::Field(&std::pair<TrialNumber, StopReason>::second, StopReason::kTimeLimit)));
+  auto book = TrialBook::OpenForReading(folder.path());
+  EXPECT_EQ(book.Used().node_seconds, 0);
+  EXPECT_EQ(book.Attempts(0)[0].started, std::nullopt);
+}
+
+TEST(Ensemble, AJobThatIsCancelledInTheQueueIsNoFailure) {
+  TempDirectory folder;
+  FakeRunner runner([](TrialNumber trial, int attempt, const Json& parameters) {
+    if (trial != 0) return ReportsLr(trial, attempt, parameters);
+    auto script = Exits({1, 0}, "job 17 was cancelled");
+    script.cause = OutsideCause::kCancelled;
+    script.leaves_queue = false;
+    return script;
+  });
+  runner.queues_ = true;
+  auto options = Options(kLr, 2, 1);
+  options.max_failures = 0;
+  const auto summary = RunStudy(folder, options, runner);
+  EXPECT_EQ(summary.failed, 0);
+  EXPECT_EQ(summary.cancelled, 1);
+  EXPECT_EQ(summary.complete, 1);
+  const auto trials = TrialsIn(folder);
+  EXPECT_EQ(trials[0].state, TrialState::kCancelled);
+  EXPECT_EQ(trials[0].reason, "cancelled before it began: job 17 was cancelled");
+  EXPECT_EQ(trials[0].failures, 0);
 }
 
 TEST(Ensemble, RefusesImpossibleOptions) {

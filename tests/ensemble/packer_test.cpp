@@ -100,6 +100,18 @@ TEST(Packer, IsOutOfNodesWhenTooFewAreLeftForOneTrial) {
   EXPECT_FALSE(packer.Take());
 }
 
+TEST(Packer, IsOutOfNodesWhenThoseThatAreLeftAreTooSmall) {
+  Packer packer({Node("large", 8, 2), Node("small", 2, 2), Node("slow", 8, 0)}, {1, 4, 1});
+  EXPECT_FALSE(packer.OutOfNodes());
+  const auto place = packer.Take();
+  EXPECT_FALSE(packer.Take() && packer.Take()) << "large holds two";
+  EXPECT_FALSE(packer.OutOfNodes()) << "what is in use comes back";
+  packer.Lose("large");
+  packer.GiveBack(*place);
+  EXPECT_TRUE(packer.OutOfNodes());
+  EXPECT_FALSE(packer.Take());
+}
+
 RC_GTEST_PROP(Packer, NeverGivesACoreOrADeviceTwiceAndFillsAllItsSlots, ()) {
   std::vector<NodeShare> nodes;
   const auto count = *rc::gen::inRange(1, 5);

@@ -114,8 +114,12 @@ class Placed(Jobs):
         self.write_trials("true")
         self.start()
         support.wait_for(lambda: "4 jobs in the queue (job" in self.status()["reason"], 30, "the reason")
+        self.assertEqual(self.states(), {"claimed": 4})
+        self.assertEqual({(trial["started"], trial["reason"]) for trial in self.trials()}, {(None, "waits in the queue")})
+        self.assertIn("in the queue", self.slipway("trials", "ls").stdout)
         self.slipway("cancel")
         self.assertEqual(self.status()["phase"], "cancelled")
+        self.assertEqual({trial["duration_s"] for trial in self.trials()}, {None})
         self.assertEqual(self.in_the_queue(), [])
         self.assertEqual(self.ran(), {})
 
@@ -200,6 +204,19 @@ class Outcomes(Jobs):
         self.assertIn("exit status 3", self.reason_of(0))
         self.assertIn("cancelled", self.reason_of(1))
         self.assertIn("time limit", self.reason_of(2))
+
+    def test_one_that_is_cancelled_in_the_queue_has_not_failed(self):
+        self.write_trials('echo FoM: "$1"', trials=2, parallel=2)
+        self.nodes("drain", "reason=test")
+        self.start()
+        support.wait_for(lambda: len(self.in_the_queue()) == 2, 30, "the jobs")
+        self.on_node("scancel", self.job_of(1))
+        support.wait_for(lambda: self.states()["cancelled"] == 1, 30, "the end of the job")
+        self.nodes("resume")
+        self.slipway("wait", "--timeout", "90s")
+        self.assertEqual(self.states(), {"complete": 1, "cancelled": 1})
+        self.assertIn("cancelled before it began: job", self.reason_of(1))
+        self.assertEqual(self.ran(), {"1": 1})
 
     def test_its_own_time_limit_counts_from_the_start_of_its_job(self):
         self.write_trials("sleep 60", trials=1, parallel=1)

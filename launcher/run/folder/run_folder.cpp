@@ -86,6 +86,8 @@ RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
   auto state = is_new ? RunState{} : ReadStoredState(path);
   state.run = run.id();  // what can be resumed
   state.phase = Phase::kCreated;
+  state.started.clear();
+  state.ended.clear();
   if (is_new) state.created = FormatUtc(SystemClock().Now());
   state.host = HostName();
   state.manager = IdentityOf(::getpid());

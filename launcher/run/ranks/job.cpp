@@ -48,6 +48,10 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
+bool CanBeToldToSave(const Spec& spec) {
+  return spec.checkpoint.signal != StopSignal::kNone || spec.train.metrics.from == MetricsSource::kRuntime;
+}
+
 int NumberOf(StopSignal signal) { return signal == StopSignal::kUsr1 ? SIGUSR1 : SIGTERM; }
 
 /// Several ranks, each behind the agent of its node.
@@ -196,7 +200,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
     : loop_(loop), observer_(observer), place_(request.place) {
   const auto& spec = request.plan.spec();
   signal_ = spec.checkpoint.signal;
-  can_be_told_ = signal_ != StopSignal::kNone || spec.train.metrics.from == MetricsSource::kRuntime;
+  can_be_told_ = CanBeToldToSave(spec);
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   MakeDirectories(place_.outputs);
@@ -285,6 +289,11 @@ ProcessIdentity Job::identity() const { return ranks_->leader(); }
 
 void Job::Release() { ranks_->Release(); }
 
+Seconds LongestStop(const Spec& spec) {
+  const Seconds to_save = CanBeToldToSave(spec) ? Seconds(kStopPatience) : Seconds(0);
+  return to_save + Seconds(RankLaunch().grace);
+}
+
 void Job::Stop(std::string_view reason, Seconds least) {
   if (!stop_reason_.empty()) return;
   stop_reason_ = reason;
@@ -300,6 +309,12 @@ void Job::Stop(std::string_view reason, Seconds least) {
     stop_timer_.reset();
     ranks_->Stop();
   });
+}
+
+void Job::Kill() {
+  if (stop_timer_) loop_.Cancel(*std::exchange(stop_timer_, std::nullopt));
+  ranks_->Stop();
+  ranks_->Signal(SIGKILL);
 }
 
 void Job::End(const GroupOutcome& outcome) {

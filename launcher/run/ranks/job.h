@@ -72,6 +72,10 @@ struct JobRequest {
   NodesOfJob where = {};
 };
 
+/// How long ranks that are told to stop have, at most: to save, where they can be told so, and then between SIGTERM
+/// and SIGKILL.
+Seconds LongestStop(const Spec& spec);
+
 class Job {
  public:
   /// Creates the attempt's folder and starts the ranks, held at their gate.
@@ -86,6 +90,8 @@ class Job {
   /// time to end, then ends the ranks by signals. May be called again; the first reason counts. `least`: the
   /// time that such a program has, if it is more than usual.
   void Stop(std::string_view reason, Seconds least = {});
+  /// SIGKILL to all ranks that are still there. After Stop.
+  void Kill();
   /// The reason given to Stop, or empty.
   const std::string& stop_reason() const { return stop_reason_; }
 

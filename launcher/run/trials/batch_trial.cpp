@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "core/clock.h"
 #include "core/files.h"
 #include "core/metrics_line.h"
+#include "core/parse_utc.h"
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/trial_document.h"
@@ -58,14 +60,15 @@ void NoteJob(const RunFolder& folder, JobId job) {
   WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
 }
 
-bool Runs(const ObservedRun& observed) {
-  const auto phase = observed.state.phase;
-  return phase == Phase::kStaging || phase == Phase::kRunning;
-}
+/// When its manager in the job began; nothing: it waits in the queue, or never left it.
+std::optional<WallTime> BeginOf(const RunState& state) { return ParseUtc(state.started); }
 
-double BeginOf(const ObservedRun& observed) {
-  const bool known = observed.job && observed.job->start && observed.job->phase() != JobPhase::kWaiting;
-  return known ? UnixSeconds(*observed.job->start) : UnixSeconds(SystemClock().Now());
+/// The allocation may be some time older than its manager.
+std::optional<WallTime> BeginOf(const ObservedRun& observed) {
+  const auto begin = BeginOf(observed.state);
+  const auto& job = observed.job;
+  if (!begin || !job || !job->start || job->phase() == JobPhase::kWaiting) return begin;
+  return std::min<WallTime>(*begin, *job->start);
 }
 
 /// As Slurm tells it: the manager in the job had no last word.
@@ -169,25 +172,29 @@ void BatchTrial::TakeMetrics(Events& events) {
         });
     report->second.Poll();
   }
+  if (!metrics_.empty()) NoteBegin(BeginOf(folder_.ReadState()), events);
   events.insert(events.end(), metrics_.begin(), metrics_.end());
   metrics_.clear();
 }
 
 void BatchTrial::Take(const ObservedRun& observed, Events& events) {
-  if (!has_begun_ && Runs(observed)) {
-    has_begun_ = true;
-    events.push_back(ensemble::TrialBegan{trial_, order_.attempt, BeginOf(observed)});
-  }
+  NoteBegin(BeginOf(observed), events);
   if (has_ended_ || !HasEnded(observed.state.phase)) return;
   has_ended_ = true;
   TakeMetrics(events);
   events.push_back(EndOf(observed));
 }
 
+void BatchTrial::NoteBegin(std::optional<WallTime> begin, Events& events) {
+  if (!begin || std::exchange(has_begun_, true)) return;
+  events.push_back(ensemble::TrialBegan{trial_, order_.attempt, UnixSeconds(*begin)});
+}
+
 TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   auto ending = ReadTrialEnding(folder_);
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
   if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
+  if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
   return {trial_, order_.attempt, ending->status, ending->detail, ending->cause};
 }
 

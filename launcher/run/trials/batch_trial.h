@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/clock.h"
 #include "ensemble/trial_runner.h"
 #include "launcher/engines/slurm/job_states.h"
 #include "launcher/monitor/line_follower.h"
@@ -40,7 +41,7 @@ class BatchTrial {
   /// Asks the job to end, or takes it from the queue; its program is told `reason`. Errors: SlurmError.
   void Stop(std::string_view reason);
 
-  /// Appends what it has reported since the last look.
+  /// Appends what it has reported since the last look, and before that its begin if nobody has told of it.
   void TakeMetrics(Events& events);
   /// Appends its begin, and its end with all that it reported before.
   void Take(const ObservedRun& observed, Events& events);
@@ -50,6 +51,7 @@ class BatchTrial {
   BatchTrial(RunFolder folder, ensemble::TrialNumber trial, TrialOrder order);
 
   bool HasJob();
+  void NoteBegin(std::optional<WallTime> begin, Events& events);
   ensemble::TrialEnded EndOf(const ObservedRun& observed) const;
 
   RunFolder folder_;

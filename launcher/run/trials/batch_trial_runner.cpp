@@ -56,7 +56,10 @@ bool MayBeTakenLater(SlurmTrouble trouble) {
 }
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
-  context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
+  context_.interrupt.OnAsk([this] {
+    if (context_.interrupt.count() == 1) context_.output.Say("cancelling: Slurm is asked to end the trials' jobs");
+    events_.push_back(StopAsked{});
+  });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
 }
 

@@ -8,14 +8,15 @@
 #include <set>
 
 #include "core/error.h"
+#include "ensemble/exchange/import_trials.h"
 #include "ensemble/manager/manager.h"
-#include "ensemble/schedulers/population.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/run/ranks/allocation.h"
 #include "launcher/run/results/outbox.h"
 #include "launcher/run/trials/batch_trial_runner.h"
 #include "launcher/run/trials/ensemble_options.h"
+#include "launcher/run/trials/ensemble_result.h"
 #include "launcher/run/trials/job_trial_runner.h"
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run/trials/trial_logs.h"
@@ -34,9 +35,18 @@ class Reporter final : public ensemble::EnsembleObserver {
     for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
       if (ensemble::IsFinal(trials.at(number).state)) over_.insert(number);
     }
+    if (trials.size() > trials_ && ensemble::CountImported(trials.trials()) == 0) SayThatNoneBegin(trials.size());
+    trials_ = std::max(trials_, trials.size());
+  }
+
+  void AttemptWaits(const ensemble::TrialRecord& trial) override {
+    waiting_.insert(trial.number);
+    over_.erase(trial.number);
+    ShowProgress();
   }
 
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
+    waiting_.erase(trial.number);
     running_.insert(trial.number);
     over_.erase(trial.number);
     ShowProgress();
@@ -48,6 +58,7 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void AttemptEnded(const ensemble::TrialRecord& trial, ensemble::TrialState attempt,
                     const ensemble::TrialRecord* best) override {
+    waiting_.erase(trial.number);
     running_.erase(trial.number);  // not there when an earlier manager had started it
     logs_.AttemptEnded(trial);
     if (ensemble::IsFinal(trial.state)) {
@@ -85,103 +96,26 @@ class Reporter final : public ensemble::EnsembleObserver {
     return fmt::format("{}: {:.{}}", reason.substr(0, first), reason.substr(reason.rfind('\n') + 1), kMostOfLastLine);
   }
 
+  void SayThatNoneBegin(std::int64_t begun) {
+    output_.Say(fmt::format("{} trials have begun, and the budget is {}: no more begin, and these come to their end",
+                            begun, trials_));
+  }
+
   void ShowProgress() {
-    output_.Progress(fmt::format("{} of {} trials ended, {} running{}{}", over_.size(), trials_, running_.size(),
-                                 best_.empty() ? "" : ", ", best_));
+    auto text = fmt::format("{} of {} trials ended, {} running", over_.size(), trials_, running_.size());
+    if (!waiting_.empty()) text += fmt::format(", {} in the queue", waiting_.size());
+    output_.Progress(best_.empty() ? text : text + ", " + best_);
   }
 
   Output& output_;
   std::int64_t trials_;
   TrialLogs& logs_;
+  std::set<ensemble::TrialNumber> waiting_;  // in the queue of a batch system
   std::set<ensemble::TrialNumber> running_;
   std::set<ensemble::TrialNumber> over_;
   int ended_ = 0;
   std::string best_;
 };
-
-Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
-  Json best = nullptr;
-  if (summary.best) {
-    best = Json{{"trial", summary.best->number},
-                {"objective", *summary.best->objective},
-                {"parameters", ensemble::ToJson(summary.best->parameters)}};
-  }
-  return Json{{"trials",
-               {{"complete", summary.complete},
-                {"failed", summary.failed},
-                {"pruned", summary.pruned},
-                {"paused", summary.paused},
-                {"waiting", summary.waiting}}},
-              {"best", best}};
-}
-
-/// "14 complete, 1 failed, 3 pruned": only what there is, but always the complete ones.
-std::string CountsText(const ensemble::EnsembleSummary& summary) {
-  std::string text = fmt::format("{} complete", summary.complete);
-  for (const auto& [count, word] : {std::pair{summary.failed, "failed"},
-                                    {summary.pruned, "pruned"},
-                                    {summary.paused, "paused"},
-                                    {summary.waiting, "waiting"}}) {
-    if (count > 0) text += fmt::format(", {} {}", count, word);
-  }
-  return text;
-}
-
-/// "best accuracy 0.91", "best time to accuracy 0.9: 31.5 s".
-std::string BestText(const ensemble::Objective& objective, double value) {
-  if (!objective.reach) return fmt::format("best {} {:.6g}", objective.metric, value);
-  return fmt::format("best time to {} {:.6g}: {}", objective.metric, *objective.reach, FormatDuration(Seconds(value)));
-}
-
-/// The time limit begins anew with each resume, a budget does not.
-std::string WhatIsUsedUp(const ensemble::EnsembleOptions& options) {
-  std::string fields;
-  for (const auto& [limit, name] : {std::pair{options.budget.wall_seconds, "ensemble.budget.time"},
-                                    {options.budget.node_seconds, "ensemble.budget.node_hours"}}) {
-    if (limit) fields += fmt::format("{}--set {}=...", fields.empty() ? "" : " ", name);
-  }
-  return fields.empty() ? "; 'slipway resume' goes on" : fmt::format("; with more of it: slipway resume {}", fields);
-}
-
-/// A population begins further trials only in place of those that it gives up.
-std::string UnbegunText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
-  auto scheduler = options.scheduler;
-  scheduler.parallel = options.parallel;
-  return fmt::format(
-      "\n  {} of the budget never began: pbt trains {} together ('scheduler.population') and begins more only in "
-      "place of trials that it gives up",
-      summary.not_begun, ensemble::PopulationSize(scheduler));
-}
-
-RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
-  RunResult result;
-  result.summary = SummaryDocument(summary);
-  result.summary_text = "  trials  " + CountsText(summary);
-  if (summary.best) {
-    result.summary_text +=
-        fmt::format("\n  {}  trial {}  {}", BestText(options.objectives.front(), *summary.best->objective),
-                    summary.best->number, ensemble::Describe(summary.best->parameters));
-  }
-  if (summary.interrupted) {
-    result.phase = Phase::kCancelled;
-    result.reason = "cancelled by the user";
-  } else if (summary.out_of_nodes) {
-    result.reason = fmt::format("too few nodes are left for a trial, and {} trials wait; 'slipway resume' goes on",
-                                summary.waiting);
-  } else if (summary.too_many_failures) {
-    result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
-  } else if (summary.out_of_time) {
-    if (summary.complete > 0) result.phase = Phase::kSucceeded;
-    result.reason = fmt::format("its time is used up{}", WhatIsUsedUp(options));
-  } else if (summary.complete == 0) {
-    result.reason = fmt::format("none of {} trials succeeded", summary.failed);
-  } else {
-    result.phase = Phase::kSucceeded;
-    const bool is_population = options.scheduler.type == "pbt";
-    if (is_population && summary.not_begun > 0) result.summary_text += UnbegunText(summary, options);
-  }
-  return result;
-}
 
 SelectModelsOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
   SelectModelsOptions options;

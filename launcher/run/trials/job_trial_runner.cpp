@@ -99,12 +99,22 @@ JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, Trial
   } else {
     AddNodes(context_.allocation->nodes());
   }
-  context_.interrupt.OnAsk([this] { events_.push_back(StopAsked{}); });
+  context_.interrupt.OnAsk([this] { OnInterrupt(); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
   end_of_job_ = WatchEndOfJob(context_, [this] { return LookForSlowestCheckpoint(); });
 }
 
 JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
+
+void JobTrialRunner::OnInterrupt() {
+  context_.SayWhatStops(fmt::format("{} trial{}", running_.size(), running_.size() == 1 ? "" : "s"));
+  events_.push_back(StopAsked{});
+  if (!context_.interrupt.forced()) return;
+  for (const auto& [trial, running] : running_) {
+    const bool is_told = !running->job().stop_reason().empty();  // those that are not will be, and killed then
+    if (is_told) running->job().Kill();
+  }
+}
 
 void JobTrialRunner::AddNodes(Nodes& nodes) {
   for (int node = 0; node < nodes.count(); ++node) {
@@ -224,9 +234,12 @@ void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
     auto& job = found->second->job();
     const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
                               context_.interrupt.cause() == InterruptCause::kTimeLimit;
-    if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job)
-      return job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
-    job.Stop(ensemble::StopReasonName(reason));
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job) {
+      job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
+    } else {
+      job.Stop(ensemble::StopReasonName(reason));
+    }
+    if (context_.interrupt.forced()) job.Kill();
   }
 }
 

@@ -54,6 +54,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   TrialShare ShareOf(const ensemble::TrialStart& start) const;
   Supervisor* SupervisorFor(const std::vector<ensemble::NodeShare>& place) const;
   NodesOfJob WhereIs(const std::vector<ensemble::NodeShare>& place) const;
+  void OnInterrupt();
   void LookForLostNodes();
   std::optional<Seconds> LookForSlowestCheckpoint();
 

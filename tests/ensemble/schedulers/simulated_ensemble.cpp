@@ -121,12 +121,14 @@ void SimulatedEnsemble::End(TrialNumber trial, TrialState state) {
   for (const auto& scheduler : schedulers_) scheduler->End(trial, state);
 }
 
-/// Another scheduler, as a manager would make it that begins here. The trials that the earlier manager told something
-/// would have done it by then.
+/// Another scheduler, as a manager would make it that begins here. What the earlier one told trials is in its book.
 void SimulatedEnsemble::AddRestored() {
-  if (std::ranges::any_of(running_, [](const auto& running) { return running.second.told.has_value(); })) return;
+  std::map<TrialNumber, Decision> told;
+  for (const auto& [trial, running] : running_) {
+    if (running.told) told[trial] = *running.told == TrialState::kPaused ? Decision::kPause : Decision::kStop;
+  }
   auto restored = MakeScheduler(settings_);
-  restored->Restore(rows_.Ordered(), table_);
+  restored->Restore(rows_.Ordered(), table_, told);
   if (schedulers_.size() >= kMostSchedulers) schedulers_.erase(schedulers_.begin() + 1);
   schedulers_.push_back(std::move(restored));
 }

@@ -59,12 +59,88 @@ TEST_F(TrialFiles, ATrialThatBeginsAgainTellsNothingOfItsLastJob) {
   auto state = trial_.ReadState();
   state.batch_job = 12;
   state.attempt = 2;
+  state.started = "2026-11-21T06:49:00.123Z";
   trial_.WriteState(state);
   const auto again = RunFolder::BeginTrial(trial_.path(), run_).ReadState();
   EXPECT_EQ(again.batch_job, 0u);
   EXPECT_EQ(again.attempt, 2);
   EXPECT_EQ(again.run, run_.id()) << "what can be resumed";
   EXPECT_EQ(again.phase, Phase::kCreated);
+  EXPECT_EQ(again.started, "") << "its job waits";
+}
+
+class TrialInAJob : public TrialFiles {
+ protected:
+  TrialInAJob() {
+    state_.batch_job = 12;
+    WriteTrialOrder(trial_, {1, 0, {7}});
+  }
+
+  /// What the manager of the ensemble hears when it looks and the trial is as `state_` says.
+  std::vector<ensemble::TrialEvent> Look() {
+    trial_.WriteState(state_);
+    ObservedRun observed{state_, job_, {}};
+    std::vector<ensemble::TrialEvent> events;
+    BatchTrial::Find(run_, 7, 1)->Take(observed, events);
+    return events;
+  }
+
+  RunState state_ = trial_.ReadState();
+  std::optional<SlurmJob> job_;
+};
+
+TEST_F(TrialInAJob, HasBegunWhenItsManagerHas) {
+  state_.phase = Phase::kQueued;
+  EXPECT_TRUE(Look().empty());
+  state_.phase = Phase::kRunning;
+  state_.started = "1970-01-01T00:01:00.500Z";
+  job_.emplace().state = JobState::kRunning;
+  job_->start = SlurmTime(std::chrono::seconds(50));
+  const auto events = Look();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<ensemble::TrialBegan>(events[0]).time, 50) << "the nodes were its own since then";
+}
+
+TEST_F(TrialInAJob, WhoseEndIsSeenLateHasBegunAllTheSame) {
+  state_.phase = Phase::kSucceeded;
+  state_.started = "1970-01-01T00:01:00.500Z";
+  WriteTrialEnding(trial_, {1, {0, 0}, OutsideCause::kNone, ""});
+  const auto events = Look();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(std::get<ensemble::TrialBegan>(events[0]).time, 60.5);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[1]).status, ExitStatus{});
+}
+
+TEST_F(TrialInAJob, ThatWasCancelledInTheQueueNeverBegan) {
+  state_.phase = Phase::kCancelled;
+  job_.emplace().state = JobState::kCancelled;
+  job_->start = SlurmTime(std::chrono::seconds(50));
+  const auto events = Look();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).cause, OutsideCause::kCancelled);
+}
+
+TEST_F(TrialInAJob, WhoseJobFailedBeforeItsManagerBeganWasNotStarted) {
+  state_.phase = Phase::kFailed;
+  job_.emplace().state = JobState::kFailed;
+  job_->exit_code = 127;
+  const auto events = Look();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).cause, OutsideCause::kNotStarted);
+  EXPECT_EQ(std::get<ensemble::TrialEnded>(events[0]).status, (ExitStatus{127, 0}));
+}
+
+TEST_F(TrialInAJob, HasBegunBeforeItReports) {
+  state_.phase = Phase::kRunning;
+  state_.started = "1970-01-01T00:01:00.500Z";
+  trial_.WriteState(state_);
+  MakeDirectories(trial_.attempt(1));
+  WriteFile(trial_.attempt(1) / "metrics.jsonl", R"({"time": 70, "step": 1, "epoch": null, "metrics": {"loss": 1}})"
+                                                 "\n");
+  std::vector<ensemble::TrialEvent> events;
+  BatchTrial::Find(run_, 7, 1)->TakeMetrics(events);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(std::get<ensemble::TrialBegan>(events[0]).time, 60.5);
 }
 
 TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {

@@ -1,0 +1,14 @@
+/// Reads the times that FormatUtc writes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+
+namespace slipway {
+
+/// "2026-11-21T06:49:00.123Z", to the millisecond. Nothing for any other text.
+std::optional<WallTime> ParseUtc(const std::string& text);
+
+}  // namespace slipway

@@ -1,0 +1,55 @@
+#include "launcher/run/trials/ensemble_result.h"
+
+#include <gmock/gmock.h>
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+ensemble::EnsembleOptions Options() {
+  ensemble::EnsembleOptions options;
+  options.objectives = {{"accuracy"}};
+  return options;
+}
+
+TEST(EnsembleResult, IsASuccessWhenATrialIsCompleteAndNothingIsLeft) {
+  ensemble::EnsembleSummary summary;
+  summary.complete = 3;
+  summary.failed = 1;
+  summary.cancelled = 2;
+  const auto result = ResultOf(summary, Options());
+  EXPECT_EQ(result.phase, Phase::kSucceeded);
+  EXPECT_EQ(result.summary_text, "  trials  3 complete, 1 failed, 2 cancelled");
+  EXPECT_EQ(result.summary["trials"]["cancelled"], 2);
+}
+
+TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
+  ensemble::EnsembleSummary summary;
+  summary.complete = 3;
+  summary.waiting = 2;
+  summary.not_begun = 4;
+  summary.out_of_nodes = true;
+  auto options = Options();
+  options.need = {2, 8, 1};
+  const auto result = ResultOf(summary, options);
+  EXPECT_EQ(result.phase, Phase::kFailed);
+  EXPECT_EQ(
+      result.reason,
+      "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (2 waiting, 4 not begun); "
+      "'slipway resume' goes on with other nodes");
+  options.need = {1, 1, 0};
+  EXPECT_THAT(ResultOf(summary, options).reason,
+              HasSubstr("a trial needs a node with 1 core, and no such node is left"));
+}
+
+TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
+  ensemble::EnsembleSummary summary;
+  summary.failed = 2;
+  summary.cancelled = 1;
+  EXPECT_EQ(ResultOf(summary, Options()).phase, Phase::kFailed);
+  EXPECT_EQ(ResultOf(summary, Options()).reason, "none of 3 trials succeeded");
+}
+
+}  // namespace
+}  // namespace slipway::launcher
