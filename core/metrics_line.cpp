@@ -57,6 +57,8 @@ Json ParseWithWords(std::string_view line) {
   return json.is_discarded() ? Json::parse(WithQuotedWords(line), nullptr, false) : json;
 }
 
+bool HasMetrics(const Json& json) { return json.contains("metrics") && json["metrics"].is_object(); }
+
 std::optional<std::int64_t> StepIn(const Json& step) {
   if (step.is_number_unsigned() && !std::in_range<std::int64_t>(step.get<std::uint64_t>())) return {};
   if (step.is_number_integer()) return step.get<std::int64_t>();
@@ -71,9 +73,20 @@ std::optional<std::int64_t> WholeStep(double step) {
   return static_cast<std::int64_t>(step);
 }
 
+std::string WhyNotAllRead(std::string_view line) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return {};
+  const auto json = ParseWithWords(line);
+  if (!json.is_object()) return "it is no JSON object";
+  if (!HasMetrics(json)) return "it has no object 'metrics'";
+  for (const auto& [name, value] : json["metrics"].items()) {
+    if (!ValueOf(value)) return "'" + name + "' is no number";
+  }
+  return {};
+}
+
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
   const auto json = ParseWithWords(line);
-  if (!json.is_object() || !json.contains("metrics") || !json["metrics"].is_object()) return {};
+  if (!json.is_object() || !HasMetrics(json)) return {};
   MetricsLine metrics;
   if (json.contains("step")) metrics.step = StepIn(json["step"]).value_or(0);
   if (json.contains("epoch") && json["epoch"].is_number()) metrics.epoch = json["epoch"].get<double>();

@@ -21,6 +21,10 @@ struct MetricsLine {
 /// and the infinities may also stand without quotes, as Python's json.dumps writes them: a trial that diverges says so.
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
 
+/// Why ParseMetricsLine takes nothing of the line, or not all of its values; empty: it takes all. An empty line lacks
+/// nothing.
+std::string WhyNotAllRead(std::string_view line);
+
 /// A step as programs give it: without its fraction; nothing where no 64-bit integer is near.
 std::optional<std::int64_t> WholeStep(double step);
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/terminal_text.h"
+
 namespace slipway {
 
 Json ErrorDocument(const Error& error) {
@@ -47,7 +49,7 @@ class ConsoleOutput final : public Output {
     if (mode_ == OutputMode::kJson) {
       WriteLine(stdout, Dump(result.document, 2));
     } else {
-      const auto text = mode_ == OutputMode::kQuiet ? result.brief : result.text;
+      const auto text = mode_ == OutputMode::kQuiet ? std::string(result.brief) : WithoutControls(result.text);
       if (!text.empty()) WriteLine(stdout, text);
     }
   }
@@ -61,27 +63,27 @@ class ConsoleOutput final : public Output {
   void Say(std::string_view line) override {
     if (mode_ == OutputMode::kQuiet) return;
     ClearProgress();
-    WriteLine(stderr, line);
+    WriteLine(stderr, WithoutControls(line));
   }
 
   void Warn(std::string_view line) override {
     ClearProgress();
-    WriteLine(stderr, Coloured("\033[33m", "warning:") + " " + std::string(line));
+    WriteLine(stderr, Coloured("\033[33m", "warning:") + " " + WithoutControls(line));
   }
 
   void Fail(const Error& error) override {
     ClearProgress();
     if (mode_ == OutputMode::kJson) WriteLine(stdout, Dump(ErrorDocument(error), 2));
-    WriteLine(stderr, Coloured("\033[1;31m", "error:") + " " + error.what());
+    WriteLine(stderr, Coloured("\033[1;31m", "error:") + " " + WithoutControls(error.what()));
   }
 
   void Progress(std::string_view line) override {
     if (mode_ != OutputMode::kHuman) return;
     if (terminal_) {
-      DrawProgress(line);
+      DrawProgress(WithoutControls(line));
     } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
       said_progress_ = clock_.Steady();
-      WriteLine(stderr, line);
+      WriteLine(stderr, WithoutControls(line));
     }
   }
 

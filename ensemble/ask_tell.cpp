@@ -112,6 +112,21 @@ void AskTell::EndOverdue(Changes& changes) {
   for (const auto& [trial, verdict] : overdue) EndAs(trial, verdict, changes);
 }
 
+void AskTell::AnswerRequests(Changes& changes) {
+  if (!options_.requests_in.empty()) ensemble::AnswerRequests(options_, book_, study_, judge_, changes);
+}
+
+void AskTell::RemoveAnswered(const Changes& changes) const {
+  for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
+}
+
+void AskTell::AnswerRequests() {
+  Changes changes = NewChanges();
+  AnswerRequests(changes);
+  Write(changes);
+  RemoveAnswered(changes);
+}
+
 std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
   Changes changes = NewChanges();
   EndOverdue(changes);
@@ -119,14 +134,14 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
     Write(changes);
     changes = NewChanges();
   }
-  if (!options_.requests_in.empty()) AnswerRequests(options_, book_, study_, judge_, changes);
+  AnswerRequests(changes);
   const int failed = study_.trials().Count(TrialState::kFailed);
   const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
   std::optional<TrialNumber> next;
   if (may_begin) next = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
   if (next) GiveOut(*next, changes);
   Write(changes);
-  for (const auto& answer : changes.answers) RemoveRequest(options_.requests_in, answer.name);
+  RemoveAnswered(changes);
   if (!next) return NothingToRun{may_begin ? WhyNothing() : fmt::format("{} trials have failed", failed), running()};
   const TrialRecord& trial = study_.at(*next);
   return AskedTrial{trial.number,    trial.attempts, trial.repeat, trial.parent, judge_.scheduler().Limit(*next),
@@ -138,6 +153,7 @@ void AskTell::GiveOut(TrialNumber number, Changes& changes) {
   trial.state = TrialState::kRunning;
   trial.started = changes.time;
   trial.ended.reset();
+  trial.reason.clear();
   const int attempt = ++trial.attempts;
   study_.Changed(number);
   changes.claims.push_back({number, attempt});

@@ -87,6 +87,8 @@ class AskTell {
   /// not finite is a failure for good. `attempt`, if given, must be the present one.
   TrialRecord Tell(TrialNumber trial, const Told& told, std::optional<int> attempt = std::nullopt);
   Advice Report(TrialNumber trial, const ToldReport& report, std::optional<int> attempt = std::nullopt);
+  /// Takes up what waits in the folder of requests (requests.h), as each Ask does: to be called while nobody asks.
+  void AnswerRequests();
   /// Lines up a configuration, which may leave parameters out. Returns its first trial.
   TrialNumber Enqueue(const Point& point);
 
@@ -104,6 +106,8 @@ class AskTell {
   void TakeOver(Unfinished unfinished);
   void EndOverdue(Changes& changes);
   void EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes);
+  void AnswerRequests(Changes& changes);
+  void RemoveAnswered(const Changes& changes) const;
   void GiveOut(TrialNumber trial, Changes& changes);
   std::string WhyNothing() const;
   LiveAttempt& Running(TrialNumber trial, std::optional<int> attempt);

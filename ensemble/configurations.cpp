@@ -43,7 +43,7 @@ void Configurations::Update(const TrialTable& trials, TrialNumber changed) {
   if (configuration == table_.size()) {
     table_.Add(Summarise(trials, configuration));
   } else {
-    table_.at(configuration) = Summarise(trials, configuration);
+    table_.Edit(configuration) = Summarise(trials, configuration);
   }
 }
 

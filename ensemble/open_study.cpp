@@ -36,21 +36,38 @@ OpenStudy::OpenStudy(TrialBook& book, const EnsembleOptions& options, double now
   for (const auto& trial : trials_.trials()) {
     if (trial.state == TrialState::kQueued) queued_.insert(trial.number);
   }
-  for (const auto& row : configurations_.table().trials()) CompareWithBest(row.number);
+  best_ = FindBest();
 }
 
-void OpenStudy::CompareWithBest(TrialNumber configuration) {
-  const auto& table = configurations_.table();
-  const auto& row = table.at(configuration);
-  if (row.state != TrialState::kComplete || !row.objective) return;
-  const Goal goal = options_.objectives.front().ValueGoal();
-  if (!best_ || IsBetter(*row.objective, *table.at(*best_).objective, goal)) best_ = configuration;
+std::optional<TrialNumber> OpenStudy::FindBest() const {
+  const auto* best = configurations_.table().Best(FirstGoal());
+  return best != nullptr ? std::optional(best->number) : std::nullopt;
+}
+
+bool OpenStudy::IsBetterThanBest(const TrialRecord& row) const {
+  if (row.state != TrialState::kComplete || !row.objective) return false;
+  if (!best_) return true;
+  const double best = *configurations_.table().at(*best_).objective;
+  return IsBetter(*row.objective, best, FirstGoal()) || (*row.objective == best && row.number < *best_);
+}
+
+/// Only when the best itself has changed, as by another run of it, all must be looked at.
+void OpenStudy::FollowBest(TrialNumber configuration) {
+  if (best_ == configuration) {
+    best_ = FindBest();
+  } else if (IsBetterThanBest(configurations_.table().at(configuration))) {
+    best_ = configuration;
+  }
 }
 
 void OpenStudy::Changed(TrialNumber trial) {
   configurations_.Update(trials_, trial);
-  CompareWithBest(configurations_.Of(trial));
-  if (trials_.at(trial).state == TrialState::kQueued) queued_.insert(trial);
+  FollowBest(configurations_.Of(trial));
+  if (trials_.at(trial).state == TrialState::kQueued) {
+    queued_.insert(trial);
+  } else {
+    queued_.erase(trial);
+  }
 }
 
 std::optional<TrialNumber> OpenStudy::TakeQueued() {
@@ -69,8 +86,8 @@ bool OpenStudy::Ask(Changes& changes) {
 
 void OpenStudy::Add(Point point, std::string origin, std::optional<TrialNumber> parent, Changes& changes) {
   TrialRecord trial;
-  trial.configuration = ConfigurationHash(point);
-  trial.parameters = std::move(point);
+  trial.parameters = CanonicalValues(options_.space, std::move(point));
+  trial.configuration = ConfigurationHash(trial.parameters);
   trial.created = changes.time;
   trial.origin = std::move(origin);
   trial.parent = parent;

@@ -23,8 +23,9 @@ class OpenStudy {
   const TrialTable& trials() const { return trials_; }
   const TrialRecord& at(TrialNumber trial) const { return trials_.at(trial); }
   /// To be followed by Changed.
-  TrialRecord& Edit(TrialNumber trial) { return trials_.at(trial); }
-  /// The row of this trial is another: what is derived from it is brought up to date. Queued ones line up.
+  TrialRecord& Edit(TrialNumber trial) { return trials_.Edit(trial); }
+  /// The row of this trial is another, in whatever way: all that is derived from it becomes what a study opened on the
+  /// same rows would hold. Queued ones line up.
   void Changed(TrialNumber trial);
 
   /// The first in line, taken out of it.
@@ -47,11 +48,15 @@ class OpenStudy {
 
   /// One row for each configuration, as samplers see it.
   const Configurations& configurations() const { return configurations_; }
-  /// The best configuration by the first objective, under the number of its first trial. Nothing: none is complete.
+  /// The best configuration by the first objective, the earlier one among equals, under the number of its first trial.
+  /// Nothing: none is complete.
   std::optional<TrialRecord> Best() const;
 
  private:
-  void CompareWithBest(TrialNumber configuration);
+  Goal FirstGoal() const { return options_.objectives.front().ValueGoal(); }
+  std::optional<TrialNumber> FindBest() const;
+  bool IsBetterThanBest(const TrialRecord& row) const;
+  void FollowBest(TrialNumber configuration);
 
   const EnsembleOptions& options_;
   TrialTable trials_;

@@ -52,10 +52,6 @@ std::string Objective::ValueName() const {
   return reach ? fmt::format("seconds to {} {:.6g}", metric, *reach) : metric;
 }
 
-bool IsForeignOrigin(std::string_view origin) {
-  return origin == kEnqueuedOrigin || origin == kImportedOrigin || origin == kVariedOrigin;
-}
-
 std::string_view CountedValueName(CountedValue counts) { return counts == CountedValue::kBest ? "best" : "last"; }
 
 std::optional<CountedValue> ParseCountedValue(std::string_view word) {

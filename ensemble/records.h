@@ -91,7 +91,6 @@ inline constexpr std::string_view kWaitsInQueue = "waits in the queue";
 inline constexpr std::string_view kEnqueuedOrigin = "enqueued";
 inline constexpr std::string_view kImportedOrigin = "import";
 inline constexpr std::string_view kVariedOrigin = "pbt";
-bool IsForeignOrigin(std::string_view origin);
 
 /// One trial; times are seconds since 1970, of its latest attempt.
 struct TrialRecord {

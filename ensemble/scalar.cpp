@@ -21,12 +21,6 @@ struct Overloaded : Cases... {
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
-std::optional<double> AsNumber(const Scalar& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::nullopt;
-}
-
 // An integral number as an integer, so that 2 and 2.0 have one text.
 Scalar Normalised(const Scalar& value) {
   const auto* number = std::get_if<double>(&value);
@@ -60,12 +54,7 @@ Json ToJson(const Scalar& value) {
 
 std::string Describe(const Scalar& value) { return ToJson(value).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-bool SameValue(const Scalar& left, const Scalar& right) {
-  if (left == right) return true;
-  const auto a = AsNumber(left);
-  const auto b = AsNumber(right);
-  return a && b && left.index() != right.index() && *a == *b;
-}
+bool SameValue(const Scalar& left, const Scalar& right) { return Normalised(left) == Normalised(right); }
 
 bool IsAmong(const std::vector<Scalar>& values, const Scalar& value) {
   return std::ranges::any_of(values, [&](const Scalar& other) { return SameValue(other, value); });

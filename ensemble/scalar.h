@@ -21,7 +21,7 @@ std::optional<Scalar> ScalarFromJson(const Json& json);
 Json ToJson(const Scalar& value);
 /// As JSON writes it: 0.1, "sgd", true.
 std::string Describe(const Scalar& value);
-/// Numbers are compared by value: 2 and 2.0 are the same.
+/// Numbers are compared by value, exactly: 2 and 2.0 are the same.
 bool SameValue(const Scalar& left, const Scalar& right);
 
 bool IsAmong(const std::vector<Scalar>& values, const Scalar& value);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/space/suggest_value.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -15,15 +16,20 @@ namespace {
   throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
 }
 
-std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, std::string_view name) {
+std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
-  for (const auto& parameter : parameters) {
-    if (parameter.name != name) names.push_back(parameter.name);
-  }
+  for (const auto& parameter : parameters) names.push_back(parameter.name);
   return names;
 }
 
-void CheckClause(const Parameter& parameter, const Condition::Clause& clause, const std::vector<Parameter>& all) {
+std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, std::string_view name) {
+  auto names = NamesOf(parameters);
+  std::erase(names, name);
+  return names;
+}
+
+/// Its values become those of the parameter that it waits for.
+void SettleClause(const Parameter& parameter, Condition::Clause& clause, const std::vector<Parameter>& all) {
   const Parameter* other = FindParameter(all, clause.parameter);
   if (other == nullptr) {
     Refuse(parameter.name, fmt::format("'when' names '{}', which is no parameter{}", clause.parameter,
@@ -34,18 +40,21 @@ void CheckClause(const Parameter& parameter, const Condition::Clause& clause, co
            fmt::format("'when' cannot depend on '{}', which is '{}'", other->name, DomainName(other->domain)),
            "conditions work on parameters with single values: 'choice', 'ordinal', 'int', fixed ones, and steps");
   }
-  for (const auto& value : clause.values) {
-    if (Contains(other->domain, value)) continue;
-    Refuse(parameter.name, fmt::format("'when' waits for {} = {}, a value that '{}' never has", other->name,
-                                       Describe(value), other->name));
+  for (auto& value : clause.values) {
+    auto canonical = Canonical(other->domain, value);
+    if (!canonical) {
+      Refuse(parameter.name, fmt::format("'when' waits for {} = {}, a value that '{}' never has{}", other->name,
+                                         Describe(value), other->name, SuggestValue(other->domain, value)));
+    }
+    value = std::move(*canonical);
   }
 }
 
-void CheckTogether(const std::vector<Parameter>& parameters) {
-  for (const auto& parameter : parameters) {
+void SettleTogether(std::vector<Parameter>& parameters) {
+  for (auto& parameter : parameters) {
     if (FindParameter(parameters, parameter.name) != &parameter) Refuse(parameter.name, "is defined twice");
     if (!parameter.when) continue;
-    for (const auto& clause : parameter.when->clauses) CheckClause(parameter, clause, parameters);
+    for (auto& clause : parameter.when->clauses) SettleClause(parameter, clause, parameters);
   }
 }
 
@@ -68,27 +77,6 @@ std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
     rest.erase(ready);
   }
   return ordered;
-}
-
-void CheckKnown(const SearchSpace& space, const Point& given) {
-  std::vector<std::string> names;
-  for (const auto& parameter : space.parameters()) names.push_back(parameter.name);
-  for (const auto& [name, value] : given) {
-    const auto* parameter = FindParameter(space.parameters(), name);
-    if (parameter == nullptr) {
-      throw Error(ErrorKind::kUsage, fmt::format("there is no parameter '{}'{}", name, SuggestWord(name, names)));
-    }
-    if (!Contains(parameter->domain, value)) {
-      Refuse(name, fmt::format("{} is not one of its values", Describe(value)));
-    }
-  }
-}
-
-/// As samplers write it: 0.3 of a stepped range however the user came to it, 2 and not 2.0 of integers.
-Scalar Canonical(const Domain& domain, const Scalar& value) {
-  if (!IsContinuous(domain)) return ValueAt(domain, *IndexOf(domain, value));
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  return integer != nullptr ? static_cast<double>(*integer) : value;
 }
 
 /// Whether the point says that `parameter` is not active; what it leaves out could still make it so.
@@ -121,7 +109,7 @@ bool SearchSpace::Allows(const Point& point) const {
 }
 
 SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints) {
-  CheckTogether(parameters);
+  SettleTogether(parameters);
   SearchSpace space;
   space.parameters_ = Ordered(std::move(parameters));
   for (const auto& text : constraints) space.constraints_.emplace_back(text, space.parameters_);
@@ -149,8 +137,25 @@ Json ToJson(const SearchSpace& space) {
   return json;
 }
 
-Point CheckedPoint(const SearchSpace& space, const Point& given) {
-  CheckKnown(space, given);
+Point CanonicalValues(const SearchSpace& space, Point point) {
+  for (auto& [name, value] : point) {
+    const auto* parameter = FindParameter(space.parameters(), name);
+    if (parameter == nullptr) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("there is no parameter '{}'{}", name, SuggestWord(name, NamesOf(space.parameters()))));
+    }
+    auto canonical = Canonical(parameter->domain, value);
+    if (!canonical) {
+      Refuse(name,
+             fmt::format("{} is not one of its values{}", Describe(value), SuggestValue(parameter->domain, value)));
+    }
+    value = std::move(*canonical);
+  }
+  return point;
+}
+
+Point CheckedPoint(const SearchSpace& space, const Point& written) {
+  const Point given = CanonicalValues(space, written);
   Point point;
   std::vector<std::string> inactive;
   for (const auto& parameter : space.parameters()) {
@@ -159,7 +164,7 @@ Point CheckedPoint(const SearchSpace& space, const Point& given) {
     if (surely_inactive) inactive.push_back(parameter.name);
     if (value == nullptr) continue;
     if (surely_inactive) Refuse(parameter.name, "it is not active beside the other values of the point");
-    point.emplace_back(parameter.name, Canonical(parameter.domain, *value));
+    point.emplace_back(parameter.name, *value);
   }
   for (const auto& constraint : space.constraints()) {
     if (constraint.HoldsAt(point)) continue;

@@ -26,7 +26,8 @@ class SearchSpace {
 };
 
 /// Checks the parameters against each other: names differ; conditions name existing parameters that are not continuous
-/// and values that these can have; no condition leads back to its own parameter. Otherwise the given order is kept.
+/// and values that these can have, and which they then hold as samplers write them; no condition leads back to its own
+/// parameter. Otherwise the given order is kept.
 /// Errors: Error(kUsage), also of a constraint. Whether any point meets the constraints is not asked: CheckFeasible.
 SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints = {});
 
@@ -37,10 +38,14 @@ SearchSpace ParseSpace(const Json& definitions);
 /// The inverse of ParseSpace. Stored in the trial book.
 Json ToJson(const SearchSpace& space);
 
+/// The same point with the values as samplers write them (domain.h, Canonical).
+/// Errors: Error(kUsage) for unknown parameters and values outside of their domains, with the nearest ones.
+Point CanonicalValues(const SearchSpace& space, Point point);
+
 /// A configuration that the user wrote, in the order of the space and with the values as samplers write them. It may
 /// leave parameters out.
-/// Errors: Error(kUsage) for unknown parameters, values outside of their domains, parameters that are not active beside
-/// the other values, and broken constraints.
-Point CheckedPoint(const SearchSpace& space, const Point& given);
+/// Errors: as CanonicalValues; Error(kUsage) for parameters that are not active beside the other values, and broken
+/// constraints.
+Point CheckedPoint(const SearchSpace& space, const Point& written);
 
 }  // namespace slipway::ensemble

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "ensemble/exchange/stored_space.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/cube/free_points.h"
@@ -88,7 +89,7 @@ void CheckSameStudy(const StudyRecord& stored, const EnsembleOptions& options) {
   CheckSame("scheduler", stored.scheduler, options.scheduler.type);
   CheckSame("seed", stored.seed, options.seed);
   CheckSame("grid_points", stored.grid_points, options.grid_points);
-  CheckSame("the space", stored.space, ToJson(options.space).dump());
+  CheckSame("the space", ToJson(StoredSpace(stored)).dump(), ToJson(options.space).dump());
   if (options.sampler != "auto") CheckSame("sampler", stored.sampler, options.sampler);
 }
 

@@ -20,14 +20,13 @@ TrialRecord& TrialTable::Add(TrialRecord trial) {
                 "restore the book from a copy");
   }
   configurations_.insert(trial.configuration);
+  revisions_.push_back(0);
   return trials_.emplace_back(std::move(trial));
 }
 
-TrialNumber TrialTable::CountSampled(TrialNumber trial) const {
-  const auto known = std::min(trial, size());
-  const auto others = std::count_if(trials_.begin(), trials_.begin() + known,
-                                    [](const TrialRecord& row) { return IsForeignOrigin(row.origin); });
-  return trial - others;
+TrialRecord& TrialTable::Edit(TrialNumber trial) {
+  ++revisions_.at(static_cast<std::size_t>(trial));
+  return trials_.at(static_cast<std::size_t>(trial));
 }
 
 int TrialTable::Count(TrialState state) const {

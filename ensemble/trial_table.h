@@ -1,6 +1,7 @@
 /// All trials of a study in memory, indexed for samplers and the manager.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -19,18 +20,18 @@ class TrialTable {
 
   const std::vector<TrialRecord>& trials() const { return trials_; }
   TrialNumber size() const { return static_cast<TrialNumber>(trials_.size()); }
-  TrialRecord& at(TrialNumber trial) { return trials_.at(static_cast<std::size_t>(trial)); }
   const TrialRecord& at(TrialNumber trial) const { return trials_.at(static_cast<std::size_t>(trial)); }
   bool Has(TrialNumber trial) const { return trial >= 0 && trial < size(); }
 
   /// The next trial; its number is the present size.
   TrialRecord& Add(TrialRecord trial);
+  /// To change the row at once: whoever has derived something from it sees by its revision that it must look again.
+  TrialRecord& Edit(TrialNumber trial);
+  /// How often the row was edited.
+  std::uint32_t Revision(TrialNumber trial) const { return revisions_.at(static_cast<std::size_t>(trial)); }
+
   /// Whether a trial with this configuration exists. O(1).
   bool ContainsConfiguration(const std::string& hash) const { return configurations_.contains(hash); }
-
-  /// How many of the trials below `trial` the study's own sampler has chosen, or would have: all but those that were
-  /// enqueued, imported or varied from others. Cost: O(trial).
-  TrialNumber CountSampled(TrialNumber trial) const;
 
   int Count(TrialState state) const;
   /// The best complete trial, the earlier one among equals.
@@ -38,6 +39,7 @@ class TrialTable {
 
  private:
   std::vector<TrialRecord> trials_;
+  std::vector<std::uint32_t> revisions_;
   std::unordered_set<std::string> configurations_;
 };
 

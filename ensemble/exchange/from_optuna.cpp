@@ -46,10 +46,9 @@ PointOr GivenPoint(const OptunaTrial& trial, const SearchSpace& space) {
     if (parameter == nullptr) return LeftOut{fmt::format("the space has no parameter {}", Shown(name))};
     auto value = FromOptunaNumber(distribution, number);
     if (!value) return LeftOut{fmt::format("the value of '{}' cannot be read", name)};
-    if (!Contains(parameter->domain, *value)) {
-      return LeftOut{fmt::format("the value of '{}' lies outside of its domain", name)};
-    }
-    point.emplace_back(name, std::move(*value));
+    auto canonical = Canonical(parameter->domain, *value);
+    if (!canonical) return LeftOut{fmt::format("the value of '{}' lies outside of its domain", name)};
+    point.emplace_back(name, std::move(*canonical));
   }
   return point;
 }

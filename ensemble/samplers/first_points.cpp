@@ -42,13 +42,18 @@ std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<P
   return complete;
 }
 
-FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next)
-    : points_(std::move(complete)), next_(std::move(next)) {}
+FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next) : next_(std::move(next)) {
+  for (auto& point : complete) {
+    auto hash = ConfigurationHash(point);
+    points_.emplace_back(std::move(hash), std::move(point));
+  }
+}
 
 std::optional<Point> FirstPoints::Ask(TrialNumber trial, const TrialTable& earlier) {
-  const auto number = static_cast<std::size_t>(earlier.CountSampled(trial));
-  next_asked_ = number >= points_.size();
-  return next_asked_ ? next_->Ask(trial, earlier) : points_[number];
+  const auto free =
+      std::ranges::find_if(points_, [&](const auto& point) { return !earlier.ContainsConfiguration(point.first); });
+  next_asked_ = free == points_.end();
+  return next_asked_ ? next_->Ask(trial, earlier) : free->second;
 }
 
 }  // namespace slipway::ensemble

@@ -1,6 +1,8 @@
 /// Points that the user wants to have tried, before a sampler chooses.
 #pragma once
 
+#include <utility>
+
 #include "ensemble/samplers/sampler.h"
 
 namespace slipway::ensemble {
@@ -14,7 +16,7 @@ Point CompletedPoint(const SearchSpace& space, const Point& given, std::uint64_t
 /// Errors: as there, counting the points from 1.
 std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
 
-/// Trial n gets point n, then `next` is asked.
+/// The first of the points that no earlier trial has, whoever chose that one; then `next` is asked.
 class FirstPoints : public Sampler {
  public:
   FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next);
@@ -22,7 +24,7 @@ class FirstPoints : public Sampler {
   std::string_view Origin() const override { return next_asked_ ? next_->Origin() : std::string_view(); }
 
  private:
-  std::vector<Point> points_;
+  std::vector<std::pair<std::string, Point>> points_;  // with their hashes
   std::unique_ptr<Sampler> next_;
   bool next_asked_ = false;
 };

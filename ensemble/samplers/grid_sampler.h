@@ -2,30 +2,26 @@
 #pragma once
 
 #include <optional>
-#include <set>
-#include <string>
 
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/cube/grid_walk.h"
 
 namespace slipway::ensemble {
 
-/// After the first trials, which have their own points, the trials get the other points of the walk in its order.
+/// The next point of the walk that no earlier trial has, whoever chose that one. Nothing: earlier trials have them all.
 class GridSampler : public Sampler {
  public:
-  GridSampler(SearchSpace space, int points_per_range, const std::vector<Point>& first_points = {});
+  GridSampler(SearchSpace space, int points_per_range);
   std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override;
 
  private:
   void Rewind();
-  bool Step();
 
   SearchSpace space_;
   int points_per_range_;
-  std::set<std::string> passed_over_;  // configurations of the first trials
-  TrialNumber first_;
   std::optional<GridWalk> walk_;
-  TrialNumber next_ = 0;  // the trial that the following step of the walk belongs to
+  bool at_point_ = false;  // the walk has not ended
+  TrialNumber asked_ = 0;  // the trials before it have all that the walk has left behind
 };
 
 }  // namespace slipway::ensemble

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
@@ -41,7 +42,7 @@ std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace s
 const Entry kEntries[] = {
     {"grid",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
-       return std::make_unique<GridSampler>(std::move(space), settings.grid_points, settings.points);
+       return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
      }},
     {"quadratic", Learning<QuadraticSearch, 1>},
     {"random",
@@ -90,10 +91,14 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
 }
 
 std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space) {
-  const auto first = CompletedPoints(space, settings.points, settings.seed);
-  GridSampler sampler(space, settings.grid_points, first);
-  auto size = static_cast<std::int64_t>(first.size());
-  while (size <= kLargestGrid && sampler.Ask(size, {})) ++size;
+  std::set<std::string> first;
+  for (const auto& point : CompletedPoints(space, settings.points, settings.seed)) {
+    first.insert(ConfigurationHash(point));
+  }
+  auto size = std::ssize(first);
+  for (GridWalk walk(space, settings.grid_points); size <= kLargestGrid && walk.Next();) {
+    if (first.empty() || !first.contains(ConfigurationHash(walk.point()))) ++size;
+  }
   if (size <= kLargestGrid) return size;
   throw Error(ErrorKind::kUsage, fmt::format("the grid has more than {} points", kLargestGrid),
               "set 'trials', or make the space smaller");

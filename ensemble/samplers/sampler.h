@@ -42,7 +42,7 @@ const std::vector<std::string>& SamplerNames();
 /// Errors: Error(kUsage) for an unknown name, listing what exists.
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space);
 
-/// The number of first points and of the grid's other points: the budget of an ensemble that names none.
+/// The number of different first points and of the grid's other points: the budget of an ensemble that names none.
 /// Errors: Error(kUsage) beyond a million; of a point that is not one of the space.
 std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space);
 

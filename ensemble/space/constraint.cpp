@@ -9,6 +9,8 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/space/rounding.h"
+#include "ensemble/space/suggest_value.h"
 #include "ensemble/space/tokens.h"
 
 namespace slipway::ensemble {
@@ -37,8 +39,8 @@ const std::vector<Function>& Functions() {
       {"log", 1, 1, [](const Numbers& x) { return std::log(x[0]); }},
       {"log2", 1, 1, [](const Numbers& x) { return std::log2(x[0]); }},
       {"log10", 1, 1, [](const Numbers& x) { return std::log10(x[0]); }},
-      {"floor", 1, 1, [](const Numbers& x) { return std::floor(x[0]); }},
-      {"ceil", 1, 1, [](const Numbers& x) { return std::ceil(x[0]); }},
+      {"floor", 1, 1, [](const Numbers& x) { return std::floor(WithoutRounding(x[0])); }},
+      {"ceil", 1, 1, [](const Numbers& x) { return std::ceil(WithoutRounding(x[0])); }},
       {"round", 1, 1, [](const Numbers& x) { return std::round(x[0]); }},
       {"min", 2, 100, [](const Numbers& x) { return *std::ranges::min_element(x); }},
       {"max", 2, 100, [](const Numbers& x) { return *std::ranges::max_element(x); }}};
@@ -49,11 +51,11 @@ struct Arithmetic {
   std::string_view sign;
   double (*compute)(const Numbers& x);
 };
-constexpr Arithmetic kSums[] = {{"+", [](const Numbers& x) { return x[0] + x[1]; }},
-                                {"-", [](const Numbers& x) { return x[0] - x[1]; }}};
+constexpr Arithmetic kSums[] = {{"+", [](const Numbers& x) { return SumOf(x[0], x[1]); }},
+                                {"-", [](const Numbers& x) { return SumOf(x[0], -x[1]); }}};
 constexpr Arithmetic kProducts[] = {{"*", [](const Numbers& x) { return x[0] * x[1]; }},
                                     {"/", [](const Numbers& x) { return x[0] / x[1]; }},
-                                    {"%", [](const Numbers& x) { return std::fmod(x[0], x[1]); }}};
+                                    {"%", [](const Numbers& x) { return RemainderOf(x[0], x[1]); }}};
 
 struct Comparison {
   std::string_view sign;
@@ -188,41 +190,41 @@ class Parser {
     return all.size() == 1 ? std::move(all[0]) : Join(Operation::kAnd, std::move(all), Type::kTruth);
   }
 
-  Term Compare(const Comparison& comparison, const Term& left, const Term& right) const {
+  Term Compare(const Comparison& comparison, Term left, Term right) const {
     const bool by_value = comparison.operation == Operation::kEqual || comparison.operation == Operation::kUnequal;
     if (by_value) {
-      CheckCanBeEqual(left, right);
-      CheckCanBeEqual(right, left);
+      Settle(left, right);
+      Settle(right, left);
     } else {
       if (left.type == Type::kText || right.type == Type::kText) Refuse(left.place, "texts have no order");
       Require(left, Type::kNumber);
       Require(right, Type::kNumber);
     }
-    if (comparison.swapped) return Join(comparison.operation, List(right, left), Type::kTruth);
-    return Join(comparison.operation, List(left, right), Type::kTruth);
+    if (comparison.swapped) std::swap(left, right);
+    return Join(comparison.operation, List(std::move(left), std::move(right)), Type::kTruth);
   }
 
-  /// `optimizer == 'sdg'` would never be true: better said now than found out after a night.
-  void CheckCanBeEqual(const Term& left, const Term& right) const {
+  /// A value that a parameter is compared with becomes one of the parameter's. `optimizer == 'sdg'` would never be
+  /// true: better said now than found out after a night.
+  void Settle(const Term& left, Term& right) const {
     if (left.type != right.type && left.type != Type::kAny && right.type != Type::kAny) {
       Refuse(right.place, fmt::format("{} is never equal to {}", TypeName(left.type), TypeName(right.type)));
     }
     if (left.expression.operation != Operation::kParameter || right.expression.operation != Operation::kValue) return;
     const Parameter& parameter = *FindParameter(parameters_, left.expression.name);
-    if (Contains(parameter.domain, right.expression.value)) return;
-    Refuse(right.place, fmt::format("'{}' never has the value {}{}", parameter.name, Describe(right.expression.value),
-                                    NearestValue(parameter.domain, right.expression.value)));
+    auto& value = right.expression.value;
+    auto canonical = Canonical(parameter.domain, value);
+    if (!canonical) {
+      Refuse(right.place, fmt::format("'{}' never has the value {}{}", parameter.name, Written(value),
+                                      SuggestValue(parameter.domain, value)));
+    }
+    value = std::move(*canonical);
   }
 
-  static std::string NearestValue(const Domain& domain, const Scalar& value) {
-    const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr || IsContinuous(domain)) return "";
-    std::vector<std::string> texts;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(CountValues(domain), 1000); ++i) {
-      const Scalar other = ValueAt(domain, i);
-      if (const auto* known = std::get_if<std::string>(&other)) texts.push_back(*known);
-    }
-    return texts.empty() ? "" : SuggestWord(*text, texts);
+  /// 9, not 9.0: all numbers of an expression are computed with as floating-point ones.
+  static std::string Written(const Scalar& value) {
+    const auto* number = std::get_if<double>(&value);
+    return number != nullptr ? fmt::format("{}", *number) : Describe(value);
   }
 
   Term Membership(Term left) {
@@ -232,7 +234,7 @@ class Parser {
     std::vector<Term> terms = List(std::move(left));
     do {
       terms.push_back(Sum());
-      CheckCanBeEqual(terms.front(), terms.back());
+      Settle(terms.front(), terms.back());
     } while (Take(TokenKind::kSign, ","));
     Expect("]");
     Term in = Join(Operation::kIn, std::move(terms), Type::kTruth);

@@ -174,6 +174,12 @@ bool Contains(const Domain& domain, const Scalar& value) {
   return uniform.low <= number && number <= uniform.high;
 }
 
+std::optional<Scalar> Canonical(const Domain& domain, const Scalar& value) {
+  if (!Contains(domain, value)) return std::nullopt;
+  if (IsContinuous(domain)) return Number(value);
+  return ValueAt(domain, *IndexOf(domain, value));
+}
+
 std::uint64_t CountValues(const Domain& domain) { return std::visit(Count{}, domain); }
 
 Scalar ValueAt(const Domain& domain, std::uint64_t index) { return std::visit(At{index}, domain); }

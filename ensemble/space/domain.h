@@ -54,6 +54,12 @@ const std::string& DomainName(const Domain& domain);
 /// True when `value` lies in the domain; of stepped numbers also when it is off by a billionth of a step.
 bool Contains(const Domain& domain, const Scalar& value);
 
+/// The value of the domain that `value` stands for, as samplers write it: 0.3 of a stepped range for all that is off by
+/// the noise of adding steps, 2 for the 2.0 of integers. Nothing: it is none of its values. What is compared with
+/// values of a parameter goes through here first: literals of conditions and constraints, points of users, other tools
+/// and samplers. After it, equal values are equal to the last bit.
+std::optional<Scalar> Canonical(const Domain& domain, const Scalar& value);
+
 /// A range of numbers without a step.
 bool IsContinuous(const Domain& domain);
 

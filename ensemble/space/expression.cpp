@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ensemble/space/rounding.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -11,6 +13,17 @@ double Number(const Scalar& value) {
   const auto* integer = std::get_if<std::int64_t>(&value);
   return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
 }
+
+bool IsNumber(const Scalar& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+bool AreEqual(const Scalar& left, const Scalar& right) {
+  if (SameValue(left, right)) return true;
+  return IsNumber(left) && IsNumber(right) && IsSameNumber(Number(left), Number(right));
+}
+
+bool IsLess(const Scalar& left, const Scalar& right) { return Number(left) < Number(right) && !AreEqual(left, right); }
 
 bool IsTrue(const Result& result) { return result && std::get<bool>(*result); }
 bool IsFalse(const Result& result) { return result && !std::get<bool>(*result); }
@@ -41,12 +54,12 @@ std::optional<std::vector<Scalar>> Operands(const Expression& expression, const 
 Scalar Apply(const Expression& expression, const std::vector<Scalar>& values) {
   switch (expression.operation) {
     case Operation::kNot: return !std::get<bool>(values[0]);
-    case Operation::kEqual: return SameValue(values[0], values[1]);
-    case Operation::kUnequal: return !SameValue(values[0], values[1]);
-    case Operation::kLess: return Number(values[0]) < Number(values[1]);
-    case Operation::kAtMost: return Number(values[0]) <= Number(values[1]);
+    case Operation::kEqual: return AreEqual(values[0], values[1]);
+    case Operation::kUnequal: return !AreEqual(values[0], values[1]);
+    case Operation::kLess: return IsLess(values[0], values[1]);
+    case Operation::kAtMost: return IsLess(values[0], values[1]) || AreEqual(values[0], values[1]);
     case Operation::kIn:
-      return std::any_of(values.begin() + 1, values.end(), [&](const Scalar& v) { return SameValue(v, values[0]); });
+      return std::any_of(values.begin() + 1, values.end(), [&](const Scalar& v) { return AreEqual(v, values[0]); });
     default: break;
   }
   std::vector<double> numbers;

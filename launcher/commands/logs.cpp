@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "ensemble/store/trial_book.h"
 #include "launcher/commands/find_run.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
@@ -20,14 +21,43 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using ensemble::AttemptRecord;
+using ensemble::TrialRecord;
+
+/// Someone outside ran it, who was given it by ask/tell.
+bool RanOutside(const AttemptRecord& attempt) { return attempt.started && !attempt.process; }
+
+/// Why a trial that is in the book has no folder.
+std::string WhyNoLog(const TrialRecord& trial, const std::vector<AttemptRecord>& attempts) {
+  if (trial.origin == ensemble::kImportedOrigin) return "was imported: it ran elsewhere, and its output stayed there";
+  if (attempts.empty() && trial.reason.empty()) return "has not begun";
+  if (attempts.empty()) return fmt::format("never ran ({})", trial.reason);
+  if (std::ranges::any_of(attempts, RanOutside)) {
+    return "was given out by 'trials ask' or 'serve': what it wrote is where its program ran";
+  }
+  return fmt::format("has left no log: it is {}{}", TrialStateName(trial.state),
+                     trial.reason.empty() ? "" : " (" + trial.reason + ")");
+}
+
+/// Nothing: the book, if there is one that can be read, does not know the trial.
+std::optional<Error> WhyNoLog(const RunFolder& run, int number) try {
+  auto book = ensemble::TrialBook::OpenForReading(run.path());
+  const auto trials = book.Trials();
+  if (number < 0 || number >= std::ssize(trials)) return std::nullopt;
+  const auto why = WhyNoLog(trials[static_cast<std::size_t>(number)], book.Attempts(number));
+  return Error(ErrorKind::kUsage, fmt::format("trial {} of run {} {}", number, run.id(), why),
+               fmt::format("see what is known of it: slipway trials show {} {}", number, run.id()));
+} catch (const Error&) {
+  return std::nullopt;
+}
+
 fs::path FolderWithAttempts(const RunFolder& run, const LogsOptions& options) {
   if (!options.trial) return run.path();
   const auto folder = run.trials() / fmt::format("{:05}", *options.trial);
-  if (!fs::is_directory(folder)) {
-    throw Error(ErrorKind::kUsage, fmt::format("run {} has no trial {}", run.id(), *options.trial),
-                "list them with: slipway trials ls " + run.id());
-  }
-  return folder;
+  if (fs::is_directory(folder)) return folder;
+  if (const auto why = WhyNoLog(run, *options.trial)) throw *why;
+  throw Error(ErrorKind::kUsage, fmt::format("run {} has no trial {}", run.id(), *options.trial),
+              "list them with: slipway trials ls " + run.id());
 }
 
 int LastAttempt(const fs::path& folder) {

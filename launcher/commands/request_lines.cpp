@@ -36,10 +36,13 @@ RequestLines::~RequestLines() {
 }
 
 /// False when a signal has come; signals go first.
-bool RequestLines::WaitForBytes() {
+bool RequestLines::WaitForBytes(const std::function<void()>& meanwhile) {
   pollfd watched[] = {{signals_.get(), POLLIN, 0}, {fd_, POLLIN, 0}};
-  while (::poll(watched, 2, -1) < 0) {
-    if (errno != EINTR) ThrowErrno("cannot wait for requests");
+  while (true) {
+    const int ready = ::poll(watched, 2, static_cast<int>(kPause.count()));
+    if (ready > 0) break;
+    if (ready < 0 && errno != EINTR) ThrowErrno("cannot wait for requests");
+    if (ready == 0) meanwhile();
   }
   interrupted_ = watched[0].revents != 0;
   return !interrupted_;
@@ -64,10 +67,10 @@ bool RequestLines::TakeLine(std::string& line) {
   return whole;
 }
 
-std::optional<std::string> RequestLines::Next() {
+std::optional<std::string> RequestLines::Next(const std::function<void()>& meanwhile) {
   std::string line;
   while (!TakeLine(line)) {
-    if (!WaitForBytes()) return std::nullopt;
+    if (!WaitForBytes(meanwhile)) return std::nullopt;
     if (ReadMore()) continue;
     return line.empty() ? std::nullopt : std::optional(std::move(line));
   }

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,11 +22,13 @@ class RequestLines {
   ~RequestLines();
 
   /// Waits for the next line, without its end; nothing when there is none: the other side has closed, or a signal came.
-  std::optional<std::string> Next();
+  /// While none comes, `meanwhile` is called again and again, every `kPause`.
+  std::optional<std::string> Next(const std::function<void()>& meanwhile);
+  static constexpr auto kPause = std::chrono::milliseconds(200);
   bool interrupted() const { return interrupted_; }
 
  private:
-  bool WaitForBytes();
+  bool WaitForBytes(const std::function<void()>& meanwhile);
   bool ReadMore();
   bool TakeLine(std::string& line);
 

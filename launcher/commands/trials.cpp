@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "launcher/commands/trials_leaderboard.h"
 #include "launcher/trials/model_ensemble.h"
+#include "launcher/trials/unread_metrics.h"
 
 namespace slipway::launcher {
 namespace {
@@ -236,6 +237,11 @@ int TrialsShow(const TrialsShowOptions& options, Output& output) {
   document["folder"] = folder.string();
   document["attempts"] = AttemptsDocument(attempts);
   document["metrics"] = MetricsDocument(metrics);
+  document["unread_metrics"] = Json::array();
+  for (const auto& unread : FindUnreadMetrics(folder, attempts)) {
+    document["unread_metrics"].push_back(ToJson(unread));
+    output.Warn(Describe(unread));
+  }
   output.Print({document, ShowText(view, ranked, options.run_folder, attempts, metrics), folder.string()});
   return 0;
 }

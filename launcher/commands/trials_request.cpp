@@ -21,7 +21,8 @@ namespace {
 using ensemble::TrialBook;
 namespace fs = std::filesystem;
 
-constexpr auto kPatience = std::chrono::seconds(5);
+/// Longer than the pause between two snapshots of a book on a network file system.
+constexpr auto kPatience = std::chrono::seconds(8);
 constexpr auto kPause = std::chrono::milliseconds(100);
 
 /// 3, 0.5, true and null are what they look like; everything else is text.
@@ -53,8 +54,11 @@ bool HasManager(const fs::path& run_folder) {
   return holder && ensemble::MayBeAlive(*holder);
 }
 
-bool IsAnswered(const fs::path& run_folder, const std::string& name) {
-  return !fs::exists(run_folder / ensemble::kRequestsFolder / name);
+/// The request's file goes when its answer is in the book; where readers see a snapshot of that (network file systems),
+/// the answer comes with the next one.
+std::optional<std::string> AnswerIn(const fs::path& run_folder, const std::string& name) {
+  if (fs::exists(run_folder / ensemble::kRequestsFolder / name)) return std::nullopt;
+  return TrialBook::OpenForReading(run_folder).AnswerTo(name);
 }
 
 std::int64_t WaitingConfigurations(const fs::path& run_folder) {
@@ -90,8 +94,8 @@ std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
   if (!HasManager(run_folder)) return HowToGoOn(run_folder);
   auto& clock = SystemClock();
   const auto end = clock.Steady() + kPatience;
-  while (!IsAnswered(run_folder, name) && clock.Steady() < end) clock.Sleep(kPause);
-  const auto answer = TrialBook::OpenForReading(run_folder).AnswerTo(name);
+  std::optional<std::string> answer;
+  while (!(answer = AnswerIn(run_folder, name)) && clock.Steady() < end) clock.Sleep(kPause);
   return answer.value_or("waits for the manager, which is busy");
 }
 

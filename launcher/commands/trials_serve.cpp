@@ -138,7 +138,8 @@ int TrialsServe(const TrialsServeOptions& options, int requests, Session& sessio
   OpenEnsemble opened(folder, target.options(), RulesWith(Unfinished::kQueueAgain, options.lost_after));
   ServedRun run(folder);
   Say(session.output, Introduction(folder, opened.session));
-  while (const auto line = lines.Next()) Say(session.output, Answer(opened.session, *line));
+  const auto meanwhile = [&] { opened.session.AnswerRequests(); };
+  while (const auto line = lines.Next(meanwhile)) Say(session.output, Answer(opened.session, *line));
   opened.session.Settle();
   run.End(opened.session,
           lines.interrupted() ? "served until it was asked to end" : "served until the other side ended");

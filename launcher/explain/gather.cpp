@@ -26,8 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLogLines = 10;
-/// Beyond so many nobody reads on; each costs the end of a log.
-constexpr std::size_t kGroupsWithLog = 5;
 
 /// Of a run that has ended: a job that has left the queue is known for some minutes. Numbers are given again after a
 /// controller has lost its state, so the comment must be this run's.
@@ -136,9 +134,7 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   }
   for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
   facts.failures = GroupFailures(failures);
-  for (std::size_t i = 0; i < std::min(kGroupsWithLog, facts.failures.size()); ++i) {
-    facts.failures[i].last_line = LastWords(folder, last.at(facts.failures[i].trials.front()));
-  }
+  for (auto& group : facts.failures) group.last_line = LastWords(folder, last.at(group.trials.front()));
 } catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
 }
 

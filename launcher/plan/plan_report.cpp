@@ -67,6 +67,17 @@ std::string CountTrials(const EnsembleSpec& ensemble) try {
   return "all grid";
 }
 
+/// What the first trials try; of many the first ones.
+std::string DescribePoints(const std::vector<ensemble::Point>& points) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, points.size()); ++i) {
+    text += fmt::format("  {:<12} {}\n", i == 0 ? "first" : "then", ensemble::Describe(points[i]));
+  }
+  if (points.size() > kShown) text += fmt::format("  {:<12} {} more\n", "", points.size() - kShown);
+  return text;
+}
+
 std::string DescribeEnsemble(const Plan& plan) {
   const auto& ensemble = *plan.spec().ensemble;
   auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n", CountTrials(ensemble),
@@ -80,7 +91,8 @@ std::string DescribeEnsemble(const Plan& plan) {
   for (const auto& parameter : ensemble.space) {
     text += fmt::format("  {:<12} {}\n", parameter.name, ensemble::ToJson(parameter).dump());
   }
-  return text;
+  for (const auto& constraint : ensemble.constraints) text += fmt::format("  where        {}\n", constraint);
+  return text + DescribePoints(ensemble.points);
 }
 
 BatchJob SubmittedJob(const Plan& plan) {

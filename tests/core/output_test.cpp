@@ -34,6 +34,20 @@ TEST(Output, PrintsTheFormOfItsMode) {
   EXPECT_EQ(Json::parse(Printed(OutputMode::kJson, print).output), Document());
 }
 
+TEST(Output, PeopleReadNothingThatATerminalWouldObey) {
+  const auto print = [](Output& output) {
+    output.Print({Document(), "a\033[2Jb", "a\033[2Jb"});
+    output.Say("c\033[Ad");
+    output.Warn("e\a");
+    output.Fail(Error(ErrorKind::kUsage, "f\033[Ag"));
+    output.Stream(Document(), "\033[1mas it is");
+  };
+  const auto printed = Printed(OutputMode::kHuman, print);
+  EXPECT_EQ(printed.output, "ab\n\033[1mas it is\n");
+  EXPECT_THAT(printed.errors, HasSubstr("cd\nwarning: e\nerror: fg\n"));
+  EXPECT_EQ(Printed(OutputMode::kQuiet, print).output, "a\033[2Jb\n");
+}
+
 TEST(Output, StreamsOneJsonLineForEachElement) {
   const auto stream = [](Output& output) {
     output.Stream(Document(), "first");

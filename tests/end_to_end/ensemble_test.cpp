@@ -373,6 +373,49 @@ TEST(Ensemble, AnEnqueuedConfigurationNamesEachParameterOnce) {
   EXPECT_THAT(refused.errors, HasSubstr("'x' is given twice"));
 }
 
+TEST(Ensemble, AGridRunsNothingAgainThatWasEnqueued) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.trials=3"}).status.code, 0);
+  ASSERT_EQ(place.Slipway({"trials", "enqueue", "last", "-p", "x=7"}).status.code, 0);
+  ASSERT_EQ(place.Slipway({"resume", "last", "--set", "ensemble.trials=20"}).status.code, 0);
+  std::map<int, int> runs;
+  const auto trials = Json::parse(place.Slipway({"trials", "ls", "last", "--json"}).output)["trials"];
+  for (const auto& trial : trials) ++runs[trial["parameters"]["x"].get<int>()];
+  EXPECT_EQ(runs.size(), 12u);
+  EXPECT_EQ(trials.size(), 12u) << "each value once";
+}
+
+TEST(Ensemble, ShowsConstraintsAndFirstPointsInThePlan) {
+  Workplace place;
+  place.WriteSpec(
+      "exp.yaml", kCommand, 1,
+      std::string(kEnsemble) + "  constraints: [x != 5]\n  points: [{x: 3}, {x: 4}, {x: 8}, {x: 9}, {x: 10}]\n");
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output, HasSubstr("  x            {\"int\":[0,11]}\n"
+                                                                    "  where        x != 5\n"
+                                                                    "  first        x=3\n"
+                                                                    "  then         x=4\n"
+                                                                    "  then         x=8\n"
+                                                                    "               2 more\n"));
+}
+
+TEST(Ensemble, SaysWhichReportsOfATrialNobodyCouldRead) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'printf \"%s\\n\" \"{\\\"metrics\\\":{\\\"loss\\\":1}}\" \"loss = 2\" \"{}\" >> "
+                  "$SLIPWAY_METRICS']",
+                  1,
+                  "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 1\n  sampler: grid\n"
+                  "  space: {x: {int: [0, 1]}}\n");
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto shown = place.Slipway({"trials", "show", "0", "last"});
+  EXPECT_THAT(shown.errors, HasSubstr("warning: 2 lines of attempt 1's metrics.jsonl could not be read; line 2: it is "
+                                      "no JSON object\n"));
+  const auto document = Json::parse(place.Slipway({"trials", "show", "0", "last", "--json"}).output);
+  EXPECT_EQ(document["unread_metrics"][0]["lines"], 2);
+  EXPECT_EQ(document["unread_metrics"][0]["first"], 2);
+}
+
 TEST(Ensemble, ANullReachesProgramAndBook) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'test \"$1\" = null && echo FoM: 1 $SLIPWAY_PARAMS', trial, '{c}']", 1,

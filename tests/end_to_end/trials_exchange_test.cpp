@@ -42,6 +42,8 @@ TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
   EXPECT_EQ(imported["left_out"][0]["reason"], "the value of 'x' lies outside of its domain");
   const auto run = imported["run"].get<std::string>();
   EXPECT_EQ(Json::parse(place.Slipway({"trials", "import", run, "study.db", "--json"}).output)["known"], 2);
+  EXPECT_THAT(place.Slipway({"logs", run, "--trial", "0"}).errors,
+              HasSubstr("trial 0 of run " + run + " was imported: it ran elsewhere, and its output stayed there"));
   ASSERT_TRUE(place.Slipway({"resume", run}).status.Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", run, "--json"}).output);
   EXPECT_EQ(trials["counts"]["complete"], 4);
@@ -107,6 +109,33 @@ TEST(TrialsExchange, AServedRunEndsInOrderWhenItIsAskedTo) {
     const auto again = place.Slipway({"trials", "ask", "last", "--json"});
     EXPECT_EQ(Json::parse(again.output)["trial"], 1) << "what was asked for may still be told";
   }
+}
+
+/// Nobody asks for a trial meanwhile: the process that serves takes the request up all the same.
+TEST(TrialsExchange, AServedRunAnswersRequestsWhileNobodyAsks) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 3\n", "{int: [0, 9]}"));
+  ASSERT_EQ(::mkfifo((place / "requests").c_str(), 0600), 0);
+  const UniqueFd requests(::open((place / "requests").c_str(), O_RDWR | O_CLOEXEC));
+  auto serving = place.Start({"trials", "serve", "exp.yaml"}, requests.get());
+  WriteAll(requests.get(), "{\"do\":\"ask\"}\n", "requests");
+  while (ReadFile(place / "output.log").find("\"attempt\":1") == std::string::npos) ::usleep(10'000);
+  const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=7"});
+  EXPECT_EQ(enqueued.output, "enqueued as trial 1\n");
+  serving.Signal(SIGTERM);
+  EXPECT_EQ(serving.Wait().code, 130);
+}
+
+TEST(TrialsExchange, ATrialThatRanElsewhereSaysWhyItHasNoLog) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  place.Slipway({"trials", "new", "exp.yaml"});
+  place.Slipway({"trials", "ask", "last"});
+  const auto given_out = place.Slipway({"logs", "last", "--trial", "0"});
+  EXPECT_EQ(given_out.status.code, 2);
+  EXPECT_THAT(given_out.errors, HasSubstr("was given out by 'trials ask' or 'serve'"));
+  EXPECT_THAT(given_out.errors, HasSubstr("slipway trials show"));
+  EXPECT_THAT(place.Slipway({"logs", "last", "--trial", "1"}).errors, HasSubstr("has no trial 1"));
 }
 
 TEST(TrialsExchange, ALostTrialIsGivenOutAgain) {

@@ -124,7 +124,7 @@ TEST_P(LearningSamplers, GiveTheSameAskAfterARestart) {
     running.push_back(table.Add(std::move(trial)).number);
     if (running.size() < 8) continue;
     const auto chosen = static_cast<std::ptrdiff_t>(chance.Below(7, i));  // the last one waits for ever
-    auto& ended = table.at(running[static_cast<std::size_t>(chosen)]);
+    auto& ended = table.Edit(running[static_cast<std::size_t>(chosen)]);
     if (i % 9 == 0) {
       ended.state = TrialState::kFailed;
     } else {
@@ -177,7 +177,7 @@ TEST_P(LearningSamplers, GoOnWhenEverythingFails) {
   const auto sampler = Make(space);
   TrialTable table;
   for (int i = 0; i < 40; ++i) table.Add(Asked(*sampler, table)).state = TrialState::kFailed;
-  End(table.at(7), 1);
+  End(table.Edit(7), 1);
   ExpectInside(space, Asked(*Make(space), table).parameters);
 }
 

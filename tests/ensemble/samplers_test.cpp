@@ -15,18 +15,24 @@ namespace {
 constexpr const char* kConditional = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1e-1]},
   "layers":{"int":[1,3]},"momentum":{"uniform":[0,0.99],"when":{"optimizer":"sgd"}},"batch":64})";
 
-std::vector<Point> AskAll(Sampler& sampler, std::int64_t limit) {
-  TrialTable table;
+/// An open trial at `point`.
+void Add(TrialTable& table, Point point, std::string_view origin = "") {
+  TrialRecord trial;
+  trial.number = table.size();
+  trial.configuration = ConfigurationHash(point);
+  trial.parameters = std::move(point);
+  trial.origin = origin;
+  table.Add(std::move(trial));
+}
+
+/// Goes on until `table` has `limit` trials or the sampler has no more points.
+std::vector<Point> AskAll(Sampler& sampler, std::int64_t limit, TrialTable table = {}) {
   std::vector<Point> points;
   while (table.size() < limit) {
     auto point = sampler.Ask(table.size(), table);
     if (!point) break;
     points.push_back(*point);
-    TrialRecord trial;
-    trial.number = table.size();
-    trial.configuration = ConfigurationHash(*point);
-    trial.parameters = std::move(*point);
-    table.Add(std::move(trial));
+    Add(table, std::move(*point));
   }
   return points;
 }
@@ -64,10 +70,26 @@ TEST(GridSampler, TakesTheEndsAndTheMiddleOfARange) {
 TEST(GridSampler, ContinuesInTheMiddle) {
   const auto space = ParseSpace(Json::parse(kConditional));
   const auto all = AskAll(*MakeSampler({"grid", 1, 3, 1000}, space), 1000);
+  std::vector<TrialTable> tables(1);
+  for (const auto& point : all) {
+    tables.push_back(tables.back());
+    Add(tables.back(), point);
+  }
   const auto resumed = MakeSampler({"grid", 1, 3, 1000}, space);
-  EXPECT_EQ(*resumed->Ask(17, {}), all[17]);
-  EXPECT_EQ(*resumed->Ask(4, {}), all[4]);
-  EXPECT_FALSE(resumed->Ask(36, {}).has_value());
+  EXPECT_EQ(*resumed->Ask(17, tables[17]), all[17]);
+  EXPECT_EQ(*resumed->Ask(4, tables[4]), all[4]);
+  EXPECT_EQ(*resumed->Ask(4, tables[4]), all[4]);
+  EXPECT_FALSE(resumed->Ask(36, tables[36]).has_value());
+}
+
+TEST(GridSampler, PassesOverWhatOthersHaveLinedUp) {
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto all = AskAll(*MakeSampler({"grid", 1, 3, 1000}, space), 1000);
+  TrialTable table;
+  for (const std::size_t known : {0u, 7u, 35u}) Add(table, all[known], kEnqueuedOrigin);
+  const auto rest = AskAll(*MakeSampler({"grid", 1, 3, 1000}, space), 1000, table);
+  EXPECT_EQ(rest.size(), 33u);
+  for (const auto& point : rest) EXPECT_FALSE(table.ContainsConfiguration(ConfigurationHash(point)));
 }
 
 TEST(GridSampler, AnEmptySpaceHasOnePoint) {
@@ -179,6 +201,20 @@ TEST(FirstPoints, AreNotRepeatedByAGrid) {
   std::set<std::string> hashes;
   for (const auto& point : AskAll(*MakeSampler(settings, space), 100)) hashes.insert(ConfigurationHash(point));
   EXPECT_EQ(hashes.size(), 37u);
+}
+
+TEST(FirstPoints, ArePassedOverWhereOthersHaveLinedThemUp) {
+  SamplerSettings settings{"random", 5};
+  settings.points = {PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.1,"layers":3})")),
+                     PointFromJson(Json::parse(R"({"optimizer":"adam","lr":0.05,"layers":3})"))};
+  const auto space = ParseSpace(Json::parse(kConditional));
+  const auto sampler = MakeSampler(settings, space);
+  const auto all = AskAll(*sampler, 2);
+  TrialTable table;
+  Add(table, all[0], kImportedOrigin);
+  EXPECT_EQ(sampler->Ask(1, table), all[1]);
+  Add(table, all[1], kEnqueuedOrigin);
+  EXPECT_NE(sampler->Ask(2, table), all[1]);
 }
 
 TEST(AutoSampler, IsAGridOnlyWhereOneFitsTheBudget) {

@@ -117,6 +117,36 @@ TEST(Space, LetsConditionsDependOnConditions) {
               HasSubstr("a value that 'b' never has"));
 }
 
+TEST(Space, ConditionsHoldHoweverTheirValuesCameAbout) {
+  const auto space = ParseSpace(Json::parse(R"({"x":{"uniform":[0,1],"step":0.1},"n":{"int":[0,9007199254740993]},
+    "a":{"int":[0,1],"when":{"x":0.30000000000000004}},"b":{"int":[0,1],"when":{"x":[0.7,0.1]}},
+    "c":{"int":[0,1],"when":{"n":2.0}}})"));
+  const auto is_active = [&](const char* name, const char* point) {
+    return IsActive(*FindParameter(space.parameters(), name), PointFromJson(Json::parse(point)));
+  };
+  EXPECT_TRUE(is_active("a", R"({"x":0.3})"));
+  EXPECT_TRUE(is_active("b", R"({"x":0.7})"));
+  EXPECT_TRUE(is_active("c", R"({"n":2})"));
+  EXPECT_EQ(ToJson(space)["a"]["when"]["x"].dump(), "[0.3]");
+  EXPECT_EQ(ToJson(space)["c"]["when"]["n"].dump(), "[2]");
+}
+
+TEST(Space, NamesTheNearestOfTheValuesThatAConditionCouldWaitFor) {
+  const auto error_of = [](const std::string& domain, const std::string& value) {
+    return SpaceErrorOf((R"({"a":)" + domain + R"(,"b":{"int":[0,1],"when":{"a":)" + value + "}}}").c_str());
+  };
+  EXPECT_THAT(error_of(R"({"uniform":[0,1],"step":0.1})", "0.34"),
+              HasSubstr("'when' waits for a = 0.34, a value that 'a' never has; the nearest is 0.3"));
+  EXPECT_THAT(error_of(R"({"uniform":[-1,1],"step":0.25})", "7"), HasSubstr("the nearest is 1.0"));
+  EXPECT_THAT(error_of(R"({"int":[0,64],"step":8})", "9"), HasSubstr("the nearest is 8"));
+  EXPECT_THAT(error_of(R"({"int":[1,4]})", "-1e300"), HasSubstr("the nearest is 1"));
+  EXPECT_THAT(error_of(R"({"int":[1,4]})", "1e300"), HasSubstr("the nearest is 4"));
+  EXPECT_THAT(error_of(R"({"int_log":[8,1024]})", "8.7"), HasSubstr("the nearest is 9"));
+  EXPECT_THAT(error_of(R"({"choice":[32,"auto",128]})", "60"), HasSubstr("the nearest is 32"));
+  EXPECT_THAT(error_of(R"({"ordinal":["small","large"]})", R"("smal")"), HasSubstr("did you mean 'small'?"));
+  EXPECT_THAT(error_of(R"({"choice":[true,false]})", "3"), testing::EndsWith("never has"));
+}
+
 std::string PointErrorOf(const SearchSpace& space, const char* point) {
   try {
     CheckedPoint(space, PointFromJson(Json::parse(point)));
@@ -134,7 +164,11 @@ TEST(Space, ChecksPointsThatTheUserWrote) {
             "lr=0.001 m=0.3");
   EXPECT_EQ(Describe(CheckedPoint(space, PointFromJson(Json::parse(R"({"lr":1,"o":"adam"})")))), "o=adam lr=1.0");
   EXPECT_THAT(PointErrorOf(space, R"({"ir":1})"), HasSubstr("there is no parameter 'ir'; did you mean 'lr'?"));
-  EXPECT_THAT(PointErrorOf(space, R"({"lr":2})"), HasSubstr("parameter 'lr': 2 is not one of its values"));
+  EXPECT_THAT(PointErrorOf(space, R"({"lr":2})"),
+              HasSubstr("parameter 'lr': 2 is not one of its values; the nearest is 1"));
+  EXPECT_THAT(PointErrorOf(space, R"({"lr":-3})"), HasSubstr("-3 is not one of its values; the nearest is 0.0001"));
+  EXPECT_EQ(Describe(CheckedPoint(space, PointFromJson(Json::parse(R"({"m":0.5000000000000001,"n":0})")))),
+            "m=0.5 n=0.0");
   EXPECT_THAT(PointErrorOf(space, R"({"o":"adam","m":0.5})"), HasSubstr("parameter 'm': it is not active"));
   EXPECT_THAT(PointErrorOf(space, R"({"o":"adam","n":0.5})"), HasSubstr("parameter 'n': it is not active"));
   EXPECT_THAT(PointErrorOf(space, R"({"lr":0.5,"o":"sgd","m":0.2})"), HasSubstr("breaks the constraint \"lr < m"));

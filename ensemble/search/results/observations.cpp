@@ -9,61 +9,68 @@ double LowerIsBetter(double value, Goal goal) { return goal == Goal::kMinimize ?
 
 bool IsPending(TrialState state) { return !IsFinal(state) && state != TrialState::kPaused; }
 
+/// Where the trial belongs in a list that has the order of the numbers.
+std::ptrdiff_t PlaceOf(TrialNumber trial, const std::vector<TrialNumber>& numbers) {
+  return std::ranges::lower_bound(numbers, trial) - numbers.begin();
+}
+
 }  // namespace
 
-void ObservationLog::TakeValue(const TrialRecord& trial, Coordinates at) {
+Observation ObservationLog::ObservationOf(const TrialRecord& trial, Coordinates at) const {
   Observation observation{trial.number, std::move(at), LowerIsBetter(*trial.objective, goal_), {}, trial.origin};
   const auto count = std::min(further_.size(), trial.further.size());
   for (std::size_t i = 0; i < count; ++i) {
     observation.more.push_back(LowerIsBetter(trial.further[i], further_[i]));
   }
-  const auto place = std::ranges::upper_bound(known_.complete, trial.number, {}, &Observation::trial);
-  known_.complete.insert(place, std::move(observation));
+  return observation;
 }
 
-void ObservationLog::Take(const TrialRecord& trial) {
-  if (trial.state != TrialState::kComplete) open_.push_back({trial.number, trial.state, trial.objective});
-  if (IsPending(trial.state)) return;
+ObservationLog::List ObservationLog::Take(const TrialRecord& trial) {
   auto at = encoding_.Encode(trial.parameters);
-  if (trial.objective) return TakeValue(trial, std::move(at));
-  const auto place = std::ranges::upper_bound(failed_, trial.number);
-  known_.failed.insert(known_.failed.begin() + (place - failed_.begin()), std::move(at));
-  failed_.insert(place, trial.number);
-}
-
-void ObservationLog::Forget(const Open& open) {
-  if (IsPending(open.state)) return;
-  if (open.objective) {
-    known_.complete.erase(std::ranges::lower_bound(known_.complete, open.trial, {}, &Observation::trial));
-    return;
+  if (IsPending(trial.state)) {
+    const auto place = PlaceOf(trial.number, pending_);
+    pending_.insert(pending_.begin() + place, trial.number);
+    known_.pending.insert(known_.pending.begin() + place, std::move(at));
+    known_.pending_origins.insert(known_.pending_origins.begin() + place, trial.origin);
+    return List::kPending;
   }
-  const auto place = std::ranges::lower_bound(failed_, open.trial);
-  known_.failed.erase(known_.failed.begin() + (place - failed_.begin()));
-  failed_.erase(place);
+  if (trial.objective) {
+    const auto place = std::ranges::lower_bound(known_.complete, trial.number, {}, &Observation::trial);
+    known_.complete.insert(place, ObservationOf(trial, std::move(at)));
+    return List::kComplete;
+  }
+  const auto place = PlaceOf(trial.number, failed_);
+  failed_.insert(failed_.begin() + place, trial.number);
+  known_.failed.insert(known_.failed.begin() + place, std::move(at));
+  return List::kFailed;
 }
 
-void ObservationLog::CollectPending(const TrialTable& table) {
-  known_.pending.clear();
-  known_.pending_origins.clear();
-  for (const auto& open : open_) {
-    if (!IsPending(open.state)) continue;
-    known_.pending.push_back(encoding_.Encode(table.at(open.trial).parameters));
-    known_.pending_origins.push_back(table.at(open.trial).origin);
+void ObservationLog::Forget(TrialNumber trial, List list) {
+  if (list == List::kComplete) {
+    known_.complete.erase(std::ranges::lower_bound(known_.complete, trial, {}, &Observation::trial));
+  } else if (list == List::kPending) {
+    const auto place = PlaceOf(trial, pending_);
+    pending_.erase(pending_.begin() + place);
+    known_.pending.erase(known_.pending.begin() + place);
+    known_.pending_origins.erase(known_.pending_origins.begin() + place);
+  } else {
+    const auto place = PlaceOf(trial, failed_);
+    failed_.erase(failed_.begin() + place);
+    known_.failed.erase(known_.failed.begin() + place);
   }
 }
 
 const Observations& ObservationLog::Update(TrialNumber asked, const TrialTable& table) {
-  for (const auto& open : std::exchange(open_, {})) {
-    const auto& row = table.at(open.trial);
-    if (row.state == open.state && row.objective == open.objective) {
-      open_.push_back(open);
-    } else {
-      Forget(open);
-      Take(row);
-    }
+  for (TrialNumber trial = 0; trial < std::ssize(seen_); ++trial) {
+    auto& seen = seen_[static_cast<std::size_t>(trial)];
+    if (seen.revision == table.Revision(trial)) continue;
+    Forget(trial, seen.list);
+    seen = {table.Revision(trial), Take(table.at(trial))};
   }
-  for (const auto end = std::min(asked, table.size()); next_ < end; ++next_) Take(table.at(next_));
-  CollectPending(table);
+  const auto end = std::min(asked, table.size());
+  for (TrialNumber trial = std::ssize(seen_); trial < end; ++trial) {
+    seen_.push_back({table.Revision(trial), Take(table.at(trial))});
+  }
   return known_;
 }
 

@@ -1,7 +1,7 @@
 /// What samplers learn from: the trials of a study as places in the unit cube.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,37 +29,37 @@ struct Observations {
   std::vector<std::string> pending_origins = {};  ///< TrialRecord::origin of each pending trial
 };
 
-/// Keeps the coordinates of all trials and looks again only at those whose rows have changed.
-/// Cost: of `Update`, one comparison for each trial that is not complete; memory, one Coordinates for each trial.
+/// Keeps the coordinates of all trials and looks again only at those whose rows were edited, whatever they were before:
+/// what it holds is that of a log made anew.
+/// Cost: of `Update`, one comparison for each trial; memory, one Coordinates for each trial.
 class ObservationLog {
  public:
   /// `encoding` must outlive the log. `further`: the goals of the further objectives.
   ObservationLog(const Encoding& encoding, Goal goal, std::vector<Goal> further = {})
       : encoding_(encoding), goal_(goal), further_(std::move(further)) {}
 
-  /// What is known of the trials before number `asked`.
+  /// What is known of the trials before number `asked`. Always of the same table, which may have grown.
   const Observations& Update(TrialNumber asked, const TrialTable& table);
 
  private:
-  /// A row that may still change, and what was learnt from it.
-  struct Open {
-    TrialNumber trial = 0;
-    TrialState state = TrialState::kQueued;
-    std::optional<double> objective;
+  enum class List { kComplete, kPending, kFailed };
+  /// Which revision of a row was looked at, and the list that it is in since.
+  struct Seen {
+    std::uint32_t revision = 0;
+    List list = List::kPending;
   };
 
-  void Take(const TrialRecord& trial);
-  void TakeValue(const TrialRecord& trial, Coordinates at);
-  void Forget(const Open& open);
-  void CollectPending(const TrialTable& table);
+  List Take(const TrialRecord& trial);
+  void Forget(TrialNumber trial, List list);
+  Observation ObservationOf(const TrialRecord& trial, Coordinates at) const;
 
   const Encoding& encoding_;
   Goal goal_;
   std::vector<Goal> further_;
   Observations known_;
-  std::vector<Open> open_;
-  std::vector<TrialNumber> failed_;  // the trials of known_.failed
-  TrialNumber next_ = 0;
+  std::vector<TrialNumber> pending_;  // the trials of known_.pending
+  std::vector<TrialNumber> failed_;   // the trials of known_.failed
+  std::vector<Seen> seen_;            // one for each trial
 };
 
 }  // namespace slipway::ensemble

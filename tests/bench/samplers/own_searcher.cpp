@@ -32,8 +32,8 @@ class OwnSearcher : public Searcher {
   }
 
   void Tell(ensemble::TrialNumber trial, double value) override {
-    table_.at(trial).state = ensemble::TrialState::kComplete;
-    table_.at(trial).objective = value;
+    table_.Edit(trial).state = ensemble::TrialState::kComplete;
+    table_.Edit(trial).objective = value;
   }
 
  private:

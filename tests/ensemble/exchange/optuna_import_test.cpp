@@ -71,6 +71,14 @@ TEST(FromOptuna, WantsExactlyTheActiveParameters) {
               ElementsAre(Pair(HasSubstr("it is not active"), 1)));
 }
 
+TEST(FromOptuna, MeansTheDecimalsOfSteps) {
+  const char* space = R"({"x":{"uniform":[0,1],"step":0.1},"y":{"uniform":[0,1],"when":{"x":0.3}},"":["x != 0.7"]})";
+  const auto imported = Import({Complete({{"x", 3 * 0.1}, {"y", 1}}), Complete({{"x", 7 * 0.1}})}, space);
+  ASSERT_EQ(imported.trials.size(), 1u);
+  EXPECT_EQ(Describe(imported.trials[0].parameters), "x=0.3 y=1.0");
+  EXPECT_THAT(imported.left_out, ElementsAre(Pair("the point breaks the constraint \"x != 0.7\"", 1)));
+}
+
 TEST(FromOptuna, TakesNoneForNull) {
   const char* space = R"({"c":{"choice":["a",null]}})";
   auto none = Complete({});

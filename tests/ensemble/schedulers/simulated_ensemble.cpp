@@ -52,7 +52,7 @@ bool SimulatedEnsemble::Fill() {
 bool SimulatedEnsemble::ResumeQueued() {
   if (queued_.empty()) return false;
   const TrialNumber trial = queued_.extract(queued_.begin()).value();
-  table_.at(trial).state = TrialState::kRunning;
+  table_.Edit(trial).state = TrialState::kRunning;
   running_[trial] = {std::floor(reached_[trial] * draws_.Unit()), std::nullopt};
   return true;
 }
@@ -60,7 +60,7 @@ bool SimulatedEnsemble::ResumeQueued() {
 bool SimulatedEnsemble::Resume(std::optional<TrialNumber> trial) {
   if (!trial) return false;
   Require(table_.at(*trial).state == TrialState::kPaused, fmt::format("promoted the unfinished trial {}", *trial));
-  table_.at(*trial).state = TrialState::kRunning;
+  table_.Edit(*trial).state = TrialState::kRunning;
   running_[*trial] = {reached_[*trial], std::nullopt};
   ++sent_on_[at_rung_.at(*trial)];
   return true;
@@ -116,7 +116,7 @@ void SimulatedEnsemble::Obey(TrialNumber trial, const Judgement& judgement) {
 
 void SimulatedEnsemble::End(TrialNumber trial, TrialState state) {
   running_.erase(trial);
-  table_.at(trial).state = state;
+  table_.Edit(trial).state = state;
   if (state == TrialState::kQueued) queued_.insert(trial);
   for (const auto& scheduler : schedulers_) scheduler->End(trial, state);
 }

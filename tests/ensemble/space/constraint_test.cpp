@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr const char* kSpace = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},"layers":{"int":[1,4]},
   "units_0":{"int_log":[8,1024]},"units_1":{"int_log":[8,1024],"when":{"layers":[2,3,4]}},
   "size":{"ordinal":["small","large"]},"flag":{"choice":[true,false]},"mixed":{"choice":[1,"a",null]},
-  "weight-decay":{"uniform":[0,1]}})";
+  "weight-decay":{"uniform":[0,1]},"x":{"uniform":[0,1],"step":0.1},"y":{"uniform":[0,1],"step":0.1}})";
 
 const std::vector<Parameter>& Parameters() {
   static const auto space = ParseSpace(Json::parse(kSpace));
@@ -66,6 +66,17 @@ TEST(Constraint, ComputesAsEveryoneExpects) {
   EXPECT_TRUE(Holds("`weight-decay` * 1e2 <= .5e2", R"({"weight-decay":0.5})"));
 }
 
+TEST(Constraint, MeansTheDecimalsThatItSays) {
+  EXPECT_TRUE(Holds("x == 0.30000000000000004 and x in [0.1, 0.30000000000000004]", R"({"x":0.3})"));
+  EXPECT_TRUE(Holds("x + y == 0.3 and x + y <= 0.3 and not x + y > 0.3", R"({"x":0.1,"y":0.2})"));
+  EXPECT_TRUE(Holds("0.3 - x - y == 0 and x + y - 0.3 >= 0", R"({"x":0.1,"y":0.2})"));
+  EXPECT_TRUE(Holds("x % 0.1 == 0 and floor(x / 0.1) == 3 and ceil(0.1 * 3 / 0.3) == 1", R"({"x":0.3})"));
+  EXPECT_FALSE(Holds("x + y == 0.3", R"({"x":0.1,"y":0.1})"));
+  EXPECT_FALSE(Holds("x % 0.2 == 0", R"({"x":0.3})"));
+  EXPECT_TRUE(Holds("layers + 1e15 < 1e15 + 3", R"({"layers":2})"));
+  EXPECT_FALSE(Holds("1e300 * 1e300 == 5", "{}"));
+}
+
 TEST(Constraint, IsNotBrokenByWhatIsNotActive) {
   EXPECT_TRUE(Holds("units_1 <= units_0", R"({"units_0":64})"));
   EXPECT_TRUE(Holds("not units_1 <= units_0", R"({"units_0":64})"));
@@ -80,7 +91,8 @@ TEST(Constraint, NamesTheExpressionThePlaceAndTheNearestWord) {
                         "'units_0'?"));
   EXPECT_THAT(ErrorOf("optimizer == 'sdg'"),
               HasSubstr("character 14: 'optimizer' never has the value \"sdg\"; did you mean 'sgd'?"));
-  EXPECT_THAT(ErrorOf("layers == 9"), HasSubstr("'layers' never has the value 9"));
+  EXPECT_THAT(ErrorOf("layers == 9"), HasSubstr("'layers' never has the value 9; the nearest is 4"));
+  EXPECT_THAT(ErrorOf("x in [0.1, 0.36]"), HasSubstr("'x' never has the value 0.36; the nearest is 0.4"));
   EXPECT_THAT(ErrorOf("sqr(lr) < 1"), HasSubstr("there is no function 'sqr'; did you mean 'sqrt'?"));
   EXPECT_THAT(ErrorOf("lr = 1"), HasSubstr("character 4: unknown sign '='; did you mean '=='?"));
   EXPECT_THAT(ErrorOf("lr < 1 && layers > 1"), HasSubstr("did you mean 'and'?"));

@@ -67,6 +67,26 @@ TEST_F(ExplainCommand, GroupsTheFailedTrialsOfAnEnsemble) {
   EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("trials: 1 complete, 3 failed"));
 }
 
+TEST_F(ExplainCommand, QuotesTheLastWordsOfEachWayToFailInTheDocument) {
+  Run("train:\n  command: [sh, -c, 'echo FoM: 1; echo bad $1; exit $1', sh, '{x}']\n"
+      "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+      "ensemble:\n  objective: {metric: objective, goal: maximize}\n  trials: 7\n  sampler: grid\n"
+      "  space: {x: {int: [1, 7]}}\n");
+  const auto failures = Explained()["failures"];
+  ASSERT_EQ(failures.size(), 7u);
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(failures[static_cast<std::size_t>(i)]["last_line"], "bad " + std::to_string(i + 1));
+  }
+}
+
+TEST_F(ExplainCommand, PassesNothingOnThatMovesACursor) {
+  Run("train: {command: [sh, -c, 'printf \"\\033[2J\\033]0;owned\\007\\033[31mno luck\\033[0m\\n\"; exit 3']}\n");
+  const auto text = Slipway({"explain"}).output;
+  EXPECT_THAT(text, HasSubstr("\nno luck\n"));
+  EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos) << text;
+  EXPECT_EQ(Explained()["log"]["lines"], "\033[2J\033]0;owned\007\033[31mno luck\033[0m");
+}
+
 TEST_F(ExplainCommand, HasNothingToAddToASuccess) {
   Run("train: {command: [\"true\"]}\n");
   const auto explained = Explained();

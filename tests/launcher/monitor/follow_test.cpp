@@ -138,6 +138,11 @@ TEST(MetricsLine, IsNothingWhenTornOrForeign) {
     EXPECT_FALSE(ParseMetricsLine(whole.substr(0, length)).has_value()) << length;
   }
   for (const auto* line : {"[]", "7", "{\"metrics\":3}", "hello"}) EXPECT_FALSE(ParseMetricsLine(line)) << line;
+  EXPECT_EQ(WhyNotAllRead("hello"), "it is no JSON object");
+  EXPECT_EQ(WhyNotAllRead(R"({"step":1})"), "it has no object 'metrics'");
+  EXPECT_EQ(WhyNotAllRead(R"({"metrics":{"loss":"low","acc":0.5}})"), "'loss' is no number");
+  EXPECT_EQ(WhyNotAllRead(R"({"metrics":{"loss":NaN}})"), "");
+  EXPECT_EQ(WhyNotAllRead(" "), "");
 }
 
 }  // namespace

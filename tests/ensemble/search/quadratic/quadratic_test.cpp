@@ -154,9 +154,9 @@ TEST(QuadraticSampler, AsksTheSameAfterARestartWithTrialsOpenAndFailed) {
     table.Add(Row(trial, *point));
     // Not in the order of the asks, and one of four stays open for long.
     if (trial % 4 == 3) {
-      for (const auto ended : {trial - 1, trial - 3, trial}) End(table.at(ended));
+      for (const auto ended : {trial - 1, trial - 3, trial}) End(table.Edit(ended));
     }
-    if (trial % 20 == 19) End(table.at(trial - 18));
+    if (trial % 20 == 19) End(table.Edit(trial - 18));
   }
 }
 
@@ -170,8 +170,8 @@ TEST(QuadraticSampler, BearsDegenerateResults) {
     TrialTable table;
     for (TrialNumber trial = 0; trial < 60; ++trial) {
       table.Add(Row(trial, *sampler->Ask(trial, table)));
-      table.at(trial).state = TrialState::kComplete;
-      table.at(trial).objective = result(trial);
+      table.Edit(trial).state = TrialState::kComplete;
+      table.Edit(trial).objective = result(trial);
     }
   }
 }
@@ -187,8 +187,8 @@ TEST(QuadraticSampler, UsesSmallAndStrangeSpacesUp) {
     for (TrialNumber trial = 0; trial < size; ++trial) {
       table.Add(Row(trial, *sampler->Ask(trial, table)));
       hashes.insert(table.at(trial).configuration);
-      table.at(trial).state = TrialState::kComplete;
-      table.at(trial).objective = static_cast<double>(trial);
+      table.Edit(trial).state = TrialState::kComplete;
+      table.Edit(trial).objective = static_cast<double>(trial);
     }
     EXPECT_EQ(hashes.size(), static_cast<std::size_t>(size)) << text;
   }

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ensemble/random.h"
+#include "ensemble/search/results/fingerprint.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -20,8 +23,8 @@ class Log : public testing::Test {
     table_.Add(std::move(trial));
   }
   void Complete(TrialNumber trial, double objective) {
-    table_.at(trial).state = TrialState::kComplete;
-    table_.at(trial).objective = objective;
+    table_.Edit(trial).state = TrialState::kComplete;
+    table_.Edit(trial).objective = objective;
   }
 
   Encoding encoding_{ParseSpace(Json::parse(R"({"x":{"uniform":[0,10]}})"))};
@@ -53,18 +56,35 @@ TEST_F(Log, KeepsTheOrderOfTheNumbersWhoeverEndsFirst) {
 TEST_F(Log, KeepsTheOrderOfTheNumbersWhoeverFailsFirst) {
   for (int x = 0; x < 3; ++x) Add(x, TrialState::kRunning);
   log_.Update(3, table_);
-  table_.at(2).state = TrialState::kFailed;
+  table_.Edit(2).state = TrialState::kFailed;
   log_.Update(3, table_);
-  table_.at(0).state = TrialState::kFailed;
+  table_.Edit(0).state = TrialState::kFailed;
   EXPECT_THAT(log_.Update(3, table_).failed, ElementsAre(ElementsAre(0.0), ElementsAre(0.2)));
 }
 
 TEST_F(Log, KeepsTheOriginsOfOpenTrials) {
   for (int x = 0; x < 3; ++x) Add(x, TrialState::kRunning);
-  for (const TrialNumber trial : {0, 1, 2}) table_.at(trial).origin = "gp#" + std::to_string(trial);
+  for (const TrialNumber trial : {0, 1, 2}) table_.Edit(trial).origin = "gp#" + std::to_string(trial);
   EXPECT_THAT(log_.Update(3, table_).pending_origins, ElementsAre("gp#0", "gp#1", "gp#2"));
   Complete(1, 20);
   EXPECT_THAT(log_.Update(3, table_).pending_origins, ElementsAre("gp#0", "gp#2"));
+}
+
+/// As one: whatever becomes of the rows, complete ones included, a log that has lived through it equals a new one.
+TEST_F(Log, EqualsANewOneAfterAnyChanges) {
+  constexpr TrialState kStates[] = {TrialState::kQueued,   TrialState::kRunning, TrialState::kPaused,
+                                    TrialState::kComplete, TrialState::kPruned,  TrialState::kFailed};
+  const CounterRandom chance(7, 0, "test");
+  for (std::uint32_t i = 0; i < 600; ++i) {
+    if (i % 6 == 0) Add(0.01 * i, TrialState::kQueued);
+    auto& row = table_.Edit(static_cast<TrialNumber>(chance.Below(static_cast<std::uint64_t>(table_.size()), 3 * i)));
+    row.state = kStates[chance.Below(std::size(kStates), 3 * i + 1)];
+    row.objective.reset();
+    if (row.state == TrialState::kComplete || i % 2 == 0) row.objective = chance.Unit(3 * i + 2);
+    const auto& lived = log_.Update(table_.size(), table_);
+    ObservationLog anew(encoding_, Goal::kMaximize);
+    ASSERT_EQ(Fingerprint(lived), Fingerprint(anew.Update(table_.size(), table_))) << "change " << i;
+  }
 }
 
 TEST_F(Log, KnowsNothingOfTheTrialThatIsAskedFor) {

@@ -1,0 +1,64 @@
+#include "core/terminal_text.h"
+
+namespace slipway {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr char kBell = '\x07';
+
+bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f'; }
+
+/// The second byte of U+0080 to U+009F, the controls beyond ASCII.
+bool IsSecondOfControl(char c) { return static_cast<unsigned char>(c) >= 0x80 && static_cast<unsigned char>(c) < 0xa0; }
+
+/// One sequence that begins with ESC [ : parameters, then a letter.
+std::size_t LengthOfCommand(std::string_view text) {
+  std::size_t length = 2;
+  while (length < text.size() && text[length] >= 0x20 && text[length] < 0x40) ++length;
+  return length < text.size() && text[length] >= 0x40 && text[length] < 0x7f ? length + 1 : length;
+}
+
+/// One that carries a text of its own, as a title: until BEL or ESC \, but not beyond its line.
+std::size_t LengthOfString(std::string_view text) {
+  for (std::size_t i = 2; i < text.size(); ++i) {
+    if (text[i] == '\n') return i;
+    if (text[i] == kBell) return i + 1;
+    if (text[i] == kEscape) return i + (text.substr(i).starts_with("\x1b\\") ? 2 : 0);
+  }
+  return text.size();
+}
+
+/// `text` begins with ESC.
+std::size_t LengthOfEscape(std::string_view text) {
+  if (text.size() == 1 || IsControl(text[1]) || text[1] == '\n') return 1;
+  if (text[1] == '[') return LengthOfCommand(text);
+  if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) return LengthOfString(text);
+  std::size_t length = 1;  // intermediate bytes, then the last one: ESC ( B
+  while (length < text.size() && text[length] >= 0x20 && text[length] < 0x30) ++length;
+  return length < text.size() && text[length] > 0 ? length + 1 : length;
+}
+
+bool EndsLine(std::string_view rest) { return rest.empty() || rest.find_first_not_of('\r') == rest.find('\n'); }
+
+}  // namespace
+
+std::string WithoutControls(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const char c = text.front();
+    std::size_t length = 1;
+    if (c == kEscape) {
+      length = LengthOfEscape(text);
+    } else if (c == '\xc2' && text.size() > 1 && IsSecondOfControl(text[1])) {
+      length = 2;
+    } else if (c == '\r' && !EndsLine(text)) {
+      shown.erase(shown.rfind('\n') + 1);  // also where there is none: npos + 1 is the beginning
+    } else if (!IsControl(c)) {
+      shown += c;
+    }
+    text.remove_prefix(length);
+  }
+  return shown;
+}
+
+}  // namespace slipway

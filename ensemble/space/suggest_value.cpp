@@ -1,0 +1,85 @@
+#include "ensemble/space/suggest_value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/nearest_word.h"
+
+namespace slipway::ensemble {
+namespace {
+
+/// NaN: it is no number.
+double Number(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? *real : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool IsList(const Domain& domain) {
+  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
+         std::holds_alternative<FixedDomain>(domain);
+}
+
+std::vector<Scalar> ValuesOf(const Domain& list) {
+  std::vector<Scalar> values;
+  for (std::uint64_t i = 0; i < CountValues(list); ++i) values.push_back(ValueAt(list, i));
+  return values;
+}
+
+std::vector<std::string> TextsOf(const Domain& list) {
+  std::vector<std::string> texts;
+  for (const auto& value : ValuesOf(list)) {
+    if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(*text);
+  }
+  return texts;
+}
+
+/// The earlier one of two that are as near.
+std::optional<Scalar> NearestOfList(const Domain& list, double number) {
+  std::optional<Scalar> nearest;
+  for (const auto& value : ValuesOf(list)) {
+    const double distance = std::abs(Number(value) - number);
+    if (std::isnan(distance) || (nearest && distance >= std::abs(Number(*nearest) - number))) continue;
+    nearest = value;
+  }
+  return nearest;
+}
+
+Scalar NearestOfSteps(const Domain& steps, double number) {
+  std::uint64_t first_above = 0;  // or equal; the last where all are below
+  for (std::uint64_t end = CountValues(steps) - 1; first_above < end;) {
+    const auto middle = first_above + (end - first_above) / 2;
+    if (Number(ValueAt(steps, middle)) < number) {
+      first_above = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  const auto above = ValueAt(steps, first_above);
+  if (first_above == 0) return above;
+  const auto below = ValueAt(steps, first_above - 1);
+  return number - Number(below) < Number(above) - number ? below : above;
+}
+
+std::optional<Scalar> Nearest(const Domain& domain, double number) {
+  if (IsList(domain)) return NearestOfList(domain, number);
+  if (!IsContinuous(domain)) return NearestOfSteps(domain, number);
+  return AtUnit(domain, UnitOf(domain, number) > 1 ? 1 : 0);  // it lies beyond one end
+}
+
+}  // namespace
+
+std::string SuggestValue(const Domain& domain, const Scalar& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const auto texts = IsList(domain) ? TextsOf(domain) : std::vector<std::string>();
+    return texts.empty() ? "" : SuggestWord(*text, texts);
+  }
+  const double number = Number(value);
+  const auto nearest = std::isnan(number) ? std::nullopt : Nearest(domain, number);
+  return nearest ? "; the nearest is " + Describe(*nearest) : "";
+}
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,55 @@
+#include "launcher/trials/unread_metrics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/metrics_line.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// As long as the pieces that the manager reads.
+constexpr std::size_t kLongestLine = 64 * 1024;
+
+UnreadMetrics UnreadOf(const std::filesystem::path& file, const ensemble::AttemptRecord& attempt) {
+  UnreadMetrics unread;
+  unread.attempt = attempt.number;
+  std::ifstream lines(file);
+  std::array<char, kLongestLine + 1> line;
+  for (std::int64_t number = 1; lines.getline(line.data(), line.size()) || lines.gcount() > 0; ++number) {
+    if (lines.eof() && !attempt.ended) break;
+    lines.clear(lines.rdstate() & ~std::ios::failbit);
+    auto why = WhyNotAllRead(line.data());
+    if (why.empty()) continue;
+    if (++unread.lines > 1) continue;
+    unread.first = number;
+    unread.why = std::move(why);
+  }
+  return unread;
+}
+
+}  // namespace
+
+std::vector<UnreadMetrics> FindUnreadMetrics(const std::filesystem::path& trial_folder,
+                                             const std::vector<ensemble::AttemptRecord>& attempts) {
+  std::vector<UnreadMetrics> all;
+  for (const auto& attempt : attempts) {
+    auto unread = UnreadOf(trial_folder / fmt::format("attempt-{}", attempt.number) / "metrics.jsonl", attempt);
+    if (unread.lines > 0) all.push_back(std::move(unread));
+  }
+  return all;
+}
+
+std::string Describe(const UnreadMetrics& unread) {
+  return fmt::format("{} line{} of attempt {}'s metrics.jsonl could not be read; line {}: {}", unread.lines,
+                     unread.lines == 1 ? "" : "s", unread.attempt, unread.first, unread.why);
+}
+
+Json ToJson(const UnreadMetrics& unread) {
+  return Json{{"attempt", unread.attempt}, {"lines", unread.lines}, {"first", unread.first}, {"why", unread.why}};
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,32 @@
+/// Reports of a trial that nobody could read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "ensemble/records.h"
+
+namespace slipway::launcher {
+
+/// Lines of one attempt's metrics.jsonl that were left out, as a whole or in part.
+struct UnreadMetrics {
+  int attempt = 1;
+  std::int64_t lines = 0;  ///< how many
+  std::int64_t first = 0;  ///< the first of them, from 1
+  std::string why;         ///< what is wrong with that one
+};
+
+/// Of each attempt that has such lines. A last line that has no end yet is not counted while its attempt runs.
+/// Cost: reads the metrics files of the attempts.
+std::vector<UnreadMetrics> FindUnreadMetrics(const std::filesystem::path& trial_folder,
+                                             const std::vector<ensemble::AttemptRecord>& attempts);
+
+/// "3 lines of attempt 1's metrics.jsonl could not be read; line 2: 'loss' is no number"
+std::string Describe(const UnreadMetrics& unread);
+Json ToJson(const UnreadMetrics& unread);
+
+}  // namespace slipway::launcher
