@@ -149,12 +149,10 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
 }
 
 void AskTell::GiveOut(TrialNumber number, Changes& changes) {
+  const int attempt = study_.Claim(number);
   TrialRecord& trial = study_.Edit(number);
   trial.state = TrialState::kRunning;
   trial.started = changes.time;
-  trial.ended.reset();
-  trial.reason.clear();
-  const int attempt = ++trial.attempts;
   study_.Changed(number);
   changes.claims.push_back({number, attempt});
   changes.starts.push_back({number, attempt, std::nullopt});

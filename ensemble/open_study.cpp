@@ -70,6 +70,17 @@ void OpenStudy::Changed(TrialNumber trial) {
   }
 }
 
+int OpenStudy::Claim(TrialNumber number) {
+  TrialRecord& trial = Edit(number);
+  trial.state = TrialState::kClaimed;
+  trial.started.reset();
+  trial.ended.reset();
+  trial.reason.clear();
+  ++trial.attempts;
+  Changed(number);
+  return trial.attempts;
+}
+
 std::optional<TrialNumber> OpenStudy::TakeQueued() {
   if (queued_.empty()) return std::nullopt;
   return queued_.extract(queued_.begin()).value();

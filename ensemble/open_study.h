@@ -32,6 +32,9 @@ class OpenStudy {
   std::optional<TrialNumber> TakeQueued();
   const std::set<TrialNumber>& queued() const { return queued_; }
 
+  /// Another attempt has the trial: nothing of the one before is left in its row. Returns the attempt's number.
+  int Claim(TrialNumber trial);
+
   /// Of configurations, imported ones included.
   std::int64_t Budget() const { return budget_; }
   /// Whether the budget has room for another configuration.

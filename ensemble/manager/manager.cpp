@@ -285,10 +285,7 @@ class Manager {
   }
 
   void Claim(TrialNumber number, std::vector<NodeShare> place, Changes& changes) {
-    TrialRecord& trial = study_.Edit(number);
-    trial.state = TrialState::kClaimed;
-    const int attempt = ++trial.attempts;
-    study_.Changed(number);
+    const int attempt = study_.Claim(number);
     changes.claims.push_back({number, attempt, place, options_.need.nodes});
     if (const auto keeper = runner_.Keeper(place)) changes.starts.push_back({number, attempt, keeper});
     LiveAttempt live(options_.objectives, attempt);

@@ -73,10 +73,11 @@ void Starter::WriteDown(const Prepared& prepared, Changes changes) {
 const TrialRecord& Starter::Release(TrialNumber number, double now) {
   runner_.Release(number);
   TrialRecord& trial = study_.Edit(number);
-  trial.started.reset();
-  trial.ended.reset();
-  trial.reason = runner_.Queues() ? kWaitsInQueue : "";
-  if (!runner_.Queues()) BeginNow(trial, now);
+  if (runner_.Queues()) {
+    trial.reason = kWaitsInQueue;
+  } else {
+    BeginNow(trial, now);
+  }
   study_.Changed(number);
   CrashPoint("after_release");
   return trial;

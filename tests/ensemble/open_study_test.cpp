@@ -37,7 +37,9 @@ std::string Described(const TrialRecord& row) {
             {"repeat", row.repeat},
             {"failures", row.failures},
             {"reason", row.reason},
-            {"attempts", row.attempts}};
+            {"attempts", row.attempts},
+            {"has_started", row.started.has_value()},
+            {"has_ended", row.ended.has_value()}};
   if (row.objective) json["objective"] = *row.objective;
   return json.dump();
 }
