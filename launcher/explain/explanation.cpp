@@ -56,7 +56,10 @@ Json RanksDocument(const RunFacts& facts) {
 Json FailuresDocument(const RunFacts& facts) {
   Json list = Json::array();
   for (const auto& group : facts.failures) {
-    list.push_back({{"what", group.what}, {"trials", group.trials}, {"last_line", group.last_line}});
+    list.push_back({{"what", group.what},
+                    {"trials", group.trials},
+                    {"last_line", group.last_line},
+                    {"unread_metrics", group.unread}});
   }
   return list;
 }

@@ -31,6 +31,8 @@ struct FailureGroup {
   std::string what;                           ///< "failed: exit status 3"
   std::vector<ensemble::TrialNumber> trials;  ///< in their order, never empty
   std::string last_line;                      ///< of the log of the first of them; may be empty
+  std::string unreported = {};                ///< the metric that they ended without; empty: they failed otherwise
+  std::string unread = {};                    ///< what nobody could read in the first one's metrics; may be empty
 };
 
 /// A trial that failed, and of what.

@@ -20,6 +20,7 @@
 #include "launcher/run/folder/attempt_files.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
+#include "launcher/trials/unread_metrics.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -119,6 +120,28 @@ std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& at
   return LastLines(RankLog(directory, RankIn(attempt.reason).value_or(0)), 1);
 }
 
+/// The objective that the reason says was never reported.
+std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector<ensemble::Objective>& objectives) {
+  if (attempt.outcome != ensemble::Outcome::kNoObjective) return "";
+  for (const auto& objective : objectives) {
+    if (attempt.reason.starts_with(fmt::format("reported no '{}'", objective.metric))) return objective.metric;
+    if (attempt.reason.starts_with(fmt::format("reported no finite '{}'", objective.metric))) return objective.metric;
+  }
+  return "";
+}
+
+std::string Unread(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  const auto unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
+  return unread.empty() ? "" : Describe(unread.front());
+}
+
+void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
+               const std::vector<ensemble::Objective>& objectives, FailureGroup& group) {
+  group.last_line = LastWords(folder, attempt);
+  group.unreported = Unreported(attempt, objectives);
+  if (!group.unreported.empty()) group.unread = Unread(folder, attempt);
+}
+
 void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   auto book = ensemble::TrialBook::OpenForReading(folder.path());
   std::map<ensemble::TrialState, int> counts;
@@ -134,7 +157,8 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   }
   for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
   facts.failures = GroupFailures(failures);
-  for (auto& group : facts.failures) group.last_line = LastWords(folder, last.at(group.trials.front()));
+  const auto study = book.Study();
+  for (auto& group : facts.failures) TellOfOne(folder, last.at(group.trials.front()), study->objectives, group);
 } catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
 }
 

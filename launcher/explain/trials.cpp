@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace slipway::launcher {
 namespace {
@@ -27,6 +30,14 @@ std::string Line(const FailureGroup& group) {
                      fmt::join(named, ", "), group.trials.size() > named.size() ? ", ..." : "");
 }
 
+std::string HowToReport(const std::string& metric) {
+  const Json line{{"step", 1}, {"metrics", {{metric, 0.5}}}};
+  return fmt::format(
+      "have it report '{}': lines such as {} in the file of $SLIPWAY_METRICS, or a pattern of what it "
+      "prints (train.metrics)",
+      metric, line.dump());
+}
+
 }  // namespace
 
 void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
@@ -35,6 +46,9 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
   for (std::size_t i = 0; i < std::min(kGroupsShown, facts.failures.size()); ++i) {
     const auto& group = facts.failures[i];
     explanation.because.push_back(Line(group));
+    if (!group.unread.empty()) {
+      explanation.because.push_back(fmt::format("  trial {}: {}", group.trials.front(), group.unread));
+    }
     if (!group.last_line.empty()) {
       explanation.because.push_back(
           fmt::format("  the last words of trial {}: {}", group.trials.front(), group.last_line));
@@ -45,6 +59,9 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
   }
   if (facts.failures.empty()) return;
   const auto first = facts.failures.front().trials.front();
+  if (const auto& metric = facts.failures.front().unreported; !metric.empty()) {
+    explanation.next.insert(explanation.next.begin(), HowToReport(metric));  // before they are tried again
+  }
   explanation.next.push_back(fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first));
 }
 

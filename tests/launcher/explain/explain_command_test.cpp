@@ -79,6 +79,18 @@ TEST_F(ExplainCommand, QuotesTheLastWordsOfEachWayToFailInTheDocument) {
   }
 }
 
+TEST_F(ExplainCommand, SaysHowToReportWhatTrialsEndedWithout) {
+  Run("train: {command: [sh, -c, 'echo \"{\\\"loss\\\": 1}\" >> $SLIPWAY_METRICS']}\n"
+      "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 2\n  sampler: grid\n"
+      "  space: {x: {int: [1, 2]}}\n");
+  EXPECT_EQ(Explained()["failures"][0]["unread_metrics"],
+            "1 line of attempt 1's metrics.jsonl could not be read; line 1: it has no object 'metrics'");
+  const auto text = Slipway({"explain"}).output;
+  EXPECT_THAT(text, HasSubstr("2 trials no objective: reported no 'loss' (0, 1)\n"
+                              "    trial 0: 1 line of attempt 1's metrics.jsonl could not be read; line 1:"));
+  EXPECT_THAT(text, HasSubstr(R"(have it report 'loss': lines such as {"step":1,"metrics":{"loss":0.5}} in)"));
+}
+
 TEST_F(ExplainCommand, PassesNothingOnThatMovesACursor) {
   Run("train: {command: [sh, -c, 'printf \"\\033[2J\\033]0;owned\\007\\033[31mno luck\\033[0m\\n\"; exit 3']}\n");
   const auto text = Slipway({"explain"}).output;
