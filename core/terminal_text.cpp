@@ -35,15 +35,14 @@ std::size_t LengthOfEscape(std::string_view text) {
   if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) return LengthOfString(text);
   std::size_t length = 1;  // intermediate bytes, then the last one: ESC ( B
   while (length < text.size() && text[length] >= 0x20 && text[length] < 0x30) ++length;
-  return length < text.size() && text[length] > 0 ? length + 1 : length;
+  return length < text.size() && static_cast<unsigned char>(text[length]) < 0x80 ? length + 1 : length;
 }
-
-bool EndsLine(std::string_view rest) { return rest.empty() || rest.find_first_not_of('\r') == rest.find('\n'); }
 
 }  // namespace
 
 std::string WithoutControls(std::string_view text) {
   std::string shown;
+  bool is_over_line = false;  // after a carriage return: what comes next stands where the line stands
   while (!text.empty()) {
     const char c = text.front();
     std::size_t length = 1;
@@ -51,9 +50,11 @@ std::string WithoutControls(std::string_view text) {
       length = LengthOfEscape(text);
     } else if (c == '\xc2' && text.size() > 1 && IsSecondOfControl(text[1])) {
       length = 2;
-    } else if (c == '\r' && !EndsLine(text)) {
-      shown.erase(shown.rfind('\n') + 1);  // also where there is none: npos + 1 is the beginning
+    } else if (c == '\r') {
+      is_over_line = true;
     } else if (!IsControl(c)) {
+      if (is_over_line && c != '\n') shown.erase(shown.rfind('\n') + 1);  // where there is none: npos + 1 is 0
+      is_over_line = false;
       shown += c;
     }
     text.remove_prefix(length);

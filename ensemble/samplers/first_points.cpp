@@ -50,10 +50,11 @@ FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> n
 }
 
 std::optional<Point> FirstPoints::Ask(TrialNumber trial, const TrialTable& earlier) {
-  const auto free =
-      std::ranges::find_if(points_, [&](const auto& point) { return !earlier.ContainsConfiguration(point.first); });
-  next_asked_ = free == points_.end();
-  return next_asked_ ? next_->Ask(trial, earlier) : free->second;
+  if (trial < asked_) at_point_ = 0;
+  asked_ = trial;
+  while (at_point_ < points_.size() && earlier.ContainsConfiguration(points_[at_point_].first)) ++at_point_;
+  next_asked_ = at_point_ == points_.size();
+  return next_asked_ ? next_->Ask(trial, earlier) : points_[at_point_].second;
 }
 
 }  // namespace slipway::ensemble

@@ -25,6 +25,8 @@ class FirstPoints : public Sampler {
 
  private:
   std::vector<std::pair<std::string, Point>> points_;  // with their hashes
+  std::size_t at_point_ = 0;                           // the first that may be free
+  TrialNumber asked_ = 0;
   std::unique_ptr<Sampler> next_;
   bool next_asked_ = false;
 };

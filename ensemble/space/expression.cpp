@@ -14,12 +14,13 @@ double Number(const Scalar& value) {
   return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
 }
 
-bool IsNumber(const Scalar& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
+bool IsInteger(const Scalar& value) { return std::holds_alternative<std::int64_t>(value); }
+
+bool IsNumber(const Scalar& value) { return IsInteger(value) || std::holds_alternative<double>(value); }
 
 bool AreEqual(const Scalar& left, const Scalar& right) {
   if (SameValue(left, right)) return true;
+  if (IsInteger(left) && IsInteger(right)) return false;  // as doubles large ones may be the same
   return IsNumber(left) && IsNumber(right) && IsSameNumber(Number(left), Number(right));
 }
 

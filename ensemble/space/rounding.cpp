@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kRoundedOff = 8 * std::numeric_limits<double>::epsilon();
 
+/// Of larger numbers some units in the last place are no longer small beside a fraction.
+constexpr double kLargestRounded = 1e12;
+
 bool IsWhole(double number) { return number == std::floor(number); }
 
 }  // namespace
@@ -21,13 +24,16 @@ bool IsSameNumber(double left, double right) {
 
 double WithoutRounding(double number) {
   const double nearest = std::round(number);
-  return IsSameNumber(number, nearest) ? nearest : number;
+  return std::abs(number) <= kLargestRounded && IsSameNumber(number, nearest) ? nearest : number;
 }
 
 double SumOf(double left, double right) { return IsSameNumber(left, -right) ? 0 : left + right; }
 
 double RemainderOf(double number, double divisor) {
-  return IsWhole(WithoutRounding(number / divisor)) && std::isfinite(divisor) ? 0 : std::fmod(number, divisor);
+  const double remainder = std::fmod(number, divisor);
+  const bool is_exact = IsWhole(number) && IsWhole(divisor);
+  if (is_exact || !std::isfinite(remainder) || !std::isfinite(divisor)) return remainder;
+  return IsWhole(WithoutRounding(number / divisor)) ? 0 : remainder;
 }
 
 }  // namespace slipway::ensemble

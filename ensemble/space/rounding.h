@@ -13,7 +13,8 @@ double WithoutRounding(double number);
 /// left + right; 0 when they cancel but for rounding.
 double SumOf(double left, double right);
 
-/// The remainder with the sign of `number`; 0 when the quotient is whole but for rounding.
+/// The remainder with the sign of `number`; 0 when the quotient is whole but for rounding. That of whole numbers is
+/// exact; NaN of a division by 0.
 double RemainderOf(double number, double divisor);
 
 }  // namespace slipway::ensemble

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/metrics_line.h"
@@ -14,6 +15,13 @@ namespace {
 /// As long as the pieces that the manager reads.
 constexpr std::size_t kLongestLine = 64 * 1024;
 
+/// Of a line that is longer than a piece.
+std::string SkipRest(std::ifstream& lines) {
+  lines.clear();
+  lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  return fmt::format("it is longer than {} KiB", kLongestLine / 1024);
+}
+
 UnreadMetrics UnreadOf(const std::filesystem::path& file, const ensemble::AttemptRecord& attempt) {
   UnreadMetrics unread;
   unread.attempt = attempt.number;
@@ -21,8 +29,7 @@ UnreadMetrics UnreadOf(const std::filesystem::path& file, const ensemble::Attemp
   std::array<char, kLongestLine + 1> line;
   for (std::int64_t number = 1; lines.getline(line.data(), line.size()) || lines.gcount() > 0; ++number) {
     if (lines.eof() && !attempt.ended) break;
-    lines.clear(lines.rdstate() & ~std::ios::failbit);
-    auto why = WhyNotAllRead(line.data());
+    auto why = lines.fail() ? SkipRest(lines) : WhyNotAllRead(line.data());
     if (why.empty()) continue;
     if (++unread.lines > 1) continue;
     unread.first = number;

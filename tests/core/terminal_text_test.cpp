@@ -20,6 +20,7 @@ TEST(TerminalText, TakesSequencesOutAsAWhole) {
   EXPECT_EQ(WithoutControls("a\x1b(Bb\x1b"
                             "7c\x1bPq#0\x1b\\d"),
             "abcd");
+  EXPECT_EQ(WithoutControls("\x1b\xe2\x9c\x93"), "\xe2\x9c\x93");
 }
 
 TEST(TerminalText, SurvivesSequencesThatDoNotEnd) {
@@ -42,6 +43,8 @@ TEST(TerminalText, KeepsTheLastStateOfALine) {
   EXPECT_EQ(WithoutControls("begin\n10%\r20%\r30%\nend"), "begin\n30%\nend");
   EXPECT_EQ(WithoutControls("dos\r\nlines\r\n"), "dos\nlines\n");
   EXPECT_EQ(WithoutControls("100%\r"), "100%");
+  EXPECT_EQ(WithoutControls("99%\r100%\r\x1b[K"), "100%");
+  EXPECT_EQ(WithoutControls("100%\r\x1b[K\nend\r"), "100%\nend");
 }
 
 }  // namespace

@@ -92,8 +92,7 @@ TEST(Ensemble, ContinuesAfterCtrlC) {
 
 TEST(Ensemble, IsKilledByASecondCtrlC) {
   Workplace place;
-  const auto command =
-      "[sh, -c, 'trap \"\" TERM USR1; touch started.$1; while :; do sleep 0.1; done', trial, '{x}']";
+  const auto command = "[sh, -c, 'trap \"\" TERM USR1; touch started.$1; while :; do sleep 0.1; done', trial, '{x}']";
   place.WriteSpec("exp.yaml", command, 1, kEnsemble);
   auto run = place.Start({"run", "exp.yaml", "--set", "ensemble.parallel=2", "--set", "checkpoint.signal=USR1"});
   place.WaitForFile(place / "started.0");
@@ -402,17 +401,17 @@ TEST(Ensemble, ShowsConstraintsAndFirstPointsInThePlan) {
 TEST(Ensemble, SaysWhichReportsOfATrialNobodyCouldRead) {
   Workplace place;
   place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'printf \"%s\\n\" \"{\\\"metrics\\\":{\\\"loss\\\":1}}\" \"loss = 2\" \"{}\" >> "
+                  "[sh, -c, 'printf \"%s\\n%0200000d\\n\" \"{\\\"metrics\\\":{\\\"loss\\\":1}}\" 0 \"loss = 2\" 0 >> "
                   "$SLIPWAY_METRICS']",
                   1,
                   "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 1\n  sampler: grid\n"
                   "  space: {x: {int: [0, 1]}}\n");
   ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
   const auto shown = place.Slipway({"trials", "show", "0", "last"});
-  EXPECT_THAT(shown.errors, HasSubstr("warning: 2 lines of attempt 1's metrics.jsonl could not be read; line 2: it is "
-                                      "no JSON object\n"));
+  EXPECT_THAT(shown.errors, HasSubstr("warning: 3 lines of attempt 1's metrics.jsonl could not be read; line 2: it is "
+                                      "longer than 64 KiB\n"));
   const auto document = Json::parse(place.Slipway({"trials", "show", "0", "last", "--json"}).output);
-  EXPECT_EQ(document["unread_metrics"][0]["lines"], 2);
+  EXPECT_EQ(document["unread_metrics"][0]["lines"], 3);
   EXPECT_EQ(document["unread_metrics"][0]["first"], 2);
 }
 

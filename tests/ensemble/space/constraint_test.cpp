@@ -77,6 +77,19 @@ TEST(Constraint, MeansTheDecimalsThatItSays) {
   EXPECT_FALSE(Holds("1e300 * 1e300 == 5", "{}"));
 }
 
+TEST(Constraint, ComparesWholeNumbersExactly) {
+  EXPECT_FALSE(Holds("layers % 2 == 0", R"({"layers":1000000000000001})"));
+  EXPECT_FALSE(Holds("layers % 1000 == 0", R"({"layers":600000000000001})"));
+  EXPECT_FALSE(Holds("layers == mixed", R"({"layers":9007199254740993,"mixed":9007199254740992})"));
+  EXPECT_TRUE(Holds("floor(x) == 400000000000000", R"({"x":400000000000000.5})"));
+}
+
+TEST(Constraint, IsNotMetByADivisionByZero) {
+  EXPECT_FALSE(Holds("layers % 0 == 0", R"({"layers":7})"));
+  EXPECT_FALSE(Holds("x % 0 == 0", R"({"x":0.5})"));
+  EXPECT_FALSE(Holds("1e300 * 1e300 % 3 == 0", "{}"));
+}
+
 TEST(Constraint, IsNotBrokenByWhatIsNotActive) {
   EXPECT_TRUE(Holds("units_1 <= units_0", R"({"units_0":64})"));
   EXPECT_TRUE(Holds("not units_1 <= units_0", R"({"units_0":64})"));
