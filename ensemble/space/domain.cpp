@@ -8,17 +8,13 @@
 #include <cstdlib>
 #include <limits>
 
+#include "ensemble/space/number.h"
+
 namespace slipway::ensemble {
 namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTwoTo63 = 0x1p63;
-
-double Number(const Scalar& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? *real : kNoNumber;
-}
 
 std::optional<std::int64_t> Integer(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
@@ -109,7 +105,7 @@ struct Index {
   using Result = std::optional<std::uint64_t>;
   const Scalar& value;
   Result operator()(const UniformDomain& range) const {
-    const double steps = StepsTo(range, Number(value));
+    const double steps = StepsTo(range, NumberOf(value));
     if (!(steps >= 0) || steps != std::floor(steps)) return std::nullopt;
     return Below(steps, Count{}(range));
   }
@@ -168,7 +164,7 @@ bool IsContinuous(const Domain& domain) {
 
 bool Contains(const Domain& domain, const Scalar& value) {
   if (!IsContinuous(domain)) return IndexOf(domain, value).has_value();
-  const double number = Number(value);
+  const double number = NumberOf(value);
   if (const auto* log = std::get_if<LogDomain>(&domain)) return log->low <= number && number <= log->high;
   const auto& uniform = std::get<UniformDomain>(domain);
   return uniform.low <= number && number <= uniform.high;
@@ -176,7 +172,7 @@ bool Contains(const Domain& domain, const Scalar& value) {
 
 std::optional<Scalar> Canonical(const Domain& domain, const Scalar& value) {
   if (!Contains(domain, value)) return std::nullopt;
-  if (IsContinuous(domain)) return Number(value);
+  if (IsContinuous(domain)) return NumberOf(value);
   return ValueAt(domain, *IndexOf(domain, value));
 }
 
@@ -189,9 +185,9 @@ std::optional<std::uint64_t> IndexOf(const Domain& domain, const Scalar& value) 
 }
 
 double UnitOf(const Domain& domain, const Scalar& value) {
-  if (IsContinuous(domain)) return UnitOfContinuous(domain, Number(value));
+  if (IsContinuous(domain)) return UnitOfContinuous(domain, NumberOf(value));
   if (const auto* range = std::get_if<IntLogDomain>(&domain)) {
-    return std::log(Number(value) / LowestOf(*range)) / WidthOf(*range);
+    return std::log(NumberOf(value) / LowestOf(*range)) / WidthOf(*range);
   }
   const auto index = IndexOf(domain, value);
   return index ? (static_cast<double>(*index) + 0.5) / CountAsNumber(CountValues(domain)) : kNoNumber;

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/nearest_word.h"
+#include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
 namespace {
-
-/// NaN: it is no number.
-double Number(const Scalar& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? *real : std::numeric_limits<double>::quiet_NaN();
-}
 
 bool IsList(const Domain& domain) {
   return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
@@ -41,8 +34,8 @@ std::vector<std::string> TextsOf(const Domain& list) {
 std::optional<Scalar> NearestOfList(const Domain& list, double number) {
   std::optional<Scalar> nearest;
   for (const auto& value : ValuesOf(list)) {
-    const double distance = std::abs(Number(value) - number);
-    if (std::isnan(distance) || (nearest && distance >= std::abs(Number(*nearest) - number))) continue;
+    const double distance = std::abs(NumberOf(value) - number);
+    if (std::isnan(distance) || (nearest && distance >= std::abs(NumberOf(*nearest) - number))) continue;
     nearest = value;
   }
   return nearest;
@@ -52,7 +45,7 @@ Scalar NearestOfSteps(const Domain& steps, double number) {
   std::uint64_t first_above = 0;  // or equal; the last where all are below
   for (std::uint64_t end = CountValues(steps) - 1; first_above < end;) {
     const auto middle = first_above + (end - first_above) / 2;
-    if (Number(ValueAt(steps, middle)) < number) {
+    if (NumberOf(ValueAt(steps, middle)) < number) {
       first_above = middle + 1;
     } else {
       end = middle;
@@ -61,7 +54,7 @@ Scalar NearestOfSteps(const Domain& steps, double number) {
   const auto above = ValueAt(steps, first_above);
   if (first_above == 0) return above;
   const auto below = ValueAt(steps, first_above - 1);
-  return number - Number(below) < Number(above) - number ? below : above;
+  return number - NumberOf(below) < NumberOf(above) - number ? below : above;
 }
 
 std::optional<Scalar> Nearest(const Domain& domain, double number) {
@@ -77,7 +70,7 @@ std::string SuggestValue(const Domain& domain, const Scalar& value) {
     const auto texts = IsList(domain) ? TextsOf(domain) : std::vector<std::string>();
     return texts.empty() ? "" : SuggestWord(*text, texts);
   }
-  const double number = Number(value);
+  const double number = NumberOf(value);
   const auto nearest = std::isnan(number) ? std::nullopt : Nearest(domain, number);
   return nearest ? "; the nearest is " + Describe(*nearest) : "";
 }

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
@@ -85,23 +87,39 @@ TEST(TrialsExchange, ServesWholeLinesAndSurvivesBadOnes) {
   EXPECT_EQ(place.Status()["phase"], "cancelled");
 }
 
-/// Requests come through a pipe that stays open: only the signal ends the serving.
+/// A pipe in the place, with both its ends in our hands.
+UniqueFd OpenPipe(const Workplace& place) {
+  if (::mkfifo((place / "requests").c_str(), 0600) != 0) ThrowErrno("cannot make a pipe");
+  return UniqueFd(::open((place / "requests").c_str(), O_RDWR | O_CLOEXEC));
+}
+
+/// A run that is served until a signal ends it: its requests come through a pipe that stays open. A trial is out.
+class ServedRun {
+ public:
+  ServedRun(const Workplace& place, const std::string& ensemble) : requests_(OpenPipe(place)) {
+    place.WriteSpec("exp.yaml", "['true']", 1, ensemble);
+    serving_.emplace(place.Start({"trials", "serve", "exp.yaml"}, requests_.get()));
+    WriteAll(requests_.get(), "{\"do\":\"ask\"}\n", "requests");
+    while (ReadFile(place / "output.log").find("\"attempt\":1") == std::string::npos) ::usleep(10'000);
+  }
+  ChildProcess& process() { return *serving_; }
+
+ private:
+  UniqueFd requests_;
+  std::optional<ChildProcess> serving_;
+};
+
 TEST(TrialsExchange, AServedRunEndsInOrderWhenItIsAskedTo) {
   for (const std::string way : {"signal", "cancel"}) {
     const Workplace place;
-    place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
-    ASSERT_EQ(::mkfifo((place / "requests").c_str(), 0600), 0);
-    const UniqueFd requests(::open((place / "requests").c_str(), O_RDWR | O_CLOEXEC));
-    auto serving = place.Start({"trials", "serve", "exp.yaml"}, requests.get());
-    WriteAll(requests.get(), "{\"do\":\"ask\"}\n", "requests");
-    while (ReadFile(place / "output.log").find("\"attempt\":1") == std::string::npos) ::usleep(10'000);
+    ServedRun served(place, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
     EXPECT_EQ(place.Status()["phase"], "running");
     if (way == "signal") {
-      serving.Signal(SIGTERM);
+      served.process().Signal(SIGTERM);
     } else {
       EXPECT_EQ(place.Slipway({"cancel", "last"}).status.code, 0);
     }
-    EXPECT_EQ(serving.Wait().code, 130);
+    EXPECT_EQ(served.process().Wait().code, 130);
     const auto status = place.Status();
     EXPECT_EQ(status["phase"], "cancelled") << way;
     EXPECT_EQ(status["reason"], "served until it was asked to end; serve or resume it to go on");
@@ -114,16 +132,11 @@ TEST(TrialsExchange, AServedRunEndsInOrderWhenItIsAskedTo) {
 /// Nobody asks for a trial meanwhile: the process that serves takes the request up all the same.
 TEST(TrialsExchange, AServedRunAnswersRequestsWhileNobodyAsks) {
   const Workplace place;
-  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 3\n", "{int: [0, 9]}"));
-  ASSERT_EQ(::mkfifo((place / "requests").c_str(), 0600), 0);
-  const UniqueFd requests(::open((place / "requests").c_str(), O_RDWR | O_CLOEXEC));
-  auto serving = place.Start({"trials", "serve", "exp.yaml"}, requests.get());
-  WriteAll(requests.get(), "{\"do\":\"ask\"}\n", "requests");
-  while (ReadFile(place / "output.log").find("\"attempt\":1") == std::string::npos) ::usleep(10'000);
+  ServedRun served(place, Ensemble("  trials: 3\n", "{int: [0, 9]}"));
   const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=7"});
   EXPECT_EQ(enqueued.output, "enqueued as trial 1\n");
-  serving.Signal(SIGTERM);
-  EXPECT_EQ(serving.Wait().code, 130);
+  served.process().Signal(SIGTERM);
+  EXPECT_EQ(served.process().Wait().code, 130);
 }
 
 TEST(TrialsExchange, ATrialThatRanElsewhereSaysWhyItHasNoLog) {
