@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "tests/bench/samplers/comparison.h"
 #include "tests/bench/samplers/optuna_peer.h"
+#include "tests/bench/samplers/side.h"
 #include "tests/bench/samplers/statistics.h"
 #include "tests/support/temp_directory.h"
 
@@ -58,6 +59,29 @@ TEST(RunSearch, KeepsAsManyTrialsOpenAsItShould) {
   EXPECT_LE(outcome.regret.at(4), function.Regret(last));
 }
 
+TEST(RunSearch, TellsAfterHowManyEvaluationsAGoalWasReached) {
+  Script script;
+  const auto& function = FindFunction("branin");
+  const auto outcome = RunSearch(script, function, {"script", function.Space(), 1, 4, 2});
+  for (const auto& [evaluations, regret] : outcome.improvements) {
+    EXPECT_EQ(regret, function.Regret({{"x0", 0.1 * evaluations}, {"x1", 0.0}}));
+    EXPECT_EQ(outcome.EvaluationsTo(regret), evaluations);
+  }
+  EXPECT_EQ(outcome.improvements.begin()->first, 1);
+  EXPECT_EQ(outcome.improvements.rbegin()->second, outcome.regret.at(4));
+  EXPECT_EQ(outcome.EvaluationsTo(0), std::nullopt);
+  EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).improvements, outcome.improvements);
+}
+
+TEST(Side, SaysHowManyTrialsAreOpen) {
+  EXPECT_EQ(SideOf("auto", 4).parallel, 4);
+  EXPECT_EQ(SideOf("auto@8", 4).parallel, 8);
+  EXPECT_EQ(SideOf("auto@8", 4).sampler, "auto");
+  for (const char* wrong : {"auto@", "auto@0", "auto@-1", "auto@8x", "auto@10001", "auto@99999999999"}) {
+    EXPECT_THROW(SideOf(wrong, 4), Error) << wrong;
+  }
+}
+
 CampaignPlan SmallPlan() {
   CampaignPlan plan;
   plan.functions = {"branin", "tree"};
@@ -80,6 +104,19 @@ TEST(Campaign, GivesTheSameWithAnyNumberOfJobs) {
   }
   plan.samplers = {"magic"};
   EXPECT_THROW(RunCampaign(plan, none), Error);
+}
+
+TEST(Campaign, GivesEachSideItsOpenTrials) {
+  PeerCache none({}, "");
+  auto plan = SmallPlan();
+  plan.functions = {"branin"};
+  plan.samplers = {"tpe", "tpe@8", "tpe@5"};
+  plan.parallel = 5;
+  const auto results = RunCampaign(plan, none).at("branin");
+  for (std::size_t seed = 0; seed < 3; ++seed) {
+    EXPECT_EQ(results.at("tpe")[seed].improvements, results.at("tpe@5")[seed].improvements);
+    EXPECT_NE(results.at("tpe")[seed].improvements, results.at("tpe@8")[seed].improvements);
+  }
 }
 
 TEST(PeerCache, KeepsResultsOfOneVersionAndOnlyWhole) {
@@ -130,6 +167,43 @@ TEST(Comparison, CountsWhereASamplerIsBetter) {
   EXPECT_EQ(summary[1]["worse_than_best"], 0);
   EXPECT_EQ(summary[1]["goals"], 1);
   EXPECT_EQ(summary[1]["goals_reached"], 1);  // 5.5e-7 against 1e-6
+}
+
+TEST(Comparison, TellsWhatOpenTrialsCost) {
+  CampaignPlan plan;
+  plan.functions = {"branin", "hartmann3"};
+  plan.samplers = {"auto", "tpe", "auto@8"};
+  plan.seeds = 3;
+  CampaignResults results;
+  const auto add = [&](const char* function, const char* side, int to_first, int to_second) {
+    Outcome outcome;
+    outcome.regret = {{50, 1}, {100, 1}, {200, 1}};
+    outcome.improvements = {{1, 1}, {to_first, 4e-6}, {to_second, 1e-8}};
+    results[function][side].push_back(outcome);
+  };
+  for (const int seed : {0, 1, 2}) {
+    add("branin", "auto", 20, 40 + seed);
+    add("branin", "auto@8", 30, 82 + seed);
+    add("branin", "tpe", 100, 200);
+    add("hartmann3", "auto", 10, 50);
+    add("hartmann3", "auto@8", 15, 60);
+    add("hartmann3", "tpe", 100, 200);
+  }
+  results["hartmann3"]["auto@8"][0].improvements = {{1, 1}};
+  const auto comparison = Compare(plan, results);
+  EXPECT_EQ(comparison[0]["samplers"][0]["marks"][1]["evaluations_to_goal"], 41);  // 1e-8 serves the goals 1e-6, 1e-7
+  auto costs = CostOfOpenTrials(comparison);
+  ASSERT_EQ(costs.size(), 1u);
+  EXPECT_EQ(costs[0]["sampler"], "auto@8");
+  EXPECT_EQ(costs[0]["beside"], "auto");
+  EXPECT_EQ(costs[0]["goals"], 4);
+  EXPECT_EQ(costs[0]["missed"], 0);
+  EXPECT_DOUBLE_EQ(costs[0]["least"].get<double>(), 1.2);
+  EXPECT_DOUBLE_EQ(costs[0]["most"].get<double>(), 83.0 / 41);
+  results["hartmann3"]["auto@8"][1].improvements = {{1, 1}};  // two of three never come to it
+  costs = CostOfOpenTrials(Compare(plan, results));
+  EXPECT_EQ(costs[0]["goals"], 2);
+  EXPECT_EQ(costs[0]["missed"], 2);
 }
 
 TEST(OptunaPeer, SearchesEveryKindOfSpace) {

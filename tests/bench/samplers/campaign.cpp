@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "ensemble/samplers/sampler.h"
 #include "tests/bench/samplers/optuna_peer.h"
+#include "tests/bench/samplers/side.h"
 
 namespace slipway::bench {
 namespace {
@@ -45,13 +46,14 @@ class Campaign {
  private:
   std::vector<Search> SearchesOn(const TestFunction& function, std::map<std::string, std::vector<Outcome>>& outcomes) {
     std::vector<Search> searches;
-    for (const auto& sampler : plan_.samplers) {
-      auto& all = outcomes[sampler];
+    for (const auto& name : plan_.samplers) {
+      auto& all = outcomes[name];
       all.resize(static_cast<std::size_t>(plan_.seeds));
+      const auto [sampler, parallel] = SideOf(name, plan_.parallel);
       const int first = IsPeer(sampler) ? 1 : plan_.first_seed;
       for (int i = 0; i < plan_.seeds; ++i) {
         const auto seed = static_cast<std::uint64_t>(first + i);
-        Task task{sampler, function.Space(), seed, plan_.evaluations, plan_.parallel};
+        Task task{sampler, function.Space(), seed, plan_.evaluations, parallel};
         searches.push_back({&function, std::move(task), &all[static_cast<std::size_t>(i)]});
       }
     }
@@ -116,8 +118,8 @@ void CheckNames(const CampaignPlan& plan) {
   for (const auto& name : plan.functions) FindFunction(name);
   for (const auto& sampler : plan.samplers) {
     ensemble::SamplerSettings settings;
-    settings.name = sampler;
-    if (!IsPeer(sampler)) ensemble::ResolveSampler(settings, {});
+    settings.name = SideOf(sampler, plan.parallel).sampler;
+    if (!IsPeer(settings.name)) ensemble::ResolveSampler(settings, {});
   }
 }
 

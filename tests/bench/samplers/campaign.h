@@ -11,11 +11,11 @@ namespace slipway::bench {
 
 struct CampaignPlan {
   std::vector<std::string> functions;
-  std::vector<std::string> samplers;  ///< Slipway's and, by their names, those of the peer
+  std::vector<std::string> samplers;  ///< sides (side.h): Slipway's and, by their names, those of the peer
   int seeds = 21;
   int first_seed = 1;  ///< of Slipway's samplers, the others follow; a peer has 1, 2, ..., so that its cache serves
   int evaluations = 200;
-  int parallel = 1;  ///< trials asked and not yet told
+  int parallel = 1;  ///< trials asked and not yet told, of samplers that do not say it themselves
   int jobs = 1;      ///< searches at a time
 };
 

@@ -1,10 +1,12 @@
 #include "tests/bench/samplers/comparison.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/measure.h"
 #include "tests/bench/samplers/optuna_peer.h"
+#include "tests/bench/samplers/side.h"
 #include "tests/bench/samplers/statistics.h"
 
 namespace slipway::bench {
@@ -40,13 +42,33 @@ double MedianOf(const std::vector<Outcome>& outcomes, double Outcome::*member) {
   return Median(std::move(values));
 }
 
-Json MarkRow(const std::string& function, const std::vector<double>& regrets, int mark) {
+/// Files of before do not say when a search came to its regrets.
+bool TellImprovements(const std::vector<Outcome>& outcomes) {
+  return std::ranges::none_of(outcomes, [](const auto& outcome) { return outcome.improvements.empty(); });
+}
+
+/// Null where half of the searches never came to it.
+Json EvaluationsTo(double goal, const std::vector<Outcome>& outcomes) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<double> evaluations;
+  for (const auto& outcome : outcomes) {
+    const auto reached = outcome.EvaluationsTo(goal);
+    evaluations.push_back(reached ? *reached : kNever);
+  }
+  const double median = Median(std::move(evaluations));
+  return median < kNever ? Json(median) : Json(nullptr);
+}
+
+Json MarkRow(const std::string& function, const std::vector<Outcome>& outcomes, int mark) {
+  const auto regrets = RegretsAt(outcomes, mark);
   Json row{{"evaluations", mark},
            {"q25", Quantile(regrets, 0.25)},
            {"median", Quantile(regrets, 0.5)},
            {"q75", Quantile(regrets, 0.75)}};
   for (const auto& goal : kGoals) {
-    if (function == goal.function && mark == goal.evaluations) row["goal"] = goal.regret;
+    if (function != goal.function || mark != goal.evaluations) continue;
+    row["goal"] = goal.regret;
+    if (TellImprovements(outcomes)) row["evaluations_to_goal"] = EvaluationsTo(goal.regret, outcomes);
   }
   return row;
 }
@@ -104,6 +126,41 @@ Json SummaryRow(const Json& comparison, const std::string& sampler, int mark) {
           {"goals", goals}};
 }
 
+/// The evaluations to each goal, in the order of functions and marks.
+std::vector<Json> AllEvaluationsToGoals(const Json& comparison, const std::string& sampler) {
+  std::vector<Json> all;
+  for (const auto& function : comparison) {
+    for (const auto& each : function.at("samplers")) {
+      if (each.at("name") != sampler) continue;
+      for (const auto& row : each.at("marks")) {
+        if (row.contains("goal")) all.push_back(row.at("evaluations_to_goal"));
+      }
+    }
+  }
+  return all;
+}
+
+/// Ratios of `left` to `right` where both reach the goal.
+std::vector<double> Ratios(const std::vector<Json>& left, const std::vector<Json>& right) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!left[i].is_null() && !right[i].is_null()) ratios.push_back(left[i].get<double>() / right[i].get<double>());
+  }
+  return ratios;
+}
+
+Json CostRow(const Json& comparison, const std::string& side, const std::string& beside) {
+  const auto evaluations = AllEvaluationsToGoals(comparison, side);
+  const auto ratios = Ratios(evaluations, AllEvaluationsToGoals(comparison, beside));
+  Json row{
+      {"sampler", side}, {"beside", beside}, {"goals", ratios.size()}, {"missed", evaluations.size() - ratios.size()}};
+  if (ratios.empty()) return row;
+  row["least"] = std::ranges::min(ratios);
+  row["median"] = Median(ratios);
+  row["most"] = std::ranges::max(ratios);
+  return row;
+}
+
 }  // namespace
 
 Json Compare(const CampaignPlan& plan, const CampaignResults& results) {
@@ -115,9 +172,8 @@ Json Compare(const CampaignPlan& plan, const CampaignResults& results) {
       const auto& outcomes = all.at(sampler);
       Json marks = Json::array();
       for (const int mark : Marks(plan.evaluations)) {
-        const auto regrets = RegretsAt(outcomes, mark);
-        marks.push_back(MarkRow(name, regrets, mark));
-        if (!IsPeer(sampler)) AddTests(marks.back(), regrets, all);
+        marks.push_back(MarkRow(name, outcomes, mark));
+        if (!IsPeer(sampler)) AddTests(marks.back(), RegretsAt(outcomes, mark), all);
       }
       samplers.push_back({{"name", sampler},
                           {"ask_wall_ms", MedianOf(outcomes, &Outcome::ask_wall_ms)},
@@ -139,6 +195,20 @@ Json Summary(const Json& comparison) {
     for (const auto& mark : sampler.at("marks")) {
       rows.push_back(SummaryRow(comparison, name, mark.at("evaluations").get<int>()));
     }
+  }
+  return rows;
+}
+
+Json CostOfOpenTrials(const Json& comparison) {
+  Json rows = Json::array();
+  if (comparison.empty()) return rows;
+  std::vector<std::string> before;
+  for (const auto& sampler : comparison.front().at("samplers")) {
+    const auto name = sampler.at("name").get<std::string>();
+    const auto of_same =
+        std::ranges::find(before, SideOf(name, 1).sampler, [](auto& each) { return SideOf(each, 1).sampler; });
+    if (of_same != before.end()) rows.push_back(CostRow(comparison, name, *of_same));
+    before.push_back(name);
   }
   return rows;
 }

@@ -8,6 +8,8 @@ namespace slipway::bench {
 
 /// A list with a member for each function: "name", "samplers": a list of {"name", "ask_wall_ms", "ask_cpu_ms",
 /// "total_cpu_s", "marks": a list of {"evaluations", "q25", "median", "q75", "goal" (where one is set),
+/// "evaluations_to_goal" (median over the searches, of however many evaluations; null where half never came to it; not
+/// where a file of peers is too old to tell),
 /// "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of our samplers.
 Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 
@@ -16,7 +18,13 @@ Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 /// p < 0.05, the best peer by its median.
 Json Summary(const Json& comparison);
 
+/// What open trials cost: for each side whose sampler an earlier side has, too, {"sampler", "beside" (the first of
+/// those), "goals" (that both reach), "least", "median", "most" (of the ratios of their "evaluations_to_goal"),
+/// "missed" (goals that one of the two does not reach)}.
+Json CostOfOpenTrials(const Json& comparison);
+
 void PrintComparison(const Json& comparison);
 void PrintSummary(const Json& summary);
+void PrintCostOfOpenTrials(const Json& costs);
 
 }  // namespace slipway::bench

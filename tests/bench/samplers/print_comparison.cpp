@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/samplers/comparison.h"
@@ -22,14 +23,31 @@ void PrintHead(const Json& function) {
   fmt::print("{:>12}\n", "ask ms CPU");
 }
 
+bool HasGoals(const Json& sampler) {
+  return std::ranges::any_of(sampler.at("marks"), [](const auto& row) { return row.contains("goal"); });
+}
+
 void PrintGoals(const Json& function) {
-  bool any = false;
-  for (const auto& row : function.at("samplers").front().at("marks")) any = any || row.contains("goal");
-  if (!any) return;
+  const auto& first = function.at("samplers").front();
+  if (!HasGoals(first)) return;
   fmt::print("  {:<25}", "(goal)");
-  for (const auto& row : function.at("samplers").front().at("marks")) {
+  for (const auto& row : first.at("marks")) {
     fmt::print("{:<30}", row.contains("goal") ? fmt::format("{:g}", Number(row, "goal")) : "");
   }
+  fmt::print("\n");
+}
+
+/// Empty where the row has no goal, or does not know.
+std::string EvaluationsToGoal(const Json& row) {
+  const auto evaluations = row.find("evaluations_to_goal");
+  if (evaluations == row.end()) return "";
+  return evaluations->is_null() ? "never" : fmt::format("{:.0f}", evaluations->get<double>());
+}
+
+void PrintEvaluationsToGoals(const Json& sampler) {
+  if (!HasGoals(sampler)) return;
+  fmt::print("    {:<23}", "evaluations to the goal");
+  for (const auto& row : sampler.at("marks")) fmt::print("{:<30}", EvaluationsToGoal(row));
   fmt::print("\n");
 }
 
@@ -55,6 +73,7 @@ void PrintComparison(const Json& comparison) {
       fmt::print("  {:<25}", sampler.at("name").get<std::string>());
       for (const auto& row : sampler.at("marks")) fmt::print("{:<30}", Cell(row));
       fmt::print("{:>12.2f}\n", Number(sampler, "ask_cpu_ms"));
+      PrintEvaluationsToGoals(sampler);
       PrintTests(sampler);
     }
     PrintGoals(function);
@@ -70,6 +89,19 @@ void PrintSummary(const Json& summary) {
         row.at("sampler").get<std::string>(), row.at("evaluations").get<int>(), row.at("functions").get<int>(),
         row.at("better_than_default").get<int>(), row.at("better_than_best").get<int>(),
         row.at("worse_than_best").get<int>(), row.at("goals_reached").get<int>(), row.at("goals").get<int>());
+  }
+}
+
+void PrintCostOfOpenTrials(const Json& costs) {
+  for (const auto& row : costs) {
+    const auto sides =
+        fmt::format("{} beside {}", row.at("sampler").get<std::string>(), row.at("beside").get<std::string>());
+    if (row.contains("median")) {
+      fmt::print("{}: {:.2f} to {:.2f} times the evaluations to a goal, median {:.2f} of {} goals\n", sides,
+                 Number(row, "least"), Number(row, "most"), Number(row, "median"), row.at("goals").get<int>());
+    }
+    if (row.at("missed") == 0) continue;
+    fmt::print("{}: {} goals that one of them does not reach\n", sides, row.at("missed").get<int>());
   }
 }
 

@@ -22,10 +22,13 @@ constexpr const char* kExamples =
 noise ('noisy'), all of them ('all'), or names.
 Peers: optuna-tpe, optuna-tpe-multivariate, optuna-cmaes, optuna-qmc, optuna-random ('all', the default, or 'none').
 
+A sampler may say how many trials it keeps open: auto,auto@8 compares one at a time with eight.
+
 Examples:
   slipway bench samplers --samplers tpe --functions mixcond,tree --seeds 5
   slipway bench samplers --samplers auto,gp --peers ~/optuna.json --jobs 8
   slipway bench samplers --samplers auto --functions other --parallel 8 --against none --json
+  slipway bench samplers --samplers auto,auto@8 --evaluations 400 --against none
 )";
 
 struct Options {
@@ -40,7 +43,8 @@ struct Options {
 void Describe(CLI::App& app, Options& options) {
   app.footer(kExamples);
   app.option_defaults()->always_capture_default();
-  app.add_option("--samplers", options.samplers, "Samplers of Slipway to compare, with commas")->delimiter(',');
+  app.add_option("--samplers", options.samplers, "Samplers of Slipway to compare, with commas; name@N: N open trials")
+      ->delimiter(',');
   app.add_option("--functions", options.functions, "goal, other, noisy, all, or names with commas")->delimiter(',');
   app.add_option("--against", options.against, "Samplers of the peer, with commas, all or none")->delimiter(',');
   app.add_option("--seeds", options.plan.seeds, "Searches of each sampler on each function")
@@ -117,6 +121,7 @@ int Main(int argc, char** argv) {
   if (!cache.version().empty()) options.plan.samplers.insert(options.plan.samplers.end(), peers.begin(), peers.end());
   const auto comparison = Compare(options.plan, Results(options.plan, cache));
   const auto summary = Summary(comparison);
+  const auto costs = CostOfOpenTrials(comparison);
   if (options.json) {
     const Json document{{"schema", "slipway.bench.samplers/1"},
                         {"machine", DescribeMachine()},
@@ -126,7 +131,8 @@ int Main(int argc, char** argv) {
                         {"evaluations", options.plan.evaluations},
                         {"parallel", options.plan.parallel},
                         {"functions", comparison},
-                        {"summary", summary}};
+                        {"summary", summary},
+                        {"open_trials", costs}};
     fmt::print("{}\n", document.dump(2));
     return 0;
   }
@@ -134,6 +140,7 @@ int Main(int argc, char** argv) {
              options.plan.parallel);
   PrintComparison(comparison);
   PrintSummary(summary);
+  PrintCostOfOpenTrials(costs);
   return 0;
 }
 

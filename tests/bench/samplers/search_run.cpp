@@ -11,6 +11,8 @@
 namespace slipway::bench {
 namespace {
 
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+
 /// What the trials of one search have shown so far.
 class Tally {
  public:
@@ -20,17 +22,19 @@ class Tally {
     const double value = function_.Measured(point, seed_, trial);
     if (value < best_) {
       best_ = value;
-      regret_ = function_.Regret(point);
+      improvements_[static_cast<int>(trial) + 1] = function_.Regret(point);
     }
     return value;
   }
-  double regret() const { return regret_; }
+  /// Infinite before anything was better than that.
+  double regret() const { return improvements_.empty() ? kNothing : improvements_.rbegin()->second; }
+  const std::map<int, double>& improvements() const { return improvements_; }
 
  private:
   const TestFunction& function_;
   std::uint64_t seed_;
-  double best_ = std::numeric_limits<double>::infinity();
-  double regret_ = std::numeric_limits<double>::infinity();
+  double best_ = kNothing;
+  std::map<int, double> improvements_;
 };
 
 double MedianOfLast(const std::vector<double>& seconds) {
@@ -38,12 +42,28 @@ double MedianOfLast(const std::vector<double>& seconds) {
   return 1e3 * Median(std::vector<double>(seconds.end() - count, seconds.end()));
 }
 
+Json RegretsToJson(const std::map<int, double>& regrets) {
+  Json json = Json::object();
+  for (const auto& [evaluations, value] : regrets) json[std::to_string(evaluations)] = value;
+  return json;
+}
+
+std::map<int, double> RegretsFromJson(const Json& json) {
+  std::map<int, double> regrets;
+  for (const auto& [evaluations, value] : json.items()) regrets[std::stoi(evaluations)] = value.get<double>();
+  return regrets;
+}
+
 }  // namespace
 
+std::optional<int> Outcome::EvaluationsTo(double goal) const {
+  const auto reached = std::ranges::find_if(improvements, [&](const auto& each) { return each.second <= goal; });
+  return reached == improvements.end() ? std::nullopt : std::optional(reached->first);
+}
+
 Json ToJson(const Outcome& outcome) {
-  Json regret = Json::object();
-  for (const auto& [evaluations, value] : outcome.regret) regret[std::to_string(evaluations)] = value;
-  return {{"regret", regret},
+  return {{"regret", RegretsToJson(outcome.regret)},
+          {"improvements", RegretsToJson(outcome.improvements)},
           {"ask_wall_ms", outcome.ask_wall_ms},
           {"ask_cpu_ms", outcome.ask_cpu_ms},
           {"total_cpu_s", outcome.total_cpu_s}};
@@ -51,9 +71,8 @@ Json ToJson(const Outcome& outcome) {
 
 Outcome OutcomeFromJson(const Json& json) {
   Outcome outcome;
-  for (const auto& [evaluations, value] : json.at("regret").items()) {
-    outcome.regret[std::stoi(evaluations)] = value.get<double>();
-  }
+  outcome.regret = RegretsFromJson(json.at("regret"));
+  outcome.improvements = RegretsFromJson(json.value("improvements", Json::object()));
   outcome.ask_wall_ms = json.at("ask_wall_ms").get<double>();
   outcome.ask_cpu_ms = json.at("ask_cpu_ms").get<double>();
   outcome.total_cpu_s = json.at("total_cpu_s").get<double>();
@@ -86,6 +105,7 @@ Outcome RunSearch(Searcher& searcher, const TestFunction& function, const Task& 
     open.pop_front();
     if (std::ranges::find(marks, told + 1) != marks.end()) outcome.regret[told + 1] = tally.regret();
   }
+  outcome.improvements = tally.improvements();
   outcome.ask_wall_ms = MedianOfLast(wall);
   outcome.ask_cpu_ms = MedianOfLast(cpu);
   outcome.total_cpu_s = std::accumulate(cpu.begin(), cpu.end(), 0.0);

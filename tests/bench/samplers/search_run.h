@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "core/json.h"
 #include "tests/bench/samplers/functions.h"
@@ -10,10 +11,14 @@
 namespace slipway::bench {
 
 struct Outcome {
-  std::map<int, double> regret;  ///< after so many evaluations: of the point that measured best
-  double ask_wall_ms = 0;        ///< median of the last tenth of the asks
+  std::map<int, double> regret;        ///< after so many evaluations: of the point that measured best
+  std::map<int, double> improvements;  ///< the same wherever another point measured best; empty in old files
+  double ask_wall_ms = 0;              ///< median of the last tenth of the asks
   double ask_cpu_ms = 0;
   double total_cpu_s = 0;  ///< of all asks
+
+  /// After how many evaluations the point that measured best first had at most this regret; none where it never had.
+  std::optional<int> EvaluationsTo(double goal) const;
 };
 
 Json ToJson(const Outcome& outcome);
