@@ -130,16 +130,12 @@ std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector
   return "";
 }
 
-std::string Unread(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  const auto unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
-  return unread.empty() ? "" : Describe(unread.front());
-}
-
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
                const std::vector<ensemble::Objective>& objectives, FailureGroup& group) {
   group.last_line = LastWords(folder, attempt);
   group.unreported = Unreported(attempt, objectives);
-  if (!group.unreported.empty()) group.unread = Unread(folder, attempt);
+  if (group.unreported.empty()) return;
+  group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
 }
 
 void AddTrials(const RunFolder& folder, RunFacts& facts) try {
