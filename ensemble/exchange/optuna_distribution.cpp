@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ensemble/space/number.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -70,8 +72,7 @@ std::string OptunaDistribution(const Domain& domain) {
 
 double OptunaNumber(const Domain& domain, const Scalar& value) {
   if (IsCategorical(domain)) return static_cast<double>(IndexOf(domain, value).value());
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  return std::get<double>(value);
+  return NumberOf(value);
 }
 
 std::optional<Scalar> FromOptunaNumber(std::string_view distribution, double number) {

@@ -88,15 +88,26 @@ class Manager {
     }
     LiveAttempt* attempt = running_.Present(left.trial, left.number);
     if (attempt == nullptr) return;
-    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt);
+    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt, changes);
     HeedWish(left.trial, *attempt);
     End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
   }
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
-  void FollowOn(TrialNumber trial, const LiveAttempt& attempt) {
-    if (!attempt.started()) observer_.AttemptWaits(study_.at(trial));
+  void FollowOn(TrialNumber trial, const LiveAttempt& attempt, Changes& changes) {
+    if (!attempt.started()) NoteWaiting(trial, attempt, changes);
     if (attempt.stop) runner_.Stop(trial, *attempt.stop);
+  }
+
+  /// Books of earlier versions say of what waits in a queue that it runs.
+  void NoteWaiting(TrialNumber number, const LiveAttempt& attempt, Changes& changes) {
+    TrialRecord& trial = study_.Edit(number);
+    if (trial.state == TrialState::kRunning) changes.queued.push_back({number, attempt.number()});
+    trial.state = TrialState::kClaimed;
+    trial.started.reset();
+    trial.reason = kWaitsInQueue;
+    study_.Changed(number);
+    observer_.AttemptWaits(trial);
   }
 
   // --- rounds ---

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "ensemble/search/cube/free_points.h"
@@ -40,6 +41,16 @@ std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<P
     }
   }
   return complete;
+}
+
+std::vector<Point> DistinctPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed) {
+  const auto complete = CompletedPoints(space, points, seed);
+  std::vector<Point> distinct;
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (known.insert(ConfigurationHash(complete[i])).second) distinct.push_back(points[i]);
+  }
+  return distinct;
 }
 
 FirstPoints::FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next) : next_(std::move(next)) {

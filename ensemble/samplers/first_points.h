@@ -16,6 +16,10 @@ Point CompletedPoint(const SearchSpace& space, const Point& given, std::uint64_t
 /// Errors: as there, counting the points from 1.
 std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
 
+/// Those that lead to a trial of their own, as they were written: of points that are completed alike, the first.
+/// Errors: as there.
+std::vector<Point> DistinctPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
+
 /// The first of the points that no earlier trial has, whoever chose that one; then `next` is asked.
 class FirstPoints : public Sampler {
  public:

@@ -63,11 +63,26 @@ const Entry kEntries[] = {
 
 // Nobody means a larger grid.
 constexpr std::int64_t kLargestGrid = 1'000'000;
+// Less than a second, also beside first points.
+constexpr std::uint64_t kMostStepsToTell = 300'000;
 
 bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
   if (!IsDiscrete(space)) return false;
   const std::int64_t most = std::min(trials, kLargestGrid);
   return CountGrid(space, /*points_per_range=*/2, /*limit=*/most + 1) <= most;
+}
+
+/// The different first points and the other points of a walk, up to `most`.
+std::int64_t CountOn(GridWalk& walk, std::int64_t most, const SamplerSettings& settings, const SearchSpace& space) {
+  std::set<std::string> first;
+  for (const auto& point : CompletedPoints(space, settings.points, settings.seed)) {
+    first.insert(ConfigurationHash(point));
+  }
+  auto size = std::ssize(first);
+  while (size < most && walk.Next()) {
+    if (first.empty() || !first.contains(ConfigurationHash(walk.point()))) ++size;
+  }
+  return std::min<std::int64_t>(size, most);
 }
 
 }  // namespace
@@ -91,17 +106,17 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
 }
 
 std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space) {
-  std::set<std::string> first;
-  for (const auto& point : CompletedPoints(space, settings.points, settings.seed)) {
-    first.insert(ConfigurationHash(point));
-  }
-  auto size = std::ssize(first);
-  for (GridWalk walk(space, settings.grid_points); size <= kLargestGrid && walk.Next();) {
-    if (first.empty() || !first.contains(ConfigurationHash(walk.point()))) ++size;
-  }
+  GridWalk walk(space, settings.grid_points);
+  const auto size = CountOn(walk, kLargestGrid + 1, settings, space);
   if (size <= kLargestGrid) return size;
   throw Error(ErrorKind::kUsage, fmt::format("the grid has more than {} points", kLargestGrid),
               "set 'trials', or make the space smaller");
+}
+
+std::optional<std::int64_t> GridSizeUpTo(std::int64_t most, const SamplerSettings& settings, const SearchSpace& space) {
+  GridWalk walk(space, settings.grid_points, kMostStepsToTell);
+  const auto size = CountOn(walk, most, settings, space);
+  return size < most && walk.has_given_up() ? std::nullopt : std::optional(size);
 }
 
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space) {

@@ -46,6 +46,10 @@ std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& s
 /// Errors: Error(kUsage) beyond a million; of a point that is not one of the space.
 std::int64_t GridSize(const SamplerSettings& settings, const SearchSpace& space);
 
+/// The same, counted up to `most` only. Nothing: 300,000 steps on the grid, whose constraints may leave few points, do
+/// not tell. Errors: Error(kUsage) of a point that is not one of the space.
+std::optional<std::int64_t> GridSizeUpTo(std::int64_t most, const SamplerSettings& settings, const SearchSpace& space);
+
 /// Errors: as ResolveSampler; grid_points below 2; a first point that is not one of the space, or a space without any
 /// point that meets its constraints.
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space);

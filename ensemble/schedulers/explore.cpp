@@ -5,6 +5,7 @@
 
 #include "ensemble/search/cube/free_points.h"
 #include "ensemble/search/numbers/draws.h"
+#include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -30,11 +31,6 @@ Scalar AtDistance(const Domain& domain, const Scalar& value, double distance, bo
   const std::uint64_t last = CountValues(domain) - 1;  // also of all 2^64 integers
   if (up) return ValueAt(domain, steps > last - *index ? last : *index + steps);
   return ValueAt(domain, steps > *index ? 0 : *index - steps);
-}
-
-double NumberOf(const Scalar& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  return std::get<double>(value);
 }
 
 /// The value next to `value` in one direction; the same at an end.

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "ensemble/space/number.h"
 #include "ensemble/space/rounding.h"
 
 namespace slipway::ensemble {
 namespace {
 
 using Result = std::optional<Scalar>;
-
-double Number(const Scalar& value) {
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
-}
 
 bool IsInteger(const Scalar& value) { return std::holds_alternative<std::int64_t>(value); }
 
@@ -21,10 +17,12 @@ bool IsNumber(const Scalar& value) { return IsInteger(value) || std::holds_alter
 bool AreEqual(const Scalar& left, const Scalar& right) {
   if (SameValue(left, right)) return true;
   if (IsInteger(left) && IsInteger(right)) return false;  // as doubles large ones may be the same
-  return IsNumber(left) && IsNumber(right) && IsSameNumber(Number(left), Number(right));
+  return IsNumber(left) && IsNumber(right) && IsSameNumber(NumberOf(left), NumberOf(right));
 }
 
-bool IsLess(const Scalar& left, const Scalar& right) { return Number(left) < Number(right) && !AreEqual(left, right); }
+bool IsLess(const Scalar& left, const Scalar& right) {
+  return NumberOf(left) < NumberOf(right) && !AreEqual(left, right);
+}
 
 bool IsTrue(const Result& result) { return result && std::get<bool>(*result); }
 bool IsFalse(const Result& result) { return result && !std::get<bool>(*result); }
@@ -64,7 +62,7 @@ Scalar Apply(const Expression& expression, const std::vector<Scalar>& values) {
     default: break;
   }
   std::vector<double> numbers;
-  for (const auto& value : values) numbers.push_back(Number(value));
+  for (const auto& value : values) numbers.push_back(NumberOf(value));
   return expression.function(numbers);
 }
 

@@ -254,12 +254,17 @@ class Writer {
     WriteRunning(start.trial, start.attempt, changes_.time);
   }
 
-  /// It stays claimed. No process of this machine is an identity all the same: a manager after this one looks for it.
+  /// It is claimed, no more. No process of this machine is an identity all the same: a manager after this one looks for
+  /// it.
   void Write(const Changes::Queue& queued) {
-    Prepare("UPDATE attempt SET pid = 0, start_time = 0, boot_id = '' WHERE trial = ? AND n = ?")
+    Prepare(
+        "UPDATE attempt SET state = 'claimed', started = NULL, pid = 0, start_time = 0, boot_id = '' "
+        "WHERE trial = ? AND n = ?")
         .Bind(queued.trial, queued.attempt)
         .Run();
-    Prepare("UPDATE trial SET reason = ? WHERE number = ?").Bind(kWaitsInQueue, queued.trial).Run();
+    Prepare("UPDATE trial SET state = 'claimed', started = NULL, reason = ? WHERE number = ?")
+        .Bind(kWaitsInQueue, queued.trial)
+        .Run();
     Note("in_queue", queued.trial, queued.attempt, "");
   }
 

@@ -237,11 +237,9 @@ int TrialsShow(const TrialsShowOptions& options, Output& output) {
   document["folder"] = folder.string();
   document["attempts"] = AttemptsDocument(attempts);
   document["metrics"] = MetricsDocument(metrics);
-  document["unread_metrics"] = Json::array();
-  for (const auto& unread : FindUnreadMetrics(folder, attempts)) {
-    document["unread_metrics"].push_back(ToJson(unread));
-    output.Warn(Describe(unread));
-  }
+  const auto all_unread = FindUnreadMetrics(folder, attempts);
+  document["unread_metrics"] = ToJson(all_unread);
+  for (const auto& unread : all_unread) output.Warn(Describe(unread));
   output.Print({document, ShowText(view, ranked, options.run_folder, attempts, metrics), folder.string()});
   return 0;
 }

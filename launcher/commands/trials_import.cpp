@@ -29,6 +29,7 @@ Import CarryOut(const TrialsImportOptions& options, Session& session) {
   auto book = OpenBook(folder);
   const double now = UnixSeconds(SystemClock().Now());
   ensemble::OpenStudy(book, target.options(), now);
+  NoteStudy(folder);
   const auto count = ensemble::ImportTrials(book, trials.trials, now);
   book.Settle();
   return {folder, std::move(trials), count};

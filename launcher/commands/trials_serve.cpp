@@ -25,7 +25,9 @@ using ensemble::Unfinished;
 /// The book of a run and a session on it.
 struct OpenEnsemble {
   OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules)
-      : book(OpenBook(folder)), session(book, InFolder(std::move(options), folder), rules) {}
+      : book(OpenBook(folder)), session(book, InFolder(std::move(options), folder), rules) {
+    NoteStudy(folder);
+  }
 
   static ensemble::EnsembleOptions InFolder(ensemble::EnsembleOptions options, const RunFolder& folder) {
     options.requests_in = folder.path();

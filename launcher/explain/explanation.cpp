@@ -59,7 +59,7 @@ Json FailuresDocument(const RunFacts& facts) {
     list.push_back({{"what", group.what},
                     {"trials", group.trials},
                     {"last_line", group.last_line},
-                    {"unread_metrics", group.unread}});
+                    {"unread_metrics", ToJson(group.unread)}});
   }
   return list;
 }

@@ -11,6 +11,7 @@
 #include "ensemble/trial_runner.h"
 #include "launcher/engines/slurm/slurm_types.h"
 #include "launcher/run/folder/run_state.h"
+#include "launcher/trials/unread_metrics.h"
 
 namespace slipway::launcher {
 
@@ -32,7 +33,7 @@ struct FailureGroup {
   std::vector<ensemble::TrialNumber> trials;  ///< in their order, never empty
   std::string last_line;                      ///< of the log of the first of them; may be empty
   std::string unreported = {};                ///< the metric that they ended without; empty: they failed otherwise
-  std::string unread = {};                    ///< what nobody could read in the first one's metrics; may be empty
+  std::vector<UnreadMetrics> unread = {};     ///< what nobody could read in the first one's metrics; may be empty
 };
 
 /// A trial that failed, and of what.

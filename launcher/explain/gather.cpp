@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/checkpoint.h"
 #include "core/error.h"
@@ -53,16 +52,6 @@ void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   facts.ranks = plan.at("ranks").get<int>();
   facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
 } catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
-}
-
-int RestartsIn(const RunFolder& folder) {
-  int restarts = 0;
-  std::istringstream lines(ReadFileIfPresent(folder.path() / "events.jsonl").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const auto event = Json::parse(line, nullptr, false);
-    if (event.is_object() && event.value("event", Json()) == "restarting") ++restarts;
-  }
-  return restarts;
 }
 
 /// The rank that a reason begins with: "rank 1 on n2 ended with ...".
@@ -130,16 +119,12 @@ std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector
   return "";
 }
 
-std::string Unread(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  const auto unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
-  return unread.empty() ? "" : Describe(unread.front());
-}
-
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
                const std::vector<ensemble::Objective>& objectives, FailureGroup& group) {
   group.last_line = LastWords(folder, attempt);
   group.unreported = Unreported(attempt, objectives);
-  if (!group.unreported.empty()) group.unread = Unread(folder, attempt);
+  if (group.unreported.empty()) return;
+  group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
 }
 
 void AddTrials(const RunFolder& folder, RunFacts& facts) try {
@@ -168,7 +153,7 @@ RunFacts GatherFacts(const RunFolder& folder) {
   RunFacts facts;
   AddJob(folder, facts);
   AddPlan(folder, facts);
-  facts.restarts = RestartsIn(folder);
+  facts.restarts = folder.CountEvents("restarting");
   if (facts.state.ensemble) {
     AddTrials(folder, facts);
   } else if (facts.state.attempt > 0) {

@@ -46,8 +46,8 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
   for (std::size_t i = 0; i < std::min(kGroupsShown, facts.failures.size()); ++i) {
     const auto& group = facts.failures[i];
     explanation.because.push_back(Line(group));
-    if (!group.unread.empty()) {
-      explanation.because.push_back(fmt::format("  trial {}: {}", group.trials.front(), group.unread));
+    for (const auto& unread : group.unread) {
+      explanation.because.push_back(fmt::format("  trial {}: {}", group.trials.front(), Describe(unread)));
     }
     if (!group.last_line.empty()) {
       explanation.because.push_back(

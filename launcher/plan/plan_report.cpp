@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/install.h"
 #include "core/process.h"
+#include "ensemble/samplers/first_points.h"
 #include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/container_mounts.h"
@@ -60,16 +60,20 @@ bool FitsHere(const Plan& plan) {
   return is_open && spec.launch.nodes == 1 && !IsSubmitted(plan);
 }
 
-/// A grid too large to be run is still one to be shown.
-std::string CountTrials(const EnsembleSpec& ensemble) try {
-  return std::to_string(ensemble.trials ? *ensemble.trials : CountGridTrials(ensemble));
-} catch (const Error&) {
-  return "all grid";
+/// A grid too large to be run, or to be counted, is still one to be shown.
+std::string DescribeCount(const EnsembleSpec& ensemble) {
+  const auto count = CountTrials(ensemble);
+  if (!count) return ensemble.trials ? fmt::format("{} trials at most", *ensemble.trials) : "all grid trials";
+  const bool fewer = ensemble.trials && *count < *ensemble.trials;
+  return fmt::format("{} trial{}{}", *count, *count == 1 ? "" : "s",
+                     fewer ? fmt::format(" (the grid has no more; {} are allowed)", *ensemble.trials) : "");
 }
 
 /// What the first trials try; of many the first ones.
-std::string DescribePoints(const std::vector<ensemble::Point>& points) {
+std::string DescribePoints(const EnsembleSpec& ensemble) {
   constexpr std::size_t kShown = 3;
+  const auto space = ensemble::MakeSearchSpace(ensemble.space, ensemble.constraints);
+  const auto points = ensemble::DistinctPoints(space, ensemble.points, ensemble.seed);
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, points.size()); ++i) {
     text += fmt::format("  {:<12} {}\n", i == 0 ? "first" : "then", ensemble::Describe(points[i]));
@@ -80,7 +84,7 @@ std::string DescribePoints(const std::vector<ensemble::Point>& points) {
 
 std::string DescribeEnsemble(const Plan& plan) {
   const auto& ensemble = *plan.spec().ensemble;
-  auto text = fmt::format("ensemble:\n  {} trials, {} at a time, sampler {}, seed {}; {} {}\n", CountTrials(ensemble),
+  auto text = fmt::format("ensemble:\n  {}, {} at a time, sampler {}, seed {}; {} {}\n", DescribeCount(ensemble),
                           ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
                           ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
                           ensemble.objective.metric);
@@ -92,7 +96,7 @@ std::string DescribeEnsemble(const Plan& plan) {
     text += fmt::format("  {:<12} {}\n", parameter.name, ensemble::ToJson(parameter).dump());
   }
   for (const auto& constraint : ensemble.constraints) text += fmt::format("  where        {}\n", constraint);
-  return text + DescribePoints(ensemble.points);
+  return text + DescribePoints(ensemble);
 }
 
 BatchJob SubmittedJob(const Plan& plan) {
@@ -170,6 +174,12 @@ Json AtATime(const Plan& plan) {
   return FitsHere(plan) ? Json(FitTrials(plan.spec(), {ThisMachine(plan.spec())}).count) : Json();
 }
 
+/// Null without an ensemble, and where nobody knows it before the trials run.
+Json TrialsOf(const Plan& plan) {
+  const auto count = plan.spec().ensemble ? CountTrials(*plan.spec().ensemble) : std::nullopt;
+  return count ? Json(*count) : Json();
+}
+
 /// Null for a lone rank.
 Json StartOf(const Plan& plan) {
   if (plan.spec().launch.ranks() == 1) return {};
@@ -244,6 +254,7 @@ Json ToJson(const Plan& plan) {
                 {"root", plan.checkpoints.root.string()},
                 {"rejected", plan.checkpoints.rejected}}},
               {"exchange", ToJson(plan.exchange, plan.spec().gradients)},
+              {"trials", TrialsOf(plan)},
               {"trials_at_a_time", AtATime(plan)},
               {"start", StartOf(plan)},
               {"container", ContainerOf(plan)},

@@ -55,8 +55,13 @@ std::string Describe(const UnreadMetrics& unread) {
                      unread.lines == 1 ? "" : "s", unread.attempt, unread.first, unread.why);
 }
 
-Json ToJson(const UnreadMetrics& unread) {
-  return Json{{"attempt", unread.attempt}, {"lines", unread.lines}, {"first", unread.first}, {"why", unread.why}};
+Json ToJson(const std::vector<UnreadMetrics>& all) {
+  Json list = Json::array();
+  for (const auto& unread : all) {
+    list.push_back(
+        {{"attempt", unread.attempt}, {"lines", unread.lines}, {"first", unread.first}, {"why", unread.why}});
+  }
+  return list;
 }
 
 }  // namespace slipway::launcher

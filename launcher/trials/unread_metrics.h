@@ -27,6 +27,7 @@ std::vector<UnreadMetrics> FindUnreadMetrics(const std::filesystem::path& trial_
 
 /// "3 lines of attempt 1's metrics.jsonl could not be read; line 2: 'loss' is no number"
 std::string Describe(const UnreadMetrics& unread);
-Json ToJson(const UnreadMetrics& unread);
+/// A list of objects: attempt, lines, first, why.
+Json ToJson(const std::vector<UnreadMetrics>& all);
 
 }  // namespace slipway::launcher

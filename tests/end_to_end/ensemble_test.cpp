@@ -361,6 +361,25 @@ TEST(Ensemble, PlanCountsTheTrialsOfAGrid) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
   EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output, HasSubstr("12 trials, 3 at a time, sampler grid"));
+  EXPECT_EQ(Json::parse(place.Slipway({"plan", "exp.yaml", "--json"}).output)["trials"], 12);
+}
+
+TEST(Ensemble, PlanSaysWhereAGridHasFewerPointsThanTrialsAreAllowed) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, std::string(kEnsemble) + "  trials: 20\n  constraints: [x != 5]\n");
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output,
+              HasSubstr("11 trials (the grid has no more; 20 are allowed), 3 at a time, sampler grid"));
+  EXPECT_EQ(Json::parse(place.Slipway({"plan", "exp.yaml", "--json"}).output)["trials"], 11);
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  EXPECT_EQ(Json::parse(place.Slipway({"trials", "ls", "last", "--json"}).output)["trials"].size(), 11u);
+}
+
+TEST(Ensemble, PlanSaysSoWhereItDoesNotCountTheTrials) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1,
+                  std::string(kEnsemble) + "  trials: 20\n  constraints: ['x < 5 or x > 50000000']\n");
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml", "--set", "ensemble.space.x.int=[0, 100000000]"}).output,
+              HasSubstr("20 trials at most, 3 at a time, sampler grid"));
 }
 
 TEST(Ensemble, AnEnqueuedConfigurationNamesEachParameterOnce) {
@@ -387,9 +406,9 @@ TEST(Ensemble, AGridRunsNothingAgainThatWasEnqueued) {
 
 TEST(Ensemble, ShowsConstraintsAndFirstPointsInThePlan) {
   Workplace place;
-  place.WriteSpec(
-      "exp.yaml", kCommand, 1,
-      std::string(kEnsemble) + "  constraints: [x != 5]\n  points: [{x: 3}, {x: 4}, {x: 8}, {x: 9}, {x: 10}]\n");
+  place.WriteSpec("exp.yaml", kCommand, 1,
+                  std::string(kEnsemble) +
+                      "  constraints: [x != 5]\n  points: [{x: 3}, {x: 4}, {x: 3}, {x: 8}, {x: 9}, {x: 10}]\n");
   EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output, HasSubstr("  x            {\"int\":[0,11]}\n"
                                                                     "  where        x != 5\n"
                                                                     "  first        x=3\n"

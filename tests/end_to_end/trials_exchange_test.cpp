@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "core/error.h"
@@ -17,6 +18,7 @@
 namespace slipway::test {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -69,6 +71,43 @@ TEST(TrialsExchange, AScriptAsksAndTells) {
   const auto again = place.Slipway({"trials", "tell", run, "1", "--value", "1"});
   EXPECT_EQ(again.status.code, 2);
   EXPECT_THAT(again.errors, HasSubstr("trial 1 does not run: it is failed"));
+}
+
+/// Whoever was given trials would tell about those of another study.
+TEST(TrialsExchange, RefusesALostBookWhoseTrialsRanElsewhere) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 3\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  const auto book = place.RunFolder() / "trials.db";
+  const auto expect_refused = [&](const std::vector<std::string>& command) {
+    const auto refused = place.Slipway(command);
+    EXPECT_EQ(refused.status.code, 3) << refused.output;
+    EXPECT_THAT(refused.errors, HasSubstr(book.string()));
+    EXPECT_THAT(refused.errors, HasSubstr("slipway trials new "));
+  };
+  ASSERT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success()) << "there was no book before";
+  ASSERT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success());
+  fs::remove(book);
+  expect_refused({"trials", "ask", "last"});
+  expect_refused({"trials", "tell", "last", "0", "--value", "1"});
+  expect_refused({"trials", "serve", "last"});
+  expect_refused({"resume", "last"});
+  EXPECT_FALSE(fs::exists(book));
+  WriteFile(book, "");
+  expect_refused({"trials", "ask", "last"});
+}
+
+TEST(TrialsExchange, RefusesALostBookOfImportedTrials) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"run", "exp.yaml"}).status.Success());
+  ASSERT_TRUE(place.Slipway({"trials", "export", "last", "--format", "optuna", "--out", "study.db"}).status.Success());
+  const auto made = Json::parse(place.Slipway({"trials", "import", "exp.yaml", "study.db", "--json"}).output);
+  const auto run = made["run"].get<std::string>();
+  fs::remove(fs::path(made["folder"].get<std::string>()) / "trials.db");
+  const auto refused = place.Slipway({"trials", "import", run, "study.db"});
+  EXPECT_EQ(refused.status.code, 3) << refused.output;
+  EXPECT_THAT(refused.errors, HasSubstr("is missing, but its study has begun"));
 }
 
 TEST(TrialsExchange, ServesWholeLinesAndSurvivesBadOnes) {

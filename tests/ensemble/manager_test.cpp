@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "ensemble/open_study.h"
 #include "tests/ensemble/fake_runner.h"
 #include "tests/support/temp_directory.h"
 
@@ -405,6 +406,66 @@ TEST(Ensemble, TimeInAQueueIsNobodys) {
   auto book = TrialBook::OpenForReading(folder.path());
   EXPECT_EQ(book.Used().node_seconds, 0);
   EXPECT_EQ(book.Attempts(0)[0].started, std::nullopt);
+}
+
+/// Before trials in a queue were told apart, their rows read as if they ran.
+void WriteRunningInQueue(const TempDirectory& folder, const EnsembleOptions& options, double since) {
+  auto book = TrialBook::OpenForWriting(folder.path());
+  OpenStudy study(book, options, since);
+  Changes changes;
+  changes.time = since;
+  study.Ask(changes);
+  changes.claims.push_back({0, 1, {}, 1});
+  changes.starts.push_back({0, 1, ProcessIdentity{}});
+  book.Write(changes);
+}
+
+TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsFollowed) {
+  TempDirectory folder;
+  const auto options = Options(kLr, 1, 1);
+  const double now = UnixSeconds(SystemClock().Now());
+  WriteRunningInQueue(folder, options, now - 3600);
+  QueueWatcher runner(folder, ReportsLr);
+  runner.go_on_[0] = Reports("accuracy", 0.75);
+  runner.began_ = now - 60;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  EXPECT_EQ(RunEnsemble(book, options, runner, observer).complete, 1);
+  EXPECT_TRUE(runner.released_.empty()) << "its job is there";
+  ASSERT_EQ(runner.attempts_.size(), 1u);
+  EXPECT_EQ(runner.attempts_[0].state, TrialState::kClaimed) << "it waits";
+  EXPECT_EQ(runner.attempts_[0].started, std::nullopt);
+  EXPECT_EQ(runner.trials_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.trials_[0].started, std::nullopt);
+  EXPECT_EQ(runner.trials_[0].reason, kWaitsInQueue);
+  EXPECT_EQ(book.Trials()[0].objective, 0.75);
+  EXPECT_EQ(book.Attempts(0).size(), 1u);
+  EXPECT_EQ(book.Attempts(0)[0].started, runner.began_);
+  EXPECT_NEAR(book.Used().node_seconds, 60, 30);
+}
+
+TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
+  TempDirectory folder;
+  const auto options = Options(kLr, 1, 1);
+  WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
+  FakeRunner runner(ReportsLr);
+  runner.queues_ = true;
+  auto cancelled = Exits({1, 0}, "job 17 was cancelled");
+  cancelled.cause = OutsideCause::kCancelled;
+  cancelled.leaves_queue = false;
+  runner.go_on_[0] = cancelled;
+  EXPECT_EQ(RunStudy(folder, options, runner).cancelled, 1);
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Used().node_seconds, 0);
+}
+
+TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsNotLostWithItsJob) {
+  TempDirectory folder;
+  const auto options = Options(kLr, 1, 1);
+  WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
+  FakeRunner runner(ReportsLr);
+  runner.queues_ = true;
+  EXPECT_EQ(RunStudy(folder, options, runner).complete, 1);
+  EXPECT_THAT(runner.released_, ElementsAre(0));
 }
 
 TEST(Ensemble, AJobThatIsCancelledInTheQueueIsNoFailure) {

@@ -193,6 +193,31 @@ class Outcomes(Jobs):
         self.slipway("resume")
         self.assertEqual(self.states(), {"complete": 4})
 
+    def test_a_second_ctrl_c_kills_the_jobs_at_once(self):
+        self.write_trials('trap "" TERM; [ -e go ] || while :; do sleep 1; done; echo FoM: "$1"', parallel=2)
+        said = self.place / "said"
+        with said.open("w") as stderr:
+            started = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr,
+                                       **support.ordinary_user())
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        self.all_run(2)
+        self.run = self.status()["run"]
+        started.send_signal(signal.SIGINT)
+        trials = [self.place / "runs" / self.run / f"trials/{trial:05}" for trial in range(2)]
+        support.wait_for(lambda: all((trial / "stop_wish").exists() for trial in trials), 30, "the first Ctrl-C")
+        time.sleep(0.3)  # what comes sooner is the same press of the key
+        started.send_signal(signal.SIGINT)
+        self.assertEqual(started.wait(60), 130)
+        self.assertIn("killing the trials' jobs", said.read_text())
+        self.assertFalse(any((trial / "trial_ending.json").exists() for trial in trials), "nobody has a last word")
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        self.assertEqual(self.states(), {"queued": 2})
+        (self.place / "go").touch()
+        self.slipway("resume")
+        self.assertEqual(self.states(), {"complete": 4})
+
     def test_are_told_apart(self):
         self.write_trials('case $1 in 1) exit 3;; 4) echo FoM: 4;; *) sleep 60;; esac')
         self.start()

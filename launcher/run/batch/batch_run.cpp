@@ -21,9 +21,15 @@ namespace {
 constexpr auto kRequeuePatience = std::chrono::hours(1);
 constexpr auto kLongestRequeuePause = std::chrono::seconds(16);
 
+/// A whole job that is sent SIGKILL is cancelled in order, with SIGTERM and the site's KillWait before it.
+void Kill(const SlurmClient& slurm, JobId job) {
+  slurm.Signal(job, SIGKILL, SignalTarget::kSteps);
+  slurm.Signal(job, SIGKILL, SignalTarget::kScript);
+}
+
 }  // namespace
 
-void CancelBatchRun(const RunFolder& folder, const RunState& state) {
+void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) {
   const SlurmClient slurm;
   auto number = JobOf(folder, state);
   if (number == 0) {
@@ -37,7 +43,8 @@ void CancelBatchRun(const RunFolder& folder, const RunState& state) {
   switch (job->phase()) {
     case JobPhase::kOver:
     case JobPhase::kEnding: return;  // its manager has gone
-    case JobPhase::kRunning: return slurm.Signal(number, SIGTERM, SignalTarget::kScript);
+    case JobPhase::kRunning:
+      return how == JobEnd::kKill ? Kill(slurm, number) : slurm.Signal(number, SIGTERM, SignalTarget::kScript);
     case JobPhase::kWaiting: break;
   }
   slurm.Cancel(number);

@@ -6,8 +6,11 @@
 
 namespace slipway::launcher {
 
-/// Ends the run: a job that waits is removed, one that runs is asked to end as by Ctrl-C, one that ends is left alone.
-void CancelBatchRun(const RunFolder& folder, const RunState& state);
+/// kAsk: as by Ctrl-C, in order. kKill: at once, manager and ranks; nobody has a last word.
+enum class JobEnd { kAsk, kKill };
+
+/// Ends the run: a job that waits is removed, one that runs is ended as `how` says, one that ends is left alone.
+void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how = JobEnd::kAsk);
 
 /// Before a run that was submitted once goes on in this process, in no job of its own: what is known of the old job
 /// counts no more. Changes nothing for a run that never was.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "core/clock.h"
@@ -133,6 +134,16 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
   line.update(more);
   const auto file = OpenFile(path_ / "events.jsonl", O_WRONLY | O_APPEND | O_CREAT);
   WriteAll(file.get(), line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", path_ / "events.jsonl");
+}
+
+int RunFolder::CountEvents(std::string_view event) const {
+  int count = 0;
+  std::istringstream lines(ReadFileIfPresent(path_ / "events.jsonl").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto found = Json::parse(line, nullptr, false);
+    if (found.is_object() && found.value("event", Json()) == event) ++count;
+  }
+  return count;
 }
 
 FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {

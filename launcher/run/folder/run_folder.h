@@ -51,6 +51,8 @@ class RunFolder {
 
   /// One line of events.jsonl: time, event, and the members of `more`.
   void AppendEvent(std::string_view event, const Json& more) const;
+  /// How often events.jsonl has it. Cost: reads the file.
+  int CountEvents(std::string_view event) const;
 
   /// Becomes the run's one manager, when the present one leaves within `patience`. Errors: Error(kBusy) naming it, also
   /// when this is a copy of a folder that its manager still works on.

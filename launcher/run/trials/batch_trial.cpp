@@ -13,7 +13,6 @@
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_record.h"
-#include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/batch_submission.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/folder/prepare.h"
@@ -154,9 +153,9 @@ void BatchTrial::Submit() {
   plan_.reset();
 }
 
-void BatchTrial::Stop(std::string_view reason) {
+void BatchTrial::Stop(std::string_view reason, JobEnd how) {
   WriteStopWish(folder_, reason);
-  CancelBatchRun(folder_, folder_.ReadState());
+  CancelBatchRun(folder_, folder_.ReadState(), how);
 }
 
 void BatchTrial::TakeMetrics(Events& events) {

@@ -12,6 +12,7 @@
 #include "launcher/monitor/line_follower.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
 #include "launcher/run/folder/run_folder.h"
 #include "launcher/run/trials/trial_order.h"
 
@@ -38,8 +39,8 @@ class BatchTrial {
   /// Errors: SlurmError, Error(kUsage).
   void Submit();
 
-  /// Asks the job to end, or takes it from the queue; its program is told `reason`. Errors: SlurmError.
-  void Stop(std::string_view reason);
+  /// Ends the job, or takes it from the queue; its program is told `reason`. Errors: SlurmError.
+  void Stop(std::string_view reason, JobEnd how);
 
   /// Appends what it has reported since the last look, and before that its begin if nobody has told of it.
   void TakeMetrics(Events& events);

@@ -56,11 +56,22 @@ bool MayBeTakenLater(SlurmTrouble trouble) {
 }
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
-  context_.interrupt.OnAsk([this] {
-    if (context_.interrupt.count() == 1) context_.output.Say("cancelling: Slurm is asked to end the trials' jobs");
-    events_.push_back(StopAsked{});
-  });
+  context_.interrupt.OnAsk([this] { OnInterrupt(); });
   if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+}
+
+void BatchTrialRunner::OnInterrupt() {
+  const auto& interrupt = context_.interrupt;
+  if (interrupt.count() == 1) {
+    context_.output.Say("cancelling: Slurm is asked to end the trials' jobs; Ctrl-C again kills them at once");
+  }
+  events_.push_back(StopAsked{});
+  if (!interrupt.forced()) return;
+  context_.output.Say("killing the trials' jobs");
+  for (auto& [number, job] : jobs_) {
+    if (job.trial->is_submitted()) job.stop = ensemble::StopReasonName(StopReason::kCancelled);
+  }
+  next_look_ = {};
 }
 
 BatchTrialRunner::~BatchTrialRunner() { context_.interrupt.OnAsk(nullptr); }
@@ -113,7 +124,7 @@ void BatchTrialRunner::StopWhatIsAsked() {
   for (auto& [number, job] : jobs_) {
     if (job.stop.empty()) continue;
     try {
-      job.trial->Stop(job.stop);
+      job.trial->Stop(job.stop, context_.interrupt.forced() ? JobEnd::kKill : JobEnd::kAsk);
       job.stop.clear();
       Changed();
     } catch (const SlurmError& error) {

@@ -45,6 +45,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   };
   using Jobs = std::vector<BatchTrial*>;
 
+  void OnInterrupt();
   void Look();
   void SubmitWhatWaits();
   void StopWhatIsAsked();

@@ -64,6 +64,7 @@ TEST_F(ExplainCommand, GroupsTheFailedTrialsOfAnEnsemble) {
   EXPECT_EQ(explained["failures"][0]["what"], "failed: exit status 3");
   EXPECT_EQ(explained["failures"][0]["trials"], Json::parse("[1]"));
   EXPECT_EQ(explained["failures"][0]["last_line"], "bad 3");
+  EXPECT_EQ(explained["failures"][0]["unread_metrics"], Json::array());
   EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("trials: 1 complete, 3 failed"));
 }
 
@@ -84,7 +85,7 @@ TEST_F(ExplainCommand, SaysHowToReportWhatTrialsEndedWithout) {
       "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 2\n  sampler: grid\n"
       "  space: {x: {int: [1, 2]}}\n");
   EXPECT_EQ(Explained()["failures"][0]["unread_metrics"],
-            "1 line of attempt 1's metrics.jsonl could not be read; line 1: it has no object 'metrics'");
+            Json::parse(R"([{"attempt": 1, "lines": 1, "first": 1, "why": "it has no object 'metrics'"}])"));
   const auto text = Slipway({"explain"}).output;
   EXPECT_THAT(text, HasSubstr("2 trials no objective: reported no 'loss' (0, 1)\n"
                               "    trial 0: 1 line of attempt 1's metrics.jsonl could not be read; line 1:"));
