@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "core/clock.h"
@@ -24,6 +25,7 @@ bool IsPeer(const std::string& sampler) { return std::ranges::find(PeerNames(), 
 
 struct Search {
   const TestFunction* function;
+  std::string_view side;
   Task task;
   Outcome* outcome;
 };
@@ -54,7 +56,7 @@ class Campaign {
       for (int i = 0; i < plan_.seeds; ++i) {
         const auto seed = static_cast<std::uint64_t>(first + i);
         Task task{sampler, function.Space(), seed, plan_.evaluations, parallel};
-        searches.push_back({&function, std::move(task), &all[static_cast<std::size_t>(i)]});
+        searches.push_back({&function, name, std::move(task), &all[static_cast<std::size_t>(i)]});
       }
     }
     return searches;
@@ -86,7 +88,7 @@ class Campaign {
     if (SystemClock().Steady() - told_ < kTellEvery) return;
     told_ = SystemClock().Steady();
     fmt::print(stderr, "{} of {} searches, {:.0f} s: {} on {}\n", done_, total_, Seconds(told_ - started_).count(),
-               search.task.sampler, search.function->name);
+               search.side, search.function->name);
   }
 
   static Outcome OfOurs(const Search& search) {
