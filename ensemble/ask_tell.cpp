@@ -94,7 +94,7 @@ void AskTell::TakeOver(Unfinished unfinished) {
 
 void AskTell::EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes) {
   const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
-  RecordEnd(trial, attempt, verdict, std::nullopt, study_, judge_, changes);
+  RecordEnd(trial, attempt, verdict, {}, study_, judge_, changes);
 }
 
 void AskTell::EndOverdue(Changes& changes) {
@@ -209,7 +209,7 @@ TrialRecord AskTell::Tell(TrialNumber trial, const Told& told, std::optional<int
   const auto verdict = JudgeTold(trial, present, told);
   const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
   Changes changes = NewChanges();
-  const TrialRecord& row = RecordEnd(trial, attempt, verdict, std::nullopt, study_, judge_, changes);
+  const TrialRecord& row = RecordEnd(trial, attempt, verdict, {}, study_, judge_, changes);
   Write(changes);
   return row;
 }

@@ -11,6 +11,12 @@ void Meter::AddNodes(int nodes, double now) {
   nodes_ += nodes;
 }
 
+void Meter::Restart(double node_seconds, double now) {
+  used_.node_seconds = node_seconds;
+  last_ = std::max(last_, now);
+  nodes_ = 0;
+}
+
 Usage Meter::Used(double now) const {
   // A clock that is set back takes nothing away.
   return {used_.wall_seconds + std::max(0.0, now - begun_), used_.node_seconds + nodes_ * std::max(0.0, now - last_)};

@@ -21,6 +21,10 @@ class Meter {
 
   /// From now on `nodes` more, or fewer, are in use.
   void AddNodes(int nodes, double now);
+  /// Used up in a time that was not counted.
+  void Charge(double node_seconds) { used_.node_seconds += node_seconds; }
+  /// Nothing is in use, and so much has been used.
+  void Restart(double node_seconds, double now);
 
   bool IsOver(double now) const { return SecondsLeft(now) <= 0; }
   /// Until the budget is used up if nothing changes; infinite without a budget.

@@ -54,6 +54,7 @@ struct TrialEnded {
   ExitStatus status;
   std::string detail;  ///< for a failure: which rank, why, the last lines of its log
   OutsideCause cause = OutsideCause::kNone;
+  std::optional<double> time = {};  ///< when, if that may be long ago; seconds since 1970
 };
 
 struct TrialMetric {

@@ -72,9 +72,11 @@ void LiveAttempt::Take(const MetricRecord& metric, double now) {
   }
 }
 
-double LiveAttempt::Elapsed(SteadyTime now) const {
-  return elapsed_before_ + (running_ ? std::chrono::duration<double>(now - *running_).count() : 0.0);
+double LiveAttempt::SecondsUp(SteadyTime now) const {
+  return running_ ? std::chrono::duration<double>(now - *running_).count() : 0.0;
 }
+
+double LiveAttempt::Elapsed(SteadyTime now) const { return elapsed_before_ + SecondsUp(now); }
 
 double LiveAttempt::SilentFor(double now) const { return SecondsBetween(heard_of_, now); }
 

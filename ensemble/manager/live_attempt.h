@@ -26,9 +26,13 @@ class LiveAttempt {
   /// The program begins to run.
   void Start(double now, SteadyTime steady);
   bool started() const { return running_.has_value(); }
+  /// Its begin, or before that its claim; seconds since 1970.
+  double since() const { return started_; }
   void Take(const MetricRecord& metric, double now);
 
-  /// Seconds that the trial has run, earlier attempts included. What the clock of the day does has no part in it.
+  /// Seconds that this attempt has run. What the clock of the day does has no part in it.
+  double SecondsUp(SteadyTime now) const;
+  /// Seconds that the trial has run, earlier attempts included.
   double Elapsed(SteadyTime now) const;
   bool HasReportedAnEpoch() const { return last_epoch_.has_value(); }
   /// Seconds since it began or last reported; both times are seconds since 1970.

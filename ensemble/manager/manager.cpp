@@ -78,6 +78,7 @@ class Manager {
       if (study_.trials().Has(attempt.trial)) TakeOver(attempt, changes);
     }
     commit_(changes);
+    running_.CountAnew(book_.Used().node_seconds);
   }
 
   void TakeOver(const AttemptRecord& left, Changes& changes) {
@@ -90,7 +91,8 @@ class Manager {
     if (attempt == nullptr) return;
     if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt, changes);
     HeedWish(left.trial, *attempt);
-    End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(), std::nullopt, changes);
+    End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(),
+        {{}, book_.LastSignOfManagerAt(left.claimed)}, changes);
   }
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
@@ -224,7 +226,7 @@ class Manager {
     AttemptFacts facts = FactsOf(ended.trial, ended.status);
     facts.cause = ended.cause;
     facts.detail = ended.detail;
-    End(ended.trial, Judge(facts), ended.status, changes);
+    End(ended.trial, Judge(facts), {ended.status, ended.time}, changes);
   }
 
   /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
@@ -237,7 +239,7 @@ class Manager {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
     facts.cause = OutsideCause::kNotStarted;
     facts.detail = failed.why;
-    End(failed.trial, Judge(facts), std::nullopt, changes);
+    End(failed.trial, Judge(facts), {}, changes);
   }
 
   AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) {
@@ -250,9 +252,9 @@ class Manager {
     return facts;
   }
 
-  void End(TrialNumber number, const Verdict& verdict, std::optional<ExitStatus> status, Changes& changes) {
+  void End(TrialNumber number, const Verdict& verdict, const KnownEnd& end, Changes& changes) {
     if (verdict.attempt == TrialState::kComplete) WarnOfSilence(running_.at(number));
-    RecordEnd(number, running_.Remove(number), verdict, status, study_, judge_, changes);
+    RecordEnd(number, running_.Remove(number), verdict, end, study_, judge_, changes);
     if (verdict.trial == TrialState::kFailed) early_end_.TakeFailure();
   }
 

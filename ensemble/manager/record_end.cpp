@@ -1,5 +1,6 @@
 #include "ensemble/manager/record_end.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace slipway::ensemble {
@@ -12,20 +13,25 @@ std::optional<double> ValueFor(TrialState state, const LiveAttempt& attempt) {
   return has_value && value && std::isfinite(*value) ? value : std::nullopt;
 }
 
+/// Clocks differ between hosts, and are set: never before its begin, and never in the future.
+double TimeOf(const KnownEnd& end, const LiveAttempt& attempt, double now) {
+  return std::clamp(end.time.value_or(now), std::min(attempt.since(), now), now);
+}
+
 }  // namespace
 
 const TrialRecord& RecordEnd(TrialNumber number, const LiveAttempt& attempt, const Verdict& verdict,
-                             std::optional<ExitStatus> status, OpenStudy& study, ReportJudge& judge, Changes& changes) {
+                             const KnownEnd& end, OpenStudy& study, ReportJudge& judge, Changes& changes) {
   TrialRecord& trial = study.Edit(number);
   trial.state = verdict.trial;
   trial.reason = verdict.reason;
-  trial.ended = changes.time;
+  trial.ended = TimeOf(end, attempt, changes.time);
   trial.objective = ValueFor(verdict.trial, attempt);
   if (verdict.trial == TrialState::kComplete) trial.further = attempt.Further();
   if (verdict.attempt == TrialState::kFailed) ++trial.failures;
   study.Changed(number);
   judge.End(number, verdict.trial);
-  changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, status, verdict.reason, trial});
+  changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, end.status, verdict.reason, trial});
   return trial;
 }
 

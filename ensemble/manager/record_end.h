@@ -10,9 +10,15 @@
 
 namespace slipway::ensemble {
 
+/// What is known of an end.
+struct KnownEnd {
+  std::optional<ExitStatus> status = {};  ///< nothing: nobody saw one
+  std::optional<double> time = {};        ///< seconds since 1970; nothing: now
+};
+
 /// Brings the trial's row, the study and the scheduler up to date with the verdict, and adds the end to `changes`.
 /// Returns the row.
 const TrialRecord& RecordEnd(TrialNumber number, const LiveAttempt& attempt, const Verdict& verdict,
-                             std::optional<ExitStatus> status, OpenStudy& study, ReportJudge& judge, Changes& changes);
+                             const KnownEnd& end, OpenStudy& study, ReportJudge& judge, Changes& changes);
 
 }  // namespace slipway::ensemble

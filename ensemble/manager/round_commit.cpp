@@ -1,12 +1,20 @@
 #include "ensemble/manager/round_commit.h"
 
+#include <cmath>
+
 #include "ensemble/manager/crash_point.h"
 #include "ensemble/manager/requests.h"
 
 namespace slipway::ensemble {
+namespace {
 
-void RoundCommit::operator()(const Changes& changes, const std::function<void()>& meanwhile) const {
-  if (changes.Empty()) return;
+// What a manager that is killed can take from the count of its time at most.
+constexpr double kSignsApart = 10;  // seconds
+
+}  // namespace
+
+void RoundCommit::operator()(const Changes& changes, const std::function<void()>& meanwhile) {
+  if (changes.Empty()) return GiveSign(changes.time);
   if (!changes.ends.empty()) CrashPoint("before_tell_commit");
   if (!changes.claims.empty()) CrashPoint("before_claim_commit");
   if (!changes.stops.empty()) CrashPoint("before_stop_commit");
@@ -19,7 +27,14 @@ void RoundCommit::operator()(const Changes& changes, const std::function<void()>
   Announce(changes);
 }
 
-void RoundCommit::Write(const Changes& changes, const std::function<void()>& meanwhile) const {
+void RoundCommit::GiveSign(double now) {
+  if (std::abs(now - last_sign_) < kSignsApart) return;
+  book_.NoteSignOfManager(now);
+  last_sign_ = now;
+}
+
+void RoundCommit::Write(const Changes& changes, const std::function<void()>& meanwhile) {
+  last_sign_ = changes.time;
   if (!meanwhile) return book_.Write(changes);
   auto durable = book_.BeginWrite(changes);
   meanwhile();

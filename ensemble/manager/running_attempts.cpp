@@ -37,7 +37,20 @@ LiveAttempt RunningAttempts::Remove(TrialNumber trial) {
 void RunningAttempts::Begin(LiveAttempt& attempt, double time) {
   const auto since = std::chrono::duration<double>(std::max(0.0, UnixSeconds(clock_.Now()) - time));
   attempt.Start(time, clock_.Steady() - std::chrono::duration_cast<SteadyTime::duration>(since));
+  Count(attempt);
+}
+
+void RunningAttempts::CountAnew(double ended) {
+  meter_.Restart(ended, SecondsUp());
+  for (const auto& [trial, attempt] : attempts_) {
+    if (attempt.started()) Count(attempt);
+  }
+}
+
+/// It may have begun before anyone saw it, or before this manager did.
+void RunningAttempts::Count(const LiveAttempt& attempt) {
   meter_.AddNodes(options_.need.nodes, SecondsUp());
+  meter_.Charge(options_.need.nodes * attempt.SecondsUp(clock_.Steady()));
 }
 
 std::optional<std::vector<NodeShare>> RunningAttempts::TakePlace() {

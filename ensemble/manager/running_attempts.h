@@ -36,6 +36,9 @@ class RunningAttempts {
   /// It runs since `time`, in seconds since 1970, and its time counts from then on.
   void Begin(LiveAttempt& attempt, double time);
 
+  /// `ended`: the node-seconds of all attempts that are over. To it comes what those that run have used up to now.
+  void CountAnew(double ended);
+
   /// Room for another attempt. Empty where trials are not placed; nothing when none fits now.
   std::optional<std::vector<NodeShare>> TakePlace();
   void GiveBack(const std::vector<NodeShare>& place) { packer_.GiveBack(place); }
@@ -49,6 +52,7 @@ class RunningAttempts {
   double SecondsToTrialLimit() const;
 
  private:
+  void Count(const LiveAttempt& attempt);
   /// Of this manager; the clock of the day has no part in it.
   double SecondsUp() const;
 

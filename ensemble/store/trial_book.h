@@ -66,6 +66,10 @@ class TrialBook {
   void CreateStudy(const StudyRecord& study, const SearchSpace& space);
   /// A manager begins: its time counts from now to the last thing that it writes.
   void BeginSession(double now, const std::string& host);
+  /// The manager is there, and has nothing to write.
+  void NoteSignOfManager(double now);
+  /// When the earlier manager that was there at `time` last wrote; all are seconds since 1970. Nothing: none was.
+  std::optional<double> LastSignOfManagerAt(double time);
   /// Changes the budget of a resumed study, never to less than what has begun.
   void SetBudget(std::int64_t trials);
   /// All of it or nothing; durable when it returns. One commit. With kProcess a loss of power may undo it, and then

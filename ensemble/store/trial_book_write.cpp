@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kInsertParam = "INSERT INTO trial_param(trial, name, kind, v) VALUES (?, ?, ?, ?)";
 
+constexpr std::string_view kSeen = "UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)";
+
 /// A log is worth its length only where many commits follow.
 constexpr int kWritesOfAShortStudy = 32;
 
@@ -99,7 +101,7 @@ class Writer {
     for (const auto& queued : changes_.queued) Write(queued);
     for (const auto& rung : changes_.rungs) Write(rung);
     for (const auto& answer : changes_.answers) Write(answer);
-    Prepare("UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)").Bind(changes_.time).Run();
+    Prepare(kSeen).Bind(changes_.time).Run();
     if (changes_.remark) Note(*changes_.remark, std::nullopt, std::nullopt, "");
   }
 
@@ -174,7 +176,7 @@ class Writer {
     Prepare(
         "UPDATE attempt SET state = ?, outcome = ?, ended = ?, exit_code = ?, signal = ?, reason = ? "
         "WHERE trial = ? AND n = ?")
-        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), changes_.time, code, signal, end.reason,
+        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), trial.ended, code, signal, end.reason,
               trial.number, end.attempt)
         .Run();
     Prepare("UPDATE trial SET state = ?, objective = ?, failures = ?, reason = ?, ended = ? WHERE number = ?")
@@ -330,6 +332,14 @@ void TrialBook::BeginSession(double now, const std::string& host) {
     state_->Prepare("INSERT INTO session(host, pid, started, last_seen) VALUES (?1, ?2, ?3, ?3)")
         .Bind(host, static_cast<std::int64_t>(::getpid()), now)
         .Run();
+    transaction.Commit();
+  });
+}
+
+void TrialBook::NoteSignOfManager(double now) {
+  Translating(state_->connection.path(), [&] {
+    Transaction transaction(state_->connection);
+    state_->Prepare(kSeen).Bind(now).Run();
     transaction.Commit();
   });
 }

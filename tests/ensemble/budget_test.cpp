@@ -34,6 +34,17 @@ TEST(Meter, CountsNodesTimesSeconds) {
   EXPECT_TRUE(meter.IsOver(70));
 }
 
+TEST(Meter, CountsWhatNobodyWatched) {
+  Meter meter({{}, 100.0}, {7, 30}, 0);
+  meter.AddNodes(2, 10);
+  meter.Restart(40, 20);
+  EXPECT_EQ(meter.Used(30).node_seconds, 40) << "nothing is in use any more";
+  EXPECT_EQ(meter.Used(30).wall_seconds, 37);
+  meter.AddNodes(2, 30);
+  meter.Charge(2 * 15);  // in use since 15 seconds
+  EXPECT_EQ(meter.SecondsLeft(30), 15);
+}
+
 TEST(Meter, AClockThatGoesBackGivesNothingBack) {
   Meter meter({100.0, 100.0}, {}, 50);
   meter.AddNodes(1, 50);

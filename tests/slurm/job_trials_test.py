@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from datetime import datetime
 
 import engine_test
 import support
@@ -136,6 +137,20 @@ class ManagerGone(Jobs):
         self.assertEqual(self.states(), {"complete": 4})
         self.assertEqual(self.ran(), {"1": 1, "2": 1, "3": 1, "4": 1})
         self.assertEqual({trial["attempts"] for trial in self.trials()}, {1})
+
+    def test_the_time_until_the_next_one_is_nobodys(self):
+        self.write_trials('while [ ! -e go ]; do sleep 0.1; done; echo FoM: "$1"', trials=3, parallel=3)
+        self.start()
+        self.all_run(3)
+        self.kill_manager()
+        (self.place / "go").touch()
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        time.sleep(4)
+        resumed = time.time()
+        self.slipway("resume")
+        self.assertEqual(self.states(), {"complete": 3})
+        for trial in self.trials():
+            self.assertLess(datetime.fromisoformat(trial["ended"].replace("Z", "+00:00")).timestamp(), resumed - 3)
 
     def test_one_that_was_submitted_and_never_noted_is_found_by_its_comment(self):
         self.write_trials('while [ ! -e go ]; do sleep 0.1; done; echo FoM: "$1"', trials=4, parallel=4)

@@ -61,4 +61,14 @@ std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
   return end;
 }
 
+std::optional<WallTime> TimeOfEnd(const fs::path& directory, int ranks) {
+  std::optional<WallTime> latest;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::error_code error;
+    const auto written = fs::last_write_time(RankFile(shim::kExitName, directory, rank), error);
+    if (!error) latest = std::max(latest, std::optional(std::chrono::file_clock::to_sys(written)));
+  }
+  return latest;
+}
+
 }  // namespace slipway::launcher

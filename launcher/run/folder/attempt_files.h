@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/metrics_line.h"
 #include "core/process.h"
 #include "launcher/spec/spec.h"
@@ -22,5 +23,8 @@ std::filesystem::path RankLog(const std::filesystem::path& directory, int rank);
 
 /// How the attempt ended, if every one of its ranks had ended by itself: a failed rank's status, else success.
 std::optional<ExitStatus> ReadEnd(const std::filesystem::path& directory, int ranks);
+
+/// When the last of the ranks that had ended by themselves did, by the clock of the file system; nothing: none did.
+std::optional<WallTime> TimeOfEnd(const std::filesystem::path& directory, int ranks);
 
 }  // namespace slipway::launcher

@@ -194,7 +194,9 @@ TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
   if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
   if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
-  return {trial_, order_.attempt, ending->status, ending->detail, ending->cause};
+  TrialEnded ended{trial_, order_.attempt, ending->status, ending->detail, ending->cause};
+  if (const auto time = ParseUtc(observed.state.ended)) ended.time = UnixSeconds(*time);
+  return ended;
 }
 
 int EndJobsOfTrials(const RunFolder& run) {

@@ -255,7 +255,9 @@ std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) 
     }
   }
   if (const auto end = ReadEnd(directory, spec.launch.ranks())) {
-    events.push_back(TrialEnded{trial, attempt, *end, end->Success() ? "" : DetailOf(*end, directory)});
+    TrialEnded ended{trial, attempt, *end, end->Success() ? "" : DetailOf(*end, directory)};
+    if (const auto time = TimeOfEnd(directory, spec.launch.ranks())) ended.time = UnixSeconds(*time);
+    events.push_back(std::move(ended));
   }
   return events;
 }

@@ -1,0 +1,38 @@
+#include "launcher/run/folder/attempt_files.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+class AttemptFiles : public testing::Test {
+ protected:
+  void EndRank(int rank, const std::string& record, std::filesystem::file_time_type time) {
+    const auto path = folder_ / ("rank-0000" + std::to_string(rank) + ".exit");
+    std::ofstream(path) << record;
+    std::filesystem::last_write_time(path, time);
+  }
+
+  test::TempDirectory folder_;
+  std::filesystem::file_time_type then_{std::chrono::file_clock::from_sys(WallTime(std::chrono::hours(400'000)))};
+};
+
+TEST_F(AttemptFiles, TellHowAndWhenTheLastRankEnded) {
+  EndRank(0, "0 0\n", then_ + std::chrono::seconds(7));
+  EndRank(1, "3 0\n", then_);
+  EXPECT_EQ(ReadEnd(folder_.path(), 2), (ExitStatus{3, 0}));
+  EXPECT_EQ(TimeOfEnd(folder_.path(), 2), WallTime(std::chrono::hours(400'000)) + std::chrono::seconds(7));
+}
+
+TEST_F(AttemptFiles, TellOfNoEndBeforeAllHaveEnded) {
+  EXPECT_EQ(TimeOfEnd(folder_.path(), 2), std::nullopt);
+  EndRank(1, "0 0\n", then_);
+  EXPECT_EQ(ReadEnd(folder_.path(), 2), std::nullopt);
+}
+
+}  // namespace
+}  // namespace slipway::launcher
