@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "launcher/nodes/supervisor_on_node.h"
 
@@ -47,7 +48,7 @@ void NodeMember::Arrive(UniqueFd socket) {
   channel_ = std::make_unique<MessageChannel>(
       loop_, std::move(socket),
       MessageChannel::Events{[this](std::string_view word, const Json& about) { Take(word, about); },
-                             [this] { Stop(); }});
+                             [this] { EndProgram(); }});
   if (release_) SayRelease();
 }
 
@@ -77,7 +78,21 @@ void NodeMember::SayRelease() {
   channel_->Say(member::kRelease, Json{{"datasets", std::move(datasets)}});
 }
 
+/// Nobody had noticed yet that it was no more there, or it died at it.
+void NodeMember::ReleaseByAnother() try {
+  if (let_go_ || lost()) return;
+  if (std::exchange(may_start_again_, false)) return Run();
+  left_.push_back("it ended before it had let go of what is staged: that may be left");
+} catch (const Error& error) {
+  left_.push_back("what is staged may be left: " + error.message());
+}
+
 void NodeMember::Stop() {
+  may_start_again_ = false;
+  EndProgram();
+}
+
+void NodeMember::EndProgram() {
   if (running_) supervisor_.Stop(program_);
 }
 
@@ -97,12 +112,13 @@ void NodeMember::Take(std::string_view word, const Json& about) {
     Fail(member::ErrorFromJson(about));
   } else if (word == member::kGone) {
     left_ = about.at("left").get<std::vector<std::string>>();
+    let_go_ = true;
   }
 }
 
 void NodeMember::OnEnd(const SupervisedEnd& end) {
   running_ = false;
-  if (release_) return;
+  if (release_) return ReleaseByAnother();
   if (!end.trouble.empty()) return Fail(Error(ErrorKind::kEnvironment, end.trouble));
   const auto how = end.start_error != 0 ? SystemError(end.start_error, "cannot be started").message()
                                         : "ended: " + end.status.Describe();

@@ -38,7 +38,7 @@ class NodeMember {
   /// Said as soon as it has introduced itself and is done with the orders before.
   void Order(member::StageOrder order);
   /// To be ended when it has let go, and of these datasets nothing is left that was for this run only. One that has
-  /// ended before is started anew for it.
+  /// ended before is started anew for it; one that ends before it has let go, once.
   void Release(const std::vector<member::TierOfDataset>& datasets);
   /// SIGTERM, after the grace time SIGKILL.
   void Stop();
@@ -60,6 +60,8 @@ class NodeMember {
   void Take(std::string_view word, const Json& about);
   void SayNext();
   void SayRelease();
+  void ReleaseByAnother();
+  void EndProgram();
   void OnEnd(const SupervisedEnd& end);
   void Fail(Error error);
 
@@ -71,7 +73,9 @@ class NodeMember {
   std::uint64_t program_ = 0;
   bool running_ = false;
   std::optional<std::vector<member::TierOfDataset>>
-      release_;  ///< the datasets that it is told, or to be told, to let go
+      release_;                  ///< the datasets that it is told, or to be told, to let go
+  bool may_start_again_ = true;  ///< for the release
+  bool let_go_ = false;
   std::vector<std::string> command_;
   std::filesystem::path log_;
   std::unique_ptr<MessageChannel> channel_;
