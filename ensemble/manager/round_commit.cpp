@@ -9,7 +9,7 @@ namespace slipway::ensemble {
 namespace {
 
 // What a manager that is killed can take from the count of its time at most.
-constexpr double kSignsApart = 10;  // seconds
+constexpr double kSignsApart = 5;  // seconds
 
 }  // namespace
 

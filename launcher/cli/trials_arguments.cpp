@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/error.h"
 #include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/selection.h"
 #include "launcher/cli/arguments.h"
@@ -13,13 +14,24 @@
 namespace slipway::launcher {
 namespace {
 
+/// What the book of a lost run calls running has ended, or goes on by itself. With a damaged state the book can be
+/// read.
+void WarnIfLost(const RunFolder& run, Output& output) try {
+  const auto state = run.ReadState();
+  if (state.phase == Phase::kLost) output.Warn("the run is lost: " + state.reason);
+} catch (const Error& error) {
+  output.Warn(error.message());
+}
+
 /// The trial commands work on the folder of one run.
 template <class Options, class Function>
 void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
   AddRunSelector(command, arguments.trials_run);
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
-      options.run_folder = FindRun(session, arguments.trials_run).path();
+      const auto run = FindRun(session, arguments.trials_run);
+      WarnIfLost(run, session.output);
+      options.run_folder = run.path();
       return function(options, session.output);
     };
   });

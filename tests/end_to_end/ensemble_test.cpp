@@ -180,6 +180,23 @@ TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
 }
 
 /// Trials of one rank hang on a supervisor, those of several each on an mpirun.
+TEST(Ensemble, WithoutItsManagerIsShownWithAWarning) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'touch started; sleep 60']", 1, kEnsemble);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForFile(place / "started");
+  EXPECT_EQ(place.Slipway({"trials", "ls"}).errors, "");
+  run.Signal(SIGKILL);
+  run.Wait();
+  const auto lost = place.Slipway({"trials", "ls"});
+  EXPECT_EQ(lost.status.code, 0);
+  EXPECT_THAT(lost.errors, AllOf(HasSubstr("the run is lost"), HasSubstr("slipway resume")));
+  WriteFile(place.RunFolder() / "state.json", "{");
+  const auto damaged = place.Slipway({"trials", "show", "0", place.RunFolder().filename()});
+  EXPECT_THAT(damaged.output, HasSubstr("trial 0: running"));
+  EXPECT_THAT(damaged.errors, HasSubstr("state.json is damaged"));
+}
+
 TEST(Ensemble, LosesNothingWhereverItsManagerKillsItself) {
   for (const int ranks : {1, 2}) {
     SCOPED_TRACE(fmt::format("{} ranks", ranks));

@@ -101,7 +101,7 @@ class Absence : public testing::Test {
   EnsembleOptions options_;
 };
 
-constexpr double kSignsApart = 10;  // of a manager that has nothing to say
+constexpr double kSignsApart = 5;  // of a manager that has nothing to say
 constexpr std::chrono::hours kNight{8};
 
 TEST_F(Absence, CostsNothing) {
