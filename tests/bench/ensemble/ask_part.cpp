@@ -92,7 +92,8 @@ std::vector<Figure> MeasureAsk(const PartOptions&) {
       if (name == "grid") continue;  // it does not search: its points are counted off
       const auto times = Measure(name, space, table);
       Figure figure{"ask", fmt::format("{} after {} trials", name, trials), times.median, "ms"};
-      figure.beside = {{"its first ask after a resume", times.first}, {"its slowest other ask", times.slowest}};
+      figure.beside = {{"its first ask after a resume", times.first, false},
+                       {"its slowest other ask", times.slowest, false}};
       if (const auto goal = GoalOf(name, trials)) {
         figure.goal = fmt::format("<= {:g}", *goal);
         figure.reached = times.median <= *goal;

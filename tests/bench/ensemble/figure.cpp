@@ -8,8 +8,9 @@ namespace slipway::bench {
 
 Json ToJson(const Figure& figure) {
   Json beside = Json::array();
-  for (const auto& [what, value] : figure.beside) {
-    beside.push_back({{"what", what}, {"value", value}, {"ratio", figure.value / value}});
+  for (const auto& [what, value, is_opponent] : figure.beside) {
+    beside.push_back({{"what", what}, {"value", value}});
+    if (is_opponent) beside.back()["ratio"] = figure.value / value;
   }
   Json document{{"part", figure.part},
                 {"what", figure.what},
@@ -27,8 +28,10 @@ void Print(const Figure& figure) {
   fmt::print("{:<50}{:>10.4g} {:<9}", figure.what, figure.value, figure.unit);
   if (!figure.goal.empty()) fmt::print(" goal {}: {}", figure.goal, figure.reached ? "reached" : "missed");
   fmt::print("\n");
-  for (const auto& [what, value] : figure.beside) {
-    fmt::print("  {:<48}{:>10.4g} {:<9} ratio {:.3g}\n", what, value, figure.unit, figure.value / value);
+  for (const auto& [what, value, is_opponent] : figure.beside) {
+    fmt::print("  {:<48}{:>10.4g} {:<9}", what, value, figure.unit);
+    if (is_opponent) fmt::print(" ratio {:.3g}", figure.value / value);
+    fmt::print("\n");
   }
 }
 

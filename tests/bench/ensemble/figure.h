@@ -10,7 +10,8 @@ namespace slipway::bench {
 
 struct Beside {
   std::string what;
-  double value = 0;  ///< in the unit of its figure
+  double value = 0;         ///< in the unit of its figure
+  bool is_opponent = true;  ///< a limit or a peer, which has a ratio; false: more about the same side
 };
 
 struct Figure {
@@ -24,7 +25,7 @@ struct Figure {
 };
 
 Json ToJson(const Figure& figure);
-/// One line of the figure, one for each of what stands beside it with the ratio of the two.
+/// One line of the figure, one for each of what stands beside it, with the ratio to limits and peers.
 void Print(const Figure& figure);
 
 }  // namespace slipway::bench

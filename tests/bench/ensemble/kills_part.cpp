@@ -40,8 +40,8 @@ class Campaign {
   std::vector<Figure> Figures() const {
     const auto count = [&](const char* what, double value) { return Figure{"kills", what, value, ""}; };
     auto kills = count("kills of the manager", kills_);
-    kills.beside.push_back({"at random moments", static_cast<double>(at_random_)});
-    for (const auto& [place, times] : at_place_) kills.beside.push_back({place, static_cast<double>(times)});
+    kills.beside.push_back({"at random moments", static_cast<double>(at_random_), false});
+    for (const auto& [place, times] : at_place_) kills.beside.push_back({place, static_cast<double>(times), false});
     auto violations = count("results lost, trials run twice, other violations", violations_);
     violations.goal = "0";
     violations.reached = violations_ == 0;

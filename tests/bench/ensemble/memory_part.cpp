@@ -66,9 +66,9 @@ Figure MeasureWith(const std::string& scheduler, const std::filesystem::path& fo
                 "MB"};
   figure.what += fmt::format(", {:.0f} reports", found.back());
   for (std::size_t i = 0; i < kMarks.size(); ++i) {
-    figure.beside.push_back({fmt::format("resident at {} trials", kMarks[i]), found[i]});
+    figure.beside.push_back({fmt::format("resident at {} trials", kMarks[i]), found[i], false});
   }
-  figure.beside.push_back({"resident before the first", found[kMarks.size() + 1]});
+  figure.beside.push_back({"resident before the first", found[kMarks.size() + 1], false});
   figure.goal = fmt::format("< {:g}", kGoalMegabytes);
   figure.reached = figure.value < kGoalMegabytes;
   return figure;
