@@ -298,8 +298,8 @@ Usage TrialBook::Used() {
 std::optional<double> TrialBook::LastSignOfManagerAt(double time) {
   return Translating(state_->connection.path(), [&]() -> std::optional<double> {
     auto query = state_->Prepare(
-        "SELECT last_seen FROM session WHERE started <= ? AND n < (SELECT max(n) FROM session) ORDER BY n DESC LIMIT "
-        "1");
+        "SELECT last_seen FROM session WHERE started <= ? AND n < (SELECT max(n) FROM session) "
+        "ORDER BY n DESC LIMIT 1");
     if (!query.Bind(time).Next()) return std::nullopt;
     return query.Real(0);
   });
