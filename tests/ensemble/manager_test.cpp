@@ -512,14 +512,5 @@ TEST(Ensemble, PassesOnWhatHappensAfterItIsDurable) {
   EXPECT_EQ(observer.best_objective, summary.best->objective);
 }
 
-TEST(Ensemble, Throughput) {
-  TempDirectory folder;
-  FakeRunner runner(ReportsLr);
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 1000, 1), runner).complete, 1000);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::printf("%.0f durable no-op trials/s, one at a time\n", 1000 / took.count());
-}
-
 }  // namespace
 }  // namespace slipway::ensemble

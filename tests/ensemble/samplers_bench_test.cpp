@@ -162,6 +162,7 @@ TEST(Comparison, CountsWhereASamplerIsBetter) {
   }
   const auto summary = Summary(Compare(plan, results));
   ASSERT_EQ(summary.size(), 2u);
+  EXPECT_EQ(summary[1]["beside_peers"], true);
   EXPECT_EQ(summary[1]["better_than_default"], 1);
   EXPECT_EQ(summary[1]["better_than_best"], 0);
   EXPECT_EQ(summary[1]["worse_than_best"], 0);

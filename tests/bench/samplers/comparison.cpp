@@ -107,10 +107,12 @@ std::string BestPeer(const Json& function, int mark) {
 
 Json SummaryRow(const Json& comparison, const std::string& sampler, int mark) {
   int better_than_default = 0, better_than_best = 0, worse_than_best = 0, goals = 0, reached = 0;
+  bool beside_peers = false;
   for (const auto& function : comparison) {
     const Json& row = *FindRow(function, sampler, mark);
     better_than_default += row["better_than"].value(PeerNames().front(), 1.0) < kSure;
     const auto best = BestPeer(function, mark);
+    beside_peers |= !best.empty();
     better_than_best += row["better_than"].value(best, 1.0) < kSure;
     worse_than_best += row["worse_than"].value(best, 1.0) < kSure;
     goals += row.contains("goal");
@@ -119,6 +121,7 @@ Json SummaryRow(const Json& comparison, const std::string& sampler, int mark) {
   return {{"sampler", sampler},
           {"evaluations", mark},
           {"functions", comparison.size()},
+          {"beside_peers", beside_peers},
           {"better_than_default", better_than_default},
           {"better_than_best", better_than_best},
           {"worse_than_best", worse_than_best},

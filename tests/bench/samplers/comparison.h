@@ -13,9 +13,9 @@ namespace slipway::bench {
 /// "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of our samplers.
 Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 
-/// For each of our samplers at each mark: {"sampler", "evaluations", "functions", "better_than_default",
-/// "better_than_best", "worse_than_best", "goals_reached", "goals"}: numbers of functions; better and worse with
-/// p < 0.05, the best peer by its median.
+/// For each of our samplers at each mark: {"sampler", "evaluations", "functions", "beside_peers" (whether there were
+/// any), "better_than_default", "better_than_best", "worse_than_best", "goals_reached", "goals"}: numbers of functions;
+/// better and worse with p < 0.05, the best peer by its median.
 Json Summary(const Json& comparison);
 
 /// What open trials cost: for each side whose sampler an earlier side has, too, {"sampler", "beside" (the first of

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/bench/samplers/comparison.h"
 
@@ -64,6 +66,17 @@ void PrintTests(const Json& sampler) {
   }
 }
 
+std::string BesidePeers(const Json& row) {
+  return fmt::format(
+      "of {} functions better than the peer's default on {}, than its best on {}, worse than its best on {}",
+      row.at("functions").get<int>(), row.at("better_than_default").get<int>(), row.at("better_than_best").get<int>(),
+      row.at("worse_than_best").get<int>());
+}
+
+std::string GoalsReached(const Json& row) {
+  return fmt::format("{} of {} goals reached", row.at("goals_reached").get<int>(), row.at("goals").get<int>());
+}
+
 }  // namespace
 
 void PrintComparison(const Json& comparison) {
@@ -82,13 +95,12 @@ void PrintComparison(const Json& comparison) {
 
 void PrintSummary(const Json& summary) {
   for (const auto& row : summary) {
-    fmt::print(
-        "{} after {}: of {} functions better than the peer's default on {}, than its best on {}, worse than its best "
-        "on "
-        "{}; {} of {} goals reached\n",
-        row.at("sampler").get<std::string>(), row.at("evaluations").get<int>(), row.at("functions").get<int>(),
-        row.at("better_than_default").get<int>(), row.at("better_than_best").get<int>(),
-        row.at("worse_than_best").get<int>(), row.at("goals_reached").get<int>(), row.at("goals").get<int>());
+    std::vector<std::string> parts;
+    if (row.at("beside_peers").get<bool>()) parts.push_back(BesidePeers(row));
+    if (row.at("goals") != 0) parts.push_back(GoalsReached(row));
+    if (parts.empty()) continue;
+    fmt::print("{} after {}: {}\n", row.at("sampler").get<std::string>(), row.at("evaluations").get<int>(),
+               fmt::join(parts, "; "));
   }
 }
 
