@@ -1,4 +1,4 @@
-/// How alike a function's values are at two places, by their distance.
+/// How alike a function's values are at two places, by their distances.
 #pragma once
 
 #include <Eigen/Core>
@@ -7,21 +7,15 @@
 
 namespace slipway::ensemble {
 
-/// For 5 times the squared distance in units of the lengths: the part of the variance that two places share, and minus
-/// twice its slope.
+/// The part of the variance that two places share, and minus twice its slope by each of the distances. A row for each
+/// pair of places.
 struct Correlation {
   Eigen::ArrayXd value;
-  Eigen::ArrayXd slope;
+  Eigen::ArrayXXd slopes;
 };
 
-inline Correlation CorrelationAt(const Eigen::Ref<const Eigen::ArrayXd>& squares, Smoothness smoothness) {
-  if (smoothness == Smoothness::kAnalytic) {
-    const Eigen::ArrayXd value = (-0.1 * squares).exp();
-    return {value, 0.2 * value};
-  }
-  const Eigen::ArrayXd r = squares.sqrt();
-  const Eigen::ArrayXd decay = (-r).exp();
-  return {(1 + r + squares / 3) * decay, (1 + r) * decay / 3};
-}
+/// `squares`: 5 times the squared distance in units of the lengths. Shape: of Interactions::kAll one column, the sum
+/// over all axes; of kPairs a column for each axis, at least two.
+Correlation CorrelationAt(const Eigen::Ref<const Eigen::ArrayXXd>& squares, const Shape& shape);
 
 }  // namespace slipway::ensemble

@@ -28,8 +28,10 @@ constexpr double kLeastVariance = 1e-18;
 struct GaussianProcess::Factor {
   Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data);
 
-  /// Squared distances (divided by the lengths and times 5) of `place` to all of the data.
-  ArrayXd Distances(const Eigen::Ref<const VectorXd>& place) const;
+  /// Of the steps from a place to all of the data.
+  Correlation CorrelationOf(const Eigen::Ref<const MatrixXd>& steps) const {
+    return CorrelationAt((weights.transpose() * steps.cwiseAbs2()).transpose().array(), shape);
+  }
   ArrayXXd Trend(const Eigen::Ref<const MatrixXd>& others) const;
   MatrixXd Covariances(const Eigen::Ref<const MatrixXd>& others) const;
   double OwnVariance(const Eigen::Ref<const VectorXd>& place) const {
@@ -38,9 +40,10 @@ struct GaussianProcess::Factor {
     return variance + trend_variance * (1 + product + curvature + product * product);
   }
 
-  MatrixXd places;   // features x n
-  VectorXd weights;  // 5 / length^2 of each feature
-  Smoothness smoothness;
+  MatrixXd places;               // features x n
+  MatrixXd weights;              // 5 / length^2 of each feature, in the column of its distance
+  std::vector<Index> column_of;  // the distance that a feature counts for: its axis, or 0 of all axes together
+  Shape shape;
   double variance;
   double trend_variance;
   double trend_scale;
@@ -51,15 +54,18 @@ struct GaussianProcess::Factor {
 
 GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data)
     : places(Places(data.places, map.size())),
-      weights(static_cast<Index>(map.size())),
-      smoothness(kernel.smoothness),
+      shape(kernel.shape),
       variance(kernel.variance),
       trend_variance(kernel.trend),
       trend_scale(4.0 / static_cast<double>(map.axes())),
       noise(kernel.noise + Jitter(kernel)) {
-  for (Index f = 0; f < weights.size(); ++f) {
-    const double length = kernel.lengths[map.axis_of()[static_cast<std::size_t>(f)]];
-    weights(f) = 5 / (length * length);
+  const bool together = shape.interactions == Interactions::kAll;
+  weights = MatrixXd::Zero(places.rows(), together ? 1 : static_cast<Index>(map.axes()));
+  for (const auto axis : map.axis_of()) {
+    const double length = kernel.lengths[axis];
+    const auto feature = static_cast<Index>(column_of.size());
+    column_of.push_back(together ? 0 : static_cast<Index>(axis));
+    weights(feature, column_of.back()) = 5 / (length * length);
   }
   const auto size = static_cast<Index>(data.size());
   const MatrixXd covariances = Covariances(places);
@@ -73,10 +79,6 @@ GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, con
   alpha = factor.solve(VectorXd::Map(data.values.data(), size));
 }
 
-ArrayXd GaussianProcess::Factor::Distances(const Eigen::Ref<const VectorXd>& place) const {
-  return (weights.transpose() * (places.colwise() - place).cwiseAbs2()).transpose().array();
-}
-
 ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others) const {
   const ArrayXXd products = (trend_scale * places.transpose() * others).array();
   const ArrayXXd curvatures = (4 * trend_scale * places.cwiseAbs2().transpose() * others.cwiseAbs2()).array();
@@ -86,7 +88,7 @@ ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others
 MatrixXd GaussianProcess::Factor::Covariances(const Eigen::Ref<const MatrixXd>& others) const {
   ArrayXXd correlations(places.cols(), others.cols());
   for (Index i = 0; i < others.cols(); ++i) {
-    correlations.col(i) = CorrelationAt(Distances(others.col(i)), smoothness).value;
+    correlations.col(i) = CorrelationOf(places.colwise() - others.col(i)).value;
   }
   return variance * correlations + trend_variance * Trend(others);
 }
@@ -131,25 +133,30 @@ struct GaussianProcess::Slopes {
 
   const Factor& f;
   const VectorXd& place;
-  MatrixXd steps;  // towards the data
-  ArrayXd by_step;
+  MatrixXd steps;    // towards the data
+  ArrayXXd by_step;  // by half the squared distances, a column for each of them
   ArrayXd product;
   VectorXd covariance;
 };
 
 GaussianProcess::Slopes::Slopes(const Factor& factor, const VectorXd& at)
     : f(factor), place(at), steps(f.places.colwise() - at) {
-  const ArrayXd squares = (f.weights.transpose() * steps.cwiseAbs2()).transpose().array();
-  const auto shape = CorrelationAt(squares, f.smoothness);
-  by_step = f.variance * shape.slope;
+  const auto correlation = f.CorrelationOf(steps);
+  by_step = f.variance * correlation.slopes;
   product = (f.trend_scale * f.places.transpose() * place).array();
-  covariance = (f.variance * shape.value + f.trend_variance * f.Trend(place).col(0)).matrix();
+  covariance = (f.variance * correlation.value + f.trend_variance * f.Trend(place).col(0)).matrix();
 }
 
 VectorXd GaussianProcess::Slopes::Weighed(const VectorXd& by) const {
   const VectorXd by_data = ((1 + 2 * product) * by.array()).matrix();
   const VectorXd trend = f.places * by_data + 8 * (f.places.cwiseAbs2() * by).cwiseProduct(place);
-  return f.weights.cwiseProduct(steps * by_step.matrix().cwiseProduct(by)) + f.trend_variance * f.trend_scale * trend;
+  const MatrixXd by_feature = steps * (by_step.colwise() * by.array()).matrix();
+  VectorXd weighed(place.size());
+  for (Index feature = 0; feature < weighed.size(); ++feature) {
+    const Index column = f.column_of[static_cast<std::size_t>(feature)];
+    weighed(feature) = f.weights(feature, column) * by_feature(feature, column);
+  }
+  return weighed + f.trend_variance * f.trend_scale * trend;
 }
 
 VectorXd GaussianProcess::Slopes::Own() const {

@@ -168,7 +168,8 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
     places.push_back(at);
     values.push_back(failed);
   }
-  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4));
+  const auto interactions = std::max(everywhere.shape.interactions, clipped_.For(known.complete).shape.interactions);
+  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4), interactions);
   GaussianProcess process(std::move(explained.kernel), map, std::move(explained.data));
   Model model{std::move(map), std::move(process), radius};
   std::vector<Coordinates> pending;

@@ -18,6 +18,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+constexpr double kLossOfPairs = 3;  // what speaks against them before there are results
+
 /// A normal distribution of the logarithm, and how far the fit may go.
 struct Prior {
   double mean;
@@ -47,9 +49,9 @@ std::vector<double> Logs(const Kernel& kernel) {
   return logs;
 }
 
-Kernel FromLogs(std::span<const double> logs, Smoothness smoothness) {
+Kernel FromLogs(std::span<const double> logs, const Shape& shape) {
   Kernel kernel;
-  kernel.smoothness = smoothness;
+  kernel.shape = shape;
   const std::size_t axes = logs.size() - 3;
   for (std::size_t i = 0; i < axes; ++i) kernel.lengths.push_back(std::exp(logs[i]));
   kernel.variance = std::exp(logs[axes]);
@@ -78,6 +80,14 @@ struct KernelLoss::Pairs {
   ArrayXXd distances;  // squared, a column for each axis
   ArrayXd trend;
   ArrayXd own_trend;  // of each place with itself
+
+  /// `weights`: 5 / length^2 of each axis.
+  Correlation CorrelationBy(const ArrayXd& weights, const Shape& shape) const {
+    if (shape.interactions == Interactions::kAll) {
+      return CorrelationAt((distances.matrix() * weights.matrix()).array(), shape);
+    }
+    return CorrelationAt(distances.rowwise() * weights.transpose(), shape);
+  }
 };
 
 namespace {
@@ -149,13 +159,13 @@ KernelLoss::KernelLoss(const FeatureMap& map, const TrainingSet& data) {
 
 KernelLoss::~KernelLoss() = default;
 
-double KernelLoss::operator()(std::span<const double> logs, std::span<double> gradient, Smoothness smoothness) const {
-  const Kernel kernel = FromLogs(logs, smoothness);
+double KernelLoss::operator()(std::span<const double> logs, std::span<double> gradient, const Shape& shape) const {
+  const Kernel kernel = FromLogs(logs, shape);
   const auto axes = static_cast<Index>(kernel.lengths.size());
   const Index size = pairs_->size;
   const ArrayXd weights = 5 * ArrayXd::Map(kernel.lengths.data(), axes).square().inverse();
-  const auto shape = CorrelationAt((pairs_->distances.matrix() * weights.matrix()).array(), smoothness);
-  const ArrayXd near = kernel.variance * shape.value;
+  const auto correlation = pairs_->CorrelationBy(weights, shape);
+  const ArrayXd near = kernel.variance * correlation.value;
   const double own = kernel.variance + kernel.noise + Jitter(kernel);
   const Eigen::LLT<MatrixXd> factor(Lower(near + kernel.trend * pairs_->trend, own + kernel.trend * pairs_->own_trend));
   std::ranges::fill(gradient, 0.0);
@@ -171,9 +181,11 @@ double KernelLoss::operator()(std::span<const double> logs, std::span<double> gr
   slope.selfadjointView<Eigen::Lower>().rankUpdate(alpha, -1);
   const ArrayXd by_pair = BelowDiagonal(slope);
   const ArrayXd by_own = 0.5 * slope.diagonal().array();
-  const ArrayXd by_square = kernel.variance * by_pair * shape.slope;
-  const VectorXd by_axis = pairs_->distances.matrix().transpose() * by_square.matrix();
-  for (Index i = 0; i < axes; ++i) gradient[static_cast<std::size_t>(i)] = by_axis(i) * weights(i);
+  const ArrayXXd by_square = correlation.slopes.colwise() * (kernel.variance * by_pair);
+  const MatrixXd by_weight = pairs_->distances.matrix().transpose() * by_square.matrix();
+  for (Index i = 0; i < axes; ++i) {
+    gradient[static_cast<std::size_t>(i)] = by_weight(i, by_weight.cols() == 1 ? 0 : i) * weights(i);
+  }
   const auto at = static_cast<std::size_t>(axes);
   gradient[at] = (by_pair * near).sum() + kernel.variance * by_own.sum();
   gradient[at + 1] = kernel.trend * ((by_pair * pairs_->trend).sum() + (by_own * pairs_->own_trend).sum());
@@ -192,10 +204,11 @@ FittedKernel FitKernel(const FeatureMap& map, const TrainingSet& data, const std
   FittedKernel best{starts.front(), std::numeric_limits<double>::infinity()};
   for (const auto& start : starts) {
     const auto of = [&](std::span<const double> logs, std::span<double> gradient) {
-      return loss(logs, gradient, start.smoothness);
+      return loss(logs, gradient, start.shape);
     };
     const auto found = FindMinimum(of, Logs(start), bounds, max_iterations);
-    if (found.value < best.loss) best = {FromLogs(found.at, start.smoothness), found.value};
+    const double value = found.value + (start.shape.interactions == Interactions::kPairs ? kLossOfPairs : 0);
+    if (value < best.loss) best = {FromLogs(found.at, start.shape), value};
   }
   return best;
 }

@@ -19,6 +19,12 @@ std::size_t Pause(std::size_t count) {
 
 int Iterations(std::size_t count) { return count < 60 ? 60 : 30; }
 
+Kernel WithOtherInteractions(Kernel kernel) {
+  auto& interactions = kernel.shape.interactions;
+  interactions = interactions == Interactions::kAll ? Interactions::kPairs : Interactions::kAll;
+  return kernel;
+}
+
 }  // namespace
 
 const Kernel& KernelSchedule::For(std::span<const Observation> complete) {
@@ -43,15 +49,22 @@ const Kernel& KernelSchedule::Fitted(std::size_t number, std::span<const Observa
   const auto fingerprint = Fingerprint(results);
   Fit& fit = fits_[number];
   if (fit.of == fingerprint) return fit.kernel;
-  const std::size_t before = number & (number - 1);
-  std::vector<Kernel> starts = {number == 0 ? start_ : Fitted(before, complete)};
-  if (number < 16 || before == 0) {
-    if (number > 0) starts.push_back(start_);
-    starts.push_back(DefaultKernel(map_.axes(), kMuchNoise));
-  }
-  fit.kernel = FitKernel(map_, DataOf(results), starts, Iterations(results.size())).kernel;
+  fit.kernel = FitKernel(map_, DataOf(results), Starts(number, complete), Iterations(results.size())).kernel;
   fit.of = fingerprint;
   return fit.kernel;
+}
+
+/// From the kernel before, in both interactions, so that none is kept for ever; early and now and then from nothing.
+std::vector<Kernel> KernelSchedule::Starts(std::size_t number, std::span<const Observation> complete) {
+  const std::size_t before = number & (number - 1);
+  std::vector<Kernel> starts = {number == 0 ? DefaultKernel(map_.axes()) : Fitted(before, complete)};
+  const bool anew = number < 16 || before == 0;
+  if (anew && number > 0) starts.push_back(DefaultKernel(map_.axes()));
+  if (anew) starts.push_back(DefaultKernel(map_.axes(), kMuchNoise));
+  if (map_.axes() < kFewestAxesForPairs) return starts;
+  starts.push_back(WithOtherInteractions(starts.front()));
+  if (number < 16) starts.push_back(WithOtherInteractions(DefaultKernel(map_.axes(), kMuchNoise)));
+  return starts;
 }
 
 }  // namespace slipway::ensemble

@@ -31,6 +31,7 @@ class KernelSchedule {
     Kernel kernel;
   };
   const Kernel& Fitted(std::size_t number, std::span<const Observation> complete);
+  std::vector<Kernel> Starts(std::size_t number, std::span<const Observation> complete);
   TrainingSet DataOf(std::span<const Observation> results) const;
 
   const FeatureMap& map_;

@@ -12,7 +12,7 @@ constexpr std::size_t kMany = 80;  // results, from which on a fit takes long
 
 std::vector<Kernel> Starts(std::size_t axes, double noise) {
   std::vector<Kernel> starts(2, DefaultKernel(axes, noise));
-  starts.back().smoothness = Smoothness::kAnalytic;
+  starts.back().shape.smoothness = Smoothness::kAnalytic;
   return starts;
 }
 
@@ -25,7 +25,7 @@ TrainingSet DataOf(const FeatureMap& map, std::span<const Coordinates> places, c
 }  // namespace
 
 ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinates> places,
-                                std::span<const double> values, double noise) {
+                                std::span<const double> values, double noise, Interactions also) {
   ExplainedResults best;
   double least = std::numeric_limits<double>::infinity();
   const int of_each = values.size() < kMany ? kIterations : kIterations / 3;
@@ -37,6 +37,11 @@ ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinat
     if (!best.data.values.empty() && !(loss < least)) continue;
     least = loss;
     best = {std::move(data), std::move(fit.kernel)};
+  }
+  if (also != best.kernel.shape.interactions) {
+    auto other = DefaultKernel(map.axes(), noise);
+    other.shape = {best.kernel.shape.smoothness, also};
+    best.kernel = FitKernel(map, best.data, {best.kernel, other}, of_each).kernel;
   }
   if (of_each < kIterations) best.kernel = FitKernel(map, best.data, {best.kernel}, kIterations - of_each).kernel;
   return best;

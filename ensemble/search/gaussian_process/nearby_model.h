@@ -16,13 +16,14 @@ struct ExplainedResults {
 
 /// Of the values and, where they are skewed, of their logarithms, with a kernel that is twice differentiable and with
 /// one that is analytic: the model of the largest evidence. A smooth valley is so seen as what it is, a polynomial
-/// almost, in which few results tell the way far ahead, and a hole among ripples stays rough.
+/// almost, in which few results tell the way far ahead, and a hole among ripples stays rough. Then the best one
+/// competes with one of the other interactions, where these are asked for.
 ///
 /// Shape:  as many values as places, in the same order; at least one.
 /// Cost:   four fits (FitKernel) of 30 iterations; from 80 results on, of 10 and then 20 more of the one that leads.
 /// Source: Rasmussen, Williams: "Gaussian Processes for Machine Learning", 2006, 5.2; the likelihood of warped values:
 /// Snelson, Rasmussen, Ghahramani: "Warped Gaussian processes", NeurIPS 2003.
 ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinates> places,
-                                std::span<const double> values, double noise);
+                                std::span<const double> values, double noise, Interactions also = Interactions::kAll);
 
 }  // namespace slipway::ensemble

@@ -11,6 +11,10 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr const char* kPlane = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]}})";
+constexpr Shape kShapes[] = {{Smoothness::kTwice, Interactions::kAll},
+                             {Smoothness::kAnalytic, Interactions::kAll},
+                             {Smoothness::kTwice, Interactions::kPairs},
+                             {Smoothness::kAnalytic, Interactions::kPairs}};
 
 class Process : public testing::Test {
  protected:
@@ -59,8 +63,8 @@ TEST_F(Process, PassesThroughItsDataAndIsUnsureElsewhere) {
 }
 
 TEST_F(Process, HasTheGradientOfItsPosterior) {
-  for (const auto smoothness : {Smoothness::kTwice, Smoothness::kAnalytic}) {
-    kernel_.smoothness = smoothness;
+  for (const auto& shape : kShapes) {
+    kernel_.shape = shape;
     const GaussianProcess process(kernel_, map_, Waves(15));
     auto at = Features({0.31, 0.77});
     std::vector<double> by_mean(2), by_deviation(2);
@@ -101,14 +105,14 @@ TEST_F(Process, LossHasTheGradientOfItsValue) {
   const KernelLoss loss(map_, Waves(12, 0.1));
   std::vector<double> logs = {std::log(0.3), std::log(1.2), 0.4, std::log(0.3), std::log(0.01)};
   std::vector<double> gradient(logs.size()), unused(logs.size());
-  for (const auto smoothness : {Smoothness::kTwice, Smoothness::kAnalytic}) {
-    loss(logs, gradient, smoothness);
+  for (const auto& shape : kShapes) {
+    loss(logs, gradient, shape);
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const double h = 1e-5;
       logs[i] += h;
-      const double above = loss(logs, unused, smoothness);
+      const double above = loss(logs, unused, shape);
       logs[i] -= 2 * h;
-      const double below = loss(logs, unused, smoothness);
+      const double below = loss(logs, unused, shape);
       logs[i] += h;
       EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 1e-4) << i;
     }
@@ -133,6 +137,75 @@ TEST_F(Process, FitFindsTheAxisThatDoesNotMatter) {
   }
   const auto kernel = FitKernel(map_, data, {DefaultKernel(2)}, 60).kernel;
   EXPECT_GT(kernel.lengths[1], 4 * kernel.lengths[0]);
+}
+
+/// Of five axes, on which 60 places are few.
+class FiveAxes : public testing::Test {
+ protected:
+  using Function = double (*)(const Coordinates&);
+
+  Coordinates Place(int number) const {
+    Draws draws(3, number, "test");
+    Coordinates at;
+    for (int i = 0; i < 5; ++i) at.push_back(draws.Unit());
+    return at;
+  }
+  TrainingSet Results(Function function) const {
+    TrainingSet data;
+    for (int i = 0; i < 60; ++i) data.Add(map_, Place(i), function(Place(i)));
+    return data;
+  }
+  Kernel Fit(const TrainingSet& data, Interactions interactions) const {
+    return FitKernel(map_, data, {StartOf(interactions)}, 60).kernel;
+  }
+  Kernel Chosen(const TrainingSet& data) const {
+    return FitKernel(map_, data, {StartOf(Interactions::kAll), StartOf(Interactions::kPairs)}, 60).kernel;
+  }
+  /// Root mean square, at places that are not in the data.
+  double ErrorOf(Function function, const Kernel& kernel) const {
+    const GaussianProcess process(kernel, map_, Results(function));
+    double sum = 0;
+    for (int i = 100; i < 200; ++i) {
+      std::vector<double> features(map_.size());
+      map_.Write(Place(i), features);
+      sum += std::pow(process.At(features).mean - function(Place(i)), 2);
+    }
+    return std::sqrt(sum / 100);
+  }
+
+  Encoding encoding_{ParseSpace(Json::parse(
+      R"({"a":{"uniform":[0,1]},"b":{"uniform":[0,1]},"c":{"uniform":[0,1]},"d":{"uniform":[0,1]},"e":{"uniform":[0,1]}})"))};
+  FeatureMap map_{encoding_};
+
+ private:
+  Kernel StartOf(Interactions interactions) const {
+    Kernel start = DefaultKernel(5);
+    start.shape.interactions = interactions;
+    return start;
+  }
+};
+
+double Ripples(const Coordinates& at) {
+  double sum = at[0] * at[1];
+  for (const double x : at) sum += std::sin(9 * x);
+  return sum;
+}
+
+double OneHole(const Coordinates& at) {
+  double sum = 0;
+  for (const double x : at) sum += 4 * (x - 0.4) * (x - 0.4);
+  return -3 * std::exp(-sum);
+}
+
+TEST_F(FiveAxes, SumOverPairsIsFoundAndKnownFarFromItsPlaces) {
+  const auto data = Results(Ripples);
+  const auto chosen = Chosen(data);
+  EXPECT_EQ(chosen.shape.interactions, Interactions::kPairs);
+  EXPECT_LT(ErrorOf(Ripples, chosen), 0.5 * ErrorOf(Ripples, Fit(data, Interactions::kAll)));
+}
+
+TEST_F(FiveAxes, WhatAllAxesMakeTogetherIsNotTakenForASumOverPairs) {
+  EXPECT_EQ(Chosen(Results(OneHole)).shape.interactions, Interactions::kAll);
 }
 
 }  // namespace

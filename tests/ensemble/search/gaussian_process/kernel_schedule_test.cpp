@@ -14,8 +14,8 @@ class Schedule : public testing::Test {
  protected:
   Observation Result(TrialNumber trial) const {
     Draws draws(3, trial, "test");
-    const Coordinates at = {draws.Unit(), draws.Unit()};
-    return {trial, at, std::pow(at[0] - 0.3, 2) + std::sin(4 * at[1]), {}};
+    const Coordinates at = {draws.Unit(), draws.Unit(), draws.Unit()};
+    return {trial, at, std::pow(at[0] - 0.3, 2) + std::sin(9 * at[1]) + std::sin(7 * at[2]), {}};
   }
   Kernel Fresh(const std::vector<Observation>& results) const {
     KernelSchedule fresh(map_, OutputScale::kLog);
@@ -26,9 +26,10 @@ class Schedule : public testing::Test {
     EXPECT_EQ(left.variance, right.variance);
     EXPECT_EQ(left.trend, right.trend);
     EXPECT_EQ(left.noise, right.noise);
+    EXPECT_EQ(left.shape.interactions, right.shape.interactions);
   }
 
-  Encoding encoding_{ParseSpace(Json::parse(R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]}})"))};
+  Encoding encoding_{ParseSpace(Json::parse(R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]},"z":{"uniform":[0,1]}})"))};
   FeatureMap map_{encoding_};
 };
 
@@ -40,6 +41,7 @@ TEST_F(Schedule, GivesARestartTheKernelsOfOneThatLivedThroughAll) {
     const Kernel& kernel = lived.For(results);
     if (i % 7 == 0) ExpectSame(kernel, Fresh(results));
   }
+  EXPECT_EQ(lived.For(results).shape.interactions, Interactions::kPairs);
 }
 
 TEST_F(Schedule, FollowsAResultThatComesLate) {

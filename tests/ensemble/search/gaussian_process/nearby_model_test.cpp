@@ -46,7 +46,7 @@ bool AreLinear(const ExplainedResults& results, double ratio) {
 
 TEST_F(NearbyModel, TakesASmoothValleyAsItIs) {
   const auto results = Explain(CurvedValley);
-  EXPECT_EQ(results.kernel.smoothness, Smoothness::kAnalytic);
+  EXPECT_EQ(results.kernel.shape.smoothness, Smoothness::kAnalytic);
   Draws draws(1, 0, "test");
   double first[3];
   for (double& value : first) {
@@ -65,7 +65,7 @@ TEST_F(NearbyModel, TakesTheLogarithmOfWhatGrowsLikeAnExponential) {
 
 TEST_F(NearbyModel, TakesAKinkForRough) {
   const auto kink = [](double x, double y) { return std::sqrt(std::abs(x - 0.4)) + 0.2 * y; };
-  EXPECT_EQ(Explain(kink).kernel.smoothness, Smoothness::kTwice);
+  EXPECT_EQ(Explain(kink).kernel.shape.smoothness, Smoothness::kTwice);
 }
 
 TEST_F(NearbyModel, BearsResultsThatAreAllTheSame) {
