@@ -26,25 +26,28 @@ TrainingSet DataOf(const FeatureMap& map, std::span<const Coordinates> places, c
 
 ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinates> places,
                                 std::span<const double> values, double noise, Interactions also) {
-  ExplainedResults best;
+  TrainingSet data;
+  FittedKernel best;
   double least = std::numeric_limits<double>::infinity();
   const int of_each = values.size() < kMany ? kIterations : kIterations / 3;
   for (const auto scale : {OutputScale::kLinear, OutputScale::kLog}) {
     if (scale == OutputScale::kLog && !AreSkewed(values)) continue;
-    auto data = DataOf(map, places, TransformValues(values, scale));
-    auto fit = FitKernel(map, data, Starts(map.axes(), noise), of_each);
+    auto scaled = DataOf(map, places, TransformValues(values, scale));
+    auto fit = FitKernel(map, scaled, Starts(map.axes(), noise), of_each);
     const double loss = fit.loss - SumOfLogSlopes(values, scale);
-    if (!best.data.values.empty() && !(loss < least)) continue;
+    if (!data.values.empty() && !(loss < least)) continue;
     least = loss;
-    best = {std::move(data), std::move(fit.kernel)};
+    data = std::move(scaled);
+    best = std::move(fit);
   }
-  if (also != best.kernel.shape.interactions) {
-    auto other = DefaultKernel(map.axes(), noise);
-    other.shape = {best.kernel.shape.smoothness, also};
-    best.kernel = FitKernel(map, best.data, {best.kernel, other}, of_each).kernel;
+  if (also == Interactions::kPairs) {
+    auto pairs = DefaultKernel(map.axes(), noise);
+    pairs.shape = {best.kernel.shape.smoothness, Interactions::kPairs};
+    auto fit = FitKernel(map, data, {pairs}, of_each);
+    if (fit.loss < best.loss) best = std::move(fit);
   }
-  if (of_each < kIterations) best.kernel = FitKernel(map, best.data, {best.kernel}, kIterations - of_each).kernel;
-  return best;
+  if (of_each < kIterations) best = FitKernel(map, data, {best.kernel}, kIterations - of_each);
+  return {std::move(data), std::move(best.kernel)};
 }
 
 }  // namespace slipway::ensemble

@@ -16,8 +16,8 @@ struct ExplainedResults {
 
 /// Of the values and, where they are skewed, of their logarithms, with a kernel that is twice differentiable and with
 /// one that is analytic: the model of the largest evidence. A smooth valley is so seen as what it is, a polynomial
-/// almost, in which few results tell the way far ahead, and a hole among ripples stays rough. Then the best one
-/// competes with one of the other interactions, where these are asked for.
+/// almost, in which few results tell the way far ahead, and a hole among ripples stays rough. With `also`
+/// kPairs the best one then competes with one of pairs of axes.
 ///
 /// Shape:  as many values as places, in the same order; at least one.
 /// Cost:   four fits (FitKernel) of 30 iterations; from 80 results on, of 10 and then 20 more of the one that leads.
