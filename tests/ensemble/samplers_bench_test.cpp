@@ -197,14 +197,39 @@ TEST(Comparison, TellsWhatOpenTrialsCost) {
   ASSERT_EQ(costs.size(), 1u);
   EXPECT_EQ(costs[0]["sampler"], "auto@8");
   EXPECT_EQ(costs[0]["beside"], "auto");
-  EXPECT_EQ(costs[0]["goals"], 4);
-  EXPECT_EQ(costs[0]["missed"], 0);
-  EXPECT_DOUBLE_EQ(costs[0]["least"].get<double>(), 1.2);
-  EXPECT_DOUBLE_EQ(costs[0]["most"].get<double>(), 83.0 / 41);
+  const auto& to_goals = costs[0]["to_goals"];
+  EXPECT_EQ(to_goals["count"], 4);
+  EXPECT_EQ(to_goals["missed"], 0);
+  EXPECT_DOUBLE_EQ(to_goals["least"].get<double>(), 1.2);
+  EXPECT_DOUBLE_EQ(to_goals["most"].get<double>(), 83.0 / 41);
   results["hartmann3"]["auto@8"][1].improvements = {{1, 1}};  // two of three never come to it
   costs = CostOfOpenTrials(Compare(plan, results));
-  EXPECT_EQ(costs[0]["goals"], 2);
-  EXPECT_EQ(costs[0]["missed"], 2);
+  EXPECT_EQ(costs[0]["to_goals"]["count"], 2);
+  EXPECT_EQ(costs[0]["to_goals"]["missed"], 2);
+}
+
+TEST(Comparison, TellsWhenASideWithOpenTrialsIsAsGoodAsTheOneWithout) {
+  CampaignPlan plan;
+  plan.functions = {"griewank6"};  // without a goal
+  plan.samplers = {"auto", "auto@8"};
+  plan.seeds = 3;
+  CampaignResults results;
+  for (const int seed : {0, 1, 2}) {
+    Outcome alone, open;
+    alone.regret = {{50, 1}, {100, 1e-9}, {200, 1e-12}};
+    alone.improvements = {{1, 9}, {40 + seed, 1}, {90, 2e-8}, {95, 1e-9}, {180, 1e-12}};
+    open.regret = {{50, 9}, {100, 0.5}, {200, 1e-8}};
+    open.improvements = {{1, 9}, {60 + seed, 0.5}, {180, 1e-8}};
+    results["griewank6"]["auto"].push_back(alone);
+    results["griewank6"]["auto@8"].push_back(open);
+  }
+  const auto costs = CostOfOpenTrials(Compare(plan, results));
+  ASSERT_EQ(costs.size(), 1u);
+  const auto& as_good = costs[0]["to_be_as_good"];
+  EXPECT_EQ(as_good["count"], 2);  // at 50 and 100 of 200
+  EXPECT_EQ(as_good["missed"], 0);
+  EXPECT_DOUBLE_EQ(as_good["least"].get<double>(), 61.0 / 41);
+  EXPECT_DOUBLE_EQ(as_good["most"].get<double>(), 2);  // below 1e-7 a minimum is found
 }
 
 TEST(OptunaPeer, SearchesEveryKindOfSpace) {

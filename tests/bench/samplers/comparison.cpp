@@ -13,6 +13,7 @@ namespace slipway::bench {
 namespace {
 
 constexpr double kSure = 0.05;
+constexpr double kFound = 1e-7;  // the smallest regret of a goal: whatever is nearer has found the minimum
 
 struct Goal {
   const char* function;
@@ -73,6 +74,14 @@ Json MarkRow(const std::string& function, const std::vector<Outcome>& outcomes, 
   return row;
 }
 
+/// Where a search comes to what another has at `mark`, both by their medians.
+void AddAsGood(Json& row, const std::vector<Outcome>& outcomes, const std::vector<Outcome>& of_first, int mark) {
+  if (!TellImprovements(outcomes) || !TellImprovements(of_first)) return;
+  const double regret = std::max(kFound, Median(RegretsAt(of_first, mark)));
+  row["evaluations_as_good"] = EvaluationsTo(regret, outcomes);
+  row["evaluations_of_first"] = EvaluationsTo(regret, of_first);
+}
+
 void AddTests(Json& row, const std::vector<double>& regrets, const std::map<std::string, std::vector<Outcome>>& all) {
   row["better_than"] = Json::object();
   row["worse_than"] = Json::object();
@@ -129,39 +138,49 @@ Json SummaryRow(const Json& comparison, const std::string& sampler, int mark) {
           {"goals", goals}};
 }
 
-/// The evaluations to each goal, in the order of functions and marks.
-std::vector<Json> AllEvaluationsToGoals(const Json& comparison, const std::string& sampler) {
+std::string SamplerOf(const std::string& side) { return SideOf(side, 1).sampler; }
+
+/// The first side with the same sampler; empty where it is this one.
+std::string FirstOfSameSampler(const std::vector<std::string>& sides, const std::string& side) {
+  const auto& first = *std::ranges::find(sides, SamplerOf(side), SamplerOf);
+  return first == side ? "" : first;
+}
+
+/// A member of a side's rows that have it, in the order of functions and marks.
+std::vector<Json> All(const Json& comparison, const std::string& sampler, const char* member) {
   std::vector<Json> all;
   for (const auto& function : comparison) {
     for (const auto& each : function.at("samplers")) {
       if (each.at("name") != sampler) continue;
       for (const auto& row : each.at("marks")) {
-        if (row.contains("goal")) all.push_back(row.at("evaluations_to_goal"));
+        if (row.contains(member)) all.push_back(row.at(member));
       }
     }
   }
   return all;
 }
 
-/// Ratios of `left` to `right` where both reach the goal.
-std::vector<double> Ratios(const std::vector<Json>& left, const std::vector<Json>& right) {
+/// Of the ratios of `left` to `right` where there are both.
+Json RatiosOf(const std::vector<Json>& left, const std::vector<Json>& right) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (!left[i].is_null() && !right[i].is_null()) ratios.push_back(left[i].get<double>() / right[i].get<double>());
   }
-  return ratios;
-}
-
-Json CostRow(const Json& comparison, const std::string& side, const std::string& beside) {
-  const auto evaluations = AllEvaluationsToGoals(comparison, side);
-  const auto ratios = Ratios(evaluations, AllEvaluationsToGoals(comparison, beside));
-  Json row{
-      {"sampler", side}, {"beside", beside}, {"goals", ratios.size()}, {"missed", evaluations.size() - ratios.size()}};
+  Json row{{"count", ratios.size()}, {"missed", left.size() - ratios.size()}};
   if (ratios.empty()) return row;
   row["least"] = std::ranges::min(ratios);
   row["median"] = Median(ratios);
   row["most"] = std::ranges::max(ratios);
   return row;
+}
+
+Json CostRow(const Json& comparison, const std::string& side, const std::string& beside) {
+  const auto to_goal = [&](const std::string& name) { return All(comparison, name, "evaluations_to_goal"); };
+  return {{"sampler", side},
+          {"beside", beside},
+          {"to_goals", RatiosOf(to_goal(side), to_goal(beside))},
+          {"to_be_as_good",
+           RatiosOf(All(comparison, side, "evaluations_as_good"), All(comparison, side, "evaluations_of_first"))}};
 }
 
 }  // namespace
@@ -176,7 +195,10 @@ Json Compare(const CampaignPlan& plan, const CampaignResults& results) {
       Json marks = Json::array();
       for (const int mark : Marks(plan.evaluations)) {
         marks.push_back(MarkRow(name, outcomes, mark));
-        if (!IsPeer(sampler)) AddTests(marks.back(), RegretsAt(outcomes, mark), all);
+        if (IsPeer(sampler)) continue;
+        AddTests(marks.back(), RegretsAt(outcomes, mark), all);
+        const auto first = FirstOfSameSampler(plan.samplers, sampler);
+        if (!first.empty() && 2 * mark <= plan.evaluations) AddAsGood(marks.back(), outcomes, all.at(first), mark);
       }
       samplers.push_back({{"name", sampler},
                           {"ask_wall_ms", MedianOf(outcomes, &Outcome::ask_wall_ms)},
@@ -205,13 +227,11 @@ Json Summary(const Json& comparison) {
 Json CostOfOpenTrials(const Json& comparison) {
   Json rows = Json::array();
   if (comparison.empty()) return rows;
-  std::vector<std::string> before;
-  for (const auto& sampler : comparison.front().at("samplers")) {
-    const auto name = sampler.at("name").get<std::string>();
-    const auto of_same =
-        std::ranges::find(before, SideOf(name, 1).sampler, [](auto& each) { return SideOf(each, 1).sampler; });
-    if (of_same != before.end()) rows.push_back(CostRow(comparison, name, *of_same));
-    before.push_back(name);
+  std::vector<std::string> sides;
+  for (const auto& sampler : comparison.front().at("samplers")) sides.push_back(sampler.at("name").get<std::string>());
+  for (const auto& side : sides) {
+    const auto first = FirstOfSameSampler(sides, side);
+    if (!first.empty()) rows.push_back(CostRow(comparison, side, first));
   }
   return rows;
 }

@@ -10,7 +10,9 @@ namespace slipway::bench {
 /// "total_cpu_s", "marks": a list of {"evaluations", "q25", "median", "q75", "goal" (where one is set),
 /// "evaluations_to_goal" (median over the searches, of however many evaluations; null where half never came to it; not
 /// where a file of peers is too old to tell),
-/// "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of our samplers.
+/// "evaluations_as_good", "evaluations_of_first" (the same for the median that the first side with this sampler has at
+/// the mark, 1e-7 at the least; of a later side, at marks in the first half of a search), "better_than": {peer: p},
+/// "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of our samplers.
 Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 
 /// For each of our samplers at each mark: {"sampler", "evaluations", "functions", "beside_peers" (whether there were
@@ -19,8 +21,8 @@ Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 Json Summary(const Json& comparison);
 
 /// What open trials cost: for each side whose sampler an earlier side has, too, {"sampler", "beside" (the first of
-/// those), "goals" (that both reach), "least", "median", "most" (of the ratios of their "evaluations_to_goal"),
-/// "missed" (goals that one of the two does not reach)}.
+/// those), "to_goals", "to_be_as_good"}: of the ratios of "evaluations_to_goal", and of "evaluations_as_good" to
+/// "evaluations_of_first", {"count", "least", "median", "most", "missed" (one of the two never comes to it)}.
 Json CostOfOpenTrials(const Json& comparison);
 
 void PrintComparison(const Json& comparison);

@@ -77,6 +77,15 @@ std::string GoalsReached(const Json& row) {
   return fmt::format("{} of {} goals reached", row.at("goals_reached").get<int>(), row.at("goals").get<int>());
 }
 
+void PrintRatios(const std::string& sides, const char* to, const Json& ratios) {
+  if (ratios.at("count") > 0) {
+    fmt::print("{}: {:.2f} to {:.2f} times the evaluations {}, median {:.2f} of {}\n", sides, Number(ratios, "least"),
+               Number(ratios, "most"), to, Number(ratios, "median"), ratios.at("count").get<int>());
+  }
+  if (ratios.at("missed") == 0) return;
+  fmt::print("{}: {} times one of them does not come {}\n", sides, ratios.at("missed").get<int>(), to);
+}
+
 }  // namespace
 
 void PrintComparison(const Json& comparison) {
@@ -108,12 +117,8 @@ void PrintCostOfOpenTrials(const Json& costs) {
   for (const auto& row : costs) {
     const auto sides =
         fmt::format("{} beside {}", row.at("sampler").get<std::string>(), row.at("beside").get<std::string>());
-    if (row.contains("median")) {
-      fmt::print("{}: {:.2f} to {:.2f} times the evaluations to a goal, median {:.2f} of {} goals\n", sides,
-                 Number(row, "least"), Number(row, "most"), Number(row, "median"), row.at("goals").get<int>());
-    }
-    if (row.at("missed") == 0) continue;
-    fmt::print("{}: {} goals that one of them does not reach\n", sides, row.at("missed").get<int>());
+    PrintRatios(sides, "to a goal", row.at("to_goals"));
+    PrintRatios(sides, "to its median regret", row.at("to_be_as_good"));
   }
 }
 
