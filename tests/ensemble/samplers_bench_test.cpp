@@ -232,6 +232,47 @@ TEST(Comparison, TellsWhenASideWithOpenTrialsIsAsGoodAsTheOneWithout) {
   EXPECT_DOUBLE_EQ(as_good["most"].get<double>(), 2);  // below 1e-7 a minimum is found
 }
 
+TEST(Comparison, KnowsWhenHalfOfAnEvenNumberOfSearchesIsInEachOfTwoMinima) {
+  CampaignPlan plan;
+  plan.functions = {"styblinski5"};
+  plan.samplers = {"auto", "auto@8"};
+  plan.evaluations = 100;
+  CampaignResults results;
+  for (const double end : {0.0, 0.0, 14.0, 14.0}) {
+    Outcome outcome;
+    outcome.regret = {{50, end}, {100, end}};
+    outcome.improvements = {{1, 90}, {20, 14}};
+    if (end == 0) outcome.improvements[25] = 0;
+    results["styblinski5"]["auto"].push_back(outcome);
+    results["styblinski5"]["auto@8"].push_back(outcome);
+  }
+  const auto as_good = CostOfOpenTrials(Compare(plan, results))[0]["to_be_as_good"];
+  EXPECT_EQ(as_good["count"], 1);
+  EXPECT_EQ(as_good["missed"], 0);
+  for (auto& outcome : results["styblinski5"]["auto@8"]) outcome.improvements = {{1, 90}};
+  EXPECT_EQ(CostOfOpenTrials(Compare(plan, results))[0]["to_be_as_good"]["missed"], 1);
+}
+
+TEST(Comparison, PairsOnlyGoalsOfWhichBothSidesTell) {
+  CampaignPlan plan;
+  plan.functions = {"branin", "hartmann3"};
+  plan.samplers = {"auto", "auto@8"};
+  plan.evaluations = 100;
+  CampaignResults results;
+  for (const char* function : {"branin", "hartmann3"}) {
+    for (const char* side : {"auto", "auto@8"}) {
+      Outcome outcome;
+      outcome.regret = {{50, 1}, {100, 1e-8}};
+      outcome.improvements = {{1, 1}, {60, 1e-8}};
+      results[function][side].push_back(outcome);
+    }
+  }
+  results["branin"]["auto"][0].improvements.clear();  // as in old files
+  const auto to_goals = CostOfOpenTrials(Compare(plan, results))[0]["to_goals"];
+  EXPECT_EQ(to_goals["count"], 1);
+  EXPECT_EQ(to_goals["missed"], 0);
+}
+
 TEST(OptunaPeer, SearchesEveryKindOfSpace) {
   auto peer = OptunaPeer::Start();
   if (!peer) GTEST_SKIP() << "python3-optuna is not installed";

@@ -15,6 +15,12 @@ struct Parts {
   ArrayXXd slopes;
 };
 
+ArrayXXd ValuesAt(const Eigen::Ref<const ArrayXXd>& squares, Smoothness smoothness) {
+  if (smoothness == Smoothness::kAnalytic) return (-0.1 * squares).exp();
+  const ArrayXXd r = squares.sqrt();
+  return (1 + r + squares / 3) * (-r).exp();
+}
+
 Parts PartsAt(const Eigen::Ref<const ArrayXXd>& squares, Smoothness smoothness) {
   if (smoothness == Smoothness::kAnalytic) {
     const ArrayXXd values = (-0.1 * squares).exp();
@@ -26,30 +32,40 @@ Parts PartsAt(const Eigen::Ref<const ArrayXXd>& squares, Smoothness smoothness) 
 }
 
 /// Half the variance is that of single axes, half that of pairs: the elementary symmetric polynomials of first and
-/// second degree.
-Correlation SumOverPairs(const Parts& of_axes) {
-  const auto axes = static_cast<double>(of_axes.values.cols());
-  const double of_single = 0.5 / axes;
-  const double of_pair = 1 / (axes * (axes - 1));
-  const ArrayXd sum = of_axes.values.rowwise().sum();
-  const ArrayXd pairs = 0.5 * (sum.square() - of_axes.values.square().rowwise().sum());
-  Correlation all{of_single * sum + of_pair * pairs, of_axes.slopes};
-  for (Eigen::Index i = 0; i < of_axes.values.cols(); ++i) {
-    all.slopes.col(i) *= of_single + of_pair * (sum - of_axes.values.col(i));
+/// second degree, each divided by how many terms it has.
+struct PairWeights {
+  explicit PairWeights(Eigen::Index axes)
+      : of_single(0.5 / static_cast<double>(axes)), of_pair(1 / static_cast<double>(axes * (axes - 1))) {}
+
+  ArrayXd Sum(const ArrayXXd& of_axes) const {
+    const ArrayXd sum = of_axes.rowwise().sum();
+    return of_single * sum + 0.5 * of_pair * (sum.square() - of_axes.square().rowwise().sum());
   }
-  return all;
-}
+
+  double of_single;
+  double of_pair;
+};
 
 }  // namespace
 
+ArrayXd CorrelationValueAt(const Eigen::Ref<const ArrayXXd>& squares, const Shape& shape) {
+  const ArrayXXd values = ValuesAt(squares, shape.smoothness);
+  if (shape.interactions == Interactions::kAll) return values.col(0);
+  const ArrayXXd rest = ValuesAt(squares.rowwise().sum(), shape.smoothness);
+  return (1 - kRest) * PairWeights(squares.cols()).Sum(values) + kRest * rest.col(0);
+}
+
 Correlation CorrelationAt(const Eigen::Ref<const ArrayXXd>& squares, const Shape& shape) {
-  const auto parts = PartsAt(squares, shape.smoothness);
-  if (shape.interactions == Interactions::kAll) return {parts.values.col(0), parts.slopes};
-  auto correlation = SumOverPairs(parts);
+  auto parts = PartsAt(squares, shape.smoothness);
+  if (shape.interactions == Interactions::kAll) return {parts.values.col(0), std::move(parts.slopes)};
+  const PairWeights weights(squares.cols());
   const auto rest = PartsAt(squares.rowwise().sum(), shape.smoothness);
-  correlation.value = (1 - kRest) * correlation.value + kRest * rest.values.col(0);
-  correlation.slopes = ((1 - kRest) * correlation.slopes).colwise() + kRest * rest.slopes.col(0);
-  return correlation;
+  const ArrayXd sum = parts.values.rowwise().sum();
+  for (Eigen::Index i = 0; i < squares.cols(); ++i) {
+    const ArrayXd by_value = (1 - kRest) * (weights.of_single + weights.of_pair * (sum - parts.values.col(i)));
+    parts.slopes.col(i) = by_value * parts.slopes.col(i) + kRest * rest.slopes.col(0);
+  }
+  return {(1 - kRest) * weights.Sum(parts.values) + kRest * rest.values.col(0), std::move(parts.slopes)};
 }
 
 }  // namespace slipway::ensemble

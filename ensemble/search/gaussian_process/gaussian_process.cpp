@@ -30,8 +30,10 @@ struct GaussianProcess::Factor {
 
   /// Of the steps from a place to all of the data.
   Correlation CorrelationOf(const Eigen::Ref<const MatrixXd>& steps) const {
-    return CorrelationAt((weights.transpose() * steps.cwiseAbs2()).transpose().array(), shape);
+    return CorrelationAt(SquaresOf(steps), shape);
   }
+  /// 5 times the squared distances in units of the lengths, in the columns that the shape wants.
+  ArrayXXd SquaresOf(const Eigen::Ref<const MatrixXd>& steps) const;
   ArrayXXd Trend(const Eigen::Ref<const MatrixXd>& others) const;
   MatrixXd Covariances(const Eigen::Ref<const MatrixXd>& others) const;
   double OwnVariance(const Eigen::Ref<const VectorXd>& place) const {
@@ -41,7 +43,7 @@ struct GaussianProcess::Factor {
   }
 
   MatrixXd places;               // features x n
-  MatrixXd weights;              // 5 / length^2 of each feature, in the column of its distance
+  VectorXd weights;              // 5 / length^2 of each feature
   std::vector<Index> column_of;  // the distance that a feature counts for: its axis, or 0 of all axes together
   Shape shape;
   double variance;
@@ -54,18 +56,16 @@ struct GaussianProcess::Factor {
 
 GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, const TrainingSet& data)
     : places(Places(data.places, map.size())),
+      weights(static_cast<Index>(map.size())),
       shape(kernel.shape),
       variance(kernel.variance),
       trend_variance(kernel.trend),
       trend_scale(4.0 / static_cast<double>(map.axes())),
       noise(kernel.noise + Jitter(kernel)) {
-  const bool together = shape.interactions == Interactions::kAll;
-  weights = MatrixXd::Zero(places.rows(), together ? 1 : static_cast<Index>(map.axes()));
   for (const auto axis : map.axis_of()) {
     const double length = kernel.lengths[axis];
-    const auto feature = static_cast<Index>(column_of.size());
-    column_of.push_back(together ? 0 : static_cast<Index>(axis));
-    weights(feature, column_of.back()) = 5 / (length * length);
+    weights(static_cast<Index>(column_of.size())) = 5 / (length * length);
+    column_of.push_back(shape.interactions == Interactions::kAll ? 0 : static_cast<Index>(axis));
   }
   const auto size = static_cast<Index>(data.size());
   const MatrixXd covariances = Covariances(places);
@@ -79,6 +79,16 @@ GaussianProcess::Factor::Factor(const Kernel& kernel, const FeatureMap& map, con
   alpha = factor.solve(VectorXd::Map(data.values.data(), size));
 }
 
+ArrayXXd GaussianProcess::Factor::SquaresOf(const Eigen::Ref<const MatrixXd>& steps) const {
+  if (shape.interactions == Interactions::kAll) return (weights.transpose() * steps.cwiseAbs2()).transpose().array();
+  ArrayXXd squares = ArrayXXd::Zero(steps.cols(), column_of.back() + 1);
+  for (Index feature = 0; feature < steps.rows(); ++feature) {
+    squares.col(column_of[static_cast<std::size_t>(feature)]) +=
+        weights(feature) * steps.row(feature).array().square().transpose();
+  }
+  return squares;
+}
+
 ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others) const {
   const ArrayXXd products = (trend_scale * places.transpose() * others).array();
   const ArrayXXd curvatures = (4 * trend_scale * places.cwiseAbs2().transpose() * others.cwiseAbs2()).array();
@@ -88,7 +98,7 @@ ArrayXXd GaussianProcess::Factor::Trend(const Eigen::Ref<const MatrixXd>& others
 MatrixXd GaussianProcess::Factor::Covariances(const Eigen::Ref<const MatrixXd>& others) const {
   ArrayXXd correlations(places.cols(), others.cols());
   for (Index i = 0; i < others.cols(); ++i) {
-    correlations.col(i) = CorrelationOf(places.colwise() - others.col(i)).value;
+    correlations.col(i) = CorrelationValueAt(SquaresOf(places.colwise() - others.col(i)), shape);
   }
   return variance * correlations + trend_variance * Trend(others);
 }
@@ -150,11 +160,15 @@ GaussianProcess::Slopes::Slopes(const Factor& factor, const VectorXd& at)
 VectorXd GaussianProcess::Slopes::Weighed(const VectorXd& by) const {
   const VectorXd by_data = ((1 + 2 * product) * by.array()).matrix();
   const VectorXd trend = f.places * by_data + 8 * (f.places.cwiseAbs2() * by).cwiseProduct(place);
-  const MatrixXd by_feature = steps * (by_step.colwise() * by.array()).matrix();
+  const ArrayXXd by_square = by_step.colwise() * by.array();
   VectorXd weighed(place.size());
-  for (Index feature = 0; feature < weighed.size(); ++feature) {
-    const Index column = f.column_of[static_cast<std::size_t>(feature)];
-    weighed(feature) = f.weights(feature, column) * by_feature(feature, column);
+  if (f.shape.interactions == Interactions::kAll) {
+    weighed = f.weights.cwiseProduct(steps * by_square.matrix());
+  } else {
+    for (Index feature = 0; feature < weighed.size(); ++feature) {
+      const Index column = f.column_of[static_cast<std::size_t>(feature)];
+      weighed(feature) = f.weights(feature) * steps.row(feature).dot(by_square.col(column).matrix());
+    }
   }
   return weighed + f.trend_variance * f.trend_scale * trend;
 }

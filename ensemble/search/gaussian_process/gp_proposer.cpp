@@ -168,14 +168,20 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
     places.push_back(at);
     values.push_back(failed);
   }
-  const auto interactions = std::max(everywhere.shape.interactions, clipped_.For(known.complete).shape.interactions);
-  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4), interactions);
+  auto explained = ExplainResults(map, places, values, std::max(everywhere.noise, 1e-4), InteractionsEverywhere(known));
   GaussianProcess process(std::move(explained.kernel), map, std::move(explained.data));
   Model model{std::move(map), std::move(process), radius};
   std::vector<Coordinates> pending;
   std::ranges::copy_if(Latest(known.pending, kMostPending), std::back_inserter(pending), is_near);
   model.Believe(pending);
   return model;
+}
+
+/// Pairs, when one of the models of the whole space has them.
+Interactions GpProposer::InteractionsEverywhere(const Observations& known) {
+  if (encoding_.axes().size() < kFewestAxesForPairs) return Interactions::kAll;
+  const auto of_logs = log_.For(known.complete).shape.interactions;
+  return of_logs == Interactions::kPairs ? of_logs : clipped_.For(known.complete).shape.interactions;
 }
 
 void GpProposer::Model::Believe(std::span<const Coordinates> pending) {

@@ -41,6 +41,7 @@ class GpProposer : public Proposer {
   Model Learn(const Observations& known, const Step& step);
   /// From the `count` results nearest to the region's centre.
   Model LearnNearby(const Observations& known, const Step& step, std::size_t count);
+  Interactions InteractionsEverywhere(const Observations& known);
   AcquisitionTask TaskOf(const Model& model, const Observations& known, const Step& step) const;
 
   const Encoding& encoding_;

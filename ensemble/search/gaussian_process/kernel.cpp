@@ -88,6 +88,11 @@ struct KernelLoss::Pairs {
     }
     return CorrelationAt(distances.rowwise() * weights.transpose(), shape);
   }
+  /// Of each axis' distances with the column that is its own, or with the one that all share.
+  VectorXd DotAxes(const ArrayXXd& columns) const {
+    if (columns.cols() == 1) return distances.matrix().transpose() * columns.matrix();
+    return (distances * columns).colwise().sum().transpose().matrix();
+  }
 };
 
 namespace {
@@ -182,10 +187,8 @@ double KernelLoss::operator()(std::span<const double> logs, std::span<double> gr
   const ArrayXd by_pair = BelowDiagonal(slope);
   const ArrayXd by_own = 0.5 * slope.diagonal().array();
   const ArrayXXd by_square = correlation.slopes.colwise() * (kernel.variance * by_pair);
-  const MatrixXd by_weight = pairs_->distances.matrix().transpose() * by_square.matrix();
-  for (Index i = 0; i < axes; ++i) {
-    gradient[static_cast<std::size_t>(i)] = by_weight(i, by_weight.cols() == 1 ? 0 : i) * weights(i);
-  }
+  const VectorXd by_weight = pairs_->DotAxes(by_square);
+  for (Index i = 0; i < axes; ++i) gradient[static_cast<std::size_t>(i)] = by_weight(i) * weights(i);
   const auto at = static_cast<std::size_t>(axes);
   gradient[at] = (by_pair * near).sum() + kernel.variance * by_own.sum();
   gradient[at + 1] = kernel.trend * ((by_pair * pairs_->trend).sum() + (by_own * pairs_->own_trend).sum());

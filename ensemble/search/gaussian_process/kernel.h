@@ -25,8 +25,8 @@ enum class Smoothness {
 enum class Interactions {
   kAll,    ///< all at once: values are alike where places are near on every axis
   kPairs,  ///< each alone and any two: a sum of functions of one and of two axes, with a hundredth of the variance for
-           ///< all others. What one place tells so holds on whole planes, and ripples on five axes need no more results
-           ///< than ripples on two. Source: Duvenaud, Nickisch, Rasmussen: "Additive Gaussian processes", NeurIPS 2011
+           ///< all others. What has to be learnt grows with the number of pairs, not with a power of the axes.
+           ///< Source: Duvenaud, Nickisch, Rasmussen: "Additive Gaussian processes", NeurIPS 2011
 };
 constexpr std::size_t kFewestAxesForPairs = 3;  ///< two axes are one pair
 
@@ -71,7 +71,8 @@ struct FittedKernel {
 /// The most probable kernel given the data and the priors: lengths grow with the square root of the number of axes
 /// (Hvarfner, Hellsten, Nardi 2024), noise is small.
 ///
-/// Cost:   about 1.3 * `max_iterations` times n^3 flops for each start; 5 ms an iteration at n = 200.
+/// Cost:   about 1.3 * `max_iterations` times n^3 flops for each start; 5 ms an iteration at n = 200. Of kPairs n^2 / 2
+/// exponentials for each axis more.
 /// Result: a pure function of the arguments, of the best start's shape; pairs of axes have to explain the data e^3
 /// times as well as all together, as few results are soon explained by less. Falls back on the first start when nothing
 /// can be computed.

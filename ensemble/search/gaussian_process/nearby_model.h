@@ -20,7 +20,9 @@ struct ExplainedResults {
 /// kPairs the best one then competes with one of pairs of axes.
 ///
 /// Shape:  as many values as places, in the same order; at least one.
-/// Cost:   four fits (FitKernel) of 30 iterations; from 80 results on, of 10 and then 20 more of the one that leads.
+/// Cost:   four fits (FitKernel) of 30 iterations, with kPairs five; from 80 results on, of 10 and then 20 more of the
+/// one
+///         that leads.
 /// Source: Rasmussen, Williams: "Gaussian Processes for Machine Learning", 2006, 5.2; the likelihood of warped values:
 /// Snelson, Rasmussen, Ghahramani: "Warped Gaussian processes", NeurIPS 2003.
 ExplainedResults ExplainResults(const FeatureMap& map, std::span<const Coordinates> places,

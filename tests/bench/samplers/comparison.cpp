@@ -74,10 +74,17 @@ Json MarkRow(const std::string& function, const std::vector<Outcome>& outcomes, 
   return row;
 }
 
+/// The median, of an even number the upper one: more than half of the searches have it.
+double UpperMedian(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 /// Where a search comes to what another has at `mark`, both by their medians.
 void AddAsGood(Json& row, const std::vector<Outcome>& outcomes, const std::vector<Outcome>& of_first, int mark) {
   if (!TellImprovements(outcomes) || !TellImprovements(of_first)) return;
-  const double regret = std::max(kFound, Median(RegretsAt(of_first, mark)));
+  const double regret = std::max(kFound, UpperMedian(RegretsAt(of_first, mark)));
   row["evaluations_as_good"] = EvaluationsTo(regret, outcomes);
   row["evaluations_of_first"] = EvaluationsTo(regret, of_first);
 }
@@ -146,27 +153,13 @@ std::string FirstOfSameSampler(const std::vector<std::string>& sides, const std:
   return first == side ? "" : first;
 }
 
-/// A member of a side's rows that have it, in the order of functions and marks.
-std::vector<Json> All(const Json& comparison, const std::string& sampler, const char* member) {
-  std::vector<Json> all;
-  for (const auto& function : comparison) {
-    for (const auto& each : function.at("samplers")) {
-      if (each.at("name") != sampler) continue;
-      for (const auto& row : each.at("marks")) {
-        if (row.contains(member)) all.push_back(row.at(member));
-      }
-    }
-  }
-  return all;
-}
-
-/// Of the ratios of `left` to `right` where there are both.
-Json RatiosOf(const std::vector<Json>& left, const std::vector<Json>& right) {
+/// Of pairs of numbers, of which either may be null.
+Json RatiosOf(const std::vector<std::pair<Json, Json>>& pairs) {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i].is_null() && !right[i].is_null()) ratios.push_back(left[i].get<double>() / right[i].get<double>());
+  for (const auto& [left, right] : pairs) {
+    if (!left.is_null() && !right.is_null()) ratios.push_back(left.get<double>() / right.get<double>());
   }
-  Json row{{"count", ratios.size()}, {"missed", left.size() - ratios.size()}};
+  Json row{{"count", ratios.size()}, {"missed", pairs.size() - ratios.size()}};
   if (ratios.empty()) return row;
   row["least"] = std::ranges::min(ratios);
   row["median"] = Median(ratios);
@@ -175,12 +168,24 @@ Json RatiosOf(const std::vector<Json>& left, const std::vector<Json>& right) {
 }
 
 Json CostRow(const Json& comparison, const std::string& side, const std::string& beside) {
-  const auto to_goal = [&](const std::string& name) { return All(comparison, name, "evaluations_to_goal"); };
+  std::vector<std::pair<Json, Json>> to_goals, to_be_as_good;
+  for (const auto& function : comparison) {
+    for (const auto& mark : function.at("samplers").front().at("marks")) {
+      const int evaluations = mark.at("evaluations").get<int>();
+      const Json& left = *FindRow(function, side, evaluations);
+      const Json& right = *FindRow(function, beside, evaluations);
+      if (left.contains("evaluations_to_goal") && right.contains("evaluations_to_goal")) {
+        to_goals.emplace_back(left["evaluations_to_goal"], right["evaluations_to_goal"]);
+      }
+      if (left.contains("evaluations_as_good")) {
+        to_be_as_good.emplace_back(left["evaluations_as_good"], left["evaluations_of_first"]);
+      }
+    }
+  }
   return {{"sampler", side},
           {"beside", beside},
-          {"to_goals", RatiosOf(to_goal(side), to_goal(beside))},
-          {"to_be_as_good",
-           RatiosOf(All(comparison, side, "evaluations_as_good"), All(comparison, side, "evaluations_of_first"))}};
+          {"to_goals", RatiosOf(to_goals)},
+          {"to_be_as_good", RatiosOf(to_be_as_good)}};
 }
 
 }  // namespace

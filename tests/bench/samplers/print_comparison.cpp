@@ -83,7 +83,7 @@ void PrintRatios(const std::string& sides, const char* to, const Json& ratios) {
                Number(ratios, "most"), to, Number(ratios, "median"), ratios.at("count").get<int>());
   }
   if (ratios.at("missed") == 0) return;
-  fmt::print("{}: {} times one of them does not come {}\n", sides, ratios.at("missed").get<int>(), to);
+  fmt::print("{}: {} times one of the two does not come {}\n", sides, ratios.at("missed").get<int>(), to);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void PrintCostOfOpenTrials(const Json& costs) {
     const auto sides =
         fmt::format("{} beside {}", row.at("sampler").get<std::string>(), row.at("beside").get<std::string>());
     PrintRatios(sides, "to a goal", row.at("to_goals"));
-    PrintRatios(sides, "to its median regret", row.at("to_be_as_good"));
+    PrintRatios(sides, "to the same median regret", row.at("to_be_as_good"));
   }
 }
 

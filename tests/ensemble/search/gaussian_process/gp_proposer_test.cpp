@@ -113,5 +113,21 @@ TEST_F(GpSearch, ThinsOutWhatIsTooMuch) {
   EXPECT_LT(least, 0.01);
 }
 
+TEST(GpSearchOfASum, ProposesAfterARestartWhatItWouldHaveProposed) {
+  const Encoding encoding(ParseSpace(
+      Json::parse(R"({"a":{"uniform":[0,1]},"b":{"uniform":[0,1]},"c":{"uniform":[0,1]},"d":{"uniform":[0,1]}})")));
+  GpProposer lived(encoding, 1);
+  Observations known;
+  for (TrialNumber trial = 0; trial < 45; ++trial) {
+    auto at = lived.Propose(known, trial, 0);
+    if (trial > 30) {
+      EXPECT_EQ(at, GpProposer(encoding, 1).Propose(known, trial, 0)) << trial;
+    }
+    double sum = 0;
+    for (const double x : at) sum += std::sin(9 * x);
+    known.complete.push_back({trial, std::move(at), sum, {}});
+  }
+}
+
 }  // namespace
 }  // namespace slipway::ensemble
