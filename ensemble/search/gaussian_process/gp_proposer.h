@@ -21,7 +21,7 @@ namespace slipway::ensemble {
 /// believer"), and local steps go on from where one of them is expected to arrive; failed trials count as if they were
 /// among the worse quarter.
 ///
-/// Cost: at 200 results of 10 axes about 35 ms of CPU, several times that where the kernel of all results is fitted and
+/// Cost: at 200 results of 10 axes 25 to 40 ms of CPU, several times that where the kernel of all results is fitted and
 /// up to twice that where a neighbourhood promises next to nothing. More than 400 results are thinned out.
 class GpProposer : public Proposer {
  public:
