@@ -26,7 +26,7 @@ class KilledStudy {
   ExitStatus Run(const std::string& crash_at = {});
   /// Starts the manager and kills it after `delay`, unless it has ended before.
   ExitStatus RunFor(std::chrono::nanoseconds delay);
-  /// Asks for a trial beside the manager, if the plan still has one.
+  /// Asks for a trial while no manager is there, if the plan still has one and the budget room for it.
   void Enqueue();
 
   /// Whatever has happened so far: acknowledged results are in the book, no trial has come to its end twice, no two
