@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ensemble/search/numbers/draws.h"
+#include "tests/ensemble/search/gaussian_process/gradients.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -65,20 +66,7 @@ TEST_F(Process, PassesThroughItsDataAndIsUnsureElsewhere) {
 TEST_F(Process, HasTheGradientOfItsPosterior) {
   for (const auto& shape : kShapes) {
     kernel_.shape = shape;
-    const GaussianProcess process(kernel_, map_, Waves(15));
-    auto at = Features({0.31, 0.77});
-    std::vector<double> by_mean(2), by_deviation(2);
-    process.At(at, by_mean, by_deviation);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double h = 1e-6;
-      at[i] += h;
-      const auto above = process.At(at);
-      at[i] -= 2 * h;
-      const auto below = process.At(at);
-      at[i] += h;
-      EXPECT_NEAR(by_mean[i], (above.mean - below.mean) / (2 * h), 1e-5);
-      EXPECT_NEAR(by_deviation[i], (above.deviation - below.deviation) / (2 * h), 2e-5);
-    }
+    ExpectGradientOfPosterior(GaussianProcess(kernel_, map_, Waves(15)), Features({0.31, 0.77}));
   }
 }
 
@@ -103,19 +91,8 @@ TEST_F(Process, BearsTheSamePlaceManyTimes) {
 
 TEST_F(Process, LossHasTheGradientOfItsValue) {
   const KernelLoss loss(map_, Waves(12, 0.1));
-  std::vector<double> logs = {std::log(0.3), std::log(1.2), 0.4, std::log(0.3), std::log(0.01)};
-  std::vector<double> gradient(logs.size()), unused(logs.size());
   for (const auto& shape : kShapes) {
-    loss(logs, gradient, shape);
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      const double h = 1e-5;
-      logs[i] += h;
-      const double above = loss(logs, unused, shape);
-      logs[i] -= 2 * h;
-      const double below = loss(logs, unused, shape);
-      logs[i] += h;
-      EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 1e-4) << i;
-    }
+    ExpectGradientOfLoss(loss, {std::log(0.3), std::log(1.2), 0.4, std::log(0.3), std::log(0.01)}, shape);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "ensemble/search/gaussian_process/gaussian_process.h"
 #include "ensemble/search/gaussian_process/nearby_model.h"
 #include "ensemble/search/numbers/draws.h"
+#include "tests/ensemble/search/gaussian_process/gradients.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -55,38 +56,16 @@ class MixedAxes : public testing::Test {
 
 TEST_F(MixedAxes, LossHasTheGradientOfItsValue) {
   const KernelLoss loss(map_, Results());
-  std::vector<double> logs = {-0.3, -0.8, 0.2, -0.5, 0.4, std::log(0.3), std::log(0.01)};
-  std::vector<double> gradient(logs.size()), unused(logs.size());
   for (const auto& shape : kPairs) {
-    loss(logs, gradient, shape);
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      const double h = 1e-5;
-      logs[i] += h;
-      const double above = loss(logs, unused, shape);
-      logs[i] -= 2 * h;
-      const double below = loss(logs, unused, shape);
-      logs[i] += h;
-      EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 1e-4) << i;
-    }
+    ExpectGradientOfLoss(loss, {-0.3, -0.8, 0.2, -0.5, 0.4, std::log(0.3), std::log(0.01)}, shape);
   }
 }
 
 TEST_F(MixedAxes, PosteriorHasTheGradientOfItsValue) {
+  std::vector<double> at(map_.size());
+  map_.Write(Place(20), at);
   for (const auto& shape : kPairs) {
-    const GaussianProcess process({{0.7, 0.4, 0.9, 0.5}, 1.3, 0.2, 1e-4, shape}, map_, Results());
-    std::vector<double> at(map_.size()), by_mean(map_.size()), by_deviation(map_.size());
-    map_.Write(Place(20), at);
-    process.At(at, by_mean, by_deviation);
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const double h = 1e-6;
-      at[i] += h;
-      const auto above = process.At(at);
-      at[i] -= 2 * h;
-      const auto below = process.At(at);
-      at[i] += h;
-      EXPECT_NEAR(by_mean[i], (above.mean - below.mean) / (2 * h), 1e-5) << i;
-      EXPECT_NEAR(by_deviation[i], (above.deviation - below.deviation) / (2 * h), 2e-5) << i;
-    }
+    ExpectGradientOfPosterior({{{0.7, 0.4, 0.9, 0.5}, 1.3, 0.2, 1e-4, shape}, map_, Results()}, at);
   }
 }
 
