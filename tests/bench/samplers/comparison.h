@@ -11,9 +11,9 @@ namespace slipway::bench {
 /// "evaluations_to_goal" (median over the searches, of however many evaluations; null where half never came to it; not
 /// where a file of peers is too old to tell),
 /// "evaluations_as_good", "evaluations_of_first" (the same for the median that the first side with this sampler has at
-/// the mark, of an even number of searches the upper one, 1e-7 at the least; of a later side, at marks in the first half
-/// of a search), "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test; only of
-/// our samplers.
+/// the mark, of an even number of searches the upper one, 1e-7 at the least; of a later side, at marks in the first
+/// half of a search), "better_than": {peer: p}, "worse_than": {peer: p}}}. p: of Mann and Whitney's one-sided test;
+/// only of our samplers.
 Json Compare(const CampaignPlan& plan, const CampaignResults& results);
 
 /// For each of our samplers at each mark: {"sampler", "evaluations", "functions", "beside_peers" (whether there were
