@@ -1,4 +1,20 @@
-# Two INTERFACE targets that every target of this repository links: how to compile, and what to be warned of.
+# How everything is compiled: two INTERFACE targets that every target links, and slipway_compile() for each library.
+# What makes the build quick, and what each part of it saves, is in docs/decisions/0032-a-build-in-minutes.md.
+
+# A compiler cache and a quick linker are used where they are installed.
+find_program(SLIPWAY_CCACHE ccache DOC "The compiler cache; empty: none")
+if(SLIPWAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers and other checkouts of the same sources must not make it miss.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SLIPWAY_CCACHE}")
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()
+find_program(SLIPWAY_LINKER NAMES mold ld.lld DOC "The linker; empty: the compiler's own")
+if(SLIPWAY_LINKER MATCHES "mold$")
+  add_link_options(-fuse-ld=mold)
+elseif(SLIPWAY_LINKER MATCHES "lld$")
+  add_link_options(-fuse-ld=lld)
+endif()
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -7,6 +23,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")  # more and less where it pays: slipway_compile()
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 # The build tree has the shape of the installed tree, so that programs find each other the same way in both.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
@@ -38,6 +56,49 @@ target_compile_options(slipway_warnings INTERFACE -Wall -Wextra -Wpedantic -Wsha
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_BUILD_TYPE STREQUAL Release)
   target_compile_options(slipway_warnings INTERFACE -Wno-restrict)
 endif()
+# Sources that are compiled together are includes for g++, which then warns of what is local to them.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(slipway_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 if(SLIPWAY_WERROR)
   target_compile_options(slipway_warnings INTERFACE -Werror)
 endif()
+
+# The headers that most sources read, compiled once for each way to compile. Without them (CMAKE_DISABLE_PRECOMPILE_HEADERS)
+# every source still includes what it uses; the presets for sanitizers are built so.
+set(SLIPWAY_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>
+    <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <sstream>
+    <string> <string_view> <utility> <vector>)
+
+# slipway_compile(<target> LIGHT|HOT|NUMERIC): how a library's own sources are compiled.
+#   LIGHT    commands, plans, messages: they run once, and compile twice as fast at -O1 (Release)
+#   HOT      what moves data or runs in every step (Release: -O2)
+#   NUMERIC  linear algebra and searches; without optimisation they are twenty times slower, so -O2 also in Debug (Release: -O3)
+function(slipway_compile target how)
+  if(how STREQUAL LIGHT)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(how STREQUAL NUMERIC)
+    target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2>)
+  elseif(NOT how STREQUAL HOT)
+    message(FATAL_ERROR "slipway_compile(${target} ${how}): LIGHT, HOT or NUMERIC")
+  endif()
+  # Sources that are compiled together: as many as take some six seconds, for whoever touches one of them.
+  set(batch_LIGHT 5)
+  set(batch_HOT 6)
+  set(batch_NUMERIC 3)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch_${how}})
+  string(TOLOWER ${how} way)
+  set(owner slipway_headers_${way})
+  if(NOT TARGET ${owner})
+    set(source "${PROJECT_BINARY_DIR}/generated/${owner}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "// The source that a precompiled header must belong to.\n")
+    add_library(${owner} OBJECT EXCLUDE_FROM_ALL "${source}")
+    target_link_libraries(${owner} PRIVATE slipway_settings slipway_warnings)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(options)
+      target_compile_options(${owner} PRIVATE ${options})
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${SLIPWAY_COMMON_HEADERS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()

@@ -7,9 +7,25 @@ add_library(slipway_rapidcheck INTERFACE)
 target_include_directories(slipway_rapidcheck SYSTEM INTERFACE ${RAPIDCHECK_INCLUDE_DIR})
 target_link_libraries(slipway_rapidcheck INTERFACE ${RAPIDCHECK_LIBRARY})
 include(GoogleTest)
+include("${PROJECT_SOURCE_DIR}/tests/tiers.cmake")
+set(SLIPWAY_SLOWDOWN "")
+if(SLIPWAY_SANITIZE)  # linear algebra takes 15 times as long there
+  set(SLIPWAY_SLOWDOWN 4)
+endif()
 
 # Whether or not this machine is part of a cluster: what `engine: auto` stands for in all tests.
 set(SLIPWAY_TEST_ENVIRONMENT "SLIPWAY_ENGINE=local")
+
+# The headers of GoogleTest, and those that most sources read, once for all test programs.
+function(slipway_test_headers program)
+  get_property(owner GLOBAL PROPERTY slipway_test_headers)
+  if(owner)
+    target_precompile_headers(${program} REUSE_FROM ${owner})
+  else()
+    set_property(GLOBAL PROPERTY slipway_test_headers ${program})
+    target_precompile_headers(${program} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${SLIPWAY_COMMON_HEADERS})
+  endif()
+endfunction()
 
 # slipway_test(<program> SOURCES a_test.cpp ... LIBRARIES slipway_core ... [LABELS core ...] [TIMEOUT seconds]
 #              [LOCK name] [WITHOUT_MPI])
@@ -20,12 +36,19 @@ function(slipway_test program)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  if(SLIPWAY_SANITIZE)  # linear algebra takes 15 times as long there
-    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
+  # Sources in C stand apart: a precompiled header is for one language.
+  set(c_sources ${ARG_SOURCES})
+  list(FILTER c_sources INCLUDE REGEX "\\.c$")
+  list(FILTER ARG_SOURCES EXCLUDE REGEX "\\.c$")
+  if(c_sources)
+    add_library(${program}_in_c OBJECT ${c_sources})
+    target_link_libraries(${program}_in_c PRIVATE slipway_settings slipway_warnings)
+    list(APPEND ARG_LIBRARIES ${program}_in_c)
   endif()
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gmock
                                            GTest::gtest_main)
+  slipway_test_headers(${program})
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -38,11 +61,27 @@ function(slipway_test program)
   endif()
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_LIST ${program}_list
                        PROPERTIES ${properties})
-  # gtest_discover_tests would take a list of labels apart, so they are set when ctest has read the tests.
-  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${program}_labels.cmake")
-  file(WRITE "${labels_file}" "if(${program}_list)\n  set_tests_properties(\${${program}_list} PROPERTIES LABELS "
-                              "\"${ARG_LABELS}\")\nendif()\n")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+  # What a test is called is known only when ctest has read the list of them.
+  set(placing "${CMAKE_CURRENT_BINARY_DIR}/${program}_tiers.cmake")
+  file(WRITE "${placing}" "include(\"${PROJECT_SOURCE_DIR}/tests/tiers.cmake\")\n"
+                          "set(SLIPWAY_SLOWDOWN ${SLIPWAY_SLOWDOWN})\n"
+                          "foreach(test IN LISTS ${program}_list)\n"
+                          "  slipway_place_test(\"\${test}\" \"${ARG_LABELS}\" ${ARG_TIMEOUT})\n"
+                          "endforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${placing}")
+endfunction()
+
+# The last line of a folder that calls add_test: puts those tests into their tiers.
+function(slipway_place_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test IN LISTS tests)
+    get_test_property("${test}" LABELS labels)
+    get_test_property("${test}" TIMEOUT seconds)
+    if(NOT seconds)
+      set(seconds 300)
+    endif()
+    slipway_place_test("${test}" "${labels}" ${seconds})
+  endforeach()
 endfunction()
 
 # slipway_mpi_test(<program> MPI openmpi RANKS 1 2 4 SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT seconds])

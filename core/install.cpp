@@ -1,7 +1,5 @@
 #include "core/install.h"
 
-#include <string>
-
 #include "core/error.h"
 
 namespace slipway {
@@ -29,6 +27,12 @@ fs::path InstallPrefix() {
 fs::path HelperProgram(std::string_view name) { return InstallPrefix() / "libexec" / "slipway" / name; }
 fs::path LibraryDirectory() { return InstallPrefix() / "lib"; }
 fs::path SharedDirectory() { return InstallPrefix() / "share" / "slipway"; }
+
+std::string BuildTheRest() {
+  std::error_code error;
+  const bool is_build_tree = fs::exists(InstallPrefix() / "CMakeCache.txt", error);
+  return is_build_tree ? "cmake --build " + InstallPrefix().string() : std::string();
+}
 
 std::string_view Version() { return SLIPWAY_VERSION; }
 std::string_view SourceRevision() { return SLIPWAY_REVISION; }

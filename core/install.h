@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace slipway {
@@ -14,6 +15,10 @@ std::filesystem::path HelperProgram(std::string_view name);
 std::filesystem::path LibraryDirectory();
 /// PREFIX/share/slipway (configs, templates).
 std::filesystem::path SharedDirectory();
+
+/// The command that builds the parts that this build tree may lack (`cmake --build PREFIX`); empty in an installation,
+/// which is complete.
+std::string BuildTheRest();
 
 /// "0.1.0".
 std::string_view Version();

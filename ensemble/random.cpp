@@ -5,7 +5,7 @@
 namespace slipway::ensemble {
 namespace {
 
-__extension__ using Uint128 = unsigned __int128;
+__extension__ using WideProduct = unsigned __int128;
 
 std::uint32_t Low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::uint32_t High(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
@@ -37,7 +37,7 @@ std::uint64_t CounterRandom::Bits(std::uint32_t draw) const {
 double CounterRandom::Unit(std::uint32_t draw) const { return static_cast<double>(Bits(draw) >> 11) * 0x1.0p-53; }
 
 std::uint64_t CounterRandom::Below(std::uint64_t count, std::uint32_t draw) const {
-  return static_cast<std::uint64_t>((Uint128{Bits(draw)} * count) >> 64);
+  return static_cast<std::uint64_t>((WideProduct{Bits(draw)} * count) >> 64);
 }
 
 }  // namespace slipway::ensemble

@@ -12,7 +12,7 @@ using Samples = std::vector<const CellSample*>;
 using CellSet = std::vector<std::uint32_t>;
 
 /// The samples of one cell of an axis.
-struct Tally {
+struct SplitTally {
   std::uint32_t cell = 0;
   double count = 0;
   double sum = 0;
@@ -32,20 +32,20 @@ double Mean(const Samples& samples) {
 }
 
 /// Only cells with samples, ascending.
-std::vector<Tally> TallyCells(const Samples& samples, std::size_t axis, std::size_t cells, double mean) {
-  std::vector<Tally> tallies(cells);
+std::vector<SplitTally> TallyCells(const Samples& samples, std::size_t axis, std::size_t cells, double mean) {
+  std::vector<SplitTally> tallies(cells);
   for (std::uint32_t cell = 0; cell < cells; ++cell) tallies[cell].cell = cell;
   for (const auto* sample : samples) {
     auto& tally = tallies[sample->cells[axis]];
     ++tally.count;
     tally.sum += sample->value - mean;
   }
-  std::erase_if(tallies, [](const Tally& tally) { return tally.count == 0; });
+  std::erase_if(tallies, [](const SplitTally& tally) { return tally.count == 0; });
   return tallies;
 }
 
 /// How many of `tallies` go to the left so that the sum of squares falls most, and by how much it does.
-std::pair<std::size_t, double> BestCut(const std::vector<Tally>& tallies, double count, double fewest) {
+std::pair<std::size_t, double> BestCut(const std::vector<SplitTally>& tallies, double count, double fewest) {
   std::pair<std::size_t, double> best{0, 0.0};
   double left_count = 0;
   double left_sum = 0;
@@ -62,7 +62,7 @@ std::pair<std::size_t, double> BestCut(const std::vector<Tally>& tallies, double
 }
 
 /// The first cell of the right side: in the middle between cells with samples, but never beyond the inactive cell.
-std::uint32_t Border(const AxisCells& cells, const Tally& left, const Tally& right) {
+std::uint32_t Border(const AxisCells& cells, const SplitTally& left, const SplitTally& right) {
   if (right.cell >= cells.active()) return right.cell;
   return (left.cell + right.cell + 1) / 2;
 }
@@ -72,14 +72,14 @@ CellSet CellsBelow(const CellSet& box, std::uint32_t border) {
 }
 
 /// The first `cut` of `tallies` and, when more samples lie on the left, all categories without samples.
-CellSet CategoriesOfLeft(const CellSet& box, const std::vector<Tally>& tallies, std::size_t cut) {
-  const auto count = [](double sum, const Tally& tally) { return sum + tally.count; };
+CellSet CategoriesOfLeft(const CellSet& box, const std::vector<SplitTally>& tallies, std::size_t cut) {
+  const auto count = [](double sum, const SplitTally& tally) { return sum + tally.count; };
   const auto middle = tallies.begin() + static_cast<std::ptrdiff_t>(cut);
   const bool left_is_larger =
       std::accumulate(tallies.begin(), middle, 0.0, count) > std::accumulate(middle, tallies.end(), 0.0, count);
   CellSet left;
   for (const auto cell : box) {
-    const auto at = std::ranges::find(tallies, cell, &Tally::cell);
+    const auto at = std::ranges::find(tallies, cell, &SplitTally::cell);
     if (at == tallies.end() ? left_is_larger : at < middle) left.push_back(cell);
   }
   return left;
@@ -88,7 +88,7 @@ CellSet CategoriesOfLeft(const CellSet& box, const std::vector<Tally>& tallies, 
 Split SplitOf(const AxisCells& cells, std::size_t axis, const CellSet& box, const Samples& samples, double mean,
               const TreeSettings& settings) {
   auto tallies = TallyCells(samples, axis, cells.size(), mean);
-  if (!cells.is_ordered()) std::ranges::stable_sort(tallies, {}, &Tally::mean);
+  if (!cells.is_ordered()) std::ranges::stable_sort(tallies, {}, &SplitTally::mean);
   const auto [cut, gain] =
       BestCut(tallies, static_cast<double>(samples.size()), static_cast<double>(settings.fewest_in_leaf));
   if (cut == 0) return {};

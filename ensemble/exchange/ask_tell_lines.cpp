@@ -18,9 +18,9 @@ namespace {
 }
 
 /// One request; every member is looked at before anything is done.
-class Request {
+class RequestLine {
  public:
-  explicit Request(std::string_view line) : json_(Parsed(line)) {}
+  explicit RequestLine(std::string_view line) : json_(Parsed(line)) {}
 
   std::string What() const { return Text("do"); }
   bool Has(const char* name) const { return json_.contains(name) && !json_.at(name).is_null(); }
@@ -91,15 +91,15 @@ Json Number(double value) {
   return value;
 }
 
-Json AnswerAsk(AskTell& session, const Request&) { return ToJson(session.Ask()); }
+Json AnswerAsk(AskTell& session, const RequestLine&) { return ToJson(session.Ask()); }
 
-Told ToldIn(const Request& request) {
+Told ToldIn(const RequestLine& request) {
   if (request.Has("failed")) return ToldFailed{request.Text("failed")};
   if (request.Has("pruned")) return ToldPruned{};
   return ToldResults{request.Has("value") ? request.Numbers("value") : std::vector<double>{}};
 }
 
-Json AnswerTell(AskTell& session, const Request& request) {
+Json AnswerTell(AskTell& session, const RequestLine& request) {
   const auto told = session.Tell(request.Integer("trial"), ToldIn(request), request.Attempt());
   return ToJson(told, session.options());
 }
@@ -113,7 +113,7 @@ std::string_view WordFor(Decision decision) {
   return "continue";
 }
 
-ToldReport ReportIn(const AskTell& session, const Request& request) {
+ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
   ToldReport report;
   report.step = request.Integer("step");
   report.epoch = request.OptionalNumber("epoch");
@@ -123,14 +123,14 @@ ToldReport ReportIn(const AskTell& session, const Request& request) {
   }
   if (request.Has("metrics")) {
     for (const auto& [name, value] : request.Object("metrics").items()) {
-      report.metrics.emplace_back(name, Request::Number(name, value));
+      report.metrics.emplace_back(name, RequestLine::Number(name, value));
     }
   }
   if (report.metrics.empty()) Refuse("nothing is reported", R"(give "value", or "metrics" by their names)");
   return report;
 }
 
-Json AnswerReport(AskTell& session, const Request& request) {
+Json AnswerReport(AskTell& session, const RequestLine& request) {
   const auto trial = request.Integer("trial");
   const auto advice = session.Report(trial, ReportIn(session, request), request.Attempt());
   Json answer{{"trial", trial}, {"decision", WordFor(advice.decision)}};
@@ -138,24 +138,24 @@ Json AnswerReport(AskTell& session, const Request& request) {
   return answer;
 }
 
-Json AnswerBest(AskTell& session, const Request&) {
+Json AnswerBest(AskTell& session, const RequestLine&) {
   const auto best = session.study().Best();
   if (!best) return Json{{"trial", nullptr}};
   return ToJson(*best, session.options());
 }
 
-Json AnswerEnqueue(AskTell& session, const Request& request) {
+Json AnswerEnqueue(AskTell& session, const RequestLine& request) {
   return Json{{"trial", session.Enqueue(PointFromJson(request.Object("parameters")))}};
 }
 
-using Handler = Json (*)(AskTell&, const Request&);
+using Handler = Json (*)(AskTell&, const RequestLine&);
 const std::map<std::string, Handler> kHandlers = {{"ask", AnswerAsk},
                                                   {"best", AnswerBest},
                                                   {"enqueue", AnswerEnqueue},
                                                   {"report", AnswerReport},
                                                   {"tell", AnswerTell}};
 
-Json AnswerTo(AskTell& session, const Request& request) {
+Json AnswerTo(AskTell& session, const RequestLine& request) {
   const auto what = request.What();
   const auto handler = kHandlers.find(what);
   if (handler != kHandlers.end()) return handler->second(session, request);
@@ -195,7 +195,7 @@ Json ToJson(const TrialRecord& told, const EnsembleOptions& options) {
 
 Json Answer(AskTell& session, std::string_view line) {
   try {
-    return AnswerTo(session, Request(line));
+    return AnswerTo(session, RequestLine(line));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
     Json answer{{"error", error.message()}};

@@ -9,7 +9,7 @@ namespace slipway::ensemble {
 namespace {
 
 /// Doubles from here on stand for several integers.
-constexpr double kTwoTo63 = 0x1p63;
+constexpr double kIntegersEnd = 0x1p63;
 
 Json Distribution(const char* name, Json attributes) {
   return Json{{"name", name}, {"attributes", std::move(attributes)}};
@@ -53,7 +53,7 @@ bool IsCategorical(const Domain& domain) {
 }
 
 std::optional<Scalar> IntegerFrom(double number) {
-  if (number != std::floor(number) || number < -kTwoTo63 || number >= kTwoTo63) return std::nullopt;
+  if (number != std::floor(number) || number < -kIntegersEnd || number >= kIntegersEnd) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }
 

@@ -25,7 +25,7 @@
 namespace slipway::ensemble {
 namespace {
 
-struct Entry {
+struct SamplerEntry {
   std::string_view name;
   std::unique_ptr<Sampler> (*make)(const SamplerSettings& settings, SearchSpace space);
 };
@@ -39,7 +39,7 @@ std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace s
 }
 
 /// Each is named once, here; `auto` stands for one of them.
-const Entry kEntries[] = {
+const SamplerEntry kSamplers[] = {
     {"grid",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
        return std::make_unique<GridSampler>(std::move(space), settings.grid_points);
@@ -90,7 +90,7 @@ std::int64_t CountOn(GridWalk& walk, std::int64_t most, const SamplerSettings& s
 const std::vector<std::string>& SamplerNames() {
   static const auto names = [] {
     std::vector<std::string> all = {"auto"};
-    for (const auto& entry : kEntries) all.emplace_back(entry.name);
+    for (const auto& entry : kSamplers) all.emplace_back(entry.name);
     return all;
   }();
   return names;
@@ -127,7 +127,7 @@ std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpac
   const std::string name = ResolveSampler(settings, space);
   SamplerSettings complete = settings;
   complete.points = CompletedPoints(space, settings.points, settings.seed);
-  auto sampler = std::ranges::find(kEntries, name, &Entry::name)->make(complete, std::move(space));
+  auto sampler = std::ranges::find(kSamplers, name, &SamplerEntry::name)->make(complete, std::move(space));
   if (complete.points.empty()) return sampler;
   return std::make_unique<FirstPoints>(std::move(complete.points), std::move(sampler));
 }

@@ -86,14 +86,14 @@ std::unique_ptr<Scheduler> MakeNeverStop(const SchedulerSettings& /*settings*/) 
   return std::make_unique<NeverStop>();
 }
 
-struct Entry {
+struct SchedulerEntry {
   std::string_view name;
   bool takes_patience;
   void (*check)(const SchedulerSettings& settings);
   std::unique_ptr<Scheduler> (*make)(const SchedulerSettings& settings);
 };
 
-const Entry kEntries[] = {
+const SchedulerEntry kSchedulers[] = {
     {"none", false, CheckNothing, MakeNeverStop},
     {"median", true, CheckPercentile,
      [](const SchedulerSettings& settings) -> std::unique_ptr<Scheduler> {
@@ -111,7 +111,7 @@ const Entry kEntries[] = {
     {"wilcoxon", false, CheckRepeats, MakeNeverStop},
 };
 
-void CheckCommon(const SchedulerSettings& settings, const Entry& entry) {
+void CheckCommon(const SchedulerSettings& settings, const SchedulerEntry& entry) {
   if (!(settings.interval >= 0)) Refuse(fmt::format("'interval' must not be negative, not {:.6g}", settings.interval));
   if (settings.patience < 0) Refuse(fmt::format("'patience' must not be negative, not {}", settings.patience));
   if (settings.patience > 0 && !entry.takes_patience) {
@@ -135,15 +135,15 @@ void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& tr
 const std::vector<std::string>& SchedulerNames() {
   static const auto names = [] {
     std::vector<std::string> all;
-    for (const auto& entry : kEntries) all.emplace_back(entry.name);
+    for (const auto& entry : kSchedulers) all.emplace_back(entry.name);
     return all;
   }();
   return names;
 }
 
 std::unique_ptr<Scheduler> MakeScheduler(const SchedulerSettings& settings) {
-  const auto* entry = std::ranges::find(kEntries, settings.type, &Entry::name);
-  if (entry == std::end(kEntries)) {
+  const auto* entry = std::ranges::find(kSchedulers, settings.type, &SchedulerEntry::name);
+  if (entry == std::end(kSchedulers)) {
     Refuse(fmt::format("unknown type '{}'{}", settings.type, SuggestWord(settings.type, SchedulerNames())));
   }
   CheckCommon(settings, *entry);

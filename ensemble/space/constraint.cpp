@@ -66,12 +66,12 @@ constexpr Comparison kComparisons[] = {{"==", Operation::kEqual, false}, {"!=", 
                                        {"<", Operation::kLess, false},   {"<=", Operation::kAtMost, false},
                                        {">", Operation::kLess, true},    {">=", Operation::kAtMost, true}};
 
-bool IsNumber(const Scalar& value) {
+bool HoldsNumber(const Scalar& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
 Type TypeOf(const Scalar& value) {
-  if (IsNumber(value)) return Type::kNumber;
+  if (HoldsNumber(value)) return Type::kNumber;
   if (std::holds_alternative<bool>(value)) return Type::kTruth;
   return std::holds_alternative<std::string>(value) ? Type::kText : Type::kAny;
 }

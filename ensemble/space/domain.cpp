@@ -14,12 +14,12 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double kTwoTo63 = 0x1p63;
+constexpr double kDomainIntegersEnd = 0x1p63;
 
 std::optional<std::int64_t> Integer(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const auto* real = std::get_if<double>(&value);
-  if (real == nullptr || *real != std::floor(*real) || *real < -kTwoTo63 || *real >= kTwoTo63) return std::nullopt;
+  if (real == nullptr || *real != std::floor(*real) || *real < -kDomainIntegersEnd || *real >= kDomainIntegersEnd) return std::nullopt;
   return static_cast<std::int64_t>(*real);
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBusyTimeoutMs = 5000;
+constexpr int kOptunaBusyTimeoutMs = 5000;
 constexpr int kLongestTextBytes = 1 << 20;
 constexpr std::int64_t kStepsBetweenLooks = 1'000'000;
 constexpr std::size_t kBytesOfARow = 64;  // what a row costs beside its texts
@@ -31,7 +31,7 @@ constexpr std::size_t kBytesOfARow = 64;  // what a row costs beside its texts
 }
 
 /// A text of the file, for messages: it could hold anything that a terminal would obey.
-std::string Shown(const std::string& text) { return Describe(Scalar{text}); }
+std::string ShownText(const std::string& text) { return Describe(Scalar{text}); }
 
 constexpr const char* kTryOptuna = "check that Optuna itself can load it";
 
@@ -39,7 +39,7 @@ constexpr const char* kTryOptuna = "check that Optuna itself can load it";
 class Reader {
  public:
   Reader(const fs::path& file, const ReadLimits& limits)
-      : file_(file), limits_(limits), database_(file.string(), SQLite::OPEN_READONLY, kBusyTimeoutMs) {
+      : file_(file), limits_(limits), database_(file.string(), SQLite::OPEN_READONLY, kOptunaBusyTimeoutMs) {
     auto* handle = database_.getHandle();
     ::sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestTextBytes);
     ::sqlite3_progress_handler(handle, static_cast<int>(std::min(kStepsBetweenLooks, limits.steps)), &Reader::Look,
@@ -105,8 +105,8 @@ class Reader {
     const bool older = number < kOptunaSchemaVersion || stored < kOptunaRevision30;
     Refuse(
         file_,
-        fmt::format("was written by Optuna {} (schema {}, {}), which is {} than what is known here", Shown(library),
-                    number, Shown(stored), older ? "older" : "newer"),
+        fmt::format("was written by Optuna {} (schema {}, {}), which is {} than what is known here", ShownText(library),
+                    number, ShownText(stored), older ? "older" : "newer"),
         older ? fmt::format("bring it to Optuna 3 first: optuna storage upgrade --storage sqlite:///{}", file_.string())
               : "export it with a version of Optuna 3, or use a newer Slipway");
   }
@@ -118,7 +118,7 @@ class Reader {
     std::vector<std::string> names;
     while (query.Next()) {
       auto each = Text(query, 1);
-      names.push_back(Shown(each));
+      names.push_back(ShownText(each));
       if (!name || each == *name) found.emplace_back(query.Integer(0), std::move(each));
     }
     if (found.size() == 1) {
@@ -126,7 +126,7 @@ class Reader {
       return found.front().first;
     }
     throw Error(ErrorKind::kUsage,
-                name ? fmt::format("'{}' has no study {}", file_.string(), Shown(*name))
+                name ? fmt::format("'{}' has no study {}", file_.string(), ShownText(*name))
                      : fmt::format("'{}' has {} studies", file_.string(), names.size()),
                 names.empty() ? "there is nothing to import" : NameOneOf(names));
   }
@@ -153,7 +153,7 @@ class Reader {
   OptunaState StateIn(const Query& query, int column) {
     const auto word = Text(query, column);
     const auto state = ParseOptunaState(word);
-    if (!state) Refuse(file_, fmt::format("holds a trial in the unknown state {}", Shown(word)), kTryOptuna);
+    if (!state) Refuse(file_, fmt::format("holds a trial in the unknown state {}", ShownText(word)), kTryOptuna);
     return *state;
   }
 

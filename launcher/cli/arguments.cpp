@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "core/install.h"
 #include "core/units.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
@@ -238,7 +239,9 @@ void DescribeBench(CLI::App& app, Arguments& arguments) {
   bench->footer(std::string());
   bench->footer([] {
     std::string text = "Benchmarks of this installation, each with its own --help:\n";
-    for (const auto& name : Benchmarks()) text += "  slipway bench " + name + "\n";
+    const auto names = Benchmarks();
+    for (const auto& name : names) text += "  slipway bench " + name + "\n";
+    if (names.empty()) text += "  none; build them with: " + BuildTheRest() + "\n";
     return text;
   });
   bench->set_help_flag();

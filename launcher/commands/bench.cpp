@@ -13,7 +13,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::string_view kPrefix = "bench-";
+constexpr std::string_view kBenchPrefix = "bench-";
 
 bool IsProgram(const std::filesystem::path& path) {
   std::error_code error;
@@ -27,17 +27,21 @@ std::vector<std::string> Benchmarks() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(HelperProgram(""), error)) {
     const auto name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && IsProgram(entry.path())) names.push_back(name.substr(kPrefix.size()));
+    if (name.starts_with(kBenchPrefix) && IsProgram(entry.path())) names.push_back(name.substr(kBenchPrefix.size()));
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 int Bench(const BenchOptions& options, Session& session) {
-  const auto program = HelperProgram(std::string(kPrefix) + options.name);
+  const auto program = HelperProgram(std::string(kBenchPrefix) + options.name);
   if (options.name.find('/') != std::string::npos || !IsProgram(program)) {
+    auto names = Benchmarks();
+    if (names.empty()) names.push_back("none");
+    const auto rest = BuildTheRest();
     throw Error(ErrorKind::kUsage, fmt::format("there is no benchmark '{}'", options.name),
-                fmt::format("this installation has: {}", fmt::join(Benchmarks(), ", ")));
+                fmt::format("this installation has: {}{}", fmt::join(names, ", "),
+                            rest.empty() ? "" : "; build the others with: " + rest));
   }
   std::vector<std::string> words{program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());

@@ -60,7 +60,7 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
 }
 
 /// A row of `ls`: a run whose state cannot be read is listed, with the reason.
-struct Row {
+struct RunRow {
   const RunFolder& run;
   std::optional<Error> trouble;
   std::optional<RunState> state;
@@ -74,8 +74,8 @@ std::optional<Error> TroubleWith(const RunFolder& run) try {
 }
 
 /// Slurm is asked about all of them together.
-std::vector<Row> Observe(const std::vector<RunFolder>& runs) {
-  std::vector<Row> rows;
+std::vector<RunRow> Observe(const std::vector<RunFolder>& runs) {
+  std::vector<RunRow> rows;
   std::vector<RunFolder> readable;
   for (const auto& run : runs) {
     rows.push_back({run, TroubleWith(run), {}});
@@ -91,7 +91,7 @@ std::vector<Row> Observe(const std::vector<RunFolder>& runs) {
 
 constexpr auto kUnreadable = "unreadable";
 
-Json UnreadableDocument(const Row& row) {
+Json UnreadableDocument(const RunRow& row) {
   RunState unknown;
   unknown.run = row.run.id();
   unknown.reason = row.trouble->message();
@@ -105,9 +105,9 @@ Json UnreadableDocument(const Row& row) {
   return document;
 }
 
-Json DocumentOf(const Row& row) { return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row); }
+Json DocumentOf(const RunRow& row) { return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row); }
 
-std::vector<std::string> CellsOf(const Row& row) {
+std::vector<std::string> CellsOf(const RunRow& row) {
   if (!row.state) return {row.run.id(), kUnreadable, "", "", "", row.trouble->message()};
   const auto& state = *row.state;
   return {row.run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended,

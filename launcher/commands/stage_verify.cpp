@@ -17,7 +17,7 @@
 namespace slipway::launcher {
 namespace {
 
-struct Verdict {
+struct TierVerdict {
   const Found& found;
   std::string problem = {};  ///< of the generation as a whole
   std::vector<staging::Damage> damage = {};
@@ -36,7 +36,7 @@ class Verifier {
   explicit Verifier(Output& output) : output_(output), interrupt_(loop_) {}
 
   /// Nobody can remove the generation meanwhile, unless it lies where nobody has ever taken a lease.
-  Verdict Verify(const Found& found) try {
+  TierVerdict Verify(const Found& found) try {
     if (!found.generation.damage.empty()) return {found, found.generation.damage};
     const staging::Generation generation(found.root, found.generation.name);
     const auto lease = FileLock::TryLook(generation.LeaseLock());
@@ -64,7 +64,7 @@ class Verifier {
   Interrupt interrupt_;
 };
 
-Json ToJson(const Verdict& verdict) {
+Json ToJson(const TierVerdict& verdict) {
   Json damage = Json::array();
   for (const auto& each : verdict.damage) {
     damage.push_back(
@@ -86,7 +86,7 @@ std::string DescribeDamage(const staging::Damage& damage) {
                      damage.reason);
 }
 
-std::string Describe(const Verdict& verdict) {
+std::string Describe(const TierVerdict& verdict) {
   const auto& generation = verdict.found.generation;
   const auto head = fmt::format("{} in tier {}", generation.name, verdict.found.tier);
   if (verdict.gone) return head + ": somebody has removed it meanwhile\n";

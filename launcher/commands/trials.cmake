@@ -6,6 +6,7 @@ foreach(source trials.cpp trials_export.cpp trials_importance.cpp trials_leaderb
   list(APPEND trials_commands_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
 endforeach()
 add_library(slipway_trials_commands STATIC ${trials_commands_sources})
+slipway_compile(slipway_trials_commands LIGHT)
 target_link_libraries(slipway_trials_commands
   PUBLIC slipway_settings slipway_core slipway_trials
   PRIVATE slipway_warnings slipway_ensemble slipway_plots)

@@ -22,7 +22,7 @@ using ensemble::TrialBook;
 namespace fs = std::filesystem;
 
 /// Longer than the pause between two snapshots of a book on a network file system.
-constexpr auto kPatience = std::chrono::seconds(8);
+constexpr auto kAnswerPatience = std::chrono::seconds(8);
 constexpr auto kPause = std::chrono::milliseconds(100);
 
 /// 3, 0.5, true and null are what they look like; everything else is text.
@@ -93,7 +93,7 @@ std::string HowToGoOn(const fs::path& run_folder) {
 std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
   if (!HasManager(run_folder)) return HowToGoOn(run_folder);
   auto& clock = SystemClock();
-  const auto end = clock.Steady() + kPatience;
+  const auto end = clock.Steady() + kAnswerPatience;
   std::optional<std::string> answer;
   while (!(answer = AnswerIn(run_folder, name)) && clock.Steady() < end) clock.Sleep(kPause);
   return answer.value_or("waits for the manager, which is busy");

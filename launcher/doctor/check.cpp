@@ -20,7 +20,7 @@ namespace slipway::launcher {
 namespace {
 
 /// How long a process that was killed is waited for.
-constexpr auto kReapPatience = std::chrono::milliseconds(200);
+constexpr auto kCheckReapPatience = std::chrono::milliseconds(200);
 
 struct Pipe {
   UniqueFd out, in;
@@ -68,7 +68,7 @@ std::optional<std::string> ReadUntil(const UniqueFd& pipe, SteadyTime deadline) 
 
 /// Nothing when it cannot be ended now.
 std::optional<ExitStatus> Reap(pid_t child) {
-  const auto deadline = SystemClock().Steady() + kReapPatience;
+  const auto deadline = SystemClock().Steady() + kCheckReapPatience;
   while (true) {
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) return ExitStatus::FromWait(status);

@@ -7,7 +7,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kContainerPatience = std::chrono::seconds(5);
 
 /// Some say it on the one stream, some on the other.
 std::string VersionOf(ContainerRuntime runtime) {
@@ -15,7 +15,7 @@ std::string VersionOf(ContainerRuntime runtime) {
   options.argv = {std::string(ProgramOf(runtime)), "--version"};
   options.environment = Environment::Inherited();
   if (!options.environment->Get("USER")) options.environment->Set("USER", "root");  // ch-run will not speak without it
-  const auto said = RunAndCapture(std::move(options), kPatience);
+  const auto said = RunAndCapture(std::move(options), kContainerPatience);
   const auto& text = said.output.empty() ? said.errors : said.output;
   return text.substr(0, text.find('\n'));
 }

@@ -30,12 +30,12 @@ bool LiesBelow(const std::string& path, const std::string& point) {
   return point == "/" || path == point || path.starts_with(point + "/");
 }
 
-struct Mount {
+struct MountPoint {
   std::string point, type;
 };
 
 /// "36 35 98:0 /root /mount/point options ... - type source options": any number of fields before the dash.
-Mount MountOf(const std::string& line) {
+MountPoint MountOf(const std::string& line) {
   std::istringstream fields(line);
   const std::vector<std::string> words(std::istream_iterator<std::string>(fields), {});
   const auto dash = std::find(words.begin(), words.end(), "-");
@@ -46,7 +46,7 @@ Mount MountOf(const std::string& line) {
 }  // namespace
 
 std::string FileSystemOf(const std::filesystem::path& path, std::string_view mounts) {
-  Mount best;
+  MountPoint best;
   std::istringstream lines{std::string(mounts)};
   for (std::string line; std::getline(lines, line);) {
     const auto mount = MountOf(line);

@@ -12,12 +12,12 @@ namespace slipway::launcher {
 namespace {
 
 /// In the order of Grade.
-constexpr std::array<std::string_view, 3> kNames = {"ok", "warn", "fail"};
+constexpr std::array<std::string_view, 3> kFindingNames = {"ok", "warn", "fail"};
 
 Grade GradeOf(const std::string& name) {
-  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) throw Error(ErrorKind::kInternal, fmt::format("'{}' is no grade of a finding", name));
-  return static_cast<Grade>(found - kNames.begin());
+  const auto* const found = std::find(kFindingNames.begin(), kFindingNames.end(), name);
+  if (found == kFindingNames.end()) throw Error(ErrorKind::kInternal, fmt::format("'{}' is no grade of a finding", name));
+  return static_cast<Grade>(found - kFindingNames.begin());
 }
 
 std::size_t LongestAbout(const Findings& findings) {
@@ -28,7 +28,7 @@ std::size_t LongestAbout(const Findings& findings) {
 
 }  // namespace
 
-std::string_view NameOf(Grade grade) { return kNames[static_cast<std::size_t>(grade)]; }
+std::string_view NameOf(Grade grade) { return kFindingNames[static_cast<std::size_t>(grade)]; }
 
 Finding Ok(std::string about, std::string text) { return {Grade::kOk, std::move(about), std::move(text), ""}; }
 

@@ -12,7 +12,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::size_t kBytes = 128u << 20;  // well beyond the caches
+constexpr std::size_t kMeasuredBytes = 128u << 20;  // well beyond the caches
 constexpr int kRounds = 5;                  // the first one touches the pages
 
 /// Machines of the last ten years have several times as much.
@@ -20,7 +20,7 @@ constexpr double kSlow = 1e9;
 
 double SecondsOfCopy(char* to, const char* from) {
   const auto began = SystemClock().Steady();
-  std::memcpy(to, from, kBytes);
+  std::memcpy(to, from, kMeasuredBytes);
   asm volatile("" : : "r"(to) : "memory");  // the copy is wanted
   return Seconds(SystemClock().Steady() - began).count();
 }
@@ -28,12 +28,12 @@ double SecondsOfCopy(char* to, const char* from) {
 }  // namespace
 
 BandwidthFacts ProbeMemoryBandwidth() {
-  if (staging::MemoryLeft().count < 4 * kBytes) return {};
-  const auto from = std::make_unique<char[]>(kBytes);
-  const std::unique_ptr<char[]> to(new char[kBytes]);
+  if (staging::MemoryLeft().count < 4 * kMeasuredBytes) return {};
+  const auto from = std::make_unique<char[]>(kMeasuredBytes);
+  const std::unique_ptr<char[]> to(new char[kMeasuredBytes]);
   double fastest = SecondsOfCopy(to.get(), from.get());
   for (int round = 1; round < kRounds; ++round) fastest = std::min(fastest, SecondsOfCopy(to.get(), from.get()));
-  return {kBytes / fastest};
+  return {kMeasuredBytes / fastest};
 }
 
 Findings Judge(const BandwidthFacts& facts) {

@@ -16,8 +16,8 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kAbout[] = "run folders";
-constexpr Bytes kEnough{1u << 30};
+constexpr char kRunRootAbout[] = "run folders";
+constexpr Bytes kEnoughForRuns{1u << 30};
 constexpr std::uint64_t kEnoughInodes = 10000;
 
 /// Writes, too: a full disk lets files be made.
@@ -38,15 +38,15 @@ std::string Place(const RunRootFacts& facts) {
 
 Finding JudgeWritable(const RunRootFacts& facts) {
   if (!facts.why_not_writable.empty()) {
-    return Fail(kAbout, facts.why_not_writable, "name another place with --runs-dir or SLIPWAY_RUNS");
+    return Fail(kRunRootAbout, facts.why_not_writable, "name another place with --runs-dir or SLIPWAY_RUNS");
   }
-  if (facts.available < kEnough || (facts.counts_inodes && facts.free_inodes < kEnoughInodes)) {
+  if (facts.available < kEnoughForRuns || (facts.counts_inodes && facts.free_inodes < kEnoughInodes)) {
     return Warn(
-        kAbout,
+        kRunRootAbout,
         fmt::format("{}: {} and {} files are free", Place(facts), FormatBytes(facts.available), facts.free_inodes),
         "make room, or name another place with --runs-dir or SLIPWAY_RUNS");
   }
-  return Ok(kAbout, fmt::format("{}, {} free", Place(facts), FormatBytes(facts.available)));
+  return Ok(kRunRootAbout, fmt::format("{}, {} free", Place(facts), FormatBytes(facts.available)));
 }
 
 Finding JudgeBooks(const RunRootFacts& facts) {

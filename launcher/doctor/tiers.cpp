@@ -9,7 +9,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr Bytes kEnough{256u << 20};
+constexpr Bytes kEnoughForTier{256u << 20};
 
 Finding JudgeTier(const staging::TierState& tier) {
   const auto about = "tier " + tier.name;
@@ -17,7 +17,7 @@ Finding JudgeTier(const staging::TierState& tier) {
     return Warn(about, fmt::format("cannot be used: {}", tier.reason), "runs use the next tier that they name");
   }
   const auto text = fmt::format("{} free in {} ({})", FormatBytes(tier.available), tier.root.string(), tier.origin);
-  if (tier.available >= kEnough) return Ok(about, text);
+  if (tier.available >= kEnoughForTier) return Ok(about, text);
   return Warn(about, text, "slipway stage ls shows what lies there, slipway stage gc removes what nobody uses");
 }
 

@@ -10,7 +10,7 @@ namespace slipway::launcher {
 namespace {
 
 /// A longer line is cut into pieces of this size: a program that never ends its line must not fill our memory.
-constexpr std::size_t kLongestLine = 64 * 1024;
+constexpr std::size_t kLongestFollowedLine = 64 * 1024;
 
 }  // namespace
 
@@ -39,12 +39,12 @@ void LineFollower::Finish() {
 void LineFollower::Take(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
-    const auto room = kLongestLine - line_.size();
+    const auto room = kLongestFollowedLine - line_.size();
     const auto length = std::min({end, bytes.size(), room});
     line_.append(bytes.substr(0, length));
     bytes.remove_prefix(length);
     if (length == end) bytes.remove_prefix(1);
-    if (length == end || line_.size() == kLongestLine) Deliver();
+    if (length == end || line_.size() == kLongestFollowedLine) Deliver();
   }
 }
 

@@ -9,13 +9,13 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr off_t kMostBytes = 64 * 1024;
+constexpr off_t kMostTailBytes = 64 * 1024;
 
 std::string ReadEnd(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return {};
-  const off_t begin = info.st_size > kMostBytes ? info.st_size - kMostBytes : 0;
+  const off_t begin = info.st_size > kMostTailBytes ? info.st_size - kMostTailBytes : 0;
   std::string text(static_cast<std::size_t>(info.st_size - begin), '\0');
   const ssize_t count = ::pread(fd.get(), text.data(), text.size(), begin);
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr off_t kMostBytes = 1 << 20;
+constexpr off_t kMostReportBytes = 1 << 20;
 constexpr std::size_t kMostRanks = 256;
 constexpr std::size_t kLongestMessage = 2000;
 constexpr std::size_t kLongestWord = 200;
@@ -33,7 +33,7 @@ std::string ReadRegularFile(const UniqueFd& fd) {
   struct stat info {};
   CheckErrno(::fstat(fd.get(), &info), "cannot be read");
   if (!S_ISREG(info.st_mode)) Refuse("it is not a file");
-  if (info.st_size > kMostBytes) Refuse(fmt::format("it is larger than {} bytes", kMostBytes));
+  if (info.st_size > kMostReportBytes) Refuse(fmt::format("it is larger than {} bytes", kMostReportBytes));
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   const auto count = CheckErrno(::pread(fd.get(), text.data(), text.size(), 0), "cannot be read");
   text.resize(static_cast<std::size_t>(count));

@@ -15,7 +15,7 @@ using runtime::RankState;
 using runtime::Sight;
 
 /// How soon a rank that asks is heard.
-constexpr auto kBeat = std::chrono::milliseconds(250);
+constexpr auto kBoardBeat = std::chrono::milliseconds(250);
 /// A program that hands in more has something else in mind.
 constexpr std::size_t kMostBoards = 4096;
 
@@ -34,7 +34,7 @@ BoardKeeper::BoardKeeper(EventLoop& loop, const std::filesystem::path& path, Uni
       door_(loop, path, [this](UniqueFd visitor) { Welcome(std::move(visitor)); }),
       manager_(loop, std::move(manager),
                {[this](std::string_view word, const Json& about) { Hear(word, about); }, [this] { over_ = true; }}),
-      beat_(loop.After(kBeat, [this] { Beat(); })) {}
+      beat_(loop.After(kBoardBeat, [this] { Beat(); })) {}
 
 BoardKeeper::~BoardKeeper() {
   loop_.Cancel(beat_);
@@ -66,7 +66,7 @@ void BoardKeeper::Hear(std::string_view word, const Json& about) {
 
 void BoardKeeper::Beat() {
   if (over_) return;
-  beat_ = loop_.After(kBeat, [this] { Beat(); });
+  beat_ = loop_.After(kBoardBeat, [this] { Beat(); });
   std::vector<BoardLine> lines;
   const auto asks = [](const BoardLine& line) { return line.rank >= 0 && line.asks != 0; };
   for (const auto& board : boards_) {

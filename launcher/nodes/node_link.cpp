@@ -8,7 +8,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr auto kBeat = std::chrono::seconds(1);
+constexpr auto kLinkBeat = std::chrono::seconds(1);
 /// A side that takes nothing for so long that this much waits is gone, whatever its connection says.
 constexpr std::size_t kMostWaiting = 256 << 20;
 
@@ -23,7 +23,7 @@ NodeLink::NodeLink(EventLoop& loop, NodeConnection connection, std::chrono::seco
       events_(std::move(events)),
       outgoing_(loop, connection_.socket.get()) {
   loop_.OnReadable(connection_.socket.get(), [this] { Receive(); });
-  beat_ = loop_.After(kBeat, [this] { Beat(); });
+  beat_ = loop_.After(kLinkBeat, [this] { Beat(); });
 }
 
 NodeLink::~NodeLink() {
@@ -59,8 +59,8 @@ void NodeLink::Receive() {
 
 /// What lies unread is heard before the silence is judged: a loop that was busy elsewhere had one beat in that time.
 void NodeLink::Beat() {
-  beat_ = loop_.After(kBeat, [this] { Beat(); });
-  silence_ += kBeat;
+  beat_ = loop_.After(kLinkBeat, [this] { Beat(); });
+  silence_ += kLinkBeat;
   Send(NodeFrame::kAlive);
   Receive();
   if (ended_) return;

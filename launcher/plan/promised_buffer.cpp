@@ -14,7 +14,7 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+constexpr auto kWholeBuffer = std::numeric_limits<std::uint64_t>::max();
 constexpr char kBuffer[] = "burst";
 
 bool BeforeTheJob(const LaunchSpec& launch) {
@@ -28,8 +28,8 @@ void Promise(const BurstBufferSpec& spec, staging::TierState& state) {
   state = {};
   state.name = kBuffer;
   state.root = fmt::format("${{{}}}/slipway-<uid>", variable);
-  state.available = spec.capacity.value_or(Bytes{kAll});
-  state.free_inodes = kAll;
+  state.available = spec.capacity.value_or(Bytes{kWholeBuffer});
+  state.free_inodes = kWholeBuffer;
   state.usable = true;
   state.scope = spec.access == BufferAccess::kStriped ? staging::TierScope::kJob : staging::TierScope::kNode;
   state.origin = "launch.slurm.burst_buffer";
@@ -51,8 +51,8 @@ void PreferStagedIn(staging::DatasetRequest& request, std::vector<staging::TierS
   const auto staged = StagedIn(request.name);
   if (!staged) return;
   const auto taken = staging::TakenBy(*staged);
-  buffer->available.count += std::min(taken.bytes.count, kAll - buffer->available.count);
-  buffer->free_inodes += std::min(taken.inodes, kAll - buffer->free_inodes);
+  buffer->available.count += std::min(taken.bytes.count, kWholeBuffer - buffer->available.count);
+  buffer->free_inodes += std::min(taken.inodes, kWholeBuffer - buffer->free_inodes);
   request.tiers.erase(request.tiers.begin(), std::find(request.tiers.begin(), request.tiers.end(), kBuffer));
 }
 

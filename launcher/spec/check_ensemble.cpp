@@ -112,10 +112,6 @@ void CheckTrials(Report& report, const Draft& draft) {
   }
 }
 
-bool TrialsAreJobs(const Draft& draft) {
-  return draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
-}
-
 /// There is no allocation that could say how many trials fit, nor any nodes in it.
 void CheckPlacement(Report& report, const Draft& draft) {
   if (!TrialsAreJobs(draft)) return;
@@ -221,6 +217,10 @@ void CheckValidationRecords(Report& report, const Draft& draft) {
 }
 
 }  // namespace
+
+bool TrialsAreJobs(const Draft& draft) {
+  return draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
+}
 
 void CheckEnsemble(Report& report, const Draft& draft) {
   if (!draft.Has("ensemble")) return;

@@ -76,10 +76,6 @@ void CheckResilience(Report& report, const Draft& draft) {
   report.Error(draft.PlaceOf("resilience.min_nodes"), fmt::format("more than 'launch.nodes', which is {}", nodes));
 }
 
-bool TrialsAreJobs(const Draft& draft) {
-  return draft.Has("ensemble.placement") && draft.At("ensemble.placement") == "job";
-}
-
 /// What says how many nodes a manager has.
 std::string NodesField(const Draft& draft) {
   return TrialsAreJobs(draft) ? "ensemble.nodes_per_trial" : "launch.nodes";

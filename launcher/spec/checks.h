@@ -17,6 +17,8 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft);
 void CheckLaunch(Report& report, const Draft& draft);
 void CheckSlurm(Report& report, const Draft& draft);
 void CheckEnsemble(Report& report, const Draft& draft);
+/// Each trial is a Slurm job of its own: no allocation says how many fit, or on how many nodes the manager is.
+bool TrialsAreJobs(const Draft& draft);
 /// Reports what a run that has begun cannot change.
 void CheckChanges(const Json& before, Report& report, const Draft& draft);
 

@@ -17,14 +17,14 @@
 namespace slipway::launcher {
 namespace {
 
-using Kind = YamlNode::Kind;
+using NodeKind = YamlNode::Kind;
 
 std::string DescribeNode(const YamlNode& node) {
   switch (node.kind) {
-    case Kind::kNull: return "nothing";
-    case Kind::kList: return "a list";
-    case Kind::kMap: return "a map";
-    case Kind::kScalar: break;
+    case NodeKind::kNull: return "nothing";
+    case NodeKind::kList: return "a list";
+    case NodeKind::kMap: return "a map";
+    case NodeKind::kScalar: break;
   }
   return (node.quoted ? "the text " : "") + Quoted(node.text);
 }
@@ -40,7 +40,7 @@ std::string AsListOfWords(std::string_view text) {
 
 Problem Unexpected(const Type& type, const YamlNode& node) {
   // Any scalar will do except these.
-  if (type.kind == TypeKind::kScalar && node.kind == Kind::kScalar) {
+  if (type.kind == TypeKind::kScalar && node.kind == NodeKind::kScalar) {
     return {node.place, "the number " + Quoted(node.text) + " is not finite, or whole and beyond 64 bits", {}};
   }
   return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node), {}};
@@ -160,20 +160,20 @@ std::vector<Problem> ConvertWord(const Type& type, const YamlNode& node, Json& v
   std::vector<std::string> words = type.words;
   words.insert(words.end(), type.planned_words.begin(), type.planned_words.end());
   for (const std::string& word : words) {
-    if (node.kind == Kind::kScalar && node.text == word) {
+    if (node.kind == NodeKind::kScalar && node.text == word) {
       value = word;
       return {};
     }
   }
   Problem problem = Unexpected(type, node);
-  if (node.kind == Kind::kScalar && node.text.size() < 64) problem.suggestion = NearestWord(node.text, words);
+  if (node.kind == NodeKind::kScalar && node.text.size() < 64) problem.suggestion = NearestWord(node.text, words);
   return {problem};
 }
 
 std::vector<Problem> ConvertList(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
-  if (node.kind != Kind::kList) {
+  if (node.kind != NodeKind::kList) {
     Problem problem = Unexpected(type, node);
-    if (node.kind == Kind::kScalar && type.of[0].kind == TypeKind::kText) problem.suggestion = AsListOfWords(node.text);
+    if (node.kind == NodeKind::kScalar && type.of[0].kind == TypeKind::kText) problem.suggestion = AsListOfWords(node.text);
     return {std::move(problem)};
   }
   std::vector<Problem> problems;
@@ -188,7 +188,7 @@ std::vector<Problem> ConvertList(const Type& type, const YamlNode& node, const S
 }
 
 std::vector<Problem> ConvertMap(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
-  if (node.kind != Kind::kMap) return {Unexpected(type, node)};
+  if (node.kind != NodeKind::kMap) return {Unexpected(type, node)};
   std::vector<Problem> problems;
   value = Json::object();
   for (const YamlEntry& entry : node.entries) {
@@ -203,7 +203,7 @@ std::vector<Problem> ConvertMap(const Type& type, const YamlNode& node, const So
 /// The alternative whose shape is the user's, for messages about its parts.
 const Type* SameShape(const Type& type, const YamlNode& node) {
   for (const Type& alternative : type.of) {
-    if (node.kind == Kind::kList && alternative.kind == TypeKind::kList) return &alternative;
+    if (node.kind == NodeKind::kList && alternative.kind == TypeKind::kList) return &alternative;
   }
   return nullptr;
 }
@@ -219,9 +219,9 @@ std::vector<Problem> ConvertOneOf(const Type& type, const YamlNode& node, const 
 
 std::vector<Problem> ConvertFree(const YamlNode& node, const Sources& sources, Json& value) {
   Type any = type::Of(TypeKind::kFree);
-  if (node.kind == Kind::kList) return ConvertList(type::ListOf(any), node, sources, value);
-  if (node.kind == Kind::kMap) return ConvertMap(type::MapOf(any), node, sources, value);
-  if (node.kind == Kind::kNull) return {};
+  if (node.kind == NodeKind::kList) return ConvertList(type::ListOf(any), node, sources, value);
+  if (node.kind == NodeKind::kMap) return ConvertMap(type::MapOf(any), node, sources, value);
+  if (node.kind == NodeKind::kNull) return {};
   return Convert(type::Of(TypeKind::kScalar), node, sources, value);
 }
 
@@ -248,7 +248,7 @@ std::vector<Problem> Convert(const Type& type, const YamlNode& node, const Sourc
     case TypeKind::kFree: return ConvertFree(node, sources, value);
     default: break;
   }
-  value = node.kind == Kind::kScalar ? ScalarOrNull(type, node, sources[node.place.source].directory) : Json();
+  value = node.kind == NodeKind::kScalar ? ScalarOrNull(type, node, sources[node.place.source].directory) : Json();
   if (value.is_null()) return {Unexpected(type, node)};
   return {};
 }

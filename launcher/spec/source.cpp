@@ -11,7 +11,7 @@ namespace slipway::launcher {
 namespace {
 
 constexpr std::size_t kMostRemarks = 100;
-constexpr std::size_t kLongestLine = 200;
+constexpr std::size_t kLongestShownLine = 200;
 
 std::size_t CountCharacters(std::string_view text) {
   return static_cast<std::size_t>(
@@ -91,7 +91,7 @@ Diagnostic Report::At(const Place& place) const {
   result.line = place.line;
   result.column = static_cast<int>(CountCharacters(line.substr(0, start))) + 1;
   result.length = std::max(1, static_cast<int>(CountCharacters(line.substr(start, length))));
-  if (start < kLongestLine) result.source_line = Printable(Prefix(line, kLongestLine));
+  if (start < kLongestShownLine) result.source_line = Printable(Prefix(line, kLongestShownLine));
   return result;
 }
 

@@ -162,7 +162,10 @@ class EnvironmentCheck {
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(trainers, code)) known.push_back(entry.path().filename().string());
     std::sort(known.begin(), known.end());
-    Add("train.program", fmt::format("this installation has no trainer called '{}'", spec_.train.program),
+    const auto rest = BuildTheRest();
+    Add("train.program",
+        fmt::format("this installation has no trainer called '{}'{}", spec_.train.program,
+                    rest.empty() ? "" : fmt::format("; if it is a bundled one, build it with: {}", rest)),
         NearestWord(spec_.train.program, known));
   }
 

@@ -5,6 +5,7 @@ foreach(source model_ensemble.cpp select_models.cpp throughput.cpp trials_docume
   list(APPEND trials_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
 endforeach()
 add_library(slipway_trials STATIC ${trials_sources})
+slipway_compile(slipway_trials LIGHT)
 target_link_libraries(slipway_trials
   PUBLIC slipway_settings slipway_core
   PRIVATE slipway_warnings slipway_ensemble)

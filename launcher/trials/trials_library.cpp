@@ -16,7 +16,7 @@ namespace {
 using ensemble::Predictions;
 using ensemble::Targets;
 
-constexpr const char* kTargets = "targets.npy";
+constexpr const char* kLibraryTargets = "targets.npy";
 
 /// Where a trial's targets must be those of the trials before it.
 void RequireSameTargets(const Targets& targets, const Targets& known) {
@@ -33,13 +33,13 @@ struct Found {
 };
 
 Found ReadTrial(const fs::path& folder, bool with_targets) {
-  for (const char* name : {"predictions.npy", kTargets}) {
-    const bool needed = with_targets || name != kTargets;
+  for (const char* name : {"predictions.npy", kLibraryTargets}) {
+    const bool needed = with_targets || name != kLibraryTargets;
     if (needed && !fs::exists(folder / name)) return {{}, {}, fmt::format("it has no {}", name)};
   }
   Found found;
   try {
-    if (with_targets) found.targets = ensemble::ReadTargets(folder / kTargets);
+    if (with_targets) found.targets = ensemble::ReadTargets(folder / kLibraryTargets);
     found.predictions = ensemble::ReadPredictions(folder / "predictions.npy");
   } catch (const Error& error) {
     found.reason = error.message();
@@ -67,8 +67,8 @@ std::string TrialsLibrary::Hash() const {
 
 TrialsLibrary ReadLibrary(const fs::path& run_folder, const std::vector<RankedTrial>& trials) {
   TrialsLibrary library;
-  const bool run_has_targets = fs::exists(run_folder / kTargets);
-  if (run_has_targets) library.targets = ensemble::ReadTargets(run_folder / kTargets);
+  const bool run_has_targets = fs::exists(run_folder / kLibraryTargets);
+  if (run_has_targets) library.targets = ensemble::ReadTargets(run_folder / kLibraryTargets);
   for (const auto& ranked : trials) {
     auto found = ReadTrial(run_folder / TrialFolder(ranked.trial.number), !run_has_targets);
     if (!found.predictions) {

@@ -13,20 +13,20 @@ namespace slipway::launcher {
 namespace {
 
 /// As long as the pieces in which the manager takes a line (launcher/monitor/line_follower.cpp).
-constexpr std::size_t kLongestLine = 64 * 1024;
+constexpr std::size_t kLongestQuotedLine = 64 * 1024;
 
 /// Of a line that is longer than a piece.
 std::string SkipRest(std::ifstream& lines) {
   lines.clear();
   lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  return fmt::format("it is longer than {} KiB", kLongestLine / 1024);
+  return fmt::format("it is longer than {} KiB", kLongestQuotedLine / 1024);
 }
 
 UnreadMetrics UnreadOf(const std::filesystem::path& file, const ensemble::AttemptRecord& attempt) {
   UnreadMetrics unread;
   unread.attempt = attempt.number;
   std::ifstream lines(file);
-  std::array<char, kLongestLine + 1> line;
+  std::array<char, kLongestQuotedLine + 1> line;
   for (std::int64_t number = 1; lines.getline(line.data(), line.size()) || lines.gcount() > 0; ++number) {
     if (lines.eof() && !attempt.ended) break;
     auto why = lines.fail() ? SkipRest(lines) : WhyNotAllRead(line.data());

@@ -21,8 +21,6 @@ Partners PartnersIn(int step, const PointToPoint& members) {
   return {(members.rank() + step) % size, (members.rank() - step + size) % size};
 }
 
-std::size_t Bytes(std::int64_t count, std::size_t element) { return static_cast<std::size_t>(count) * element; }
-
 /// All slices of `out` but the own one go to their members; theirs come to `in`.
 void SwapSlices(const void* out, std::span<const Slice> out_slices, void* in, std::span<const Slice> in_slices,
                 std::size_t element, PointToPoint& members) {
@@ -32,8 +30,8 @@ void SwapSlices(const void* out, std::span<const Slice> out_slices, void* in, st
     const auto [ahead, behind] = PartnersIn(step, members);
     const auto& sent = out_slices[static_cast<std::size_t>(ahead)];
     const auto& received = in_slices[static_cast<std::size_t>(behind)];
-    members.Exchange(ahead, from + Bytes(sent.first, element), Bytes(sent.count, element), behind,
-                     to + Bytes(received.first, element), Bytes(received.count, element));
+    members.Exchange(ahead, from + BytesOf(sent.first, element), BytesOf(sent.count, element), behind,
+                     to + BytesOf(received.first, element), BytesOf(received.count, element));
   }
 }
 
@@ -43,9 +41,9 @@ void PairwiseAlltoall(const void* out, std::span<const Slice> out_slices, void* 
                       std::size_t element, PointToPoint& members) {
   const auto own = static_cast<std::size_t>(members.rank());
   if (out_slices[own].count > 0) {
-    std::memmove(static_cast<char*>(in) + Bytes(in_slices[own].first, element),
-                 static_cast<const char*>(out) + Bytes(out_slices[own].first, element),
-                 Bytes(out_slices[own].count, element));
+    std::memmove(static_cast<char*>(in) + BytesOf(in_slices[own].first, element),
+                 static_cast<const char*>(out) + BytesOf(out_slices[own].first, element),
+                 BytesOf(out_slices[own].count, element));
   }
   SwapSlices(out, out_slices, in, in_slices, element, members);
 }
@@ -55,11 +53,11 @@ void PairwiseReduceScatter(const void* data, void* result, std::span<const Slice
   const auto element = SizeOf(reduction.dtype);
   const auto own = slices[static_cast<std::size_t>(members.rank())];
   const auto places = SlicesOf(own.count * members.size(), members.size());
-  Scratch all(Bytes(own.count, element) * static_cast<std::size_t>(members.size()));
+  Scratch all(BytesOf(own.count, element) * static_cast<std::size_t>(members.size()));
   SwapSlices(data, slices, all.data(), places, element, members);
   std::vector<const void*> inputs;
-  for (const auto& place : places) inputs.push_back(all.data() + Bytes(place.first, element));
-  inputs[static_cast<std::size_t>(members.rank())] = static_cast<const char*>(data) + Bytes(own.first, element);
+  for (const auto& place : places) inputs.push_back(all.data() + BytesOf(place.first, element));
+  inputs[static_cast<std::size_t>(members.rank())] = static_cast<const char*>(data) + BytesOf(own.first, element);
   CombineAll(reduction, inputs.data(), members.size(), &result, 1, own.count, quotient_by);
 }
 
@@ -69,15 +67,15 @@ void PairwiseAllgather(void* data, std::span<const Slice> slices, std::size_t el
   for (int step = 1; step < members.size(); ++step) {
     const auto [ahead, behind] = PartnersIn(step, members);
     const auto& received = slices[static_cast<std::size_t>(behind)];
-    members.Exchange(ahead, at + Bytes(own.first, element), Bytes(own.count, element), behind,
-                     at + Bytes(received.first, element), Bytes(received.count, element));
+    members.Exchange(ahead, at + BytesOf(own.first, element), BytesOf(own.count, element), behind,
+                     at + BytesOf(received.first, element), BytesOf(received.count, element));
   }
 }
 
 void AllreducePairwise(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members) {
   const auto slices = SlicesOf(count, members.size());
   const auto element = SizeOf(reduction.dtype);
-  char* own = static_cast<char*>(data) + Bytes(slices[static_cast<std::size_t>(members.rank())].first, element);
+  char* own = static_cast<char*>(data) + BytesOf(slices[static_cast<std::size_t>(members.rank())].first, element);
   PairwiseReduceScatter(data, own, slices, reduction, members, members.size());
   PairwiseAllgather(data, slices, element, members);
 }

@@ -8,8 +8,6 @@
 namespace slipway::runtime {
 namespace {
 
-std::size_t Bytes(std::int64_t count, std::size_t element) { return static_cast<std::size_t>(count) * element; }
-
 /// Slices that begin at multiples of two cache lines, so that ranks do not write to the same one.
 Slice AlignedSlice(std::int64_t count, int parts, int index, std::size_t element) {
   const auto grain = static_cast<std::int64_t>(128 / element);
@@ -29,11 +27,11 @@ class SharedOperation {
         call_{kind, message.reduction, count_, message.tag} {
     const bool asks = message.view == nullptr && message.pieces.size() == 1 && !small();
     const auto& first = message.pieces.front();
-    where_ = asks ? pool.Find(first.data, Bytes(first.count, element_)) : SharedLocation();
+    where_ = asks ? pool.Find(first.data, BytesOf(first.count, element_)) : SharedLocation();
     if (message.view != nullptr) view_ = *message.view;
   }
 
-  bool small() const { return Bytes(count_, element_) <= channel_.small_bytes(); }
+  bool small() const { return BytesOf(count_, element_) <= channel_.small_bytes(); }
 
   void AllreduceSmall() {
     Gather(message_.pieces, {0, count_}, element_, channel_.NextSmall());
@@ -58,7 +56,7 @@ class SharedOperation {
     std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
     ForEachPart(message_.pieces, slice, [&](const Part& part) {
       for (int local = 0; local < channel_.size(); ++local) {
-        buffers[static_cast<std::size_t>(local)] = view_.Of(part.piece)[local] + Bytes(part.offset, element_);
+        buffers[static_cast<std::size_t>(local)] = view_.Of(part.piece)[local] + BytesOf(part.offset, element_);
       }
       CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
                  part.count, message_.quotient_by);
@@ -69,7 +67,7 @@ class SharedOperation {
   void CopyFromLeader() {
     for (std::size_t i = 0; channel_.rank() != 0 && i < message_.pieces.size(); ++i) {
       if (message_.pieces[i].count == 0) continue;
-      std::memcpy(message_.pieces[i].data, view_.Of(i)[0], Bytes(message_.pieces[i].count, element_));
+      std::memcpy(message_.pieces[i].data, view_.Of(i)[0], BytesOf(message_.pieces[i].count, element_));
     }
     channel_.Meet({});
   }
@@ -154,7 +152,7 @@ class SharedOperation {
       if (local == channel_.rank()) continue;
       const auto part = PartOf(round, local);
       Gather(message_.pieces, Moved(part, Whole(round).first), element_,
-             channel_.Slot(channel_.rank(), piece) + Bytes(part.first, element_));
+             channel_.Slot(channel_.rank(), piece) + BytesOf(part.first, element_));
     }
     channel_.Announce(NodeChannel::kCopiedIn, piece);
   }
@@ -167,10 +165,10 @@ class SharedOperation {
     std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
     ForEachPart(message_.pieces, Moved(own, Whole(round).first), [&](const Part& part) {
       for (int local = 0; local < channel_.size(); ++local) {
-        buffers[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + Bytes(own.first + part.done, element_);
+        buffers[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + BytesOf(own.first + part.done, element_);
       }
       buffers[static_cast<std::size_t>(channel_.rank())] =
-          message_.pieces[part.piece].data + Bytes(part.offset, element_);
+          message_.pieces[part.piece].data + BytesOf(part.offset, element_);
       CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
                  part.count, message_.quotient_by);
     });
@@ -186,7 +184,7 @@ class SharedOperation {
       if (!to_all && channel_.rank() != 0) continue;
       const auto part = PartOf(round, local);
       Scatter(message_.pieces, Moved(part, Whole(round).first), element_,
-              channel_.Slot(channel_.rank(), piece) + Bytes(part.first, element_));
+              channel_.Slot(channel_.rank(), piece) + BytesOf(part.first, element_));
     }
   }
 
@@ -205,7 +203,7 @@ class SharedOperation {
 std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, std::size_t element,
                                          const SharedPool& pool, PointToPoint& node) {
   std::vector<SharedLocation> own;
-  for (const auto& piece : pieces) own.push_back(pool.Find(piece.data, Bytes(piece.count, element)));
+  for (const auto& piece : pieces) own.push_back(pool.Find(piece.data, BytesOf(piece.count, element)));
   SharedView view{channel.size(), std::vector<char*>(pieces.size() * static_cast<std::size_t>(channel.size()))};
   bool complete = true;
   for (int local = 0; local < channel.size(); ++local) {

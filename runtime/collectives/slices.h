@@ -1,6 +1,7 @@
 /// How elements are dealt out: consecutive slices, as equal as can be.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct Slice {
 
   std::int64_t end() const { return first + count; }
 };
+
+inline std::size_t BytesOf(std::int64_t count, std::size_t element) { return static_cast<std::size_t>(count) * element; }
 
 /// Slice `index` of `parts`: the first ones are one element longer where the division leaves a rest.
 inline Slice SliceOf(std::int64_t count, int parts, int index) {

@@ -13,7 +13,7 @@
 namespace slipway::runtime {
 namespace {
 
-using Clock = StepTrace::Clock;
+using StepClock = StepTrace::Clock;
 
 /// What `action` throws, if it does.
 template <class Action>
@@ -169,7 +169,7 @@ void Team::CheckFinite(int index) {
 }
 
 void Team::Wait() {
-  const auto start = Clock::now();
+  const auto start = StepClock::now();
   const Watch::Operation operation(watch_, Activity::kGradients, board_number_);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
@@ -208,7 +208,7 @@ void Team::EndPass(bool exchanged) {
   changed_.notify_all();
 }
 
-void Team::TraceStep(Clock::time_point wait_start) {
+void Team::TraceStep(StepClock::time_point wait_start) {
   if (!trace_.EndStep(wait_start, step_)) return;
   const auto line = trace_.Line(*control_);
   if (!line.empty()) std::fputs(line.c_str(), stderr);
@@ -229,12 +229,12 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   const auto number = queue_.front().number;
   exchanging_ = true;
   lock.unlock();
-  const auto start = Clock::now();
+  const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
     bucket.Exchange(slot, *group_);
   });
-  trace_.AddExchange(start, Clock::now(), number, manner == Waiter::Manner::kBackground);
+  trace_.AddExchange(start, StepClock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
   exchanging_ = false;
   failure_ = failure;

@@ -10,7 +10,7 @@ namespace slipway::staging {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kReadBytes = 1 << 20;
+constexpr std::uint64_t kProducerReadBytes = 1 << 20;
 constexpr std::uint64_t kRowsOfAnyLength = 64;   // read together
 constexpr std::uint64_t kLargestText = 1 << 30;  // a record holds at most 2 GiB
 
@@ -42,9 +42,9 @@ bool SameField(const ProducedField& left, const ProducedField& right) {
 }
 
 /// An open file, and the fields of its records sorted by name.
-class Part {
+class DatasetPart {
  public:
-  explicit Part(const fs::path& path) : file_(OpenHdf5(path)) {
+  explicit DatasetPart(const fs::path& path) : file_(OpenHdf5(path)) {
     for (const auto& dataset : file_->Datasets()) {
       RequireValues(FieldOf(dataset), path);
       Add(FieldOf(dataset), dataset.shape[0], path);
@@ -99,8 +99,8 @@ class Hdf5Producer final : public RecordProducer {
   }
 
  private:
-  Part Open(const fs::path& path) {
-    Part part(path);
+  DatasetPart Open(const fs::path& path) {
+    DatasetPart part(path);
     if (fields_.empty()) fields_ = part.fields();
     if (std::ranges::equal(part.fields(), fields_, SameField)) return part;
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()));
@@ -109,7 +109,7 @@ class Hdf5Producer final : public RecordProducer {
   void ReadNumbers(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {
     auto& part = files_.At(file);
     const auto size = BytesPerValue(field);
-    const auto end = std::min(part.record_count(), row + std::max<std::uint64_t>(1, kReadBytes / size));
+    const auto end = std::min(part.record_count(), row + std::max<std::uint64_t>(1, kProducerReadBytes / size));
     window = {file, row, end, std::move(window.numbers), {}};
     window.numbers.resize((end - row) * size);
     part.file().ReadRows(field.name, row, end, field.type, window.numbers);
@@ -118,13 +118,13 @@ class Hdf5Producer final : public RecordProducer {
   void ReadTexts(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {
     auto& part = files_.At(file);
     const auto size = std::ranges::find(part.file().Others(), field.name, &Hdf5Other::name)->bytes_per_row;
-    const auto rows = size == 0 ? kRowsOfAnyLength : std::max<std::uint64_t>(1, kReadBytes / size);
+    const auto rows = size == 0 ? kRowsOfAnyLength : std::max<std::uint64_t>(1, kProducerReadBytes / size);
     const auto end = std::min(part.record_count(), row + rows);
     window = {file, row, end, {}, part.file().ReadBytes(field.name, row, end)};
   }
 
   std::vector<ProducedField> fields_;
-  FilesInTurn<Part> files_;
+  FilesInTurn<DatasetPart> files_;
   std::vector<Window> windows_;
 };
 

@@ -25,13 +25,13 @@ namespace {
 constexpr std::uint64_t kPieceRecords = 1024;  // between two reports
 
 /// A file of the source.
-struct Part {
+struct ShardPart {
   TfrecordFile file;
   UniqueFd fd;
   std::uint64_t record_count() const { return file.record_count(); }
 };
 
-Part OpenPart(const DatasetFile& listed) {
+ShardPart OpenPart(const DatasetFile& listed) {
   TfrecordFile file(listed.path);
   CheckPromises(listed, file.byte_count(), file.record_count());
   return {std::move(file), OpenFile(listed.path, O_RDONLY)};
@@ -57,7 +57,7 @@ class ShardWriter {
   explicit ShardWriter(fs::path path) : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL)) {}
 
   /// Records [begin, end) of `part`, counted in its file.
-  void Append(const Part& part, std::uint64_t begin, std::uint64_t end) {
+  void Append(const ShardPart& part, std::uint64_t begin, std::uint64_t end) {
     for (auto record = begin; record < end; ++record) part.file.Record(record);  // checks its CRC
     auto from = OffsetOf(part.file, begin);
     const auto to = OffsetOf(part.file, end);
@@ -73,7 +73,7 @@ class ShardWriter {
 
  private:
   /// Returns how far it came: what is left is to be written.
-  std::uint64_t CopyInKernel(const Part& part, std::uint64_t from, std::uint64_t to) {
+  std::uint64_t CopyInKernel(const ShardPart& part, std::uint64_t from, std::uint64_t to) {
     while (from < to && kernel_copies_) {
       auto at = static_cast<off64_t>(from);
       const auto count = ::copy_file_range(part.fd.get(), &at, fd_.get(), nullptr, to - from, 0);
@@ -115,7 +115,7 @@ class Resharding {
   }
 
  private:
-  FilesInTurn<Part> parts_;
+  FilesInTurn<ShardPart> parts_;
   const ConvertProgress& progress_;
 };
 

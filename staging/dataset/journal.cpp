@@ -16,13 +16,13 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kSchema = "slipway.journal/1";
+constexpr std::string_view kJournalSchema = "slipway.journal/1";
 constexpr std::size_t kCrcDigits = 8;
 
 using Text = std::back_insert_iterator<std::string>;
 
 void AddBody(Text out, const JournalHead& head) {
-  fmt::format_to(out, "{} {:08x} {}", kSchema, head.plan_crc, head.files);
+  fmt::format_to(out, "{} {:08x} {}", kJournalSchema, head.plan_crc, head.files);
 }
 void AddBody(Text out, const JournalStart& start) { fmt::format_to(out, "start {} {}", start.file, start.ctime_ns); }
 void AddBody(Text out, const JournalBlock& block) {
@@ -52,9 +52,9 @@ void AddBody(Text out, const JournalDone& done) {
 }
 
 /// Takes a line apart. Once a piece is wrong, all that follow are.
-class Fields {
+class EntryFields {
  public:
-  explicit Fields(std::string_view text) : rest_(text) {}
+  explicit EntryFields(std::string_view text) : rest_(text) {}
 
   std::string_view Word(char end = ' ') {
     const auto at = rest_.find(end);
@@ -76,19 +76,19 @@ class Fields {
   bool good_ = true;
 };
 
-bool ReadBody(Fields& fields, JournalHead& head) {
+bool ReadBody(EntryFields& fields, JournalHead& head) {
   fields.Read(head.plan_crc, 16);
   fields.Read(head.files);
   return fields.AtEnd();
 }
 
-bool ReadBody(Fields& fields, JournalStart& start) {
+bool ReadBody(EntryFields& fields, JournalStart& start) {
   fields.Read(start.file);
   fields.Read(start.ctime_ns);
   return fields.AtEnd();
 }
 
-bool ReadBody(Fields& fields, JournalBlock& block) {
+bool ReadBody(EntryFields& fields, JournalBlock& block) {
   fields.Read(block.file);
   fields.Read(block.block);
   fields.Read(block.crc32c, 16);
@@ -96,13 +96,13 @@ bool ReadBody(Fields& fields, JournalBlock& block) {
 }
 
 bool ReadCrcs(std::string_view word, std::vector<std::uint32_t>& crcs) {
-  Fields list(word == "-" ? std::string_view() : word);
+  EntryFields list(word == "-" ? std::string_view() : word);
   while (!list.AtEnd() && list.good()) list.Read(crcs.emplace_back(), 16, ',');
   return list.good();
 }
 
 bool ReadOffsets(std::string_view word, std::vector<std::uint64_t>& offsets) {
-  Fields list(word == "-" ? std::string_view() : word);
+  EntryFields list(word == "-" ? std::string_view() : word);
   std::uint64_t last = 0;
   while (!list.AtEnd() && list.good()) {
     std::uint64_t difference = 0;
@@ -112,10 +112,10 @@ bool ReadOffsets(std::string_view word, std::vector<std::uint64_t>& offsets) {
   return list.good();
 }
 
-bool ReadBody(Fields& fields, JournalDone& done) {
+bool ReadBody(EntryFields& fields, JournalDone& done) {
   fields.Read(done.file);
   const auto records = fields.Word();
-  if (records != "-") Fields(records).Read(done.records.emplace());
+  if (records != "-") EntryFields(records).Read(done.records.emplace());
   const auto crcs = fields.Word();
   const auto offsets = fields.Word();
   fields.Read(done.end);
@@ -136,7 +136,7 @@ std::string ReadFrom(int fd, std::uint64_t offset, const std::filesystem::path& 
 }
 
 template <class Entry>
-std::optional<JournalEntry> Parse(Fields& fields) {
+std::optional<JournalEntry> Parse(EntryFields& fields) {
   Entry entry;
   if (!ReadBody(fields, entry)) return {};
   return entry;
@@ -161,9 +161,9 @@ std::optional<JournalEntry> ParseJournalEntry(std::string_view line) {
   if (line.size() < kCrcDigits + 1 || line[line.size() - kCrcDigits - 1] != ' ') return {};
   const auto body = line.substr(0, line.size() - kCrcDigits - 1);
   if (line.substr(line.size() - kCrcDigits) != fmt::format("{:08x}", Crc32c(body))) return {};
-  Fields fields(body);
+  EntryFields fields(body);
   const auto kind = fields.Word();
-  if (kind == kSchema) return Parse<JournalHead>(fields);
+  if (kind == kJournalSchema) return Parse<JournalHead>(fields);
   if (kind == "start") return Parse<JournalStart>(fields);
   if (kind == "block") return Parse<JournalBlock>(fields);
   if (kind == "done") return Parse<JournalDone>(fields);

@@ -14,26 +14,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSchema = "slipway.listing/1";
+constexpr std::string_view kListingSchema = "slipway.listing/1";
 
 [[noreturn]] void ThrowBroken(const fs::path& path, std::string_view why) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged: {}", path.string(), why),
               "stage the dataset again");
 }
 
-ListedFile ParseFile(const Json& json) {
+ListedFile ParseListedFile(const Json& json) {
   ListedFile file{json.at("path").get<std::string>(), Bytes{json.at("bytes").get<std::uint64_t>()}, {}};
   if (!json.at("records").is_null()) file.records = json.at("records").get<std::uint64_t>();
   return file;
 }
 
 Listing Parse(const Json& json, const fs::path& path) {
-  if (json.at("schema") != kSchema) ThrowBroken(path, "unknown schema");
+  if (json.at("schema") != kListingSchema) ThrowBroken(path, "unknown schema");
   const auto format = ParseDataFormat(json.at("format").get<std::string>());
   if (!format) ThrowBroken(path, "unknown format");
   Listing listing{*format, {}};
   for (const auto& file : json.at("files")) {
-    listing.files.push_back(ParseFile(file));
+    listing.files.push_back(ParseListedFile(file));
     if (!StaysInside(listing.files.back().path)) ThrowBroken(path, "a file lies outside of the dataset");
   }
   if (listing.files.empty()) ThrowBroken(path, "it lists no files");
@@ -44,7 +44,7 @@ Listing Parse(const Json& json, const fs::path& path) {
 
 /// By hand, like the manifest: nothing is copied before the listing is there.
 std::string RenderListing(const Listing& listing) {
-  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kSchema, DataFormatName(listing.format));
+  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, DataFormatName(listing.format));
   for (const auto& file : listing.files) {
     fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
                    text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,

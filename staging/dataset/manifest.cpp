@@ -12,7 +12,7 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kSchema = "slipway.manifest/1";
+constexpr std::string_view kManifestSchema = "slipway.manifest/1";
 
 Json OrNull(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
 
@@ -56,7 +56,7 @@ std::optional<ManifestIndex> ParseIndex(const Json& json) {
                        ParseCrc(json.at("crc32c").get<std::string>())};
 }
 
-ManifestFile ParseFile(const Json& json) {
+ManifestFile ParseManifestFile(const Json& json) {
   ManifestFile file;
   file.path = json.at("path").get<std::string>();
   file.bytes = Bytes{json.at("bytes").get<std::uint64_t>()};
@@ -75,14 +75,14 @@ Value Known(const std::optional<Value>& value, std::string_view what) {
 }
 
 Manifest ParseDocument(const Json& json) {
-  if (json.at("schema") != kSchema) throw Error(ErrorKind::kEnvironment, "the manifest has an unknown schema");
+  if (json.at("schema") != kManifestSchema) throw Error(ErrorKind::kEnvironment, "the manifest has an unknown schema");
   Manifest manifest;
   manifest.name = json.at("name").get<std::string>();
   manifest.format = Known(ParseDataFormat(json.at("format").get<std::string>()), "format");
   manifest.verify = Known(ParseVerifyMode(json.at("verify").get<std::string>()), "verify mode");
   manifest.created = json.at("created").get<std::string>();
   manifest.generation = json.at("generation").get<std::string>();
-  for (const auto& file : json.at("files")) manifest.files.push_back(ParseFile(file));
+  for (const auto& file : json.at("files")) manifest.files.push_back(ParseManifestFile(file));
   if (json.contains("index")) manifest.index = ParseIndex(json["index"]);  // manifests of version 0.1 have none
   return manifest;
 }
@@ -105,7 +105,7 @@ std::optional<std::uint64_t> Manifest::TotalRecords() const {
 }
 
 std::string RenderManifest(const Manifest& manifest) {
-  const Json head = {{"schema", kSchema},
+  const Json head = {{"schema", kManifestSchema},
                      {"name", manifest.name},
                      {"format", DataFormatName(manifest.format)},
                      {"verify", VerifyModeName(manifest.verify)},

@@ -15,11 +15,11 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kMagic = "slipway.index/1\n";
+constexpr std::string_view kIndexMagic = "slipway.index/1\n";
 constexpr auto kFrame = kTfrecordHeaderBytes + kTfrecordFooterBytes;
 constexpr std::size_t kCrcBytes = 4;
 
-[[noreturn]] void ThrowDamaged(std::string_view reason) {
+[[noreturn]] void ThrowDamagedIndex(std::string_view reason) {
   throw Error(ErrorKind::kEnvironment, fmt::format("the index of records is damaged: {}", reason),
               "stage the dataset again");
 }
@@ -43,13 +43,13 @@ class Numbers {
   explicit Numbers(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
   std::uint64_t Next() try { return protozero::decode_varint(&at_, end_); } catch (const protozero::exception&) {
-    ThrowDamaged("it ends inside a number");
+    ThrowDamagedIndex("it ends inside a number");
   }
 
   /// A count of things that take at least a byte each.
   std::uint64_t NextCount() {
     const auto count = Next();
-    if (count > Left()) ThrowDamaged("it promises more records than it has bytes");
+    if (count > Left()) ThrowDamagedIndex("it promises more records than it has bytes");
     return count;
   }
 
@@ -67,7 +67,7 @@ RecordIndex TakeFile(Numbers& numbers) {
   for (auto left = count; left > 0; --left) {
     file.offsets.push_back(file.end);
     const auto length = numbers.Next();
-    if (length > std::numeric_limits<std::uint64_t>::max() - kFrame - file.end) ThrowDamaged("a length is too large");
+    if (length > std::numeric_limits<std::uint64_t>::max() - kFrame - file.end) ThrowDamagedIndex("a length is too large");
     file.end += kFrame + length;
   }
   return file;
@@ -75,17 +75,17 @@ RecordIndex TakeFile(Numbers& numbers) {
 
 /// What lies between magic and CRC.
 std::string_view CheckedBody(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + kCrcBytes) ThrowDamaged("it does not begin as one");
+  if (!bytes.starts_with(kIndexMagic) || bytes.size() < kIndexMagic.size() + kCrcBytes) ThrowDamagedIndex("it does not begin as one");
   const auto covered = bytes.substr(0, bytes.size() - kCrcBytes);
   const auto crc = LoadLittleEndian<std::uint32_t>(std::as_bytes(std::span(bytes)).last<kCrcBytes>());
-  if (Crc32c(covered) != crc) ThrowDamaged("its CRC32C is wrong");
-  return covered.substr(kMagic.size());
+  if (Crc32c(covered) != crc) ThrowDamagedIndex("its CRC32C is wrong");
+  return covered.substr(kIndexMagic.size());
 }
 
 }  // namespace
 
 std::string EncodeRecordIndices(std::span<const RecordIndex> files) {
-  std::string text(kMagic);
+  std::string text(kIndexMagic);
   Append(text, files.size());
   for (const auto& file : files) AppendFile(text, file);
   std::array<std::byte, kCrcBytes> crc;
@@ -98,7 +98,7 @@ std::vector<RecordIndex> DecodeRecordIndices(std::string_view bytes) {
   Numbers numbers(CheckedBody(bytes));
   std::vector<RecordIndex> files(numbers.NextCount());
   for (auto& file : files) file = TakeFile(numbers);
-  if (numbers.Left() != 0) ThrowDamaged("something follows its end");
+  if (numbers.Left() != 0) ThrowDamagedIndex("something follows its end");
   return files;
 }
 

@@ -11,7 +11,7 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kSchema = "slipway.shares/1";
+constexpr std::string_view kShareSchema = "slipway.shares/1";
 
 NodeHolding HoldingFrom(const Json& json) {
   return {json.at("name").get<std::string>(), json.at("directory").get<std::string>(),
@@ -28,12 +28,12 @@ std::string RenderShareList(const std::vector<NodeHolding>& nodes) {
                     {"records", node.records},
                     {"ranks", node.ranks}});
   }
-  return Json{{"schema", kSchema}, {"nodes", std::move(list)}}.dump() + "\n";
+  return Json{{"schema", kShareSchema}, {"nodes", std::move(list)}}.dump() + "\n";
 }
 
 std::vector<NodeHolding> ReadShareList(const std::filesystem::path& file) try {
   const auto document = Json::parse(ReadFile(file));
-  if (document.at("schema") != kSchema) throw Error(ErrorKind::kEnvironment, "it has an unknown schema");
+  if (document.at("schema") != kShareSchema) throw Error(ErrorKind::kEnvironment, "it has an unknown schema");
   std::vector<NodeHolding> nodes;
   for (const auto& node : document.at("nodes")) nodes.push_back(HoldingFrom(node));
   return nodes;

@@ -15,8 +15,8 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::uint64_t kReportEvery = 256;  // records
-constexpr std::uint64_t kReadBytes = 1 << 20;
+constexpr std::uint64_t kReportRecordsEvery = 256;  // records
+constexpr std::uint64_t kStatisticsReadBytes = 1 << 20;
 
 using Fields = std::map<std::string, FieldStatistics, std::less<>>;
 
@@ -99,18 +99,18 @@ void AddTfrecords(const DatasetFile& listed, Fields& fields, std::uint64_t& reco
   for (std::uint64_t i = 0; i < file.record_count(); ++i) {
     WithContext(fmt::format("in '{}': record {}", listed.path.string(), i),
                 [&] { statistics.AddRecord(file.Record(i)); });
-    if (++records % kReportEvery == 0) progress(records);
+    if (++records % kReportRecordsEvery == 0) progress(records);
   }
 }
 
-bool IsInteger(NumberType type) { return type != NumberType::kFloat32 && type != NumberType::kFloat64; }
+bool IsIntegerType(NumberType type) { return type != NumberType::kFloat32 && type != NumberType::kFloat64; }
 
 /// Calls `use(values)` for all values, a megabyte at a time.
 template <class Value, class Use>
 void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
   const auto row = ValuesPerRow(dataset);
   if (row == 0) return;  // such rows may be any number
-  const auto rows = std::max<std::uint64_t>(1, kReadBytes / sizeof(Value) / row);
+  const auto rows = std::max<std::uint64_t>(1, kStatisticsReadBytes / sizeof(Value) / row);
   std::vector<Value> values;
   for (std::uint64_t begin = 0; begin < dataset.shape[0]; begin += rows) {
     const auto end = std::min(dataset.shape[0], begin + rows);
@@ -123,8 +123,8 @@ void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& us
 void AddDataset(Hdf5File& file, const Hdf5Dataset& dataset, Fields& fields) {
   auto& field = FieldOf(fields, dataset.name, NumberTypeName(dataset.type));
   field.records += dataset.shape[0];
-  if (dataset.shape.size() != 1 || !IsInteger(dataset.type)) field.classes.reset();
-  if (IsInteger(dataset.type)) {
+  if (dataset.shape.size() != 1 || !IsIntegerType(dataset.type)) field.classes.reset();
+  if (IsIntegerType(dataset.type)) {
     ReadAll<std::int64_t>(file, dataset, NumberType::kInt64, [&field](std::span<const std::int64_t> values) {
       for (const auto value : values) {
         field.values.Add(static_cast<double>(value));

@@ -39,7 +39,7 @@ struct StreamState::Slot {
 
 namespace {
 
-constexpr std::string_view kMagic = "slipway.stream/1";
+constexpr std::string_view kStreamMagic = "slipway.stream/1";
 constexpr std::uint64_t kHeaderBytes = 64;
 constexpr std::uint64_t kSlotBytes = 64;
 constexpr std::uint64_t kMostFiles = std::uint64_t{1} << 32;
@@ -95,7 +95,7 @@ StreamState StreamState::Create(const std::filesystem::path& directory, const St
   header.files = shape.files;
   header.slots = shape.slots;
   header.seed = shape.seed;
-  std::memcpy(header.magic.data(), kMagic.data(), kMagic.size());
+  std::memcpy(header.magic.data(), kStreamMagic.data(), kStreamMagic.size());
   CheckErrno(::rename(temporary.c_str(), path.c_str()), fmt::format("cannot create '{}'", path.string()));
   return state;
 }
@@ -108,7 +108,7 @@ StreamState StreamState::Open(const std::filesystem::path& directory) {
   Header header{};
   const auto count = ::pread(fd.get(), &header, sizeof header, 0);
   const bool good = S_ISREG(info.st_mode) && count == static_cast<ssize_t>(sizeof header) &&
-                    std::string_view(header.magic.data(), header.magic.size()) == kMagic && header.files > 0 &&
+                    std::string_view(header.magic.data(), header.magic.size()) == kStreamMagic && header.files > 0 &&
                     header.files <= kMostFiles && header.slots <= kMostSlots;
   const StreamShape shape{header.files, header.slots, header.seed};
   if (!good || static_cast<std::uint64_t>(info.st_size) < BytesOf(shape)) ThrowNoState(path);

@@ -13,7 +13,7 @@ namespace slipway::staging {
 
 namespace {
 
-constexpr std::size_t kReadBlock = 1 << 20;
+constexpr std::size_t kIdxReadBlock = 1 << 20;
 constexpr unsigned kUnsignedByte = 0x08;
 constexpr unsigned kMostDimensions = 4;
 
@@ -91,7 +91,7 @@ std::vector<std::byte> ReadValues(IdxStream& stream, std::uint64_t expected) {
   std::vector<std::byte> values;
   while (values.size() < expected) {
     const auto before = values.size();
-    values.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(kReadBlock, expected - before)));
+    values.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(kIdxReadBlock, expected - before)));
     const auto count = stream.Read(std::span(values).subspan(before));
     if (before + count < values.size()) {
       stream.Fail(fmt::format("expected {} bytes of values, found {}", expected, before + count));

@@ -159,7 +159,7 @@ struct RawInflate {
   ~RawInflate() { inflateEnd(&stream); }
 };
 
-uInt PieceOf(std::size_t size) {
+uInt ZipPieceOf(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
 
@@ -197,7 +197,7 @@ GrowingMemory InflateMember(const ZipMember& member, const std::string& name) {
   auto left = member.bytes;
   std::uint32_t crc = 0;
   for (int code = Z_OK; code != Z_STREAM_END;) {
-    const auto piece = left.first(PieceOf(left.size()));
+    const auto piece = left.first(ZipPieceOf(left.size()));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
     stream.avail_in = static_cast<uInt>(piece.size());
     stream.next_out = reinterpret_cast<Bytef*>(block.data());

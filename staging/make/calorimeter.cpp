@@ -7,7 +7,7 @@
 namespace slipway::staging {
 namespace {
 
-constexpr double kMostEta = 2.5;
+constexpr double kCalorimeterEta = 2.5;
 constexpr float kThreshold = 0.25F;        // GeV in a cell
 constexpr double kPhotonResolution = 0.1;  // of the root of the energy
 constexpr double kHadronResolution = 0.5;
@@ -23,12 +23,12 @@ class Image {
   Image(std::size_t size, std::span<float> cells) : size_(size), cells_(cells) { std::ranges::fill(cells, 0.0F); }
 
   void Add(Channel channel, double eta, double phi, double amount) {
-    if (std::abs(eta) >= kMostEta) return;
+    if (std::abs(eta) >= kCalorimeterEta) return;
     constexpr double kTurn = 2 * std::numbers::pi;
     const double turned = phi / kTurn - std::floor(phi / kTurn);
     const auto row = std::min(size_ - 1, static_cast<std::size_t>(turned * static_cast<double>(size_)));
     const auto column =
-        std::min(size_ - 1, static_cast<std::size_t>((eta + kMostEta) / (2 * kMostEta) * static_cast<double>(size_)));
+        std::min(size_ - 1, static_cast<std::size_t>((eta + kCalorimeterEta) / (2 * kCalorimeterEta) * static_cast<double>(size_)));
     cells_[(channel * size_ + row) * size_ + column] += static_cast<float>(amount);
   }
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kSmallest = 8;
-constexpr std::size_t kLargestImage = 4096;
+constexpr std::size_t kLargestMadeImage = 4096;
 constexpr std::size_t kLargestCube = 512;  // 5 GB of memory while it is made
 constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 32;
 
@@ -37,7 +37,7 @@ void RequireBetween(std::string_view what, Number value, Number least, Number mo
 
 void Check(const MakeOptions& options) {
   const bool cube = options.kind == MadeData::kCosmoflow;
-  RequireBetween("size", options.size, kSmallest, cube ? kLargestCube : kLargestImage);
+  RequireBetween("size", options.size, kSmallest, cube ? kLargestCube : kLargestMadeImage);
   RequireBetween<std::uint64_t>("the number of training records", options.train_records, 1, kMostRecords);
   RequireBetween<std::uint64_t>("the number of test records", options.test_records, 0, kMostRecords);
   if (cube) RequireBetween("the box", options.box, 1.0, 1e5);

@@ -7,18 +7,18 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kMagic = "SlipwayN";
+constexpr std::string_view kHandshakeMagic = "SlipwayN";
 
 std::string Encode(const Introduction& who) {
   WireWriter writer;
-  writer.Raw(kMagic).Number(kNetworkVersion).Number(who.from).Number(who.to).Number(who.nodes);
+  writer.Raw(kHandshakeMagic).Number(kNetworkVersion).Number(who.from).Number(who.to).Number(who.nodes);
   return writer.Array8(who.plan).Array8(who.nonce).bytes();
 }
 
 /// What speaks against an introduction, or "".
 std::string Decode(std::string_view bytes, const Introduction& own, Introduction& who) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return "does not speak this protocol";
-  WireReader reader(bytes.substr(kMagic.size()));
+  if (bytes.substr(0, kHandshakeMagic.size()) != kHandshakeMagic) return "does not speak this protocol";
+  WireReader reader(bytes.substr(kHandshakeMagic.size()));
   const auto version = reader.Number<std::uint32_t>();
   who.from = reader.Number<std::uint32_t>();
   who.to = reader.Number<std::uint32_t>();

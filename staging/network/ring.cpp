@@ -15,7 +15,7 @@ namespace slipway::staging {
 namespace {
 
 constexpr auto kGoodbye = std::chrono::seconds(3);
-constexpr auto kPause = std::chrono::milliseconds(50);
+constexpr auto kRingPause = std::chrono::milliseconds(50);
 /// Own chunks that wait in the link: enough to keep it busy, few enough that those of others have their turn.
 constexpr std::size_t kOwnWaiting = 2;
 
@@ -170,7 +170,7 @@ void Ring::Exchange() {
     (*link)->Flush();
     waiting[count++] = (*link)->Wanted();
   }
-  ::poll(waiting.data(), count, static_cast<int>(std::min(kPause, AlivePause(group_)).count()));
+  ::poll(waiting.data(), count, static_cast<int>(std::min(kRingPause, AlivePause(group_)).count()));
   std::uint64_t ignored = 0;
   if (waiting[0].revents != 0) (void)!::read(wake_.get(), &ignored, sizeof ignored);
   for (auto* link : {&previous_, &next_}) {

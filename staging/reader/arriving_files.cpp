@@ -34,12 +34,12 @@ bool IsBeingStaged(const fs::path& published) {
 }
 
 bool StagerWatch::IsGone() {
-  constexpr auto kMoment = std::chrono::milliseconds(500);
+  constexpr auto kFreeMoment = std::chrono::milliseconds(500);
   if (IsBeingStaged(published_))
     free_since_.reset();
   else if (!free_since_)
     free_since_ = clock_.Steady();
-  return free_since_ && clock_.Steady() - *free_since_ >= kMoment;
+  return free_since_ && clock_.Steady() - *free_since_ >= kFreeMoment;
 }
 
 ArrivingFiles::ArrivingFiles(fs::path published, std::uint64_t seed, const SupplyWait& wait)

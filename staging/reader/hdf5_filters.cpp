@@ -17,7 +17,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kChecksumBytes = 4;
 
-[[noreturn]] void ThrowDamaged(std::string_view reason) {
+[[noreturn]] void ThrowDamagedChunk(std::string_view reason) {
   throw Error(ErrorKind::kEnvironment, fmt::format("the chunk is damaged: {}", reason),
               "the file is damaged: copy it again from its source");
 }
@@ -49,25 +49,25 @@ std::uint32_t Fletcher32(std::span<const std::byte> bytes) {
 std::uint32_t WithSwappedPairs(std::uint32_t sum) { return (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8; }
 
 void CheckFletcher(Bytes& chunk) {
-  if (chunk.size() < kChecksumBytes) ThrowDamaged("it has no room for its checksum");
+  if (chunk.size() < kChecksumBytes) ThrowDamagedChunk("it has no room for its checksum");
   const auto stored = LoadLittleEndian<std::uint32_t>(std::span(chunk).last<kChecksumBytes>());
   chunk.resize(chunk.size() - kChecksumBytes);
   const auto sum = Fletcher32(chunk);
   if (stored == sum || stored == WithSwappedPairs(sum)) return;
-  ThrowDamaged(fmt::format("expected Fletcher32 {:08x}, found {:08x}", stored, sum));
+  ThrowDamagedChunk(fmt::format("expected Fletcher32 {:08x}, found {:08x}", stored, sum));
 }
 
 /// `most`: more than the chunk can hold.
 void Inflate(std::span<const std::byte> deflated, Bytes& out, std::size_t most) {
   // Deflate makes 258 bytes of two bits at best: what a damaged file promises beyond that takes no memory.
   constexpr std::size_t kMostGrowth = 1032;
-  if (most / kMostGrowth > deflated.size()) ThrowDamaged("it is too short for what it should inflate to");
+  if (most / kMostGrowth > deflated.size()) ThrowDamagedChunk("it is too short for what it should inflate to");
   out.resize(most);
   auto size = static_cast<uLongf>(out.size());
   const auto result = ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
                                    reinterpret_cast<const Bytef*>(deflated.data()), deflated.size());
   if (result == Z_MEM_ERROR) throw Error(ErrorKind::kEnvironment, "there is no memory to inflate a chunk");
-  if (result != Z_OK) ThrowDamaged(result == Z_BUF_ERROR ? "it inflates to another size" : "it cannot be inflated");
+  if (result != Z_OK) ThrowDamagedChunk(result == Z_BUF_ERROR ? "it inflates to another size" : "it cannot be inflated");
   out.resize(size);
 }
 
@@ -105,7 +105,7 @@ void UndoFilters(std::span<const Hdf5Filter> filters, unsigned skipped, std::siz
     std::swap(stored, values);
   }
   std::swap(stored, values);
-  if (values.size() != bytes) ThrowDamaged(fmt::format("it holds {} bytes, expected {}", values.size(), bytes));
+  if (values.size() != bytes) ThrowDamagedChunk(fmt::format("it holds {} bytes, expected {}", values.size(), bytes));
 }
 
 }  // namespace slipway::staging

@@ -65,7 +65,7 @@ void ResizeRow(const ImageView& image, const Mix& rows, std::span<const Mix> col
 }
 
 template <class Number>
-void Resize(const ImageView& image, std::span<const Mix> rows, std::span<const Mix> columns, std::byte* out) {
+void ResizeAs(const ImageView& image, std::span<const Mix> rows, std::span<const Mix> columns, std::byte* out) {
   for (const auto& row : rows) {
     ResizeRow<Number>(image, row, columns, out);
     out += columns.size() * image.pixel_bytes();
@@ -156,8 +156,8 @@ void ResizeImage(const ImageView& image, const Region& region, std::uint64_t hei
                  std::span<std::byte> out) {
   const auto rows = MixesFor(region.top, region.height, height);
   const auto columns = MixesFor(region.left, region.width, width);
-  if (image.type == ElementType::kUint8) return Resize<std::uint8_t>(image, rows, columns, out.data());
-  Resize<float>(image, rows, columns, out.data());
+  if (image.type == ElementType::kUint8) return ResizeAs<std::uint8_t>(image, rows, columns, out.data());
+  ResizeAs<float>(image, rows, columns, out.data());
 }
 
 void PutChannelsFirst(const ImageView& image, std::span<std::byte> out) {

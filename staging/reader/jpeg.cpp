@@ -29,7 +29,7 @@ tjhandle ThreadsDecoder() {
   return threads_decoder.get();
 }
 
-[[noreturn]] void ThrowDamaged(std::string_view reason) {
+[[noreturn]] void ThrowDamagedPicture(std::string_view reason) {
   Error error(ErrorKind::kEnvironment, fmt::format("the JPEG picture cannot be decoded: {}", reason));
   // After some damage (a missing SOS marker) version 2.1 takes what it still holds for the next picture's header.
   threads_decoder.Reset();
@@ -49,11 +49,11 @@ Header ReadHeader(tjhandle decoder, std::span<const std::byte> file, std::uint64
   const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
   if (tjDecompressHeader3(decoder, bytes, file.size(), &width, &height, &sampling, &colours) != 0 || width <= 0 ||
       height <= 0) {
-    ThrowDamaged(tjGetErrorStr2(decoder));
+    ThrowDamagedPicture(tjGetErrorStr2(decoder));
   }
   const JpegSize size{static_cast<std::uint64_t>(height), static_cast<std::uint64_t>(width)};
   if (size.height * size.width > most_pixels) {
-    ThrowDamaged(fmt::format("{} x {} pixels are more than {}", width, height, most_pixels));
+    ThrowDamagedPicture(fmt::format("{} x {} pixels are more than {}", width, height, most_pixels));
   }
   return {size, colours};
 }
@@ -66,7 +66,7 @@ void Decompress(tjhandle decoder, std::span<const std::byte> file, const JpegSiz
   if (result == 0) return;
   const std::string_view reason = tjGetErrorStr2(decoder);
   const bool torn = reason.find("Premature end") != std::string_view::npos;
-  if (tjGetErrorCode(decoder) != TJERR_WARNING || torn) ThrowDamaged(reason);
+  if (tjGetErrorCode(decoder) != TJERR_WARNING || torn) ThrowDamagedPicture(reason);
 }
 
 unsigned Scaled(std::byte colour, std::byte black) {
@@ -92,8 +92,8 @@ void ConvertInks(std::span<const std::byte> inks, int channels, std::span<std::b
 void DecodeJpegFile(std::span<const std::byte> file, int channels, std::uint64_t most_pixels,
                     std::vector<std::byte>& spare,
                     const std::function<std::span<std::byte>(const JpegSize& size)>& place) {
-  if (file.empty()) ThrowDamaged("it has no bytes");
-  if (file.size() > std::numeric_limits<std::uint32_t>::max()) ThrowDamaged("it has more than 4 GiB");
+  if (file.empty()) ThrowDamagedPicture("it has no bytes");
+  if (file.size() > std::numeric_limits<std::uint32_t>::max()) ThrowDamagedPicture("it has more than 4 GiB");
   const auto decoder = ThreadsDecoder();
   const auto header = ReadHeader(decoder, file, most_pixels);
   const auto out = place(header.size);

@@ -10,7 +10,7 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr auto kMoment = std::chrono::milliseconds(20);
+constexpr auto kStreamMoment = std::chrono::milliseconds(20);
 
 Listing ListingIn(const fs::path& directory) {
   if (auto listing = ReadListing(directory)) return std::move(*listing);
@@ -63,7 +63,7 @@ void StreamedFiles::Await(std::size_t file, const SupplyWait& wait) const {
   while (!state_.IsPresent(file)) {
     CheckStream(what, patience.TimeToLook());
     patience.Tick();
-    seen = state_.AwaitFiles(seen, kMoment);
+    seen = state_.AwaitFiles(seen, kStreamMoment);
   }
 }
 

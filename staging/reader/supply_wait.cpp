@@ -7,9 +7,9 @@
 namespace slipway::staging {
 namespace {
 
-constexpr auto kMoment = std::chrono::milliseconds(20);
+constexpr auto kSupplyMoment = std::chrono::milliseconds(20);
 constexpr auto kLong = std::chrono::minutes(1);
-constexpr auto kLook = std::chrono::milliseconds(500);
+constexpr auto kSupplyLook = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -18,7 +18,7 @@ SupplyPatience::SupplyPatience(const SupplyWait& wait, std::string what, Clock& 
 
 void SupplyPatience::Sleep() {
   Tick();
-  clock_.Sleep(kMoment);
+  clock_.Sleep(kSupplyMoment);
 }
 
 void SupplyPatience::Tick() {
@@ -30,7 +30,7 @@ void SupplyPatience::Restart() { since_ = warned_ = looked_ = clock_.Steady(); }
 
 bool SupplyPatience::TimeToLook() {
   const auto now = clock_.Steady();
-  if (now - looked_ < kLook) return false;
+  if (now - looked_ < kSupplyLook) return false;
   looked_ = now;
   return true;
 }

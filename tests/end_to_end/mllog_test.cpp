@@ -22,7 +22,7 @@ const std::string kLogged = "mllog: {write: true, org: Test Laboratory, platform
 const std::string kSucceeds = "[sh, -c, 'echo done']";
 /// Fails in its first attempt.
 const std::string kFailsOnce = "[sh, -c, 'test $SLIPWAY_ATTEMPT = 2']";
-const std::string kData = "data: {train: {source: data.tfrecord, tier: [\"dir:tier\"], verify: \"off\"}}\n";
+const std::string kLoggedData = "data: {train: {source: data.tfrecord, tier: [\"dir:tier\"], verify: \"off\"}}\n";
 
 MllogLines LogOf(const fs::path& folder) { return ReadMllogLines(folder / "mllog.txt"); }
 
@@ -77,7 +77,7 @@ TEST_F(Mllog, HasTheSeedThatTheProgramIsGiven) {
 
 TEST_F(Mllog, HasStagingBeforeTheRunOrInIt) {
   place_.Write("data.tfrecord", "some bytes");
-  ASSERT_EQ(Run(kSucceeds, kData).status.code, 0);
+  ASSERT_EQ(Run(kSucceeds, kLoggedData).status.code, 0);
   auto lines = LogOf(place_.RunFolder());
   EXPECT_THAT(FaultsOf(lines, Program::kForeign), IsEmpty());
   EXPECT_THAT(CourseOf(lines),
@@ -173,7 +173,7 @@ TEST_F(Mllog, HasWhatAProgramInPythonAdds) {
   EXPECT_EQ(ValueOf(lines, "global_batch_size"), 64);
 }
 
-const std::string kEnsemble = kErrorIsMetric +
+const std::string kLoggedEnsemble = kErrorIsMetric +
                               "ensemble:\n"
                               "  objective: {metric: objective, goal: minimize}\n"
                               "  parallel: 2\n"
@@ -181,7 +181,7 @@ const std::string kEnsemble = kErrorIsMetric +
                               "  space: {error: {choice: [0.1, 0.11, 0.12, 0.5]}}\n";
 
 TEST_F(Mllog, OfAnEnsembleIsOneForEachTrial) {
-  place_.WriteSpec("exp.yaml", kEvaluates, 1, kEnsemble + kLogged + kData);
+  place_.WriteSpec("exp.yaml", kEvaluates, 1, kLoggedEnsemble + kLogged + kLoggedData);
   place_.Write("data.tfrecord", "some bytes");
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "mllog.target=0.124"}).status.code, 0);
   EXPECT_THAT(CourseOf(LogOf(place_.RunFolder())), ElementsAre("init_start", "staging_start", "staging_stop"));
@@ -195,7 +195,7 @@ TEST_F(Mllog, OfAnEnsembleIsOneForEachTrial) {
 }
 
 TEST_F(Mllog, GivesTheThroughputOfAnEnsemble) {
-  place_.WriteSpec("exp.yaml", kEvaluates, 1, kEnsemble + kLogged);
+  place_.WriteSpec("exp.yaml", kEvaluates, 1, kLoggedEnsemble + kLogged);
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "mllog.target=0.124"}).status.code, 0);
   const auto shown = place_.Slipway({"trials", "throughput", "last", "--json", "--results", "results"});
   ASSERT_EQ(shown.status.code, 0) << shown.errors;
@@ -214,7 +214,7 @@ TEST_F(Mllog, GivesTheThroughputOfAnEnsemble) {
 }
 
 TEST_F(Mllog, IsMissedWhereThroughputIsAskedFor) {
-  place_.WriteSpec("exp.yaml", kEvaluates, 1, kEnsemble);
+  place_.WriteSpec("exp.yaml", kEvaluates, 1, kLoggedEnsemble);
   ASSERT_NE(place_.Slipway({"run", "exp.yaml"}).status.code, 2);
   const auto shown = place_.Slipway({"trials", "throughput"});
   EXPECT_EQ(shown.status.code, 2);

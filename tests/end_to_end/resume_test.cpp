@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr auto kMetrics = "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n";
-constexpr auto kEnsemble =
+constexpr auto kResumedEnsemble =
     "ensemble:\n"
     "  objective: {metric: objective, goal: maximize}\n"
     "  sampler: random\n"
@@ -25,7 +25,7 @@ class Resume : public testing::Test {
  protected:
   void WriteEnsemble(const std::string& command = "[sh, -c, 'echo FoM: $1', trial, '{x}']",
                      const std::string& more = "") const {
-    place_.WriteSpec("exp.yaml", command, 1, std::string(kMetrics) + kEnsemble + more);
+    place_.WriteSpec("exp.yaml", command, 1, std::string(kMetrics) + kResumedEnsemble + more);
   }
 
   Json Trials() const { return Json::parse(place_.Slipway({"trials", "ls", "--json"}).output); }

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr auto kEnsemble =
+constexpr auto kFolderEnsemble =
     "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
     "ensemble:\n"
     "  objective: {metric: objective, goal: maximize}\n"
@@ -83,7 +83,7 @@ TEST_F(DamagedRun, IsPassedOverWithAWarningWhenItMayBeTheLast) {
 TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
   const Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'touch started; while ! test -e go; do sleep 0.05; done; echo FoM: 1']", 1,
-                  kEnsemble);
+                  kFolderEnsemble);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForFile(place / "started");
   const auto original = place.RunFolder();
@@ -101,7 +101,7 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
 
 TEST(PreparedRun, SaysThatItIsReadyAndIsRunOrCancelled) {
   const Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1, kEnsemble);
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1, kFolderEnsemble);
   const auto make = [&] {
     return Json::parse(place.Slipway({"trials", "new", "exp.yaml", "--json"}).output)["run"].get<std::string>();
   };

@@ -25,13 +25,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr auto kProgram = SLIPWAY_SOURCE_DIR "/tests/end_to_end/checkpointer.py";
+constexpr auto kSavingProgram = SLIPWAY_SOURCE_DIR "/tests/end_to_end/checkpointer.py";
 constexpr auto kTier = "checkpoint: {tier: ram, keep: 2}\n";
 
 class StageOutRun : public testing::Test {
  protected:
   void WriteSpec(const std::string& arguments, const std::string& more = kTier) const {
-    place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', {}]", kProgram, arguments), 1, more);
+    place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', {}]", kSavingProgram, arguments), 1, more);
   }
   static std::uint64_t NewestIn(const fs::path& run) {
     const auto newest = NewestCheckpoint(run / "checkpoints");
@@ -136,7 +136,7 @@ TEST_F(StageOutRun, BringsEverythingOutWhenARankFails) {
 }
 
 TEST_F(StageOutRun, BringsEverythingOutWhenItIsCancelled) {
-  place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kProgram), 1,
+  place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kSavingProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);
   auto run = StartSleeper();
   run.Signal(SIGINT);
@@ -146,7 +146,7 @@ TEST_F(StageOutRun, BringsEverythingOutWhenItIsCancelled) {
 }
 
 TEST_F(StageOutRun, BringsEverythingOutAtTheTimeLimit) {
-  place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kProgram), 1,
+  place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kSavingProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);
   EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"}).status.code, 1);
   EXPECT_EQ(Newest(), 3u);

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 /// The objective is x itself.
-constexpr auto kCommand = "[sh, -c, 'echo FoM: $1', trial, '{x}']";
+constexpr auto kExchangeCommand = "[sh, -c, 'echo FoM: $1', trial, '{x}']";
 std::string Ensemble(const std::string& trials, const std::string& space) {
   return "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
          "ensemble:\n"
@@ -33,14 +33,14 @@ std::string Ensemble(const std::string& trials, const std::string& space) {
 
 TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
   const Workplace place;
-  place.WriteSpec("first.yaml", kCommand, 1, Ensemble("  trials: 3\n", "{int: [0, 2]}"));
+  place.WriteSpec("first.yaml", kExchangeCommand, 1, Ensemble("  trials: 3\n", "{int: [0, 2]}"));
   ASSERT_TRUE(place.Slipway({"run", "first.yaml"}).status.Success());
   EXPECT_THAT(place.Slipway({"trials", "export"}).output, StartsWith("trial,state,objective,"));
   const std::vector<std::string> to_file = {"trials", "export", "last", "--format", "optuna", "--out", "study.db"};
   ASSERT_TRUE(place.Slipway(to_file).status.Success());
   EXPECT_EQ(place.Slipway(to_file).status.code, 2);
 
-  place.WriteSpec("second.yaml", kCommand, 1, Ensemble("  trials: 2\n", "{int: [1, 9]}"));
+  place.WriteSpec("second.yaml", kExchangeCommand, 1, Ensemble("  trials: 2\n", "{int: [1, 9]}"));
   const auto imported = Json::parse(place.Slipway({"trials", "import", "second.yaml", "study.db", "--json"}).output);
   EXPECT_EQ(imported["imported"], 2);
   EXPECT_EQ(imported["left_out"][0]["reason"], "the value of 'x' lies outside of its domain");
@@ -99,7 +99,7 @@ TEST(TrialsExchange, RefusesALostBookWhoseTrialsRanElsewhere) {
 
 TEST(TrialsExchange, RefusesALostBookOfImportedTrials) {
   const Workplace place;
-  place.WriteSpec("exp.yaml", kCommand, 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  place.WriteSpec("exp.yaml", kExchangeCommand, 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
   ASSERT_TRUE(place.Slipway({"run", "exp.yaml"}).status.Success());
   ASSERT_TRUE(place.Slipway({"trials", "export", "last", "--format", "optuna", "--out", "study.db"}).status.Success());
   const auto made = Json::parse(place.Slipway({"trials", "import", "exp.yaml", "study.db", "--json"}).output);

@@ -63,7 +63,7 @@ EnsembleSummary RunStudy(const fs::path& folder, Ledger& ledger, Attempts attemp
   return RunEnsemble(book, Options(), runner, ledger);
 }
 
-Error ErrorOf(const std::function<void()>& action) {
+Error FaultOf(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -100,7 +100,7 @@ TEST_P(FullDisk, EndsTheManagerWithAllThatItAcknowledged) {
   const auto disk = folder / "disk";
   if (!test::MountSmallDisk(disk, "size=256k")) GTEST_SKIP() << "mounts are not allowed here";
   Ledger ledger;
-  const auto error = ErrorOf([&] { RunStudy(disk, ledger, GetParam()); });
+  const auto error = FaultOf([&] { RunStudy(disk, ledger, GetParam()); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"), HasSubstr("free space")));
   EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -133,7 +133,7 @@ TEST(FailingWrites, EndTheManagerWithAllThatItAcknowledged) {
   Ledger ledger;
   {
     const FileSizeLimit limit(256 * 1024);
-    const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+    const auto error = FaultOf([&] { RunStudy(folder.path(), ledger); });
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("cannot be read or written"), HasSubstr("disk")));
     EXPECT_GT(ledger.results.size(), 0u) << "too small for anything: the test shows nothing";
@@ -149,7 +149,7 @@ TEST(LogThatIsGone, EndsTheManagerBeforeItAcknowledgesMore) {
   ledger.after_each = [&] {
     if (ledger.results.size() == 40) fs::remove(folder / "trials.db-wal");
   };
-  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger, Attempts::kKept); });
+  const auto error = FaultOf([&] { RunStudy(folder.path(), ledger, Attempts::kKept); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(),
               AllOf(HasSubstr("trials.db"), HasSubstr("cannot be brought to the disk"), HasSubstr("then resume")));
@@ -186,7 +186,7 @@ TEST(HeldBook, IsRefusedWithItsReason) {
   TempDirectory folder;
   { TrialBook::OpenForWriting(folder.path()).Settle(); }
   const auto other = Holding(folder.path());
-  const auto error = ErrorOf([&] { TrialBook::OpenForWriting(folder.path()); });
+  const auto error = FaultOf([&] { TrialBook::OpenForWriting(folder.path()); });
   EXPECT_EQ(error.kind(), ErrorKind::kBusy);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"), HasSubstr("wait")));
 }
@@ -198,7 +198,7 @@ TEST(HeldBook, EndsTheManagerWithAllThatItAcknowledged) {
   ledger.after_each = [&] {
     if (!other && ledger.results.size() > 20) other.emplace(Holding(folder.path()));
   };
-  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  const auto error = FaultOf([&] { RunStudy(folder.path(), ledger); });
   EXPECT_EQ(error.kind(), ErrorKind::kBusy);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"), HasSubstr("wait")));
   ExpectKept(folder.path(), ledger);
@@ -231,7 +231,7 @@ TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
   fs::permissions(folder / kBookName, fs::perms(0444));
   fs::permissions(folder.path(), fs::perms(0555));
   EXPECT_TRUE(test::AsOrdinaryUser([&] {
-    const auto error = ErrorOf([&] { TrialBook::OpenForWriting(folder.path()); });
+    const auto error = FaultOf([&] { TrialBook::OpenForWriting(folder.path()); });
     const std::string text = error.what();
     return error.kind() == ErrorKind::kEnvironment && text.find(folder.path()) != std::string::npos &&
            text.find("Permission denied") != std::string::npos && !error.next_step().empty();
@@ -245,7 +245,7 @@ TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {
 TEST(BookWithoutTables, HoldsNothingYetAndIsGoneOnWith) {
   TempDirectory folder;
   SQLite::Database(folder / kBookName, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("PRAGMA journal_mode = WAL");
-  const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+  const auto error = FaultOf([&] { TrialBook::OpenForReading(folder.path()); });
   EXPECT_EQ(error.kind(), ErrorKind::kUsage);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("holds no trials yet"), HasSubstr("resume")));
   Ledger ledger;
@@ -281,7 +281,7 @@ TEST(BookOfADeadWriter, SaysWhatItNeedsWhereNobodyMayWrite) {
   fs::permissions(folder / "trials.db-journal", fs::perms(0444));
   fs::permissions(folder.path(), fs::perms(0555));
   EXPECT_TRUE(test::AsOrdinaryUser([&] {
-    const auto error = ErrorOf([&] { TrialBook::OpenForReading(folder.path()); });
+    const auto error = FaultOf([&] { TrialBook::OpenForReading(folder.path()); });
     return error.kind() == ErrorKind::kEnvironment && error.message().find("trials.db") != std::string::npos &&
            error.next_step().find("read a copy") != std::string::npos;
   }));
@@ -301,7 +301,7 @@ TEST(DamagedBook, IsRefusedToTheManagerAndLeftAsItIs) {
   RunStudy(folder.path(), ledger);
   Overwrite(folder / kBookName, 4096 * 5, 4096 * 40);
   const auto before = ReadFile(folder / kBookName);
-  const auto error = ErrorOf([&] { RunStudy(folder.path(), ledger); });
+  const auto error = FaultOf([&] { RunStudy(folder.path(), ledger); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
   const auto after = ReadFile(folder / kBookName);
@@ -333,11 +333,11 @@ TEST(DamagedBook, TellsReadersWhatIsLeftOfIt) {
   const auto trials = book.Trials();
   ASSERT_EQ(trials.size(), ledger.results.size());
   for (const auto& trial : trials) EXPECT_EQ(trial.objective, ledger.results.at(trial.number));
-  const auto error = ErrorOf([&] { book.Metrics(0); });
+  const auto error = FaultOf([&] { book.Metrics(0); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("trials.db"), HasSubstr("is damaged"), HasSubstr(".recover")));
   Damage(folder / kBookName, "'trial'");
-  EXPECT_THAT(ErrorOf([&] { TrialBook::OpenForReading(folder.path()).Trials(); }).what(), HasSubstr("is damaged"));
+  EXPECT_THAT(FaultOf([&] { TrialBook::OpenForReading(folder.path()).Trials(); }).what(), HasSubstr("is damaged"));
 }
 
 /// Behind the last frame a log may hold zeros.

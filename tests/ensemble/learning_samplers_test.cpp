@@ -11,12 +11,12 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr const char* kMixed = R"({"opt":{"choice":["sgd","adam","rmsprop"]},"lr":{"log":[1e-5,1]},
+constexpr const char* kMixedToLearn = R"({"opt":{"choice":["sgd","adam","rmsprop"]},"lr":{"log":[1e-5,1]},
   "layers":{"int":[1,4]},"drop":{"uniform":[0,0.7]},"units":{"int":[8,1024],"when":{"layers":[2,3,4]}},
   "mom":{"uniform":[0,0.99],"when":{"opt":"sgd"}},"shape":"fixed","size":{"ordinal":["s","m","l"]},
   "batch":{"int_log":[1,100000]},"keep":{"uniform":[0,1],"step":0.25}})";
 
-using Objective = double (*)(const Point& point);
+using LearnedObjective = double (*)(const Point& point);
 
 /// Lower is better: a rate near 0.01, other real numbers near 0.3, integers near 1.
 double Bowl(const Point& point) {
@@ -48,7 +48,7 @@ class LearningSamplers : public testing::TestWithParam<const char*> {
     trial.state = TrialState::kComplete;
     trial.objective = value;
   }
-  TrialTable Run(const SearchSpace& space, int trials, Objective objective, std::uint64_t seed = 3) const {
+  TrialTable Run(const SearchSpace& space, int trials, LearnedObjective objective, std::uint64_t seed = 3) const {
     const auto sampler = Make(space, seed);
     TrialTable table;
     while (table.size() < trials) {
@@ -72,7 +72,7 @@ class LearningSamplers : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(LearningSamplers, StayInsideOfAMixedConditionalSpace) {
-  const auto space = ParseSpace(Json::parse(kMixed));
+  const auto space = ParseSpace(Json::parse(kMixedToLearn));
   const auto table = Run(space, 120, Bowl);
   for (const auto& trial : table.trials()) ExpectInside(space, trial.parameters);
 }
@@ -85,7 +85,7 @@ TEST_P(LearningSamplers, KeepConstraints) {
 }
 
 TEST_P(LearningSamplers, AreBetterThanChance) {
-  const auto space = ParseSpace(Json::parse(kMixed));
+  const auto space = ParseSpace(Json::parse(kMixedToLearn));
   double learned = 0, random = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     learned += Best(Run(space, 150, Bowl, seed));
@@ -111,7 +111,7 @@ TEST_P(LearningSamplers, FollowTheGoal) {
 // Trials end in another order than they began, some fail, some go on for ever; and at each ask a sampler that has lived
 // through all of it and one that was just made must agree.
 TEST_P(LearningSamplers, GiveTheSameAskAfterARestart) {
-  const auto space = ParseSpace(Json::parse(kMixed));
+  const auto space = ParseSpace(Json::parse(kMixedToLearn));
   const auto lived = Make(space);
   const CounterRandom chance(5, 0, "test");
   TrialTable table;
@@ -135,7 +135,7 @@ TEST_P(LearningSamplers, GiveTheSameAskAfterARestart) {
 }
 
 TEST_P(LearningSamplers, AskManyAtOnceWithoutRepeating) {
-  const auto space = ParseSpace(Json::parse(kMixed));
+  const auto space = ParseSpace(Json::parse(kMixedToLearn));
   auto table = Run(space, 30, Bowl);
   const auto sampler = Make(space);
   std::set<std::string> hashes;
@@ -173,7 +173,7 @@ TEST_P(LearningSamplers, TakeDegenerateData) {
 }
 
 TEST_P(LearningSamplers, GoOnWhenEverythingFails) {
-  const auto space = ParseSpace(Json::parse(kMixed));
+  const auto space = ParseSpace(Json::parse(kMixedToLearn));
   const auto sampler = Make(space);
   TrialTable table;
   for (int i = 0; i < 40; ++i) table.Add(Asked(*sampler, table)).state = TrialState::kFailed;

@@ -13,7 +13,7 @@ namespace {
 
 using test::TempDirectory;
 
-struct Killed {};
+struct KilledAway {};
 
 /// Its trials say nothing and run until they are stopped. They end with their manager, or go on without one.
 class SilentRunner : public TrialRunner {
@@ -38,7 +38,7 @@ class SilentRunner : public TrialRunner {
   bool GoesOn(TrialNumber, int) override { return queues_; }
 
   std::vector<TrialEvent> Wait(std::chrono::nanoseconds) override {
-    if (clock_.passed >= dies_at_) throw Killed{};
+    if (clock_.passed >= dies_at_) throw KilledAway{};
     clock_.Sleep(std::chrono::seconds(1));
     return std::exchange(events_, {});
   }
@@ -76,7 +76,7 @@ class Absence : public testing::Test {
   /// For 100 s.
   void RunUntilKilled() {
     runner_.dies_at_ = std::chrono::seconds(100);
-    EXPECT_THROW(RunStudy(), Killed);
+    EXPECT_THROW(RunStudy(), KilledAway);
     runner_.dies_at_ = std::chrono::hours(1000);
   }
 

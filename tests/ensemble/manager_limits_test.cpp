@@ -44,7 +44,7 @@ class TimedRunner : public FakeRunner {
   std::vector<int> repeats_;
 };
 
-EnsembleOptions Options(std::int64_t trials, int parallel = 1) {
+EnsembleOptions LimitsOptions(std::int64_t trials, int parallel = 1) {
   EnsembleOptions options;
   options.objectives = {{"accuracy"}};
   options.trials = trials;
@@ -54,7 +54,7 @@ EnsembleOptions Options(std::int64_t trials, int parallel = 1) {
   return options;
 }
 
-Script ReportsLr(TrialNumber, int, const Json& parameters) {
+Script ReportsLrAtOnce(TrialNumber, int, const Json& parameters) {
   return Reports("accuracy", parameters.at("lr").get<double>());
 }
 
@@ -70,7 +70,7 @@ EnsembleSummary RunStudy(const TempDirectory& folder, const EnsembleOptions& opt
   return RunEnsemble(book, options, runner, observer, runner.clock_);
 }
 
-std::vector<TrialRecord> TrialsIn(const TempDirectory& folder) {
+std::vector<TrialRecord> TrialsInBook(const TempDirectory& folder) {
   return TrialBook::OpenForReading(folder.path()).Trials();
 }
 
@@ -78,9 +78,9 @@ TEST(TrialTimeLimit, EndsATrialForGood) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
-    return trial == 0 ? RunsUntilStopped() : ReportsLr(trial, attempt, parameters);
+    return trial == 0 ? RunsUntilStopped() : ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(2);
+  auto options = LimitsOptions(2);
   options.trial_time_limit = 60;
   options.retries = 3;
   const auto summary = RunStudy(folder, options, runner);
@@ -98,9 +98,9 @@ TEST(TrialTimeLimit, DoesNotHearTheClockOfTheDay) {
   HandClock clock;
   TimedRunner runner(clock, [&](TrialNumber trial, int attempt, const Json& parameters) {
     clock.jump += std::chrono::hours(trial % 2 == 0 ? 1000 : -2000);
-    return ReportsLr(trial, attempt, parameters);
+    return ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(6);
+  auto options = LimitsOptions(6);
   options.trial_time_limit = 60;
   options.budget.wall_seconds = 60;
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 6);
@@ -110,9 +110,9 @@ TEST(Budget, OfTimeEndsTheEnsembleAndLeavesTheTrialForAResume) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
-    return trial == 1 && attempt == 1 ? RunsUntilStopped() : ReportsLr(trial, attempt, parameters);
+    return trial == 1 && attempt == 1 ? RunsUntilStopped() : ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(3);
+  auto options = LimitsOptions(3);
   options.budget.wall_seconds = 100;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_TRUE(summary.out_of_time);
@@ -129,9 +129,9 @@ TEST(Budget, OfTimeEndsTheEnsembleAndLeavesTheTrialForAResume) {
 TEST(Budget, OfNodeSecondsCountsEveryNode) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, ReportsLr);
+  TimedRunner runner(clock, ReportsLrAtOnce);
   runner.each_takes_ = std::chrono::seconds(10);
-  auto options = Options(100);
+  auto options = LimitsOptions(100);
   options.nodes = {{"a", {0}, {}}, {"b", {0}, {}}};
   options.need = {2, 1, 0};
   options.budget.node_seconds = 100;
@@ -144,7 +144,7 @@ TEST(Budget, OfThisRunStopsWhatRuns) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber, int, const Json&) { return RunsUntilStopped(); });
-  auto options = Options(3, 2);
+  auto options = LimitsOptions(3, 2);
   options.manager_time_limit = 30;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_TRUE(summary.out_of_time);
@@ -155,8 +155,8 @@ TEST(Budget, OfThisRunStopsWhatRuns) {
 TEST(Places, AreGivenToTrialsAndTakenBack) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, ReportsLr);
-  auto options = Options(5, 8);
+  TimedRunner runner(clock, ReportsLrAtOnce);
+  auto options = LimitsOptions(5, 8);
   options.nodes = {{"here", {0, 1, 2, 3}, {}}};
   options.need = {1, 2, 0};
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 5);
@@ -169,8 +169,8 @@ TEST(Places, AreGivenToTrialsAndTakenBack) {
 TEST(Places, ThatAreGoneLeaveTrialsWaiting) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, ReportsLr);
-  auto options = Options(3, 2);
+  TimedRunner runner(clock, ReportsLrAtOnce);
+  auto options = LimitsOptions(3, 2);
   options.nodes = {{"large", {0, 1, 2, 3}, {}}, {"small", {0}, {}}, {"tiny", {0}, {}}};
   options.need = {1, 2, 0};
   runner.lost_after_ = {1, "large"};
@@ -188,8 +188,8 @@ TEST(Places, ThatAreGoneLeaveTrialsWaiting) {
 TEST(Places, ThatAreLostAtTheEndAreNotMissed) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, ReportsLr);
-  auto options = Options(1);
+  TimedRunner runner(clock, ReportsLrAtOnce);
+  auto options = LimitsOptions(1);
   options.nodes = {{"only", {0, 1}, {}}};
   options.need = {1, 2, 0};
   runner.lost_after_ = {1, "only"};
@@ -204,14 +204,14 @@ TEST(Repeats, RunEachConfigurationSeveralTimesAndRankTheMean) {
   TimedRunner runner(clock, [](TrialNumber trial, int, const Json&) {
     return trial == 5 ? Exits({3, 0}) : Reports("accuracy", trial < 3 ? 0.1 * static_cast<double>(trial) : 0.4);
   });
-  auto options = Options(2, 2);
+  auto options = LimitsOptions(2, 2);
   options.repeats = 3;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.complete, 5);
   EXPECT_EQ(summary.best->number, 3);
   EXPECT_EQ(summary.best->objective, 0.4);
   EXPECT_THAT(runner.repeats_, ElementsAre(0, 1, 2, 0, 1, 2));
-  const auto trials = TrialsIn(folder);
+  const auto trials = TrialsInBook(folder);
   ASSERT_EQ(trials.size(), 6u);
   EXPECT_EQ(trials[0].parameters, trials[2].parameters);
   EXPECT_NE(trials[0].parameters, trials[3].parameters);
@@ -223,13 +223,13 @@ TEST(Repeats, OfAConfigurationThatIsClearlyWorseAreLeftOut) {
   TimedRunner runner(clock, [](TrialNumber trial, int, const Json&) {
     return Reports("accuracy", (trial < 12 ? 0.9 : 0.1) + 0.001 * static_cast<double>(trial % 12));
   });
-  auto options = Options(2);
+  auto options = LimitsOptions(2);
   options.repeats = 12;
   options.scheduler.type = "wilcoxon";
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_GT(summary.pruned, 4);
   EXPECT_EQ(summary.complete + summary.pruned, 24);
-  EXPECT_THAT(TrialsIn(folder).back().reason, HasSubstr("are worse than those of trial 0"));
+  EXPECT_THAT(TrialsInBook(folder).back().reason, HasSubstr("are worse than those of trial 0"));
 }
 
 TEST(SeveralObjectives, AreAllKept) {
@@ -240,11 +240,11 @@ TEST(SeveralObjectives, AreAllKept) {
     if (trial == 0) script.metrics.push_back({0, 0, 1, {}, "seconds", 7.0});
     return script;
   });
-  auto options = Options(2);
+  auto options = LimitsOptions(2);
   options.objectives.push_back({"seconds", Goal::kMinimize});
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.complete, 1);
-  const auto trials = TrialsIn(folder);
+  const auto trials = TrialsInBook(folder);
   EXPECT_THAT(trials[0].further, ElementsAre(7.0));
   EXPECT_EQ(trials[1].reason, "reported no finite 'seconds'; it reported: accuracy");
 }
@@ -259,12 +259,12 @@ TEST(TimeToAccuracy, IsTheTimeUntilTheMetricIsGoodEnough) {
                       {0, 0, 2, {}, "accuracy", 0.7 + 0.1 * static_cast<double>(trial), begin + 20}};
     return script;
   });
-  auto options = Options(2);
+  auto options = LimitsOptions(2);
   options.objectives[0].reach = 0.75;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.best->objective, 20);
   EXPECT_EQ(summary.pruned, 1);
-  EXPECT_EQ(TrialsIn(folder)[0].reason, "did not reach accuracy = 0.75, only 0.7");
+  EXPECT_EQ(TrialsInBook(folder)[0].reason, "did not reach accuracy = 0.75, only 0.7");
 }
 
 /// One report for each epoch until told to stop; goes on where the attempt before has ended.
@@ -308,7 +308,7 @@ class EpochRunner : public TrialRunner {
 };
 
 EnsembleOptions HalvingOptions() {
-  auto options = Options(27, 3);
+  auto options = LimitsOptions(27, 3);
   options.scheduler.type = "asha";
   options.scheduler.min = 1;
   options.scheduler.max = 9;
@@ -342,9 +342,9 @@ TEST(Budget, OfTrialsMayBeLoweredToEndSooner) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
-    return (trial == 2 || trial == 3) && attempt == 1 ? RunsUntilStopped() : ReportsLr(trial, attempt, parameters);
+    return (trial == 2 || trial == 3) && attempt == 1 ? RunsUntilStopped() : ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(8, 2);
+  auto options = LimitsOptions(8, 2);
   options.manager_time_limit = 10;
   EXPECT_EQ(RunStudy(folder, options, runner).waiting, 2);
   options.trials = 3;
@@ -360,9 +360,9 @@ TEST(Requests, AreAnsweredOnce) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
-    return trial == 0 && attempt == 1 ? Exits({3, 0}) : ReportsLr(trial, attempt, parameters);
+    return trial == 0 && attempt == 1 ? Exits({3, 0}) : ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(3);
+  auto options = LimitsOptions(3);
   options.requests_in = folder.path();
   EXPECT_EQ(RunStudy(folder, options, runner).failed, 1);
   options.trials = 4;
@@ -374,7 +374,7 @@ TEST(Requests, AreAnsweredOnce) {
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.complete, 4);
   EXPECT_TRUE(WaitingRequests(folder.path()).empty());
-  const auto trials = TrialsIn(folder);
+  const auto trials = TrialsInBook(folder);
   ASSERT_EQ(trials.size(), 4u);
   EXPECT_EQ(trials[0].attempts, 2);
   EXPECT_EQ(trials[3].origin, "enqueued");
@@ -386,9 +386,9 @@ TEST(Requests, ATrialThatFailsAgainIsOneFailure) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int attempt, const Json& parameters) {
-    return trial == 0 ? Exits({3, 0}) : ReportsLr(trial, attempt, parameters);
+    return trial == 0 ? Exits({3, 0}) : ReportsLrAtOnce(trial, attempt, parameters);
   });
-  auto options = Options(3);
+  auto options = LimitsOptions(3);
   options.max_failures = 1;
   options.requests_in = folder.path();
   EXPECT_FALSE(RunStudy(folder, options, runner).too_many_failures);
@@ -401,8 +401,8 @@ TEST(Requests, ATrialThatFailsAgainIsOneFailure) {
 TEST(Requests, TakeNoPointOfAGridAway) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, ReportsLr);
-  auto options = Options(4);
+  TimedRunner runner(clock, ReportsLrAtOnce);
+  auto options = LimitsOptions(4);
   options.space = ParseSpace(Json::parse(R"({"lr":{"ordinal":[1,2,3,4,5]}})"));
   options.sampler = "grid";
   options.requests_in = folder.path();
@@ -410,7 +410,7 @@ TEST(Requests, TakeNoPointOfAGridAway) {
   PostRequest(folder.path(), Enqueue{{{"lr", std::int64_t{5}}}});
   RunStudy(folder, options, runner);
   std::vector<std::int64_t> values;
-  for (const auto& trial : TrialsIn(folder)) values.push_back(std::get<std::int64_t>(trial.parameters.at(0).second));
+  for (const auto& trial : TrialsInBook(folder)) values.push_back(std::get<std::int64_t>(trial.parameters.at(0).second));
   EXPECT_THAT(values, ElementsAre(5, 3, 1, 2));
 }
 
@@ -418,10 +418,10 @@ TEST(Retries, AreNotWastedOnAFailureThatComesAgain) {
   TempDirectory folder;
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber, int, const Json&) { return Exits({3, 0}); });
-  auto options = Options(1);
+  auto options = LimitsOptions(1);
   options.retries = 9;
   EXPECT_EQ(RunStudy(folder, options, runner).failed, 1);
-  const auto trials = TrialsIn(folder);
+  const auto trials = TrialsInBook(folder);
   EXPECT_EQ(trials[0].attempts, 2);
   EXPECT_THAT(trials[0].reason, HasSubstr("as the attempt before"));
 }

@@ -102,7 +102,7 @@ EnsembleOptions OptionsFor(const std::string& scheduler) {
 }
 
 /// What has become of every trial, and what was decided at every rung.
-std::vector<std::string> Outcome(TrialBook& book) {
+std::vector<std::string> OutcomeOfRun(TrialBook& book) {
   std::vector<std::string> lines;
   for (const auto& trial : book.Trials()) {
     lines.push_back(fmt::format("{} {} {} from {}: {}", trial.number, TrialStateName(trial.state),
@@ -128,7 +128,7 @@ TEST_P(ResumedScheduler, RemembersWhomItToldToStop) {
     Jobs jobs(death);
     EXPECT_THROW(RunEnsemble(book, options, jobs, observer), Killed);
     RunEnsemble(book, options, jobs, observer);
-    EXPECT_EQ(Outcome(book), Outcome(expected)) << "died as it told one for the " << death << "th time";
+    EXPECT_EQ(OutcomeOfRun(book), OutcomeOfRun(expected)) << "died as it told one for the " << death << "th time";
   }
 }
 

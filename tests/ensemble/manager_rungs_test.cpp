@@ -12,7 +12,7 @@ namespace {
 
 using testing::AnyOf;
 
-constexpr int kWhole = 9;
+constexpr int kWholeRung = 9;
 
 /// Trains to its limit, and reports lr * epoch after each epoch.
 class LimitedRunner : public FakeRunner {
@@ -25,12 +25,12 @@ class LimitedRunner : public FakeRunner {
             const int epoch = ++epochs_[trial];
             script.metrics.push_back({0, 0, epoch, epoch, "accuracy", lr * epoch});
           }
-          script.status.code = epochs_[trial] < kWhole ? 75 : 0;
+          script.status.code = epochs_[trial] < kWholeRung ? 75 : 0;
           return script;
         }) {}
 
   ProcessIdentity Prepare(const TrialStart& start) override {
-    limits_[start.trial] = static_cast<int>(start.limit.value_or(kWhole));
+    limits_[start.trial] = static_cast<int>(start.limit.value_or(kWholeRung));
     return FakeRunner::Prepare(start);
   }
 
@@ -38,7 +38,7 @@ class LimitedRunner : public FakeRunner {
   std::map<TrialNumber, int> epochs_;
 };
 
-EnsembleOptions Options(std::int64_t trials) {
+EnsembleOptions RungOptions(std::int64_t trials) {
   EnsembleOptions options;
   options.objectives = {{"accuracy"}};
   options.trials = trials;
@@ -49,10 +49,10 @@ EnsembleOptions Options(std::int64_t trials) {
 }
 
 EnsembleOptions Halving() {
-  auto options = Options(27);
+  auto options = RungOptions(27);
   options.scheduler.type = "asha";
   options.scheduler.min = 1;
-  options.scheduler.max = kWhole;
+  options.scheduler.max = kWholeRung;
   options.scheduler.reduction = 3;
   return options;
 }
@@ -71,7 +71,7 @@ TEST(ManagerRungs, ProgramsThatEndAtTheirLimitSpendNothingBeyondIt) {
   EXPECT_EQ(summary.waiting, 0);
   EXPECT_GE(summary.complete, 1);
   EXPECT_GT(summary.paused, 10);
-  for (const auto& [trial, epochs] : runner.epochs_) EXPECT_THAT(epochs, AnyOf(1, 3, kWhole)) << trial;
+  for (const auto& [trial, epochs] : runner.epochs_) EXPECT_THAT(epochs, AnyOf(1, 3, kWholeRung)) << trial;
   EXPECT_TRUE(runner.stopped_.empty()) << "nobody had to be told";
 }
 
@@ -104,7 +104,7 @@ TEST(ManagerRungs, NothingIsToldWhereTheResourceIsReported) {
 
 TEST(ManagerRungs, NothingIsToldOfASchedulerThatComparesWholeTrials) {
   const test::TempDirectory folder;
-  auto options = Options(2);
+  auto options = RungOptions(2);
   options.repeats = 2;
   options.scheduler.type = "wilcoxon";
   FakeRunner runner([](TrialNumber, int, const Json&) { return Reports("accuracy", 0.5); });
@@ -133,7 +133,7 @@ TEST(ManagerRungs, TheSameTrialsGoOnAsWithoutLimits) {
 /// What a scheduler wants of it is not forgotten because it asked first.
 TEST(ManagerRungs, AWeakProgramThatAsksToGoOnIsPrunedAllTheSame) {
   const test::TempDirectory folder;
-  auto options = Options(8);
+  auto options = RungOptions(8);
   options.parallel = 1;
   options.scheduler.type = "median";
   options.scheduler.startup = 3;
@@ -156,7 +156,7 @@ TEST(ManagerRungs, AProgramThatRunsToTheEndAndAsksToGoOnIsNotLeftPaused) {
   const test::TempDirectory folder;
   FakeRunner runner([](TrialNumber, int attempt, const Json&) {
     Script script;
-    for (int epoch = 1; epoch <= (attempt == 1 ? kWhole : 0); ++epoch) {
+    for (int epoch = 1; epoch <= (attempt == 1 ? kWholeRung : 0); ++epoch) {
       script.metrics.push_back({0, 0, epoch, epoch, "accuracy", 0.5});
     }
     script.status.code = 75;
@@ -175,7 +175,7 @@ TEST(ManagerRungs, AProgramThatMovesOnMayAskToGoOnAsOftenAsItLikes) {
     script.status.code = attempt < 5 ? 75 : 0;
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, Options(1), runner).complete, 1);
+  EXPECT_EQ(RunStudy(folder, RungOptions(1), runner).complete, 1);
   const auto trial = TrialBook::OpenForReading(folder.path()).Trials().at(0);
   EXPECT_EQ(trial.attempts, 5);
   EXPECT_EQ(trial.failures, 0);
@@ -189,7 +189,7 @@ TEST(ManagerRungs, AProgramThatAsksWithoutMovingOnHasFailed) {
     script.status.code = 75;
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, Options(1), runner).failed, 1);
+  EXPECT_EQ(RunStudy(folder, RungOptions(1), runner).failed, 1);
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().at(0).attempts, 2);
 }
 

@@ -18,7 +18,7 @@ using test::TempDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-EnsembleOptions Options(const char* space, std::int64_t trials, int parallel = 2) {
+EnsembleOptions ManagerOptions(const char* space, std::int64_t trials, int parallel = 2) {
   EnsembleOptions options;
   options.objectives = {{"accuracy"}};
   options.trials = trials;
@@ -46,7 +46,7 @@ std::vector<TrialRecord> TrialsIn(const TempDirectory& folder) {
 TEST(Ensemble, RunsEveryTrialOnceAndFindsTheBest) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  const auto summary = RunStudy(folder, Options(kLr, 16, 3), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(kLr, 16, 3), runner);
   EXPECT_EQ(summary.complete, 16);
   EXPECT_EQ(runner.released_.size(), 16u);
   EXPECT_LE(runner.most_at_once_, 3u);
@@ -60,7 +60,7 @@ TEST(Ensemble, RunsEveryTrialOnceAndFindsTheBest) {
 TEST(Ensemble, TheGoalMayBeToMinimize) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  auto options = Options(R"({"lr":{"choice":[0.5,0.25,1.0]}})", 3);
+  auto options = ManagerOptions(R"({"lr":{"choice":[0.5,0.25,1.0]}})", 3);
   options.objectives[0].goal = Goal::kMinimize;
   EXPECT_EQ(RunStudy(folder, options, runner).best->objective, 0.25);
 }
@@ -68,7 +68,7 @@ TEST(Ensemble, TheGoalMayBeToMinimize) {
 TEST(Ensemble, EndsEarlyWhenTheGridIsUsedUp) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  const auto summary = RunStudy(folder, Options(R"({"lr":{"choice":[0.1,0.2,0.3]}})", 10), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(R"({"lr":{"choice":[0.1,0.2,0.3]}})", 10), runner);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_TRUE(summary.exhausted);
 }
@@ -80,7 +80,7 @@ TEST(Ensemble, TakesTheValueOfTheHighestStep) {
     script.metrics = {{0, 0, 2, 1.0, "accuracy", 0.7}, {0, 0, 1, 0.5, "accuracy", 0.9}, {0, 0, 3, 1.5, "loss", 0.1}};
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 1), runner).best->objective, 0.7);
+  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 1), runner).best->objective, 0.7);
 }
 
 TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
@@ -96,7 +96,7 @@ TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
     }
     return ReportsLr(trial, attempt, parameters);
   });
-  const auto summary = RunStudy(folder, Options(kLr, 6), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(kLr, 6), runner);
   EXPECT_EQ(summary.failed, 4);
   EXPECT_EQ(summary.complete, 2);
   EXPECT_FALSE(summary.too_many_failures);
@@ -115,7 +115,7 @@ TEST(Ensemble, AStartThatFailsIsTriedOnceMoreAndCostsNoRetry) {
     if (attempt == 2) script.status = {3, 0};
     return script;
   });
-  auto options = Options(kLr, 3);
+  auto options = ManagerOptions(kLr, 3);
   options.retries = 1;
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 3);
   auto book = TrialBook::OpenForReading(folder.path());
@@ -140,7 +140,7 @@ TEST(Ensemble, AStartThatFailedLaterIsTriedOnceMoreToo) {
     script.cause = OutsideCause::kNotStarted;
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 2), runner).complete, 2);
+  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 2), runner).complete, 2);
   const auto attempts = TrialBook::OpenForReading(folder.path()).Attempts(0);
   ASSERT_EQ(attempts.size(), 2u);
   EXPECT_THAT(attempts[0].reason, HasSubstr("tried once more: only 0 of 2 ranks started"));
@@ -166,7 +166,7 @@ TEST(Ensemble, AProcessThatIsKnownBeforeStandsInTheClaim) {
   TempDirectory folder;
   KeptRunner runner(ReportsLr);
   runner.folder_ = folder.path();
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 4), runner).complete, 4);
+  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 4), runner).complete, 4);
   EXPECT_EQ(runner.seen_, 4);
   auto book = TrialBook::OpenForReading(folder.path());
   for (const auto& trial : book.Trials()) {
@@ -183,7 +183,7 @@ TEST(Ensemble, RetriesAFailedTrialWithTheSameParameters) {
     if (trial == 0) asked.push_back(parameters.dump());
     return trial == 0 && attempt < 3 ? Exits({0, 11}) : ReportsLr(trial, attempt, parameters);
   });
-  auto options = Options(kLr, 2);
+  auto options = ManagerOptions(kLr, 2);
   options.retries = 2;
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
   EXPECT_EQ(asked, std::vector<std::string>(3, asked[0]));
@@ -197,7 +197,7 @@ TEST(Ensemble, RetriesAFailedTrialWithTheSameParameters) {
 TEST(Ensemble, StopsPastTheAllowedFailures) {
   TempDirectory folder;
   FakeRunner runner([](TrialNumber, int, const Json&) { return Exits({1, 0}); });
-  auto options = Options(kLr, 100, 1);
+  auto options = ManagerOptions(kLr, 100, 1);
   options.max_failures = 2;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_TRUE(summary.too_many_failures);
@@ -212,12 +212,12 @@ TEST(Ensemble, AStoppedTrialWaitsAndAResumeRunsItAgain) {
     return script;
   });
   runner.stop_after_ = 4;
-  const auto summary = RunStudy(folder, Options(kLr, 8), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(kLr, 8), runner);
   EXPECT_TRUE(summary.interrupted);
   EXPECT_THAT(runner.stopped_, testing::Contains(std::pair(TrialNumber{3}, StopReason::kCancelled)));
   EXPECT_EQ(TrialsIn(folder)[3].state, TrialState::kQueued);
   EXPECT_GE(summary.waiting, 1);
-  const auto resumed = RunStudy(folder, Options(kLr, 8), runner);
+  const auto resumed = RunStudy(folder, ManagerOptions(kLr, 8), runner);
   EXPECT_EQ(resumed.complete, 8);
   EXPECT_EQ(TrialsIn(folder)[3].attempts, 2);
 }
@@ -225,7 +225,7 @@ TEST(Ensemble, AStoppedTrialWaitsAndAResumeRunsItAgain) {
 TEST(Ensemble, AResumedStudyAsksWhatAnUninterruptedOneAsks) {
   for (const char* sampler : {"random", "grid"}) {
     TempDirectory whole, parts;
-    auto options = Options(R"({"lr":{"log":[1e-4,1]},"n":{"int":[1,4]}})", 12);
+    auto options = ManagerOptions(R"({"lr":{"log":[1e-4,1]},"n":{"int":[1,4]}})", 12);
     options.sampler = sampler;
     FakeRunner once(ReportsLr), twice(ReportsLr), rest(ReportsLr);
     RunStudy(whole, options, once);
@@ -245,16 +245,16 @@ TEST(Ensemble, AResumedStudyAsksWhatAnUninterruptedOneAsks) {
 TEST(Ensemble, ARaisedBudgetAddsTrials) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 3), runner).complete, 3);
-  EXPECT_EQ(RunStudy(folder, Options(kLr, 5), runner).complete, 5);
+  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 3), runner).complete, 3);
+  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 5), runner).complete, 5);
   EXPECT_EQ(runner.released_.size(), 5u);
 }
 
 TEST(Ensemble, RefusesToMixTwoExperimentsInOneBook) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  RunStudy(folder, Options(kLr, 2), runner);
-  auto changed = Options(kLr, 2);
+  RunStudy(folder, ManagerOptions(kLr, 2), runner);
+  auto changed = ManagerOptions(kLr, 2);
   changed.seed = 9;
   try {
     RunStudy(folder, changed, runner);
@@ -272,7 +272,7 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
     FakeRunner runner(ReportsLr);
     runner.stop_after_ = 1;
     CountingObserver observer;
-    RunEnsemble(book, Options(kLr, 3, 1), runner, observer);
+    RunEnsemble(book, ManagerOptions(kLr, 3, 1), runner, observer);
     // As a manager leaves it that is killed: trial 1 prepared and running, trial 2 running.
     Changes left;
     left.trials.resize(book.Trials().size() == 1 ? 2 : 0);
@@ -287,7 +287,7 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
   }
   FakeRunner runner(ReportsLr);
   runner.recovered_[1] = {TrialMetric{1, 1, 1, {}, "accuracy", 0.75}, TrialEnded{1, 1, {}, ""}};
-  const auto summary = RunStudy(folder, Options(kLr, 3, 1), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(kLr, 3, 1), runner);
   EXPECT_EQ(runner.orphans_.size(), 2u);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
@@ -306,7 +306,7 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
     FakeRunner runner(ReportsLr);
     runner.stop_after_ = 1;
     CountingObserver observer;
-    RunEnsemble(book, Options(kLr, 3, 1), runner, observer);
+    RunEnsemble(book, ManagerOptions(kLr, 3, 1), runner, observer);
     Changes left;
     left.trials.resize(2);
     for (int i = 0; i < 2; ++i) {
@@ -323,7 +323,7 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
   FakeRunner runner(ReportsLr);
   runner.go_on_[1] = Reports("accuracy", 0.75);
   runner.go_on_[2] = Exits({15, 0});
-  const auto summary = RunStudy(folder, Options(kLr, 3, 2), runner);
+  const auto summary = RunStudy(folder, ManagerOptions(kLr, 3, 2), runner);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
   EXPECT_THAT(runner.stopped_, testing::ElementsAre(testing::Pair(2, StopReason::kCancelled)));
@@ -338,7 +338,7 @@ TEST(Ensemble, CountsTheTimeOfTrialsFromWhenTheirQueueLetsThemRun) {
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
   runner.began_ = UnixSeconds(SystemClock().Now()) - 1800;
-  auto options = Options(kLr, 2, 1);
+  auto options = ManagerOptions(kLr, 2, 1);
   options.need.nodes = 4;
   EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
   auto book = TrialBook::OpenForReading(folder.path());
@@ -371,7 +371,7 @@ TEST(Ensemble, WhatWaitsInAQueueHasNotStarted) {
   QueueWatcher runner(folder, ReportsLr);
   auto book = TrialBook::OpenForWriting(folder.path());
   CountingObserver observer;
-  EXPECT_EQ(RunEnsemble(book, Options(kLr, 1, 1), runner, observer).complete, 1);
+  EXPECT_EQ(RunEnsemble(book, ManagerOptions(kLr, 1, 1), runner, observer).complete, 1);
   ASSERT_EQ(runner.attempts_.size(), 1u);
   EXPECT_EQ(runner.attempts_[0].state, TrialState::kClaimed);
   EXPECT_EQ(runner.attempts_[0].started, std::nullopt);
@@ -396,7 +396,7 @@ TEST(Ensemble, TimeInAQueueIsNobodys) {
     return script;
   });
   runner.queues_ = true;
-  auto options = Options(kLr, 2, 2);
+  auto options = ManagerOptions(kLr, 2, 2);
   options.manager_time_limit = 0.1;
   options.trial_time_limit = 0.01;
   const auto summary = RunStudy(folder, options, runner);
@@ -422,7 +422,7 @@ void WriteRunningInQueue(const TempDirectory& folder, const EnsembleOptions& opt
 
 TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsFollowed) {
   TempDirectory folder;
-  const auto options = Options(kLr, 1, 1);
+  const auto options = ManagerOptions(kLr, 1, 1);
   const double now = UnixSeconds(SystemClock().Now());
   WriteRunningInQueue(folder, options, now - 3600);
   QueueWatcher runner(folder, ReportsLr);
@@ -446,7 +446,7 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsFollowed) {
 
 TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
   TempDirectory folder;
-  const auto options = Options(kLr, 1, 1);
+  const auto options = ManagerOptions(kLr, 1, 1);
   WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
@@ -460,7 +460,7 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
 
 TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsNotLostWithItsJob) {
   TempDirectory folder;
-  const auto options = Options(kLr, 1, 1);
+  const auto options = ManagerOptions(kLr, 1, 1);
   WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
@@ -478,7 +478,7 @@ TEST(Ensemble, AJobThatIsCancelledInTheQueueIsNoFailure) {
     return script;
   });
   runner.queues_ = true;
-  auto options = Options(kLr, 2, 1);
+  auto options = ManagerOptions(kLr, 2, 1);
   options.max_failures = 0;
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.failed, 0);
@@ -493,9 +493,9 @@ TEST(Ensemble, AJobThatIsCancelledInTheQueueIsNoFailure) {
 TEST(Ensemble, RefusesImpossibleOptions) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  EXPECT_THROW(RunStudy(folder, Options(kLr, 0), runner), Error);
-  EXPECT_THROW(RunStudy(folder, Options(kLr, 1, 0), runner), Error);
-  auto nameless = Options(kLr, 1);
+  EXPECT_THROW(RunStudy(folder, ManagerOptions(kLr, 0), runner), Error);
+  EXPECT_THROW(RunStudy(folder, ManagerOptions(kLr, 1, 0), runner), Error);
+  auto nameless = ManagerOptions(kLr, 1);
   nameless.objectives[0].metric.clear();
   EXPECT_THROW(RunStudy(folder, nameless, runner), Error);
 }
@@ -505,7 +505,7 @@ TEST(Ensemble, PassesOnWhatHappensAfterItIsDurable) {
   auto book = TrialBook::OpenForWriting(folder.path());
   FakeRunner runner(ReportsLr);
   CountingObserver observer;
-  const auto summary = RunEnsemble(book, Options(kLr, 5), runner, observer);
+  const auto summary = RunEnsemble(book, ManagerOptions(kLr, 5), runner, observer);
   EXPECT_EQ(observer.started, 5);
   EXPECT_EQ(observer.metrics, 5);
   EXPECT_EQ(observer.ended, 5);

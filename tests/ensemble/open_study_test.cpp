@@ -14,7 +14,7 @@
 namespace slipway::ensemble {
 namespace {
 
-EnsembleOptions Options(const std::string& sampler, const std::string& scheduler) {
+EnsembleOptions StudyOptions(const std::string& sampler, const std::string& scheduler) {
   EnsembleOptions options;
   options.objectives = {{"loss", Goal::kMinimize}};
   options.trials = 25;
@@ -154,7 +154,7 @@ class OpenStudyTest : public testing::TestWithParam<std::pair<const char*, const
 TEST_P(OpenStudyTest, HoldsWhatAReopenedOneWouldHold) {
   for (unsigned seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    AnyUser user(Options(GetParam().first, GetParam().second), seed);
+    AnyUser user(StudyOptions(GetParam().first, GetParam().second), seed);
     for (int change = 0; change < 120 && !HasFailure(); ++change) {
       SCOPED_TRACE("change " + std::to_string(change));
       user.DoSomething();

@@ -16,7 +16,7 @@ using launcher::NodeFrameSealer;
 using launcher::NodeMessage;
 
 /// That of the seeds, so that inputs can be put together that hold a right proof.
-const staging::GroupKey& Key() {
+const staging::GroupKey& NodesKey() {
   static const staging::GroupKey key{staging::Digest{1}};
   return key;
 }
@@ -29,15 +29,15 @@ std::vector<NodeMessage> AllOf(NodeFrameOpener& opener) {
 
 /// What comes out of a connection is a beginning of what its other side can have sent.
 void TryConnection(std::string_view bytes, std::size_t border) {
-  NodeFrameOpener whole(Key());
+  NodeFrameOpener whole(NodesKey());
   whole.Add(bytes);
   const auto messages = AllOf(whole);
   std::string sent;
-  NodeFrameSealer sealer(Key());
+  NodeFrameSealer sealer(NodesKey());
   for (const auto& message : messages) sent += sealer.Seal(message.kind, message.stream, message.payload);
   FuzzRequire(bytes.starts_with(sent), "only what was sealed comes out");
 
-  NodeFrameOpener torn(Key());
+  NodeFrameOpener torn(NodesKey());
   torn.Add(bytes.substr(0, border % (bytes.size() + 1)));
   auto count = AllOf(torn).size();
   torn.Add(bytes.substr(border % (bytes.size() + 1)));
@@ -47,8 +47,8 @@ void TryConnection(std::string_view bytes, std::size_t border) {
 
 void TryFrame(std::uint8_t kind, std::uint32_t stream, std::string_view payload, std::size_t changed) {
   payload = payload.substr(0, kLongestNodePayload);
-  auto wire = NodeFrameSealer(Key()).Seal(static_cast<NodeFrame>(kind), stream, payload);
-  NodeFrameOpener opener(Key());
+  auto wire = NodeFrameSealer(NodesKey()).Seal(static_cast<NodeFrame>(kind), stream, payload);
+  NodeFrameOpener opener(NodesKey());
   opener.Add(wire);
   const auto opened = opener.Next();
   const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NodeFrame::kWatch);
@@ -58,7 +58,7 @@ void TryFrame(std::uint8_t kind, std::uint32_t stream, std::string_view payload,
   FuzzRequire(!opener.Next(), "it does not come out a second time");
 
   wire[changed % wire.size()] = static_cast<char>(wire[changed % wire.size()] ^ 1);
-  NodeFrameOpener other(Key());
+  NodeFrameOpener other(NodesKey());
   other.Add(wire);
   FuzzRequire(!other.Next(), "a changed frame is refused");
 }

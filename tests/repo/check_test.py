@@ -20,8 +20,10 @@ class Check(unittest.TestCase):
         shutil.copy(ROOT / ".ci/run", self.root / ".ci")
         (self.root / "scripts").mkdir()
         (self.root / "scripts/packages.sh").write_text("ensure_packages() { :; }\n")
+        for name in ("build.sh", "slowest_tests.py"):
+            shutil.copy(ROOT / "scripts" / name, self.root / "scripts")
         (self.root / "bin").mkdir()
-        self.fake("cmake", 'echo "cmake $*" >>"$LOG"; exit "${CMAKE_STATUS:-0}"')
+        self.fake("cmake", 'echo "cmake $*" >>"$LOG"; echo "[1/1] built"; exit "${CMAKE_STATUS:-0}"')
         self.fake("ctest", 'echo "ctest $* tsan=${TSAN_OPTIONS:-}" >>"$LOG"; [[ $* != *"${FAIL_IN:-nowhere}"* ]]')
 
     def tearDown(self):
@@ -33,29 +35,73 @@ class Check(unittest.TestCase):
         path.chmod(0o755)
 
     def check(self, *arguments, command="check", **environment):
-        """Exit status, and the arguments of each call of ctest."""
+        """Exit status, and the arguments of each call of ctest; self.built is that of the build."""
         log = self.root / "log"
         log.unlink(missing_ok=True)
         path = f"{self.root}/bin:{os.environ['PATH']}"
         done = subprocess.run([self.root / command, *arguments], cwd="/", capture_output=True, text=True,
                               env={**os.environ, "PATH": path, "LOG": str(log), "CI": "true", **environment})
         lines = log.read_text().splitlines() if log.exists() else []
+        self.output = done.stdout + done.stderr
+        self.built = [line for line in lines if line.startswith("cmake --build")]
         return done.returncode, [line for line in lines if line.startswith("ctest")]
 
-    def test_runs_everything_but_the_long_tests(self):
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=self.root, check=True,
+                       capture_output=True)
+
+    def test_runs_the_default_tier(self):
         for command in ("check", ".ci/run"):
             status, calls = self.check(command=command)
             self.assertEqual((status, len(calls)), (0, 1))
             self.assertIn("--test-dir build/dev", calls[0])
-            self.assertIn("-LE ^long$ ", calls[0])
+            self.assertIn("-LE ^full$|^long$ ", calls[0])
+            self.assertTrue(self.built[0].endswith("--target all"), self.built)
+
+    def test_full_runs_everything_but_the_long_tests(self):
+        _, calls = self.check("--full")
+        self.assertIn("-LE ^long$ ", calls[0])
+        self.assertTrue(self.built[0].endswith("--target all full_tests"), self.built)
+        _, calls = self.check("--long")
+        self.assertNotIn("-LE", calls[0])
 
     def test_hands_arguments_on(self):
         _, calls = self.check("-L", "core", "-R", "Staging")
         self.assertIn(" -L core -R Staging", calls[0])
         _, calls = self.check("-LE", "mpi")
-        self.assertIn("-LE mpi|^long$ ", calls[0])
-        _, calls = self.check("--long")
-        self.assertNotIn("-LE", calls[0])
+        self.assertIn("-LE ^full$|^long$|mpi ", calls[0])
+
+    def test_since_adds_the_full_tier_of_what_changed(self):
+        self.git("init", "-q")
+        self.git("add", ".")
+        self.git("commit", "-qm", "first")
+        (self.root / ".gitignore").write_text("log\nbuild\n.gitignore\n")
+        (self.root / "README.md").touch()
+        _, calls = self.check("--since", "HEAD")
+        self.assertEqual(len(calls), 1)
+        for path in ("launcher/plan/plan.cpp", "tests/staging/plan/plan_test.cpp"):
+            (self.root / path).parent.mkdir(parents=True)
+            (self.root / path).touch()
+        _, calls = self.check("--since", "HEAD")
+        self.assertIn("-LE ^full$|^long$ ", calls[0])
+        self.assertIn("-L ^full$ -L ^(end_to_end|launcher|slurm|staging)$ -LE ^long$", calls[1])
+        (self.root / "check").write_text((self.root / "check").read_text() + "\n")
+        _, calls = self.check("--since", "HEAD")
+        self.assertIn("-L ^full$ -L ^(.|end_to_end", calls[1])
+
+    def test_since_asks_for_a_commit(self):
+        for arguments in (("--since",), ("--since", "no-such-commit")):
+            status, calls = self.check(*arguments)
+            self.assertEqual((status, calls), (2, []))
+
+    def test_names_the_slowest_tests(self):
+        self.fake("ctest", """mkdir -p build/dev
+          { echo '<testsuite>'
+            for i in {1..25}; do echo "<testcase name='T$i' time='$i.5' status='run'/>"; done
+            echo '</testsuite>'; } >build/dev/tests-default.xml""")
+        self.check()
+        self.assertIn("The slowest 20 of 25 tests, which took 338 s together:\n   25.5 s  T25\n", self.output)
+        self.assertNotIn("T5\n", self.output)
 
     def test_sanitizers_run_both_presets_and_leave_libtorch_out_of_the_second(self):
         status, calls = self.check("--sanitize")
@@ -63,7 +109,7 @@ class Check(unittest.TestCase):
         self.assertIn("build/asan-ubsan", calls[0])
         self.assertNotIn("torch", calls[0])
         self.assertIn("build/tsan", calls[1])
-        self.assertIn("-LE ^torch$|^long$ ", calls[1])
+        self.assertIn("-LE ^full$|^long$|^torch$ ", calls[1])
         self.assertIn("tests/support/tsan.supp", calls[1])
 
     def test_a_failure_anywhere_is_a_failure(self):

@@ -26,6 +26,7 @@ class Quickstart(unittest.TestCase):
         (self.root / "build/release/bin").mkdir(parents=True)
         shutil.copy(ROOT / "quickstart", self.root)
         (self.root / "scripts/packages.sh").write_text("ensure_packages() { :; }\n")
+        shutil.copy(ROOT / "scripts/build.sh", self.root / "scripts")
         self.program(self.root / "build/release/bin/slipway", SLIPWAY)
         self.program(self.root / "bin/cmake", "#!/bin/bash\n")
 

@@ -17,9 +17,9 @@ namespace slipway::test {
 namespace {
 
 /// Tensors of some sizes, in ordinary or in shared memory.
-class Model {
+class TeamModel {
  public:
-  explicit Model(std::vector<std::int64_t> sizes, bool shared = false) : sizes_(std::move(sizes)), shared_(shared) {
+  explicit TeamModel(std::vector<std::int64_t> sizes, bool shared = false) : sizes_(std::move(sizes)), shared_(shared) {
     const auto total = std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0});
     if (shared) {
       void* memory = nullptr;
@@ -36,9 +36,9 @@ class Model {
       start += sizes_[i];
     }
   }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
-  ~Model() {
+  TeamModel(const TeamModel&) = delete;
+  TeamModel& operator=(const TeamModel&) = delete;
+  ~TeamModel() {
     if (shared_) slipway_free(first_);
   }
 
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, Teams, testing::Bool(),
                          [](const auto& shared) { return shared.param ? "shared" : "ordinary"; });
 
 TEST_P(Teams, GiveTheMeanInEveryStep) {
-  Model model({1000, 0, 3, 200003, 64}, GetParam());
+  TeamModel model({1000, 0, 3, 200003, 64}, GetParam());
   ASSERT_EQ(model.Register("steps", 0, R"({"bucket_bytes": 4096})"), SLIPWAY_OK) << slipway_error_message();
   for (int step = 0; step < 5; ++step) {
     model.Fill(step);
@@ -112,7 +112,7 @@ TEST_P(Teams, GiveTheMeanInEveryStep) {
 }
 
 TEST_P(Teams, TakeTensorsInAnyOrderWhileTheProgramComputes) {
-  Model model({5000, 100, 30000, 7, 12000, 1}, GetParam());
+  TeamModel model({5000, 100, 30000, 7, 12000, 1}, GetParam());
   ASSERT_EQ(model.Register("any", 0, R"({"bucket_bytes": 10000})"), SLIPWAY_OK);
   std::mt19937 random(static_cast<unsigned>(Rank()) * 17 + 3);
   for (int step = 0; step < 20; ++step) {
@@ -134,7 +134,7 @@ TEST_P(Teams, TakeTensorsInAnyOrderWhileTheProgramComputes) {
 
 TEST_P(Teams, DeliverDelayedGradientsLagStepsLater) {
   for (const int lag : {1, 3}) {
-    Model model({3000, 70, 20000}, GetParam());
+    TeamModel model({3000, 70, 20000}, GetParam());
     const auto settings = R"({"mode": "delayed", "bucket_bytes": 9000, "lag": )" + std::to_string(lag) + "}";
     ASSERT_EQ(model.Register("late", 0, settings.c_str()), SLIPWAY_OK) << slipway_error_message();
     for (int step = 0; step < 8; ++step) {
@@ -150,7 +150,7 @@ TEST_P(Teams, DeliverDelayedGradientsLagStepsLater) {
 
 /// First and last steps synchronous: every gradient counts exactly once.
 TEST(DelayedTeams, FollowTheirSchedule) {
-  Model model({3000, 70});
+  TeamModel model({3000, 70});
   ASSERT_EQ(model.Register("schedule", 10, R"({"mode": "delayed", "sync_first": 2, "sync_last": "30%"})"), SLIPWAY_OK)
       << slipway_error_message();
   const std::vector<std::vector<std::int64_t>> expected{{0}, {1}, {}, {2}, {3}, {4}, {5}, {6, 7}, {8}, {9}};
@@ -165,7 +165,7 @@ TEST(DelayedTeams, FollowTheirSchedule) {
 }
 
 TEST(DelayedTeams, LoseNothingInARestart) {
-  Model model({3000, 70});
+  TeamModel model({3000, 70});
   ASSERT_EQ(model.Register("before", 0, R"({"mode": "delayed", "lag": 2})"), SLIPWAY_OK);
   for (int step = 0; step < 5; ++step) {
     model.Fill(step);
@@ -178,7 +178,7 @@ TEST(DelayedTeams, LoseNothingInARestart) {
   EXPECT_TRUE(SameOnAllRanks(state.data(), state.size()));
   Unregister("before");
 
-  Model again({3000, 70});
+  TeamModel again({3000, 70});
   ASSERT_EQ(again.Register("after", 0, R"({"mode": "delayed", "lag": 2})"), SLIPWAY_OK);
   ASSERT_EQ(slipway_state_load("after", state.data(), state.size()), SLIPWAY_OK) << slipway_error_message();
   for (int step = 5; step < 9; ++step) {
@@ -195,8 +195,8 @@ TEST(DelayedTeams, LoseNothingInARestart) {
 
 /// One synchronous, one delayed; even ranks work on the one first, odd ranks on the other.
 TEST(SeveralTeams, AreInFlightInDifferentOrdersOnDifferentRanks) {
-  Model generator({40000, 100});
-  Model discriminator({30000, 3});
+  TeamModel generator({40000, 100});
+  TeamModel discriminator({30000, 3});
   ASSERT_EQ(generator.Register("gan generator"), SLIPWAY_OK);
   ASSERT_EQ(discriminator.Register("gan discriminator", 0, R"({"mode": "delayed"})"), SLIPWAY_OK);
   for (int step = 0; step < 10; ++step) {
@@ -217,7 +217,7 @@ TEST(SeveralTeams, AreInFlightInDifferentOrdersOnDifferentRanks) {
 }
 
 TEST(Accumulation, ExchangesEveryKthPass) {
-  Model model({1000, 5});
+  TeamModel model({1000, 5});
   ASSERT_EQ(model.Register("passes", 0, R"({"accumulate": 3})"), SLIPWAY_OK);
   for (int pass = 0; pass < 6; ++pass) {
     if (pass % 3 == 0) model.Fill(pass);  // the program adds up by itself
@@ -237,7 +237,7 @@ TEST(Compression, RoundsAFewTimesAtMost) {
   // Four roundings of half a unit of the last place: 4 / 2^9 and 4 / 2^11.
   for (const auto& [format, tolerance] : {std::pair("bf16", 1.0 / 100), std::pair("fp16", 1.0 / 500)}) {
     for (const char* mode : {"sync", "delayed"}) {
-      Model model({5000, 33});
+      TeamModel model({5000, 33});
       const auto settings = std::string(R"({"compress": ")") + format + R"(", "mode": ")" + mode + R"("})";
       ASSERT_EQ(model.Register("narrow", 0, settings.c_str()), SLIPWAY_OK) << slipway_error_message();
       for (int step = 0; step < 2; ++step) {
@@ -256,7 +256,7 @@ TEST(Compression, RoundsAFewTimesAtMost) {
 }
 
 TEST(Clipping, BoundsTheGlobalNorm) {
-  Model model({1000, 77});
+  TeamModel model({1000, 77});
   ASSERT_EQ(model.Register("clipped", 0, R"({"clip_norm": 2.0})"), SLIPWAY_OK);
   double norm = -1;
   for (const float size : {0.001f, 10.0f}) {
@@ -274,7 +274,7 @@ TEST(Clipping, BoundsTheGlobalNorm) {
 }
 
 TEST(FiniteCheck, NamesTensorAndRank) {
-  Model model({1000, 77, 5});
+  TeamModel model({1000, 77, 5});
   ASSERT_EQ(model.Register("finite", 0, R"({"check_finite": true})"), SLIPWAY_OK);
   model.Fill(0);
   ASSERT_EQ(slipway_gradients("finite"), SLIPWAY_OK);
@@ -291,7 +291,7 @@ TEST(FiniteCheck, NamesTensorAndRank) {
 
 TEST(FiniteCheck, RefusesWhatSixteenBitsCannotHold) {
   for (const std::string wire : {"fp16", "bf16"}) {
-    Model model({3, 5});
+    TeamModel model({3, 5});
     const auto settings = R"({"check_finite": true, "compress": ")" + wire + R"("})";
     ASSERT_EQ(model.Register("narrow", 0, settings.c_str()), SLIPWAY_OK);
     model.Fill(1);
@@ -308,7 +308,7 @@ TEST(FiniteCheck, RefusesWhatSixteenBitsCannotHold) {
 TEST(FiniteCheck, DropsOneDelayedStepAlone) {
   for (const int bad : {0, 3}) {
     for (const bool restarted : {false, true}) {
-      Model model({1000, 77});
+      TeamModel model({1000, 77});
       const char* settings = R"({"check_finite": true, "mode": "delayed", "lag": 2, "bucket_bytes": 512})";
       ASSERT_EQ(model.Register("dropped", 0, settings), SLIPWAY_OK) << slipway_error_message();
       for (int step = 0; step < 8; ++step) {
@@ -334,7 +334,7 @@ TEST(FiniteCheck, DropsOneDelayedStepAlone) {
 
 /// Lengths and counts of a file are anybody's.
 TEST(TeamErrors, HostileStatesAreRefused) {
-  Model model({10});
+  TeamModel model({10});
   ASSERT_EQ(model.Register("hostile", 0, R"({"mode": "delayed", "lag": 2})"), SLIPWAY_OK);
   std::size_t size = 0;
   ASSERT_EQ(slipway_state_save("hostile", nullptr, &size), SLIPWAY_OK);
@@ -359,7 +359,7 @@ TEST(TeamErrors, HostileStatesAreRefused) {
 
 TEST(TeamErrors, StatesOfOtherStepsOnOtherRanksAreRefusedOnAll) {
   if (Ranks() == 1) GTEST_SKIP() << "needs other ranks";
-  Model model({10});
+  TeamModel model({10});
   ASSERT_EQ(model.Register("apart"), SLIPWAY_OK);
   std::size_t size = 64;
   std::vector<std::int64_t> words(8);
@@ -370,7 +370,7 @@ TEST(TeamErrors, StatesOfOtherStepsOnOtherRanksAreRefusedOnAll) {
 }
 
 TEST(TeamErrors, AConfigurationAfterASubmissionOnOneRankIsRefusedOnAll) {
-  Model model({10, 20});
+  TeamModel model({10, 20});
   ASSERT_EQ(model.Register("begun"), SLIPWAY_OK);
   if (Rank() == 0) {
     ASSERT_EQ(slipway_submit("begun", 0), SLIPWAY_OK);
@@ -381,7 +381,7 @@ TEST(TeamErrors, AConfigurationAfterASubmissionOnOneRankIsRefusedOnAll) {
 }
 
 TEST(TeamErrors, OtherWordsForTheSameSettingsAreTheSame) {
-  Model model({10, 20});
+  TeamModel model({10, 20});
   ASSERT_EQ(model.Register("words"), SLIPWAY_OK);
   const char* settings = Rank() == 0 ? "{\"lag\":2}" : "{ \"lag\": 2 }\n\n";
   EXPECT_EQ(slipway_configure_team("words", settings), SLIPWAY_OK) << slipway_error_message();
@@ -399,7 +399,7 @@ TEST(TeamErrors, TensorsThatOverlapAreRefused) {
 }
 
 TEST(TeamErrors, AreNamed) {
-  Model model({100, 5});
+  TeamModel model({100, 5});
   ASSERT_EQ(model.Register("errors"), SLIPWAY_OK);
   ExpectRefused(slipway_configure_team("errors", R"({"lag": 0})"), SLIPWAY_ERROR_ARGUMENT,
                 "lag is 0, not a number from 1");

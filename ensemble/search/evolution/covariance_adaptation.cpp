@@ -14,7 +14,7 @@ namespace {
 using Eigen::Index;
 using Matrix = Eigen::Map<Eigen::MatrixXd>;
 using ConstMatrix = Eigen::Map<const Eigen::MatrixXd>;
-using Vector = Eigen::Map<Eigen::VectorXd>;
+using MappedVector = Eigen::Map<Eigen::VectorXd>;
 using ConstVector = Eigen::Map<const Eigen::VectorXd>;
 
 Matrix AsMatrix(std::vector<double>& values, std::size_t d) {
@@ -23,7 +23,7 @@ Matrix AsMatrix(std::vector<double>& values, std::size_t d) {
 ConstMatrix AsMatrix(const std::vector<double>& values, std::size_t d) {
   return {values.data(), static_cast<Index>(d), static_cast<Index>(d)};
 }
-Vector AsVector(std::vector<double>& values) { return {values.data(), static_cast<Index>(values.size())}; }
+MappedVector AsVector(std::vector<double>& values) { return {values.data(), static_cast<Index>(values.size())}; }
 ConstVector AsVector(const std::vector<double>& values) { return {values.data(), static_cast<Index>(values.size())}; }
 
 std::vector<double> Identity(std::size_t d) {

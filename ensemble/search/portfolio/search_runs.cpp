@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSameValue = 3e-4;  // of what the better half of the improvements gained
 constexpr double kHopeless = 0.01;   // of what a run lacks to the best of all
-constexpr double kSamePlace = 0.1;   // of the axes
+constexpr double kSameRunPlace = 0.1;   // of the axes
 constexpr char kRunMark = '#';
 
 /// How the values of a run went down.
@@ -50,7 +50,7 @@ class Progress {
 bool LieTogether(const Coordinates& left, const Coordinates& right, const std::vector<Axis>& axes) {
   double sum = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) sum += std::pow(DifferenceOnAxis(left[i], right[i], axes[i]), 2);
-  return sum < kSamePlace * kSamePlace * static_cast<double>(axes.size());
+  return sum < kSameRunPlace * kSameRunPlace * static_cast<double>(axes.size());
 }
 
 /// Whether a run that was begun anew need not go on, `best` being the best trial of run 0.

@@ -16,16 +16,16 @@ using Eigen::VectorXd;
 /// points close to each other say.
 constexpr double kRidge = 1e-14;
 
-struct Scaled {
+struct ScaledPoints {
   MatrixXd offsets;  // a column for each point, from the anchor, the longest of length 1
   VectorXd values;   // of mean 0 and range 1
   double length = 1;
   double range = 1;
 };
 
-Scaled Scale(const std::vector<std::vector<double>>& points, const std::vector<double>& values,
+ScaledPoints Scale(const std::vector<std::vector<double>>& points, const std::vector<double>& values,
              const std::vector<double>& anchor) {
-  Scaled scaled;
+  ScaledPoints scaled;
   scaled.offsets.resize(static_cast<Index>(anchor.size()), static_cast<Index>(points.size()));
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t j = 0; j < anchor.size(); ++j) {
@@ -42,7 +42,7 @@ Scaled Scale(const std::vector<std::vector<double>>& points, const std::vector<d
 }
 
 /// Multipliers, constant and gradient of the model with the smallest curvature.
-VectorXd SolveConditions(const Scaled& scaled) {
+VectorXd SolveConditions(const ScaledPoints& scaled) {
   const Index d = scaled.offsets.rows(), n = scaled.offsets.cols();
   MatrixXd conditions = MatrixXd::Zero(n + d + 1, n + d + 1);
   conditions.topLeftCorner(n, n) = 0.5 * (scaled.offsets.transpose() * scaled.offsets).array().square().matrix();
@@ -80,7 +80,7 @@ VectorXd SmallestInBall(const MatrixXd& curvature, const VectorXd& gradient, dou
   return solver.eigenvectors() * step(high);
 }
 
-MatrixXd Part(const MatrixXd& of, const std::vector<Index>& rows, const std::vector<Index>& columns) {
+MatrixXd PartOf(const MatrixXd& of, const std::vector<Index>& rows, const std::vector<Index>& columns) {
   return of(rows, columns);
 }
 
@@ -116,7 +116,7 @@ std::vector<double> SmallestWithin(const QuadraticModel& model, double radius, c
   std::iota(open.begin(), open.end(), 0);
   double left = radius * radius;  // what the axes at their borders leave of the radius, squared
   while (!open.empty() && left > 0) {
-    const VectorXd step = SmallestInBall(Part(curvature, open, open), gradient(open), std::sqrt(left));
+    const VectorXd step = SmallestInBall(PartOf(curvature, open, open), gradient(open), std::sqrt(left));
     std::vector<Index> still_open;
     for (std::size_t i = 0; i < open.size(); ++i) {
       const auto axis = static_cast<std::size_t>(open[i]);

@@ -14,7 +14,7 @@ struct RuntimeNames {
   std::string_view program;
 };
 
-constexpr std::array kNames = {
+constexpr std::array kRuntimeNames = {
     RuntimeNames{ContainerRuntime::kApptainer, "apptainer", "apptainer"},
     RuntimeNames{ContainerRuntime::kSingularity, "singularity", "singularity"},
     RuntimeNames{ContainerRuntime::kPodmanHpc, "podman-hpc", "podman-hpc"},
@@ -24,10 +24,10 @@ constexpr std::array kNames = {
 };
 
 const RuntimeNames& NamesOf(ContainerRuntime runtime) {
-  for (const auto& names : kNames) {
+  for (const auto& names : kRuntimeNames) {
     if (names.runtime == runtime) return names;
   }
-  return kNames.front();
+  return kRuntimeNames.front();
 }
 
 void Append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }

@@ -20,18 +20,18 @@ namespace {
 
 /// With the names of the folder and of a socket it must stay below kLongestDoorPath.
 constexpr std::size_t kLongestBase = 64;
-constexpr std::string_view kPrefix = "slipway-";
+constexpr std::string_view kSocketFolderPrefix = "slipway-";
 constexpr std::size_t kDigits = 16;
-constexpr const char* kOwner = "owner";
+constexpr const char* kSocketOwner = "owner";
 
 std::string ThisMachine() { return IdentityOf(::getpid()).boot_id; }
 
 /// "slipway-", the digits, and on nodes "-" and the name of the node.
 bool HasName(const fs::path& path) {
   const auto name = path.filename().string();
-  if (!name.starts_with(kPrefix)) return false;
-  const auto end = std::min(name.find_first_not_of("0123456789abcdef", kPrefix.size()), name.size());
-  return end == kPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
+  if (!name.starts_with(kSocketFolderPrefix)) return false;
+  const auto end = std::min(name.find_first_not_of("0123456789abcdef", kSocketFolderPrefix.size()), name.size());
+  return end == kSocketFolderPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
 }
 
 /// A folder, not a link to one, that nobody else can have put anything into.
@@ -45,7 +45,7 @@ bool IsPrivate(const fs::path& path) {
 /// folder that several machines see only they know who holds a lock.
 bool IsAbandoned(const fs::path& path) try {
   if (!HasName(path) || !IsPrivate(path)) return false;
-  return ReadFileIfPresent(path / kOwner) == ThisMachine() && FileLock::TryLook(path / kOwner).has_value();
+  return ReadFileIfPresent(path / kSocketOwner) == ThisMachine() && FileLock::TryLook(path / kSocketOwner).has_value();
 } catch (const SystemError&) {
   return false;
 }
@@ -72,7 +72,7 @@ SocketFolder::~SocketFolder() {
 
 /// Where that cannot be said, nobody takes the folder for abandoned.
 void SocketFolder::Own() try {
-  owner_ = FileLock::TryAcquire(path_ / kOwner, LockMode::kExclusive);
+  owner_ = FileLock::TryAcquire(path_ / kSocketOwner, LockMode::kExclusive);
   if (owner_) owner_->Describe(ThisMachine());
 } catch (const SystemError&) {
 }
@@ -85,7 +85,7 @@ fs::path SocketFolder::NewPath() {
 fs::path SocketFolder::NewPathBelow(const fs::path& base) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
-  return base / fmt::format("{}{:0{}x}", kPrefix, number, kDigits);
+  return base / fmt::format("{}{:0{}x}", kSocketFolderPrefix, number, kDigits);
 }
 
 fs::path SocketFolder::ForNodes(const fs::path& path) { return path.native() + "-" + shim::kNodeInPath; }

@@ -17,7 +17,7 @@ namespace slipway::launcher {
 namespace {
 
 /// Longer than any start on a machine that works; a supervisor that does not answer is killed.
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kSupervisorPatience = std::chrono::seconds(10);
 
 void Append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
@@ -107,9 +107,9 @@ void Supervisor::Go(std::uint64_t id) {
 /// A supervisor that is stuck is found by a start that it does not answer.
 void Supervisor::WatchStarts() {
   if (patience_) return;
-  patience_ = loop_.After(kPatience, [this] {
+  patience_ = loop_.After(kSupervisorPatience, [this] {
     patience_.reset();
-    const auto since = SystemClock().Steady() - kPatience;
+    const auto since = SystemClock().Steady() - kSupervisorPatience;
     bool any = false;
     for (const auto& [id, program] : programs_) {
       const bool waits = program.order.empty() && program.pid == 0;
@@ -123,7 +123,7 @@ void Supervisor::WatchStarts() {
 bool Supervisor::AwaitEnd(std::uint64_t id) {
   const auto is_end = [&](const Line& line) { return line.id == id; };
   while (std::none_of(lines_.begin(), lines_.end(), is_end)) {
-    if (!Receive(kPatience)) return false;
+    if (!Receive(kSupervisorPatience)) return false;
   }
   std::erase_if(lines_, is_end);
   DeliverSoon();

@@ -12,7 +12,7 @@ namespace slipway::launcher {
 namespace {
 
 /// It has no programs any more.
-constexpr auto kLeavePatience = std::chrono::seconds(10);
+constexpr auto kSupervisorLeavePatience = std::chrono::seconds(10);
 
 class Here final : public SupervisorHost {
  public:
@@ -31,7 +31,7 @@ class Here final : public SupervisorHost {
     if (process_) process_->Signal(SIGKILL);
   }
   void Leave() override {
-    if (process_) process_->WaitFor(kLeavePatience);
+    if (process_) process_->WaitFor(kSupervisorLeavePatience);
     process_.reset();
   }
 

@@ -14,14 +14,14 @@ namespace {
 /// Of the buffer of a job under DWS, where every buffer has one: DW_JOB_slipway.
 constexpr std::string_view kDwsName = "slipway";
 
-[[noreturn]] void Refuse(std::string message, std::string next_step) {
+[[noreturn]] void RefuseBuffer(std::string message, std::string next_step) {
   throw Error(ErrorKind::kUsage, std::move(message), std::move(next_step));
 }
 
 /// A value as the directive holds it; Slurm takes `%%` for `%`.
 std::string Value(std::string_view what, const std::string& text) {
   if (const auto reason = WhyNotInBufferDirective(text); !reason.empty()) {
-    Refuse(fmt::format("{} {} cannot stand in a burst-buffer directive: {}", what, Shown(text), reason),
+    RefuseBuffer(fmt::format("{} {} cannot stand in a burst-buffer directive: {}", what, Shown(text), reason),
            "directives have no quotes: give it another name");
   }
   return SlurmPattern(text);
@@ -48,20 +48,20 @@ std::string_view WordFor(TransferKind kind) {
 std::string Inside(const BurstBuffer& buffer, const BufferTransfer& transfer) {
   for (const auto& part : std::filesystem::path(transfer.inside)) {
     if (part == ".." || part == "/")
-      Refuse(fmt::format("{} leaves the burst buffer", Shown(transfer.inside)), "name a folder of the buffer");
+      RefuseBuffer(fmt::format("{} leaves the burst buffer", Shown(transfer.inside)), "name a folder of the buffer");
   }
   return fmt::format("${}/{}", BufferVariable(buffer), Value("the path", transfer.inside));
 }
 
 std::string Outside(const BufferTransfer& transfer) {
   if (!transfer.outside.is_absolute())
-    Refuse(fmt::format("{} is not absolute", Shown(transfer.outside.string())), "begin it with '/'");
+    RefuseBuffer(fmt::format("{} is not absolute", Shown(transfer.outside.string())), "begin it with '/'");
   return Value("the path", transfer.outside.string());
 }
 
 void CheckPersistent(const BurstBuffer& buffer) {
   if (buffer.kind == BurstBufferKind::kLua) {
-    Refuse("Slurm's lua plugin has no persistent burst buffers", "leave launch.slurm.burst_buffer.persistent out");
+    RefuseBuffer("Slurm's lua plugin has no persistent burst buffers", "leave launch.slurm.burst_buffer.persistent out");
   }
   // The name becomes a part of a variable's; and Slurm keeps numbers for the buffers of jobs.
   const auto may_stand = [&](unsigned char c) {
@@ -71,7 +71,7 @@ void CheckPersistent(const BurstBuffer& buffer) {
   if (std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::all_of(name.begin(), name.end(), may_stand)) {
     return;
   }
-  Refuse(fmt::format("{} cannot be the name of a persistent burst buffer", Shown(name)),
+  RefuseBuffer(fmt::format("{} cannot be the name of a persistent burst buffer", Shown(name)),
          "use letters, digits and '_', and begin with a letter");
 }
 
@@ -82,10 +82,10 @@ bool MakesOne(const BurstBuffer& buffer) {
 void Check(const BurstBuffer& buffer) {
   if (!buffer.persistent.empty()) CheckPersistent(buffer);
   if (MakesOne(buffer) && buffer.capacity.count == 0) {
-    Refuse("a burst buffer of no size", "say how large with launch.slurm.burst_buffer.capacity");
+    RefuseBuffer("a burst buffer of no size", "say how large with launch.slurm.burst_buffer.capacity");
   }
   if (buffer.kind == BurstBufferKind::kLua && buffer.pool.empty()) {
-    Refuse("a capacity for Slurm's lua plugin needs a pool", "name it with launch.slurm.burst_buffer.pool");
+    RefuseBuffer("a capacity for Slurm's lua plugin needs a pool", "name it with launch.slurm.burst_buffer.pool");
   }
 }
 
@@ -138,7 +138,7 @@ std::string TransferLine(const BurstBuffer& buffer, const BufferTransfer& transf
     return fmt::format("{} stage_{} type={} {}", mark, verb, WordFor(transfer.kind), ends);
   }
   if (transfer.kind == TransferKind::kList) {
-    Refuse("DWS cannot stage the files of a list", "stage each file, or a directory");
+    RefuseBuffer("DWS cannot stage the files of a list", "stage each file, or a directory");
   }
   return fmt::format("#DW copy_{} {}", verb, ends);
 }

@@ -12,7 +12,7 @@ struct StateRow {
 };
 
 /// In the order of JobState.
-constexpr std::array<StateRow, 12> kStates{{
+constexpr std::array<StateRow, 12> kJobStates{{
     {"PENDING", "waits in the queue"},
     {"RUNNING", "runs"},
     {"SUSPENDED", "is suspended: it keeps its nodes, but does not run"},
@@ -28,7 +28,7 @@ constexpr std::array<StateRow, 12> kStates{{
 }};
 
 /// In the order of JobFlag.
-constexpr std::array<StateRow, 15> kFlags{{
+constexpr std::array<StateRow, 15> kJobFlags{{
     {"LAUNCH_FAILED", "Slurm could not start it on its nodes"},
     {"REQUEUE", "it goes back to the queue"},
     {"REQUEUE_HOLD", "it goes back to the queue and is held there"},
@@ -53,8 +53,8 @@ constexpr std::array<Enum, size> InOrder() {
   return all;
 }
 
-constexpr auto kAllStates = InOrder<JobState, kStates.size()>();
-constexpr auto kAllFlags = InOrder<JobFlag, kFlags.size()>();
+constexpr auto kAllStates = InOrder<JobState, kJobStates.size()>();
+constexpr auto kAllFlags = InOrder<JobFlag, kJobFlags.size()>();
 static_assert(kAllStates.back() == JobState::kOutOfMemory && kAllFlags.back() == JobFlag::kStageOut);
 
 template <class Enum, class Rows>
@@ -69,10 +69,10 @@ bool Contains(std::span<const JobFlag> flags, std::initializer_list<JobFlag> wan
 
 }  // namespace
 
-std::string_view NameOf(JobState state) { return kStates[static_cast<std::size_t>(state)].name; }
-std::string_view NameOf(JobFlag flag) { return kFlags[static_cast<std::size_t>(flag)].name; }
-std::optional<JobState> JobStateOf(std::string_view name) { return Find<JobState>(kStates, name); }
-std::optional<JobFlag> JobFlagOf(std::string_view name) { return Find<JobFlag>(kFlags, name); }
+std::string_view NameOf(JobState state) { return kJobStates[static_cast<std::size_t>(state)].name; }
+std::string_view NameOf(JobFlag flag) { return kJobFlags[static_cast<std::size_t>(flag)].name; }
+std::optional<JobState> JobStateOf(std::string_view name) { return Find<JobState>(kJobStates, name); }
+std::optional<JobFlag> JobFlagOf(std::string_view name) { return Find<JobFlag>(kJobFlags, name); }
 std::span<const JobState> AllJobStates() { return kAllStates; }
 std::span<const JobFlag> AllJobFlags() { return kAllFlags; }
 
@@ -87,10 +87,10 @@ JobPhase PhaseOf(JobState state, std::span<const JobFlag> flags) {
 }
 
 std::string InWords(JobState state, std::span<const JobFlag> flags) {
-  std::string words(kStates[static_cast<std::size_t>(state)].words);
+  std::string words(kJobStates[static_cast<std::size_t>(state)].words);
   for (const auto flag : flags) {
     words += "; ";
-    words += kFlags[static_cast<std::size_t>(flag)].words;
+    words += kJobFlags[static_cast<std::size_t>(flag)].words;
   }
   return words;
 }

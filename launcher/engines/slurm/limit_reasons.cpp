@@ -49,7 +49,7 @@ constexpr std::pair<std::string_view, std::string_view> kResources[] = {
 };
 constexpr std::pair<std::string_view, LimitTime> kTimes[] = {
     {"RunMinutes", LimitTime::kMinutesOfRunning}, {"Minutes", LimitTime::kMinutes}, {"", LimitTime::kAtOnce}};
-constexpr std::pair<std::string_view, LimitScope> kScopes[] = {{"PerJob", LimitScope::kPerJob},
+constexpr std::pair<std::string_view, LimitScope> kLimitScopes[] = {{"PerJob", LimitScope::kPerJob},
                                                                {"PerNode", LimitScope::kPerNode},
                                                                {"PerUser", LimitScope::kPerUser},
                                                                {"PerAccount", LimitScope::kPerAccount},
@@ -100,7 +100,7 @@ std::optional<LimitReason> LimitOf(std::string_view reason) {
   limit.kind = *kind;
   limit.resource = *resource;
   limit.time = *TakeOneOf(reason, kTimes);
-  limit.scope = *TakeOneOf(reason, kScopes);
+  limit.scope = *TakeOneOf(reason, kLimitScopes);
   if (!Take(reason, "Limit")) Take(reason, "NotSatisfied");
   return reason.empty() ? std::optional(limit) : std::nullopt;
 }

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 constexpr milliseconds kShortest{500};
 constexpr milliseconds kLongest = seconds(60);
 constexpr int kShareOfTime = 50;
-constexpr int kMostDoublings = 16;
+constexpr int kMostPollDoublings = 16;
 
 /// A running job reports its progress in its run folder, and a job that ends soon ends: only the queue may take days.
 milliseconds LongestIn(JobPhase phase) {
@@ -24,7 +24,7 @@ milliseconds LongestIn(JobPhase phase) {
   return kLongest;
 }
 
-milliseconds AfterFailures(int failures) { return kShortest * (1 << std::min(failures, kMostDoublings)); }
+milliseconds AfterFailures(int failures) { return kShortest * (1 << std::min(failures, kMostPollDoublings)); }
 
 }  // namespace
 

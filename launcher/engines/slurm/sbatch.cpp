@@ -12,7 +12,7 @@ namespace slipway::launcher {
 namespace {
 
 constexpr std::string_view kDuring = "submitting with sbatch";
-constexpr std::size_t kMostCharacters = 1000;
+constexpr std::size_t kMostErrorCharacters = 1000;
 
 /// "12" or "12;cluster".
 std::optional<JobId> JobOn(std::string_view line) {
@@ -23,13 +23,13 @@ std::optional<JobId> JobOn(std::string_view line) {
 }
 
 /// The end of what it said: the beginning may be a banner.
-std::string Said(const Captured& captured) {
+std::string ErrorsOf(const Captured& captured) {
   std::string said;
   std::istringstream lines(captured.errors);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
   }
-  return said.size() > kMostCharacters ? "..." + said.substr(said.size() - kMostCharacters) : said;
+  return said.size() > kMostErrorCharacters ? "..." + said.substr(said.size() - kMostErrorCharacters) : said;
 }
 
 [[noreturn]] void Throw(SlurmTrouble trouble, std::string text) {
@@ -63,9 +63,9 @@ JobId SubmitWithSbatch(const std::filesystem::path& script, std::chrono::millise
   const auto captured = RunAndCapture(std::move(spawn), deadline);
   if (captured.timed_out) {
     const auto seconds = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
-    Throw(SlurmTrouble::kTimeout, fmt::format("no answer in {} s; so far: '{}'", seconds, Said(captured)));
+    Throw(SlurmTrouble::kTimeout, fmt::format("no answer in {} s; so far: '{}'", seconds, ErrorsOf(captured)));
   }
-  if (!captured.status.Success() && captured.status.signal == 0) Throw(SlurmTrouble::kRefused, Said(captured));
+  if (!captured.status.Success() && captured.status.signal == 0) Throw(SlurmTrouble::kRefused, ErrorsOf(captured));
   const auto job = SubmittedJobIn(captured.output);
   if (!job) Throw(SlurmTrouble::kHelper, fmt::format("it named no job ({})", captured.status.Describe()));
   return *job;

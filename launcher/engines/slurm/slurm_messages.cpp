@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAsks[] = {"ping",   "cluster", "submit",  "jobs",    "past",       "find",
                                       "cancel", "signal",  "requeue", "release", "partitions", "nodes"};
-constexpr std::string_view kTargets[] = {"script", "steps", "all"};
+constexpr std::string_view kSignalTargets[] = {"script", "steps", "all"};
 constexpr std::string_view kPartitionStates[] = {"UP", "DOWN", "DRAIN", "INACTIVE"};
 
 template <class Enum, std::size_t size>
@@ -281,8 +281,8 @@ std::string_view LastLine(std::string_view text) {
 
 std::string_view NameOf(SlurmAsk ask) { return kAsks[static_cast<std::size_t>(ask)]; }
 std::optional<SlurmAsk> SlurmAskOf(std::string_view name) { return Find<SlurmAsk>(kAsks, name); }
-std::string_view NameOf(SignalTarget target) { return kTargets[static_cast<std::size_t>(target)]; }
-std::optional<SignalTarget> SignalTargetOf(std::string_view name) { return Find<SignalTarget>(kTargets, name); }
+std::string_view NameOf(SignalTarget target) { return kSignalTargets[static_cast<std::size_t>(target)]; }
+std::optional<SignalTarget> SignalTargetOf(std::string_view name) { return Find<SignalTarget>(kSignalTargets, name); }
 
 Json ToJson(const SubmitRequest& request) { return Written(request); }
 Json ToJson(const Submission& submission) { return Written(submission); }

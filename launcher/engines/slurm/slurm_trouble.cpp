@@ -10,7 +10,7 @@
 namespace slipway::launcher {
 namespace {
 
-struct Row {
+struct TroubleRow {
   std::string_view name;
   ErrorKind kind;
   std::string_view message;
@@ -18,7 +18,7 @@ struct Row {
 };
 
 /// In the order of SlurmTrouble.
-constexpr std::array<Row, 24> kRows{{
+constexpr std::array<TroubleRow, 24> kRows{{
     {"not-built", ErrorKind::kEnvironment, "this Slipway was built without Slurm",
      "install libslurm-dev of the site's Slurm, and build Slipway again"},
     {"no-library", ErrorKind::kEnvironment, "the libslurm that this Slipway was built for is not here",
@@ -64,14 +64,14 @@ constexpr std::array<Row, 24> kRows{{
     {"refused", ErrorKind::kEnvironment, "Slurm refuses", "its own words say why"},
 }};
 
-constexpr auto kAll = [] {
+constexpr auto kAllTroubles = [] {
   std::array<SlurmTrouble, kRows.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<SlurmTrouble>(i);
   return all;
 }();
-static_assert(kAll.back() == SlurmTrouble::kRefused);
+static_assert(kAllTroubles.back() == SlurmTrouble::kRefused);
 
-const Row& RowOf(SlurmTrouble trouble) { return kRows[static_cast<std::size_t>(trouble)]; }
+const TroubleRow& RowOf(SlurmTrouble trouble) { return kRows[static_cast<std::size_t>(trouble)]; }
 
 std::string Message(const TroubleReport& report) {
   std::string message(RowOf(report.trouble).message);
@@ -82,11 +82,11 @@ std::string Message(const TroubleReport& report) {
 }  // namespace
 
 std::string_view NameOf(SlurmTrouble trouble) { return RowOf(trouble).name; }
-std::span<const SlurmTrouble> AllSlurmTroubles() { return kAll; }
+std::span<const SlurmTrouble> AllSlurmTroubles() { return kAllTroubles; }
 
 std::optional<SlurmTrouble> SlurmTroubleOf(std::string_view name) {
-  const auto* const found = std::find_if(kAll.begin(), kAll.end(), [&](auto each) { return NameOf(each) == name; });
-  return found == kAll.end() ? std::nullopt : std::optional(*found);
+  const auto* const found = std::find_if(kAllTroubles.begin(), kAllTroubles.end(), [&](auto each) { return NameOf(each) == name; });
+  return found == kAllTroubles.end() ? std::nullopt : std::optional(*found);
 }
 
 bool MayPass(SlurmTrouble trouble) {

@@ -11,7 +11,7 @@
 namespace slipway::launcher {
 namespace {
 
-struct Row {
+struct ReasonRow {
   std::string_view name;
   std::string_view sentence;
   std::string_view next_step;
@@ -20,7 +20,7 @@ struct Row {
 constexpr std::string_view kSmaller = "ask for less, or name another partition: slipway plan shows what is asked for";
 constexpr std::string_view kAskSite = "ask the site's support";
 
-constexpr Row kReasons[] = {
+constexpr ReasonRow kReasons[] = {
     {"None", "Slurm has not looked at it yet", ""},
     {"Priority", "jobs with a higher priority are ahead of it in the queue",
      "wait; a shorter time limit may let it run in a gap"},
@@ -95,7 +95,7 @@ constexpr Row kReasons[] = {
 
 ReasonInWords ExplainReason(std::string_view reason) {
   const auto* const row = std::find_if(std::begin(kReasons), std::end(kReasons),
-                                       [&](const Row& candidate) { return candidate.name == reason; });
+                                       [&](const ReasonRow& candidate) { return candidate.name == reason; });
   if (row != std::end(kReasons)) return {std::string(row->sentence), std::string(row->next_step)};
   if (const auto limit = LimitOf(reason)) return Explain(*limit);
   return {fmt::format("Slurm's reason is '{}'", reason), "see 'JOB REASON CODES' in the manual page of squeue"};

@@ -8,12 +8,12 @@
 namespace slipway::launcher {
 namespace {
 
-std::filesystem::path PlaceOf(const RunFolder& folder) { return folder.path() / "batch_job.json"; }
+std::filesystem::path RecordFile(const RunFolder& folder) { return folder.path() / "batch_job.json"; }
 
 }  // namespace
 
 BatchRecord ReadBatchRecord(const RunFolder& folder) try {
-  const auto text = ReadFileIfPresent(PlaceOf(folder));
+  const auto text = ReadFileIfPresent(RecordFile(folder));
   const auto json = text ? Json::parse(*text, nullptr, false) : Json();
   if (!json.is_object()) return {};
   return {json.value("job", std::uint32_t{0}), json.value("stages_out", false), json.value("lost", std::string()),
@@ -30,9 +30,9 @@ void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
                   {"stages_out", record.stages_out},
                   {"lost", record.lost},
                   {"doubt", record.doubt}};
-  WriteFileAtomically(PlaceOf(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  WriteFileAtomically(RecordFile(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void RemoveBatchRecord(const RunFolder& folder) { std::filesystem::remove(PlaceOf(folder)); }
+void RemoveBatchRecord(const RunFolder& folder) { std::filesystem::remove(RecordFile(folder)); }
 
 }  // namespace slipway::launcher

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kMemberLook = std::chrono::milliseconds(50);
 /// The loss of a node is heard from its neighbours, too: what says it best may come a little later.
 constexpr auto kSecondThought = std::chrono::milliseconds(300);
 /// To look at the sources and the tiers.
@@ -106,14 +106,14 @@ void NodeStaging::Await(const std::function<bool()>& reached, const std::functio
     if (interrupt_.asked()) throw Error(ErrorKind::kInterrupted, "staging on the nodes was cancelled");
     if (std::ranges::any_of(members_, [](const auto& member) { return member->failure().has_value(); })) ThrowFailure();
     if (look) look();
-    loop_.RunOnce(kLook);
+    loop_.RunOnce(kMemberLook);
   }
 }
 
 /// That of a lost node before that of a member that has ended, and that before what members say of each other.
 void NodeStaging::ThrowFailure() {
   const auto until = SystemClock().Steady() + kSecondThought;
-  while (SystemClock().Steady() < until) loop_.RunOnce(kLook);
+  while (SystemClock().Steady() < until) loop_.RunOnce(kMemberLook);
   const NodeMember* best = nullptr;
   const auto rank = [](const NodeMember& member) { return member.lost() ? 0 : member.running() ? 2 : 1; };
   for (const auto& member : members_) {
@@ -307,7 +307,7 @@ void NodeStaging::Release() {
   const auto ended = [](const auto& member) { return !member->running() || member->lost(); };
   const auto serve = [&](std::chrono::nanoseconds patience) {
     const auto deadline = SystemClock().Steady() + patience;
-    while (!std::ranges::all_of(members_, ended) && SystemClock().Steady() < deadline) loop_.RunOnce(kLook);
+    while (!std::ranges::all_of(members_, ended) && SystemClock().Steady() < deadline) loop_.RunOnce(kMemberLook);
   };
   serve(kReleasePatience);
   for (const auto& member : members_) {

@@ -16,7 +16,7 @@ namespace {
 
 /// A program may open a stream more than once, one after the other; what it forgot to close takes a place too.
 constexpr std::size_t kReadersOfRank = 4;
-constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kSessionLook = std::chrono::milliseconds(50);
 
 /// A broken file system breaks many.
 constexpr std::size_t kMendedShown = 10;
@@ -86,7 +86,7 @@ void StagingSession::Start(DatasetStaging& dataset) {
 void StagingSession::AwaitPublished(DatasetStaging& dataset) {
   while (dataset.under_way()) {
     if (interrupt_.asked()) dataset.Cancel();
-    loop_.RunOnce(kLook);
+    loop_.RunOnce(kSessionLook);
     if (failure_) std::rethrow_exception(failure_);
   }
 }
@@ -94,7 +94,7 @@ void StagingSession::AwaitPublished(DatasetStaging& dataset) {
 void StagingSession::AwaitFirst(DatasetStaging& dataset) {
   while (!dataset.IsReady()) {
     if (interrupt_.asked()) dataset.Cancel();
-    loop_.RunOnce(kLook);
+    loop_.RunOnce(kSessionLook);
     if (failure_) std::rethrow_exception(failure_);
   }
   if (!dataset.under_way()) return;
@@ -195,7 +195,7 @@ void StagingSession::EndOne(DatasetStaging& dataset) {
   }
   while (dataset.under_way()) {
     if (!finish || interrupt_.asked()) dataset.Cancel();
-    loop_.RunOnce(kLook);
+    loop_.RunOnce(kSessionLook);
   }
   RemoveWhatArrived(dataset);
 }

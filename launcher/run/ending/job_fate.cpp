@@ -8,8 +8,8 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(1500);
-constexpr int kTries = 3;
+constexpr auto kFatePatience = std::chrono::milliseconds(1500);
+constexpr int kFateTries = 3;
 
 bool GoesBack(const SlurmJob& job) {
   const auto says_so = [](JobFlag flag) { return flag == JobFlag::kRequeue || flag == JobFlag::kRequeueHold; };
@@ -19,7 +19,7 @@ bool GoesBack(const SlurmJob& job) {
 /// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
 std::optional<SlurmJob> Ask(JobId job, int tries) {
   SlurmClientOptions options;
-  options.deadline = kPatience;
+  options.deadline = kFatePatience;
   while (true) {
     try {
       return SlurmClient(options).Job(job);
@@ -39,7 +39,7 @@ JobFate FateOf(const SlurmJob& job) {
 }
 
 JobFate FateOfJob(JobId job) {
-  const auto known = Ask(job, kTries);
+  const auto known = Ask(job, kFateTries);
   return known ? FateOf(*known) : JobFate::kStays;
 }
 

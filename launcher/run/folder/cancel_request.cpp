@@ -5,15 +5,15 @@
 namespace slipway::launcher {
 namespace {
 
-std::filesystem::path PlaceOf(const RunFolder& folder) { return folder.path() / "cancel_requested"; }
+std::filesystem::path CancelFile(const RunFolder& folder) { return folder.path() / "cancel_requested"; }
 
 }  // namespace
 
-void RequestCancel(const RunFolder& folder) { WriteFile(PlaceOf(folder), ""); }
+void RequestCancel(const RunFolder& folder) { WriteFile(CancelFile(folder), ""); }
 
-bool IsCancelRequested(const RunFolder& folder) { return std::filesystem::exists(PlaceOf(folder)); }
+bool IsCancelRequested(const RunFolder& folder) { return std::filesystem::exists(CancelFile(folder)); }
 
-void WithdrawCancelRequest(const RunFolder& folder) { std::filesystem::remove(PlaceOf(folder)); }
+void WithdrawCancelRequest(const RunFolder& folder) { std::filesystem::remove(CancelFile(folder)); }
 
 void CancelWhileSubmitted(const RunFolder& folder) {
   EnterPhase(folder, Phase::kCancelled, "cancelled by the user while it was being submitted");

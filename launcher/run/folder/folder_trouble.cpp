@@ -12,11 +12,11 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::size_t kBytes = 4096;
+constexpr std::size_t kShownBytes = 4096;
 
 /// 0: the file could be written.
 int ErrorOfWriting(const std::filesystem::path& file) try {
-  WriteFile(file, std::string(kBytes, '\n'));
+  WriteFile(file, std::string(kShownBytes, '\n'));
   return 0;
 } catch (const SystemError& error) {
   return error.code();

@@ -9,13 +9,13 @@ namespace slipway::launcher {
 namespace {
 
 /// state.json with the end of a log in it, twice, and some lines of events; file systems count in blocks.
-constexpr std::size_t kBytes = 128 << 10;
+constexpr std::size_t kReservedBytes = 128 << 10;
 
 }  // namespace
 
 LastWordReserve::LastWordReserve(const std::filesystem::path& folder) : file_(folder / ".reserve") {
   try {
-    WriteFile(file_, std::string(kBytes, '\n'));
+    WriteFile(file_, std::string(kReservedBytes, '\n'));
   } catch (const SystemError&) {
     GiveUp();
   }

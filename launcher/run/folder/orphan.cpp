@@ -15,7 +15,7 @@ namespace slipway::launcher {
 namespace {
 
 /// A supervisor reaps a program when the record of its end is written. Where nobody reaps, this is how long we wait.
-constexpr auto kReapPatience = std::chrono::milliseconds(500);
+constexpr auto kOrphanReapPatience = std::chrono::milliseconds(500);
 
 /// Also as a zombie.
 bool IsThere(const ProcessIdentity& process) {
@@ -23,7 +23,7 @@ bool IsThere(const ProcessIdentity& process) {
 }
 
 void WaitUntilReaped(const ProcessIdentity& process) {
-  const auto deadline = SystemClock().Steady() + kReapPatience;
+  const auto deadline = SystemClock().Steady() + kOrphanReapPatience;
   while (IsThere(process) && SystemClock().Steady() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

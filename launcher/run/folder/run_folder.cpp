@@ -184,7 +184,7 @@ std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
 namespace {
 
 /// The newest that can be read. `warn` hears of those that may be newer.
-RunFolder LastRun(const std::vector<RunFolder>& runs, const Warn& warn) {
+RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
   if (runs.empty()) throw Error(ErrorKind::kUsage, "there is no run yet", "start one with: slipway run SPEC");
   const RunFolder* last = nullptr;
   std::string last_created;
@@ -220,7 +220,7 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 
 }  // namespace
 
-RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const Warn& warn) {
+RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
   if (selector.find('/') != std::string::npos) return RunFolder::Open(selector);
   const auto runs = ListRuns(runs_directory);
   if (selector == "last") return LastRun(runs, warn);

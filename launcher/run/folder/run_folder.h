@@ -67,10 +67,10 @@ class RunFolder {
 /// The folders of all runs, oldest first, also of those whose state cannot be read.
 std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
 
-using Warn = std::function<void(const std::string&)>;
+using WarningSink = std::function<void(const std::string&)>;
 
 /// A run by full id, unique prefix, `last`, or path of its folder. `last` is the newest that can be read; `warn` hears
 /// of newer ones. Errors: Error(kUsage) naming what is there; those of RunFolder::Open.
-RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector, const Warn& warn = {});
+RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector, const WarningSink& warn = {});
 
 }  // namespace slipway::launcher

@@ -14,9 +14,9 @@ namespace slipway::launcher {
 namespace {
 
 constexpr auto kJoinPatience = std::chrono::seconds(120);
-constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kJoinLook = std::chrono::milliseconds(50);
 /// Agents leave when the programs of their nodes have ended, which they have at the end of a run.
-constexpr auto kLeavePatience = std::chrono::seconds(15);
+constexpr auto kAgentLeavePatience = std::chrono::seconds(15);
 /// A lost node keeps the step until Slurm hears of the loss, which is nothing to wait for.
 constexpr auto kLossPatience = std::chrono::seconds(2);
 /// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
@@ -92,12 +92,12 @@ Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loo
 Allocation::~Allocation() {
   const bool whole = nodes_.AwaitJoined({}) && static_cast<int>(Living().size()) == nodes_.count();
   nodes_.Leave();
-  if (!step_.WaitFor(whole ? kLeavePatience : kLossPatience)) step_.End(std::chrono::seconds(2));
+  if (!step_.WaitFor(whole ? kAgentLeavePatience : kLossPatience)) step_.End(std::chrono::seconds(2));
 }
 
 void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
   const auto deadline = SystemClock().Steady() + kJoinPatience;
-  while (!nodes_.AwaitJoined(kLook)) {
+  while (!nodes_.AwaitJoined(kJoinLook)) {
     loop.RunOnce(std::chrono::nanoseconds(0));
     if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
     const auto ended = step_.TryWait();

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// How long a program that can be told to end may take to checkpoint before it is ended by signals.
-constexpr auto kStopPatience = std::chrono::seconds(10);
+constexpr auto kRanksStopPatience = std::chrono::seconds(10);
 constexpr std::size_t kDetailLines = 20;
 
 /// A TCP port that was free a moment ago, for programs that bring their own communication.
@@ -290,7 +290,7 @@ ProcessIdentity Job::identity() const { return ranks_->leader(); }
 void Job::Release() { ranks_->Release(); }
 
 Seconds LongestStop(const Spec& spec) {
-  const Seconds to_save = CanBeToldToSave(spec) ? Seconds(kStopPatience) : Seconds(0);
+  const Seconds to_save = CanBeToldToSave(spec) ? Seconds(kRanksStopPatience) : Seconds(0);
   return to_save + Seconds(RankLaunch().grace);
 }
 
@@ -299,7 +299,7 @@ void Job::Stop(std::string_view reason, Seconds least) {
   stop_reason_ = reason;
   const auto wanted = std::chrono::duration_cast<std::chrono::nanoseconds>(least);
   const auto patience =
-      can_be_told_ ? std::max<std::chrono::nanoseconds>(kStopPatience, wanted) : std::chrono::nanoseconds(0);
+      can_be_told_ ? std::max<std::chrono::nanoseconds>(kRanksStopPatience, wanted) : std::chrono::nanoseconds(0);
   const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
   WriteFileAtomically(place_.stop_file(), order.dump() + "\n");

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kTries = 10;
+constexpr int kAdoptTries = 10;
 
 /// False when it is gone.
 bool ShareFile(const fs::path& from, const fs::path& to) {
@@ -37,7 +37,7 @@ bool ShareFiles(const fs::path& checkpoint, const fs::path& into) {
 
 fs::path AdoptNewestCheckpoint(const AttemptPlace& parent, const fs::path& checkpoints) {
   MakeDirectories(checkpoints);
-  for (int tries = 0; tries < kTries; ++tries) {
+  for (int tries = 0; tries < kAdoptTries; ++tries) {
     const auto newest = NewestCheckpointOf(parent);
     if (!newest) return {};
     const auto prepared = BeginCheckpoint(checkpoints, newest->step);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kSchema = "slipway.outbox/1";
-constexpr auto kOwner = "owner";  // in the directory: the run's id
+constexpr auto kOutboxOwner = "owner";  // in the directory: the run's id
 
 std::optional<int> TrialOf(const fs::path& name) {
   const auto text = name.filename().string();
@@ -26,12 +26,12 @@ std::optional<int> TrialOf(const fs::path& name) {
   return trial;
 }
 
-constexpr std::array<std::string_view, 3> kStates = {"intended", "open", "settled"};  // in the order of the enum
+constexpr std::array<std::string_view, 3> kOutboxStates = {"intended", "open", "settled"};  // in the order of the enum
 
 /// An unknown word is taken for the state in which something may be lost.
 OutboxState StateOf(const std::string& word) {
-  if (word == kStates[0]) return OutboxState::kIntended;
-  return word == kStates[2] ? OutboxState::kSettled : OutboxState::kOpen;
+  if (word == kOutboxStates[0]) return OutboxState::kIntended;
+  return word == kOutboxStates[2] ? OutboxState::kSettled : OutboxState::kOpen;
 }
 
 /// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
@@ -72,7 +72,7 @@ void WriteOutboxRecord(const RunFolder& folder, const OutboxRecord& record) {
                   {"tier", record.tier},
                   {"directory", record.directory.string()},
                   {"host", record.host},
-                  {"state", kStates[static_cast<std::size_t>(record.state)]},
+                  {"state", kOutboxStates[static_cast<std::size_t>(record.state)]},
                   {"keep", record.keep},
                   {"bandwidth", record.bandwidth ? Json(record.bandwidth->count) : Json()}};
   WriteFileDurably(OutboxRecordFile(folder), json.dump(2) + "\n");
@@ -82,7 +82,7 @@ void MakeOutbox(const RunFolder& folder, const OutboxRecord& record) {
   const auto prepared = UnfinishedOutbox(record);
   RemoveTree(prepared);
   MakeDirectories(prepared);
-  WriteFileDurably(prepared / kOwner, folder.id() + "\n");
+  WriteFileDurably(prepared / kOutboxOwner, folder.id() + "\n");
   if (::rename(prepared.c_str(), record.directory.c_str()) != 0) {
     ThrowErrno(fmt::format("cannot create '{}'", record.directory.string()));
   }
@@ -95,7 +95,7 @@ bool HasOutbox(const RunFolder& folder, const OutboxRecord& record) {
   if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
     return false;
   }
-  const auto owner = ReadFileIfPresent(record.directory / kOwner);
+  const auto owner = ReadFileIfPresent(record.directory / kOutboxOwner);
   return owner ? *owner == folder.id() + "\n" : BearsNameOf(folder, record);
 }
 

@@ -25,9 +25,9 @@ constexpr milliseconds kLookPauseOfTrial{20};
 
 constexpr milliseconds kSoon{500};
 constexpr milliseconds kFirstRefusal{1000};
-constexpr int kMostDoublings = 6;
+constexpr int kMostRetryDoublings = 6;
 
-milliseconds AfterRefusals(int refused) { return kFirstRefusal * (1 << std::min(refused - 1, kMostDoublings)); }
+milliseconds AfterRefusals(int refused) { return kFirstRefusal * (1 << std::min(refused - 1, kMostRetryDoublings)); }
 
 milliseconds Between(SteadyTime begin, SteadyTime end) { return std::chrono::duration_cast<milliseconds>(end - begin); }
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using ensemble::TrialBook;
 
-constexpr int kTrials = 10'000;
+constexpr int kReopenedTrials = 10'000;
 constexpr double kGoalSeconds = 0.1;
 
 void Fill(const fs::path& folder) {
@@ -25,12 +25,12 @@ void Fill(const fs::path& folder) {
   auto book = TrialBook::OpenForWriting(folder);
   NoopRunner runner;
   NoObserver observer;
-  const auto options = TenParameters(kTrials, 100);
+  const auto options = TenParameters(kReopenedTrials, 100);
   ensemble::RunEnsemble(book, options, runner, observer);
 }
 
 void CheckAll(std::size_t trials) {
-  if (trials != kTrials) throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials were read", trials, kTrials));
+  if (trials != kReopenedTrials) throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials were read", trials, kReopenedTrials));
 }
 
 double SecondsToRead(const fs::path& folder) {
@@ -38,7 +38,7 @@ double SecondsToRead(const fs::path& folder) {
 }
 
 double SecondsToResume(const fs::path& folder) {
-  const auto options = TenParameters(kTrials, 1);
+  const auto options = TenParameters(kReopenedTrials, 1);
   return SecondsOf([&] {
     auto book = TrialBook::OpenForWriting(folder);
     CheckAll(ensemble::OpenStudy(book, options, 0).trials().trials().size());
@@ -50,7 +50,7 @@ double SecondsToResume(const fs::path& folder) {
 std::vector<Figure> MeasureReopen(const PartOptions& options) {
   const auto ours = options.folder / "ours", optuna = options.folder / "optuna.db";
   Fill(ours);
-  const bool has_optuna = FillOptunaStore(optuna, kTrials);
+  const bool has_optuna = FillOptunaStore(optuna, kReopenedTrials);
   std::vector<double> read, resume, file, peer;
   for (int round = 0; round < options.rounds; ++round) {
     read.push_back(SecondsToRead(ours));

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTrials = 300;
-constexpr double kGoal = 0.5;
+constexpr int kSpawnedTrials = 300;
+constexpr double kSpawnGoal = 0.5;
 
 /// The shortest run there is: it begins and ends a manager, so what it takes is no trial's.
 std::string SpecOf(const std::string& program, int trials, int parallel) {
@@ -75,11 +75,11 @@ Rounds Measure(int parallel, const std::string& program, const fs::path& folder,
   for (int round = 0; round < rounds; ++round) {
     const auto at = folder / std::to_string(round);
     const double one = SecondsOfRun(at / "one", program, 1, 1);
-    const double all = SecondsOfRun(at / "all", program, kTrials, parallel);
-    found.whole.push_back(kTrials / all);
-    found.steady.push_back((kTrials - 1) / (all - one));
-    found.bare.push_back(BareSpawnRate(program, kTrials, parallel));
-    found.with_files.push_back(SpawnRateWithFiles(program, at / "files", kTrials, parallel));
+    const double all = SecondsOfRun(at / "all", program, kSpawnedTrials, parallel);
+    found.whole.push_back(kSpawnedTrials / all);
+    found.steady.push_back((kSpawnedTrials - 1) / (all - one));
+    found.bare.push_back(BareSpawnRate(program, kSpawnedTrials, parallel));
+    found.with_files.push_back(SpawnRateWithFiles(program, at / "files", kSpawnedTrials, parallel));
   }
   return found;
 }
@@ -98,15 +98,15 @@ std::string WithRange(const std::vector<double>& values) {
 
 Figure MeasureAt(int parallel, const Program& noop, const fs::path& folder, int rounds) {
   const auto found = Measure(parallel, HelperProgram(std::string("bench-support/") + noop.name), folder, rounds);
-  Figure figure{"spawn", fmt::format("{} trials of a {}, {} at a time", kTrials, noop.what, parallel),
+  Figure figure{"spawn", fmt::format("{} trials of a {}, {} at a time", kSpawnedTrials, noop.what, parallel),
                 Median(found.whole), "trials/s"};
   figure.beside = {{"bare posix_spawn and waitpid", Median(found.bare)},
                    {"the same with the files and commits of trials", Median(found.with_files)},
                    {"without the time of a run of one trial", Median(found.steady)}};
   const auto ratios = Ratios(found.whole, found.bare);
-  figure.goal = fmt::format(">= {:g} of the bare rate; in the rounds {}, files and commits alone allow {}", kGoal,
+  figure.goal = fmt::format(">= {:g} of the bare rate; in the rounds {}, files and commits alone allow {}", kSpawnGoal,
                             WithRange(ratios), WithRange(Ratios(found.with_files, found.bare)));
-  figure.reached = Median(ratios) >= kGoal;
+  figure.reached = Median(ratios) >= kSpawnGoal;
   return figure;
 }
 

@@ -14,16 +14,16 @@
 namespace slipway::bench {
 namespace {
 
-constexpr int kTrials = 2000;
+constexpr int kToldTrials = 2000;
 constexpr int kOptunaTrials = 60;
-constexpr double kGoal = 1000;
+constexpr double kThroughputGoal = 1000;
 /// Before an attempt is let go two commits are durable: its claim, and its process. The result of the last attempt
 /// joins the claim of the next.
 constexpr double kCommitsOfATrial = 2;
 
 double TrialRate(const std::filesystem::path& folder, int parallel) {
   MakeDirectories(folder);
-  const auto options = TenParameters(kTrials, parallel);
+  const auto options = TenParameters(kToldTrials, parallel);
   NoopRunner runner;
   NoObserver observer;
   int complete = 0;
@@ -31,8 +31,8 @@ double TrialRate(const std::filesystem::path& folder, int parallel) {
     auto book = ensemble::TrialBook::OpenForWriting(folder);
     complete = ensemble::RunEnsemble(book, options, runner, observer).complete;
   });
-  if (complete != kTrials) throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials complete", complete, kTrials));
-  return kTrials / seconds;
+  if (complete != kToldTrials) throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials complete", complete, kToldTrials));
+  return kToldTrials / seconds;
 }
 
 struct Sides {
@@ -45,8 +45,8 @@ Sides MeasureSides(const PartOptions& options) {
     const auto folder = options.folder / std::to_string(round);
     sides.alone.push_back(TrialRate(folder / "alone", 1));
     sides.eight.push_back(TrialRate(folder / "eight", 8));
-    sides.sqlite.push_back(SqliteCommitRate(folder, kTrials) / kCommitsOfATrial);
-    sides.sync.push_back(SyncRate(folder, kTrials) / kCommitsOfATrial);
+    sides.sqlite.push_back(SqliteCommitRate(folder, kToldTrials) / kCommitsOfATrial);
+    sides.sync.push_back(SyncRate(folder, kToldTrials) / kCommitsOfATrial);
     const auto optuna = AskOptunaStore({"throughput", std::to_string(kOptunaTrials), folder / "optuna.db"});
     if (optuna) sides.optuna.push_back(kOptunaTrials / optuna->at("seconds").get<double>());
   }
@@ -62,7 +62,7 @@ std::vector<Figure> MeasureThroughput(const PartOptions& options) {
   if (!sides.optuna.empty()) beside.push_back({"Optuna with SQLite", Median(sides.optuna)});
   const auto figure = [&](const char* what, const std::vector<double>& rates) {
     const double rate = Median(rates);
-    return Figure{"throughput", what, rate, "trials/s", beside, fmt::format(">= {:g}", kGoal), rate >= kGoal};
+    return Figure{"throughput", what, rate, "trials/s", beside, fmt::format(">= {:g}", kThroughputGoal), rate >= kThroughputGoal};
   };
   return {figure("durable trials, one at a time", sides.alone), figure("durable trials, eight at a time", sides.eight)};
 }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kSlurmRounds = 5;
 constexpr int kSubmissions = 11;
 constexpr int kSteps = 64;
 constexpr std::size_t kInFlight = 8;
@@ -72,7 +72,7 @@ std::vector<Row> MeasureTrials(Workplace& place) {
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   const std::string count = nodes != nullptr ? nodes : "1";
   const auto [trials, steps] = Interleave(
-      kRounds, [&] { return RateOfTrials(place, count); }, [&] { return RateOfSteps(place.path()); });
+      kSlurmRounds, [&] { return RateOfTrials(place, count); }, [&] { return RateOfSteps(place.path()); });
   return {{fmt::format("trials on {} nodes", count), trials, steps, "1/s", ">= 8 times the rate of steps of srun",
            trials >= 8 * steps}};
 }

@@ -21,8 +21,6 @@ namespace {
 
 constexpr Seconds kTellEvery{5};
 
-bool IsPeer(const std::string& sampler) { return std::ranges::find(PeerNames(), sampler) != PeerNames().end(); }
-
 struct Search {
   const TestFunction* function;
   std::string_view side;

@@ -29,8 +29,6 @@ constexpr Goal kGoals[] = {
     {"rosen10", 100, 240},    {"rosen10", 200, 55},     {"levy10", 100, 0.8},     {"levy10", 200, 0.6},
     {"rastrigin5", 100, 15},  {"rastrigin5", 200, 10},  {"mixcond", 100, 0.045},  {"mixcond", 200, 0.025}};
 
-bool IsPeer(const std::string& sampler) { return std::ranges::find(PeerNames(), sampler) != PeerNames().end(); }
-
 std::vector<double> RegretsAt(const std::vector<Outcome>& outcomes, int mark) {
   std::vector<double> regrets;
   for (const auto& outcome : outcomes) regrets.push_back(outcome.regret.at(mark));

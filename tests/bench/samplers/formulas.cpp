@@ -10,8 +10,6 @@ namespace {
 
 using std::numbers::pi;
 
-double Square(double x) { return x * x; }
-
 template <std::size_t kDimensions>
 using Rows = std::array<std::array<double, kDimensions>, 4>;
 

@@ -6,6 +6,8 @@
 
 namespace slipway::bench {
 
+inline double Square(double x) { return x * x; }
+
 double Branin(std::span<const double> x);
 double Hartmann3(std::span<const double> x);
 double Hartmann6(std::span<const double> x);

@@ -13,8 +13,6 @@ namespace {
 
 using ensemble::Point;
 
-double Square(double x) { return x * x; }
-
 double ShiftedRastrigin(const Point& point) {
   auto x = Numbers(point);
   for (double& at : x) at -= 1.3;
@@ -50,11 +48,6 @@ double MixedConditional(const Point& point) {
   const double best_log_lr = branch.best_log_lr + 0.5 * std::log10(Number(point, "batch") / 64);
   return branch.base + 0.25 * Square(std::log10(Number(point, "lr")) - best_log_lr) + 0.05 * Square(layers - 3) +
          0.03 * shape / layers + 0.4 * Square(Number(point, "drop") - 0.2);
-}
-
-template <double (*kFormula)(std::span<const double>)>
-double Of(const Point& point) {
-  return kFormula(Numbers(point));
 }
 
 }  // namespace

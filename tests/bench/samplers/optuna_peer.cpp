@@ -101,6 +101,8 @@ const std::vector<std::string>& PeerNames() {
   return names;
 }
 
+bool IsPeer(const std::string& sampler) { return std::ranges::find(PeerNames(), sampler) != PeerNames().end(); }
+
 std::optional<OptunaPeer> OptunaPeer::Start() {
   const std::string python = "/usr/bin/python3";
   if (::access(python.c_str(), X_OK) != 0) return std::nullopt;

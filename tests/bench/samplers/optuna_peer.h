@@ -12,6 +12,7 @@ namespace slipway::bench {
 
 /// "optuna-tpe", which is its default, and the others; what the script optuna_peer.py knows.
 const std::vector<std::string>& PeerNames();
+bool IsPeer(const std::string& sampler);
 
 class PeerPipe;
 

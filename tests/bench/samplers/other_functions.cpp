@@ -15,13 +15,6 @@ namespace {
 
 using ensemble::Point;
 
-double Square(double x) { return x * x; }
-
-template <double (*kFormula)(std::span<const double>)>
-double Of(const Point& point) {
-  return kFormula(Numbers(point));
-}
-
 double ShiftedEllipsoid(const Point& point) {
   auto x = Numbers(point);
   for (double& at : x) at -= 1.5;

@@ -37,8 +37,8 @@ void ReadToEnd(const fs::path& file, std::vector<char>& buffer) {
 void SendToEnd(const fs::path& file, const fs::path& copy) {
   const auto from = OpenFile(file, O_RDONLY);
   const auto to = OpenFile(copy, O_WRONLY | O_CREAT | O_TRUNC);
-  constexpr std::size_t kPiece = 16 << 20;
-  while (CheckErrno(::sendfile(to.get(), from.get(), nullptr, kPiece), "cannot copy the data of the benchmark") > 0) {
+  constexpr std::size_t kSentAtOnce = 16 << 20;
+  while (CheckErrno(::sendfile(to.get(), from.get(), nullptr, kSentAtOnce), "cannot copy the data of the benchmark") > 0) {
   }
 }
 

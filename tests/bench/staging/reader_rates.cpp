@@ -29,13 +29,13 @@ namespace fs = std::filesystem;
 using staging::BatchOptions;
 using staging::BatchReader;
 
-constexpr std::size_t kSetBytes = 256 << 20;  // more than the caches hold
-constexpr std::size_t kPiece = 256 << 10;     // what the copy engine reads at once
+constexpr std::size_t kReaderSetBytes = 256 << 20;  // more than the caches hold
+constexpr std::size_t kReaderPiece = 256 << 10;     // what the copy engine reads at once
 constexpr std::size_t kBatchBytes = 8 << 20;
 constexpr int kEpochs = 2;
 constexpr std::uint64_t kPictures = 32'768;
 constexpr std::size_t kFiles = 4;
-constexpr int kRounds = 5;
+constexpr int kReaderRounds = 5;
 
 double SecondsOf(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -100,8 +100,8 @@ double CheckSeconds(const std::vector<File>& files) {
     for (const auto& file : files) {
       const auto check = staging::MakeStreamCheck(staging::DataFormat::kTfrecord, "memory");
       const auto bytes = BytesIn(file);
-      for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-        check->Update(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
+      for (std::size_t at = 0; at < bytes.size(); at += kReaderPiece) {
+        check->Update(bytes.subspan(at, std::min(kReaderPiece, bytes.size() - at)));
       }
       check->Finish();
     }
@@ -133,7 +133,7 @@ BatchOptions WholeOptions(std::size_t record_bytes, staging::RecordOrder order, 
 Json WholeRecordsRow(const fs::path& directory, std::size_t record_bytes) {
   using staging::RecordOrder;
   const auto record = RandomBytes(record_bytes, 1);
-  const Generation set(directory, kSetBytes / record_bytes, [&](std::uint64_t) { return record; });
+  const Generation set(directory, kReaderSetBytes / record_bytes, [&](std::uint64_t) { return record; });
   std::vector<std::string> files;
   std::vector<staging::MappedFile> mapped;
   double bytes = 0;
@@ -158,7 +158,7 @@ Json WholeRecordsRow(const fs::path& directory, std::size_t record_bytes) {
   }
   const auto frame = bytes / static_cast<double>(sides[0].reader.record_count());
   std::map<std::string, std::vector<double>> rates;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kReaderRounds; ++round) {
     rates["check"].push_back(bytes / CheckSeconds(files) / 1e9);
     rates["check_mapped"].push_back(bytes / CheckSeconds(mapped) / 1e9);
     for (auto& side : sides) {
@@ -203,7 +203,7 @@ Json ExamplesRow(const fs::path& directory, const fs::path& plain_reader) {
   auto one = BatchReader::Open(set.directory(), PictureOptions(1));
   auto two = BatchReader::Open(set.directory(), PictureOptions(2));
   std::vector<double> reader_1, reader_2, python;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kReaderRounds; ++round) {
     reader_1.push_back(RecordsPerSecond(one, PictureOptions(1)));
     reader_2.push_back(RecordsPerSecond(two, PictureOptions(2)));
     if (const auto rate = PlainRate(plain_reader, set.directory())) python.push_back(*rate);
@@ -222,7 +222,7 @@ Json ExamplesRow(const fs::path& directory, const fs::path& plain_reader) {
 }  // namespace
 
 Json BenchReader() {
-  constexpr std::uint64_t kNeeded = 2 * kSetBytes;
+  constexpr std::uint64_t kNeeded = 2 * kReaderSetBytes;
   const fs::path memory = "/dev/shm";
   std::error_code unreadable;
   const auto parent =

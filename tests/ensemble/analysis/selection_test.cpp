@@ -63,7 +63,7 @@ std::vector<std::pair<TrialNumber, int>> CountsOf(const Selection& selection) {
   return counts;
 }
 
-std::string ErrorOf(const std::function<void()>& action) {
+std::string SelectionErrorOf(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -94,22 +94,22 @@ TEST(Scoring, AsksForWhatSuitsTheTargets) {
   EXPECT_EQ(UsualMetric(labels, votes), SelectionMetric::kAccuracy);
   EXPECT_EQ(UsualMetric(labels, std::span(votes).subspan(1)), SelectionMetric::kLogLoss);
   EXPECT_EQ(UsualMetric(numbers, votes), SelectionMetric::kRmse);
-  EXPECT_THAT(ErrorOf([&] { Scoring(numbers, SelectionMetric::kLogLoss); }), HasSubstr("log_loss needs class labels"));
-  EXPECT_THAT(ErrorOf([] { ParseSelectionMetric("logloss"); }), HasSubstr("did you mean 'log_loss'?"));
+  EXPECT_THAT(SelectionErrorOf([&] { Scoring(numbers, SelectionMetric::kLogLoss); }), HasSubstr("log_loss needs class labels"));
+  EXPECT_THAT(SelectionErrorOf([] { ParseSelectionMetric("logloss"); }), HasSubstr("did you mean 'log_loss'?"));
 }
 
 TEST(Scoring, RefusesOutputsThatDoNotFitTheTargets) {
   const auto labels = Labels({0, 3});
   const Scoring scoring(labels, SelectionMetric::kAccuracy);
   auto predictions = Outputs(2, {1, 0, 0, 1, 0, 0});
-  EXPECT_THAT(ErrorOf([&] { scoring.Prepare(predictions); }),
+  EXPECT_THAT(SelectionErrorOf([&] { scoring.Prepare(predictions); }),
               testing::AllOf(HasSubstr("'trials/00001/predictions.npy' does not fit 'targets.npy'"),
                              HasSubstr("record 1 has the label 3, there are 3 classes")));
   auto fewer = Outputs(1, {1, 0});
-  EXPECT_THAT(ErrorOf([&] { scoring.Prepare(fewer); }), HasSubstr("has 1 records"));
+  EXPECT_THAT(SelectionErrorOf([&] { scoring.Prepare(fewer); }), HasSubstr("has 1 records"));
   const auto numbers = Numbers({0, 1});
   auto wide = Outputs(2, {1, 0, 0, 1});
-  EXPECT_THAT(ErrorOf([&] { Scoring(numbers, SelectionMetric::kRmse).Prepare(wide); }),
+  EXPECT_THAT(SelectionErrorOf([&] { Scoring(numbers, SelectionMetric::kRmse).Prepare(wide); }),
               HasSubstr("2 outputs for each record, 1 targets"));
 }
 

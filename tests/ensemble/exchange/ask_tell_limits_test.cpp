@@ -17,7 +17,7 @@ namespace {
 using std::chrono::minutes;
 using testing::HasSubstr;
 
-EnsembleOptions Options(std::int64_t trials = 4) {
+EnsembleOptions LimitedOptions(std::int64_t trials = 4) {
   EnsembleOptions options;
   options.objectives = {{"loss", Goal::kMinimize}};
   options.trials = trials;
@@ -57,7 +57,7 @@ class AskTellLimits : public testing::Test {
 };
 
 EnsembleOptions WithTimeLimit() {
-  auto options = Options();
+  auto options = LimitedOptions();
   options.trial_time_limit = 1800;
   return options;
 }
@@ -111,7 +111,7 @@ TEST_F(AskTellLimits, TheTimeOfEarlierSessionsCounts) {
 }
 
 TEST_F(AskTellLimits, WithoutALimitATrialMayBeOutForEver) {
-  Open(Options());
+  Open(LimitedOptions());
   Ask();
   clock_.Sleep(std::chrono::hours(24 * 365));
   Ask();
@@ -119,7 +119,7 @@ TEST_F(AskTellLimits, WithoutALimitATrialMayBeOutForEver) {
 }
 
 TEST_F(AskTellLimits, ASilentTrialIsGivenOutAgain) {
-  Open(Options(), {Unfinished::kKeep, 600});
+  Open(LimitedOptions(), {Unfinished::kKeep, 600});
   Ask();
   Ask();
   clock_.Sleep(minutes(9));
@@ -137,20 +137,20 @@ TEST_F(AskTellLimits, ASilentTrialIsGivenOutAgain) {
 }
 
 TEST_F(AskTellLimits, SilenceIsCountedAcrossSessions) {
-  Open(Options(), {Unfinished::kKeep, 600});
+  Open(LimitedOptions(), {Unfinished::kKeep, 600});
   Ask();
   clock_.Sleep(minutes(8));
-  Open(Options(), {Unfinished::kKeep, 600}).Report(0, Loss(0.5));
+  Open(LimitedOptions(), {Unfinished::kKeep, 600}).Report(0, Loss(0.5));
   clock_.Sleep(minutes(8));
-  Open(Options(), {Unfinished::kKeep, 600});
+  Open(LimitedOptions(), {Unfinished::kKeep, 600});
   EXPECT_EQ(Ask().trial, 1);
   clock_.Sleep(minutes(3));
-  Open(Options(), {Unfinished::kKeep, 600});
+  Open(LimitedOptions(), {Unfinished::kKeep, 600});
   EXPECT_EQ(Ask().trial, 0);
 }
 
 TEST_F(AskTellLimits, AToldFailureIsTriedAgainWhileRetriesAreLeft) {
-  auto options = Options();
+  auto options = LimitedOptions();
   options.retries = 1;
   Open(options);
   const auto first = Ask();
@@ -167,7 +167,7 @@ TEST_F(AskTellLimits, AToldFailureIsTriedAgainWhileRetriesAreLeft) {
 }
 
 TEST_F(AskTellLimits, ATrialOfAPopulationNamesTheOneThatItDescendsFrom) {
-  auto options = Options(6);
+  auto options = LimitedOptions(6);
   options.parallel = 4;
   options.scheduler.type = "pbt";
   options.scheduler.interval = 1;
@@ -184,7 +184,7 @@ TEST_F(AskTellLimits, ATrialOfAPopulationNamesTheOneThatItDescendsFrom) {
 }
 
 TEST_F(AskTellLimits, AnAskedTrialKnowsWhereItMayBePaused) {
-  auto options = Options();
+  auto options = LimitedOptions();
   options.scheduler.type = "asha";
   options.scheduler.min = 2;
   options.scheduler.max = 18;

@@ -9,9 +9,9 @@
 namespace slipway::ensemble {
 namespace {
 
-Domain DomainOf(const char* definition) { return ParseParameter("p", Json::parse(definition)).domain; }
+Domain StoredDomainOf(const char* definition) { return ParseParameter("p", Json::parse(definition)).domain; }
 
-Json DistributionOf(const char* definition) { return Json::parse(OptunaDistribution(DomainOf(definition))); }
+Json DistributionOf(const char* definition) { return Json::parse(OptunaDistribution(StoredDomainOf(definition))); }
 
 TEST(OptunaDistribution, NamesEveryKindAsOptunaDoes) {
   EXPECT_EQ(
@@ -37,7 +37,7 @@ TEST(OptunaDistribution, EveryValueComesBack) {
   for (const char* definition :
        {R"({"uniform":[-5,5],"step":0.5})", R"({"int":[-3,70],"step":8})", R"({"int_log":[8,64]})",
         R"({"choice":["sgd",null,true,2,2.5,""]})", R"({"ordinal":["s","m"]})", R"({"fixed":"x"})"}) {
-    const auto domain = DomainOf(definition);
+    const auto domain = StoredDomainOf(definition);
     for (std::uint64_t index = 0; index < CountValues(domain); ++index) {
       const Scalar value = ValueAt(domain, index);
       const auto back = FromOptunaNumber(OptunaDistribution(domain), OptunaNumber(domain, value));
@@ -48,8 +48,8 @@ TEST(OptunaDistribution, EveryValueComesBack) {
 }
 
 TEST(FromOptunaNumber, RefusesWhatOptunaCannotHaveStored) {
-  const auto categorical = OptunaDistribution(DomainOf(R"({"choice":["a","b"]})"));
-  const auto integer = OptunaDistribution(DomainOf(R"({"int":[1,4]})"));
+  const auto categorical = OptunaDistribution(StoredDomainOf(R"({"choice":["a","b"]})"));
+  const auto integer = OptunaDistribution(StoredDomainOf(R"({"int":[1,4]})"));
   const double nan = std::nan("");
   EXPECT_FALSE(FromOptunaNumber(categorical, 2));
   EXPECT_FALSE(FromOptunaNumber(categorical, -1));

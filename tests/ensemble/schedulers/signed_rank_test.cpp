@@ -10,8 +10,8 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kUnknownDifference = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfiniteDifference = std::numeric_limits<double>::infinity();
 
 /// Pairs with these differences; above 0 the candidate is worse.
 PairedValues Pairs(const std::vector<double>& differences) {
@@ -35,9 +35,9 @@ TEST(SignedRank, EqualPairsAreRankedAndLeftOut) {
 }
 
 TEST(SignedRank, WhatIsNotFiniteIsTheWorst) {
-  EXPECT_EQ(SignedRankProbability({{kNotANumber, 1}, {kInfinite, 2}, {-kInfinite, 3}}), 1.0 / 8);
-  EXPECT_EQ(SignedRankProbability({{1, kNotANumber}, {2, kInfinite}}), 1);
-  EXPECT_EQ(SignedRankProbability({{kNotANumber, kInfinite}}), 1);
+  EXPECT_EQ(SignedRankProbability({{kUnknownDifference, 1}, {kInfiniteDifference, 2}, {-kInfiniteDifference, 3}}), 1.0 / 8);
+  EXPECT_EQ(SignedRankProbability({{1, kUnknownDifference}, {2, kInfiniteDifference}}), 1);
+  EXPECT_EQ(SignedRankProbability({{kUnknownDifference, kInfiniteDifference}}), 1);
 }
 
 /// All signs of all ranks, one by one.

@@ -15,13 +15,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kSpace = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},"layers":{"int":[1,4]},
+constexpr const char* kConstrainedSpace = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},"layers":{"int":[1,4]},
   "units_0":{"int_log":[8,1024]},"units_1":{"int_log":[8,1024],"when":{"layers":[2,3,4]}},
   "size":{"ordinal":["small","large"]},"flag":{"choice":[true,false]},"mixed":{"choice":[1,"a",null]},
   "weight-decay":{"uniform":[0,1]},"x":{"uniform":[0,1],"step":0.1},"y":{"uniform":[0,1],"step":0.1}})";
 
 const std::vector<Parameter>& Parameters() {
-  static const auto space = ParseSpace(Json::parse(kSpace));
+  static const auto space = ParseSpace(Json::parse(kConstrainedSpace));
   return space.parameters();
 }
 
@@ -167,7 +167,7 @@ SearchSpace Constrained(const char* parameters, const std::vector<std::string>& 
 }
 
 TEST(ConstrainedSpace, OfSamplersHoldsOnlyPointsThatMeetTheConstraints) {
-  const auto space = Constrained(kSpace, {"units_1 <= units_0", "optimizer == 'sgd' or lr < 0.01"});
+  const auto space = Constrained(kConstrainedSpace, {"units_1 <= units_0", "optimizer == 'sgd' or lr < 0.01"});
   for (const char* name : {"random", "sobol"}) {
     const auto sampler = MakeSampler({name, 3}, space);
     for (TrialNumber trial = 0; trial < 300; ++trial) EXPECT_TRUE(space.Allows(*sampler->Ask(trial, {})));

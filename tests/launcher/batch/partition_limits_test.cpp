@@ -38,7 +38,7 @@ PartitionLimits Regular() {
   return partition;
 }
 
-BatchJob SmallJob() {
+BatchJob JobWithinLimits() {
   BatchJob job;
   job.nodes = 2;
   job.ranks_per_node = 2;
@@ -47,7 +47,7 @@ BatchJob SmallJob() {
   return job;
 }
 
-std::string RefusalOf(const BatchJob& job) {
+std::string LimitRefusalOf(const BatchJob& job) {
   try {
     RequireAPartition(job, {Debug(), Regular()});
   } catch (const Error& error) {
@@ -57,10 +57,10 @@ std::string RefusalOf(const BatchJob& job) {
   return "no error";
 }
 
-TEST(PartitionLimits, TakesWhatFitsExactly) { EXPECT_THAT(CheckAgainstPartition(SmallJob(), Debug()), IsEmpty()); }
+TEST(PartitionLimits, TakesWhatFitsExactly) { EXPECT_THAT(CheckAgainstPartition(JobWithinLimits(), Debug()), IsEmpty()); }
 
 TEST(PartitionLimits, KnowsNoLimitThatIsNotSaid) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.nodes = 5000;
   job.time_limit_minutes = 1'000'000;
   job.memory_per_node = Bytes{std::uint64_t{1} << 50};
@@ -68,7 +68,7 @@ TEST(PartitionLimits, KnowsNoLimitThatIsNotSaid) {
 }
 
 TEST(PartitionLimits, SaysEverythingAtOnce) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.nodes = 3;
   job.cpus_per_rank = 9;
   job.time_limit_minutes = 24 * 60;
@@ -83,7 +83,7 @@ TEST(PartitionLimits, SaysEverythingAtOnce) {
 TEST(PartitionLimits, CountsItsNodesWhereOneJobMayHaveThemAll) {
   auto partition = Debug();
   partition.max_nodes.reset();
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.nodes = 9;
   EXPECT_THAT(CheckAgainstPartition(job, partition), ElementsAre("launch.nodes of 9, but it has 8 nodes"));
   partition.min_nodes = 10;
@@ -93,7 +93,7 @@ TEST(PartitionLimits, CountsItsNodesWhereOneJobMayHaveThemAll) {
 }
 
 TEST(PartitionLimits, ReadsTimesAsPeopleWriteThem) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.time_limit_minutes = 90;
   EXPECT_THAT(CheckAgainstPartition(job, Debug()), ElementsAre(HasSubstr("of 1h30m is")));
   job.time_limit_minutes = 120;
@@ -101,7 +101,7 @@ TEST(PartitionLimits, ReadsTimesAsPeopleWriteThem) {
 }
 
 TEST(PartitionLimits, KnowsWhoMayUseIt) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.nodes = 4;
   EXPECT_THAT(CheckAgainstPartition(job, Regular()), IsEmpty());  // the user's own account: only Slurm knows it
   job.account = "phisics";
@@ -116,35 +116,35 @@ TEST(PartitionLimits, KnowsWhenAPartitionTakesNothing) {
   auto partition = Debug();
   partition.takes_jobs = false;
   partition.needs_reservation = true;
-  EXPECT_EQ(CheckAgainstPartition(SmallJob(), partition).size(), 2u);
-  auto job = SmallJob();
+  EXPECT_EQ(CheckAgainstPartition(JobWithinLimits(), partition).size(), 2u);
+  auto job = JobWithinLimits();
   job.reservation = "training";
   EXPECT_EQ(CheckAgainstPartition(job, partition).size(), 1u);
 }
 
 TEST(PartitionLimits, LooksAtTheDefaultPartition) {
-  EXPECT_EQ(RefusalOf(SmallJob()), "no error");
-  auto job = SmallJob();
+  EXPECT_EQ(LimitRefusalOf(JobWithinLimits()), "no error");
+  auto job = JobWithinLimits();
   job.nodes = 4;
-  EXPECT_THAT(RefusalOf(job), HasSubstr("partition 'debug' cannot take this job: launch.nodes of 4"));
+  EXPECT_THAT(LimitRefusalOf(job), HasSubstr("partition 'debug' cannot take this job: launch.nodes of 4"));
 }
 
 TEST(PartitionLimits, IsContentWithOneOfSeveral) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.nodes = 4;
   job.partition = "debug,regular";
-  EXPECT_EQ(RefusalOf(job), "no error");
+  EXPECT_EQ(LimitRefusalOf(job), "no error");
   job.nodes = 3;
-  EXPECT_THAT(RefusalOf(job), AllOf(HasSubstr("partition 'debug'"), HasSubstr("partition 'regular'")));
+  EXPECT_THAT(LimitRefusalOf(job), AllOf(HasSubstr("partition 'debug'"), HasSubstr("partition 'regular'")));
 }
 
 TEST(PartitionLimits, NamesThePartitionsThatThereAre) {
-  auto job = SmallJob();
+  auto job = JobWithinLimits();
   job.partition = "regluar";
-  EXPECT_THAT(RefusalOf(job), AllOf(HasSubstr("there is no partition 'regluar'; did you mean 'regular'?"),
+  EXPECT_THAT(LimitRefusalOf(job), AllOf(HasSubstr("there is no partition 'regluar'; did you mean 'regular'?"),
                                     HasSubstr("one of: debug, regular")));
-  EXPECT_THROW(RequireAPartition(SmallJob(), {Regular()}), Error);  // no default
-  EXPECT_THROW(RequireAPartition(SmallJob(), {}), Error);
+  EXPECT_THROW(RequireAPartition(JobWithinLimits(), {Regular()}), Error);  // no default
+  EXPECT_THROW(RequireAPartition(JobWithinLimits(), {}), Error);
 }
 
 }  // namespace

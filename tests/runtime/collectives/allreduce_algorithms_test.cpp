@@ -19,7 +19,7 @@ namespace {
 
 using namespace runtime;
 
-constexpr std::int64_t kSizes[] = {0, 1, 7, 4097, 1000003};
+constexpr std::int64_t kAlgorithmSizes[] = {0, 1, 7, 4097, 1000003};
 
 class Algorithms : public testing::TestWithParam<const char*> {
  protected:
@@ -69,7 +69,7 @@ TEST_P(Algorithms, TakeAMessageInPieces) {
 }
 
 /// Numbers of very different sizes: their float sum depends on the order.
-std::vector<float> OrderSensitive(std::size_t size) {
+std::vector<float> OrderSensitiveValues(std::size_t size) {
   std::mt19937 random(static_cast<unsigned>(Rank()) + 1);
   std::uniform_real_distribution<float> exponent(-20, 20);
   std::vector<float> values(size);
@@ -82,7 +82,7 @@ TEST_P(Algorithms, GiveTheSameBitsWhoeverComesFirst) {
   for (const std::size_t size : {3u, 20011u}) {
     std::vector<float> reference;
     for (int run = 0; run < 4; ++run) {
-      auto values = OrderSensitive(size);
+      auto values = OrderSensitiveValues(size);
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
       const Piece piece{reinterpret_cast<char*>(values.data()), static_cast<std::int64_t>(size)};
       AllreduceBy(choice_, {{&piece, 1}, {SLIPWAY_FLOAT32, SLIPWAY_MEAN}, 0, nullptr}, test_.group);
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(Canonical, BitsDoNotDependOnWhereTheRanksAre) {
-  auto reference = OrderSensitive(5003);
+  auto reference = OrderSensitiveValues(5003);
   std::vector<std::vector<float>> results;
   for (const int per_node : {0, 1, 2, 3}) {
     TestGroup test(per_node);
@@ -137,7 +137,7 @@ TEST_F(Costs, OfRecursiveDoubling) {
   const int active = static_cast<int>(std::bit_floor(static_cast<unsigned>(Ranks())));
   const int doublings = std::bit_width(static_cast<unsigned>(active)) - 1;
   const Pairs pairs(Rank(), Ranks());
-  for (const auto count : kSizes) {
+  for (const auto count : kAlgorithmSizes) {
     const auto cost = Of(AllreduceByRecursiveDoubling, count);
     const std::int64_t full = count * 4;
     EXPECT_EQ(cost.steps, pairs.HandsOver() ? 2 : doublings + (pairs.StandsIn() ? 2 : 0));
@@ -146,7 +146,7 @@ TEST_F(Costs, OfRecursiveDoubling) {
 }
 
 TEST_F(Costs, OfTheRing) {
-  for (const auto count : kSizes) {
+  for (const auto count : kAlgorithmSizes) {
     const auto cost = Of(AllreduceByRing, count);
     EXPECT_EQ(cost.steps, 2 * (Ranks() - 1));
     // All slices but the own one, then all but the next one's: 2N(P-1)/P where P divides N.
@@ -160,7 +160,7 @@ TEST_F(Costs, OfRabenseifner) {
   const int halvings = std::bit_width(static_cast<unsigned>(active)) - 1;
   const Pairs pairs(Rank(), Ranks());
   const bool paired = pairs.HandsOver() || pairs.StandsIn();
-  for (const auto count : kSizes) {
+  for (const auto count : kAlgorithmSizes) {
     const auto cost = Of(AllreduceByRabenseifner, count);
     EXPECT_EQ(cost.steps, (paired ? 3 : 0) + (pairs.HandsOver() ? 0 : 2 * halvings));
     const double full = static_cast<double>(count) * 4;
@@ -174,7 +174,7 @@ TEST_F(Costs, OfRabenseifner) {
 TEST_F(Costs, OfTheTorus) {
   const auto [rows, columns] = SidesOf(Ranks());
   ASSERT_EQ(rows * columns, Ranks());
-  for (const auto count : kSizes) {
+  for (const auto count : kAlgorithmSizes) {
     const auto cost = Of(AllreduceByTorus, count);
     EXPECT_EQ(cost.steps, 2 * (columns - 1) + 2 * (rows - 1));
     const double full = static_cast<double>(count) * 4;
@@ -184,7 +184,7 @@ TEST_F(Costs, OfTheTorus) {
 }
 
 TEST_F(Costs, OfPairwise) {
-  for (const auto count : kSizes) {
+  for (const auto count : kAlgorithmSizes) {
     const auto cost = Of(AllreducePairwise, count);
     EXPECT_EQ(cost.steps, 2 * (Ranks() - 1));
     EXPECT_EQ(cost.bytes_sent, count * 4 + (Ranks() - 2) * SliceBytes(count, Rank())) << count;
@@ -199,7 +199,7 @@ TEST(HierarchicalCosts, AreThoseOfTheLeaders) {
     const auto leaders = static_cast<int>(nodes.size());
     const auto at = std::find(nodes.begin(), nodes.end(), Rank());
     const auto own = static_cast<int>(at - nodes.begin());
-    for (const auto count : kSizes) {
+    for (const auto count : kAlgorithmSizes) {
       const auto before = test.group.leaders().counters();
       Array array(SLIPWAY_FLOAT32, count);
       array.Fill(Rank(), SLIPWAY_SUM);

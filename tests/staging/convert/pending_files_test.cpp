@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-std::vector<std::string> NamesIn(const fs::path& directory) {
+std::vector<std::string> PendingNamesIn(const fs::path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
   return names;
@@ -31,7 +31,7 @@ TEST(PendingFiles, ReplaceOlderOnesTogether) {
     EXPECT_EQ(pending.bytes(), 10u);
   }
   EXPECT_EQ(ReadFile(directory / "b"), "newer");
-  EXPECT_THAT(NamesIn(directory.path()), UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(PendingNamesIn(directory.path()), UnorderedElementsAre("a", "b"));
 }
 
 TEST(PendingFiles, OneThatCannotTakeItsPlaceLeavesAllAsTheyWere) {
@@ -44,7 +44,7 @@ TEST(PendingFiles, OneThatCannotTakeItsPlaceLeavesAllAsTheyWere) {
     EXPECT_THAT(ErrorOf([&] { pending.Publish(); }).message(), HasSubstr("/c'"));
   }
   EXPECT_EQ(ReadFile(directory / "b"), "older");
-  EXPECT_THAT(NamesIn(directory.path()), UnorderedElementsAre("b", "c"));
+  EXPECT_THAT(PendingNamesIn(directory.path()), UnorderedElementsAre("b", "c"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::size_t kRecord = 10'000;
+constexpr std::size_t kFoundRecord = 10'000;
 
 /// Bytes without a pattern that repeats.
 std::string Noise(std::size_t size, unsigned seed) {
@@ -86,8 +86,8 @@ class FoundFilesTest : public ::testing::Test {
 };
 
 TEST_F(FoundFilesTest, WhatIsWholeIsTakenAndNotCopied) {
-  Provide("a.tfrecord", TfrecordBytes(1000, kRecord));
-  Provide("d/b.tfrecord", TfrecordBytes(3, kRecord));
+  Provide("a.tfrecord", TfrecordBytes(1000, kFoundRecord));
+  Provide("d/b.tfrecord", TfrecordBytes(3, kFoundRecord));
   const auto staged = TakeAll();
   EXPECT_TRUE(staged.found);
   EXPECT_THAT(staged.mended, IsEmpty());
@@ -97,7 +97,7 @@ TEST_F(FoundFilesTest, WhatIsWholeIsTakenAndNotCopied) {
 }
 
 TEST_F(FoundFilesTest, TheManifestIsThatOfACopy) {
-  Provide("a.tfrecord", TfrecordBytes(1000, kRecord));
+  Provide("a.tfrecord", TfrecordBytes(1000, kFoundRecord));
   const auto found = ParseManifest(ReadFile(TakeAll().manifest));
   fs::remove_all(root_);
   const auto copied = ParseManifest(ReadFile(Stage(Plan()).manifest));
@@ -107,9 +107,9 @@ TEST_F(FoundFilesTest, TheManifestIsThatOfACopy) {
 }
 
 TEST_F(FoundFilesTest, ADamagedRecordIsNamedAndTheFileCopied) {
-  Provide("a.tfrecord", TfrecordBytes(100, kRecord));
-  Provide("b.tfrecord", TfrecordBytes(3, kRecord));
-  FlipBit(found_ / "a.tfrecord", 5 * (kRecord + 16) + 100);
+  Provide("a.tfrecord", TfrecordBytes(100, kFoundRecord));
+  Provide("b.tfrecord", TfrecordBytes(3, kFoundRecord));
+  FlipBit(found_ / "a.tfrecord", 5 * (kFoundRecord + 16) + 100);
   const auto staged = TakeAll();
   EXPECT_THAT(ReasonOf(staged, "a.tfrecord"), HasSubstr("record 5"));
   ExpectPublishedAsInTheSource(staged);
@@ -146,9 +146,9 @@ TEST_F(FoundFilesTest, WhereTheSourceHasAHoleOtherBytesAreOverwritten) {
 }
 
 TEST_F(FoundFilesTest, YesterdaysStateOfASourceIsNotTaken) {
-  Put(source_ / "a.tfrecord", TfrecordBytes(100, kRecord));
-  Put(found_ / "a.tfrecord", TfrecordBytes(100, kRecord));
-  Put(source_ / "a.tfrecord", TfrecordBytes(1, 100 * (kRecord + 16) - 16));  // of the same size, and as sound
+  Put(source_ / "a.tfrecord", TfrecordBytes(100, kFoundRecord));
+  Put(found_ / "a.tfrecord", TfrecordBytes(100, kFoundRecord));
+  Put(source_ / "a.tfrecord", TfrecordBytes(1, 100 * (kFoundRecord + 16) - 16));  // of the same size, and as sound
   of_these_sources_ = false;
   const auto staged = TakeAll();
   EXPECT_THAT(ReasonOf(staged, "a.tfrecord"), HasSubstr("source"));
@@ -171,10 +171,10 @@ TEST_F(FoundFilesTest, AManifestBesideTheSourceIsWhatAFileIsComparedWith) {
 
 TEST_F(FoundFilesTest, WhatOthersCouldChangeIsNotTaken) {
   const std::vector<std::string> names = {"cut", "gone", "grown", "link", "second_name"};
-  for (const auto& name : names) Provide(name + ".tfrecord", TfrecordBytes(3, kRecord));
-  fs::resize_file(found_ / "cut.tfrecord", 2 * (kRecord + 16));
+  for (const auto& name : names) Provide(name + ".tfrecord", TfrecordBytes(3, kFoundRecord));
+  fs::resize_file(found_ / "cut.tfrecord", 2 * (kFoundRecord + 16));
   fs::remove(found_ / "gone.tfrecord");
-  Put(found_ / "grown.tfrecord", TfrecordBytes(4, kRecord));
+  Put(found_ / "grown.tfrecord", TfrecordBytes(4, kFoundRecord));
   fs::remove(found_ / "link.tfrecord");
   fs::create_symlink(source_ / "link.tfrecord", found_ / "link.tfrecord");
   fs::create_hard_link(found_ / "second_name.tfrecord", place_ / "elsewhere");
@@ -189,7 +189,7 @@ TEST_F(FoundFilesTest, WhatOthersCouldChangeIsNotTaken) {
 }
 
 TEST_F(FoundFilesTest, WhatCannotBeMendedEndsTheStagingWithThatReason) {
-  Provide("a.tfrecord", TfrecordBytes(3, kRecord));
+  Provide("a.tfrecord", TfrecordBytes(3, kFoundRecord));
   FlipBit(found_ / "a.tfrecord", 100);
   FlipBit(source_ / "a.tfrecord", 200);
   const auto plan = Plan();
@@ -202,7 +202,7 @@ TEST_F(FoundFilesTest, TheirRoomIsNotAskedForTwice) {
   if (!MountSmallDisk(place_ / "tier", "size=6m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   fs::create_directories(root_);
   fs::permissions(root_, fs::perms::owner_all);
-  Provide("a.tfrecord", TfrecordBytes(400, kRecord));
+  Provide("a.tfrecord", TfrecordBytes(400, kFoundRecord));
   const auto request = RequestFor(source_, root_, format_);
   const auto plan =
       PlanStaging(request, ListSources(request), {{request.tiers[0], root_, Bytes{1u << 30}, 1000, true, {}, {}}});
@@ -228,7 +228,7 @@ TEST_F(FoundFilesTest, AStagingThatWasInterruptedGoesOnWithWhatItHadTakenOver) {
 }
 
 TEST_F(FoundFilesTest, WhatIsPublishedAlreadyIsAdopted) {
-  Provide("a.tfrecord", TfrecordBytes(3, kRecord));
+  Provide("a.tfrecord", TfrecordBytes(3, kFoundRecord));
   Stage(Plan()).lease.reset();
   FlipBit(found_ / "a.tfrecord", 100);
   const auto staged = TakeAll();
@@ -266,7 +266,7 @@ TEST_F(FoundFilesTest, WhateverWasFoundTheSourceIsWhatIsPublishedAndWhatWasSpoil
     of_these_sources_ = random() % 2 == 0;
     std::vector<std::string> spoiled;
     for (const auto name : {"a.tfrecord", "b.tfrecord", "c/d.tfrecord", "e.tfrecord"}) {
-      Provide(name, TfrecordBytes(1 + random() % 500, kRecord + random() % 1000));
+      Provide(name, TfrecordBytes(1 + random() % 500, kFoundRecord + random() % 1000));
       if (random() % 2 == 0) continue;
       Spoil(found_ / name, random);
       const bool same = fs::is_regular_file(found_ / name) && ReadFile(found_ / name) == ReadFile(source_ / name);

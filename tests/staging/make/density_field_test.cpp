@@ -12,13 +12,13 @@
 namespace slipway::staging {
 namespace {
 
-constexpr std::size_t kSize = 32;
+constexpr std::size_t kFieldSize = 32;
 constexpr double kBox = 256;
 
 std::vector<float> FieldOf(const Cosmology& cosmology, std::uint64_t record) {
   auto draw = Draw::ForRecord(1, record);
-  std::vector<float> density(kSize * kSize * kSize);
-  DrawDensityField(cosmology, kBox, kSize, draw, density);
+  std::vector<float> density(kFieldSize * kFieldSize * kFieldSize);
+  DrawDensityField(cosmology, kBox, kFieldSize, draw, density);
   return density;
 }
 
@@ -35,14 +35,14 @@ double VarianceOf(const std::vector<float>& values) {
 /// The mean power of the modes with wave numbers around `wave` (in steps of the smallest one), (Mpc/h)^3.
 double PowerAt(const std::vector<float>& density, double wave) {
   Cube cube(density.begin(), density.end());
-  TransformCube(cube, kSize);
+  TransformCube(cube, kFieldSize);
   double power = 0;
   int modes = 0;
   for (std::size_t cell = 1; cell < cube.size(); ++cell) {
     const auto number = [](std::size_t i) {
-      return i < kSize / 2 ? static_cast<double>(i) : static_cast<double>(i) - static_cast<double>(kSize);
+      return i < kFieldSize / 2 ? static_cast<double>(i) : static_cast<double>(i) - static_cast<double>(kFieldSize);
     };
-    const double length = std::hypot(number(cell / kSize / kSize), number(cell / kSize % kSize), number(cell % kSize));
+    const double length = std::hypot(number(cell / kFieldSize / kFieldSize), number(cell / kFieldSize % kFieldSize), number(cell % kFieldSize));
     if (std::abs(length - wave) > 0.5) continue;
     power += std::norm(cube[cell]);
     ++modes;
@@ -52,23 +52,23 @@ double PowerAt(const std::vector<float>& density, double wave) {
 }
 
 TEST(CubeTransform, OfOnePointIsEverywhereOneAndItsInverseBringsItBack) {
-  Cube cube(kSize * kSize * kSize);
+  Cube cube(kFieldSize * kFieldSize * kFieldSize);
   cube[0] = 1;
-  TransformCube(cube, kSize);
+  TransformCube(cube, kFieldSize);
   for (const auto& value : cube) ASSERT_NEAR(std::abs(value - 1.0F), 0, 1e-6);
-  InvertCube(cube, kSize);
+  InvertCube(cube, kFieldSize);
   EXPECT_NEAR(std::abs(cube[0] - 1.0F), 0, 1e-5);
   EXPECT_NEAR(std::abs(cube[1]), 0, 1e-5);
 }
 
 TEST(CubeTransform, FindsAWaveAlongEachDirection) {
-  for (const std::size_t stride : {std::size_t{1}, kSize, kSize * kSize}) {
-    Cube cube(kSize * kSize * kSize);
+  for (const std::size_t stride : {std::size_t{1}, kFieldSize, kFieldSize * kFieldSize}) {
+    Cube cube(kFieldSize * kFieldSize * kFieldSize);
     for (std::size_t i = 0; i < cube.size(); ++i) {
-      const double phase = 2 * std::numbers::pi * 3 * static_cast<double>(i / stride % kSize) / kSize;
+      const double phase = 2 * std::numbers::pi * 3 * static_cast<double>(i / stride % kFieldSize) / kFieldSize;
       cube[i] = {static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase))};
     }
-    TransformCube(cube, kSize);
+    TransformCube(cube, kFieldSize);
     EXPECT_NEAR(std::abs(cube[3 * stride]), static_cast<double>(cube.size()), 1);
     EXPECT_NEAR(std::abs(cube[2 * stride]), 0, 1);
   }

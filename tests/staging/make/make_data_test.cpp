@@ -31,7 +31,7 @@ MakeOptions Options(MadeData kind, const fs::path& directory) {
   return options;
 }
 
-std::vector<std::string> NamesIn(const fs::path& directory) {
+std::vector<std::string> MadeNamesIn(const fs::path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
   std::ranges::sort(names);
@@ -40,7 +40,7 @@ std::vector<std::string> NamesIn(const fs::path& directory) {
 
 Dataset OpenSet(const fs::path& directory, const std::string& set) {
   std::vector<fs::path> files;
-  for (const auto& name : NamesIn(directory)) {
+  for (const auto& name : MadeNamesIn(directory)) {
     if (name.starts_with(set)) files.push_back(directory / name);
   }
   return Dataset::OpenFiles(files);
@@ -62,7 +62,7 @@ TEST(MakeData, WritesBothSetsInTheFormatsThatTheReaderReads) {
     const auto result = MakeData(options);
     EXPECT_EQ(result.records, 9u);
     EXPECT_EQ(result.files.size(), 5u);
-    EXPECT_EQ(NamesIn(directory.path()).size(), 5u);
+    EXPECT_EQ(MadeNamesIn(directory.path()).size(), 5u);
     const auto train = OpenSet(directory.path(), "train");
     EXPECT_EQ(train.record_count(), 7u);
     EXPECT_EQ(train.Field("image").count, 3u * 16 * 16);
@@ -145,7 +145,7 @@ TEST(MakeData, RefusesWhatCannotBeMade) {
   options = Options(MadeData::kHepcnn, directory.path());
   options.shards = 8;
   EXPECT_THAT(ErrorOf([&] { MakeData(options); }).message(), HasSubstr("cannot make 8 shards of 7 records"));
-  EXPECT_TRUE(NamesIn(directory.path()).empty());
+  EXPECT_TRUE(MadeNamesIn(directory.path()).empty());
 }
 
 TEST(MakeData, RefusesToMixTwoSets) {
@@ -155,7 +155,7 @@ TEST(MakeData, RefusesToMixTwoSets) {
   MakeData(options);
   options.shards = 2;
   EXPECT_THAT(ErrorOf([&] { MakeData(options); }).message(), HasSubstr("another number of shards"));
-  EXPECT_EQ(NamesIn(directory.path()).size(), 5u);
+  EXPECT_EQ(MadeNamesIn(directory.path()).size(), 5u);
 }
 
 TEST(MakeData, LeavesNothingWhenItIsStopped) {
@@ -165,7 +165,7 @@ TEST(MakeData, LeavesNothingWhenItIsStopped) {
     if (done > 2) throw Error(ErrorKind::kInterrupted, "stopped");
   };
   EXPECT_THAT(ErrorOf([&] { MakeData(options); }).message(), HasSubstr("stopped"));
-  EXPECT_TRUE(NamesIn(directory.path()).empty());
+  EXPECT_TRUE(MadeNamesIn(directory.path()).empty());
 }
 
 TEST(DataMake, ListsTheFilesAndTakesTheUsualFormatOfAKind) {
@@ -191,7 +191,7 @@ TEST(DataMake, RefusesOptionsThatItsKindDoesNotHave) {
   options.box = 128;
   EXPECT_THAT(ErrorOf([&] { launcher::DataMake(options, output); }).message(),
               HasSubstr("--box is an option of cosmoflow alone"));
-  EXPECT_TRUE(NamesIn(directory.path()).empty());
+  EXPECT_TRUE(MadeNamesIn(directory.path()).empty());
 }
 
 }  // namespace

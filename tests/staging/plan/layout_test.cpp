@@ -26,18 +26,18 @@ using ::testing::IsEmpty;
 constexpr std::uint64_t kMega = 1'000'000;
 constexpr std::uint64_t kManyInodes = 1u << 20;
 
-SourceFile FileOf(const std::string& name, std::uint64_t size) {
+SourceFile LaidOutFile(const std::string& name, std::uint64_t size) {
   return {"/data/" + name, name, Bytes{size}, 7, 8, {}};
 }
 
 /// Eight files of 10 MB.
 std::vector<SourceFile> EightFiles() {
   std::vector<SourceFile> files;
-  for (int i = 0; i < 8; ++i) files.push_back(FileOf("f" + std::to_string(i), 10 * kMega));
+  for (int i = 0; i < 8; ++i) files.push_back(LaidOutFile("f" + std::to_string(i), 10 * kMega));
   return files;
 }
 
-TierState TierOf(const std::string& name, std::uint64_t available, TierScope scope = TierScope::kNode) {
+TierState LaidOutTier(const std::string& name, std::uint64_t available, TierScope scope = TierScope::kNode) {
   TierState tier{name, name == "none" ? "" : "/tiers/" + name, Bytes{available}, kManyInodes, true, {}, {}};
   tier.scope = scope;
   return tier;
@@ -60,7 +60,7 @@ PlanRequest NodeOf(int node, int nodes) {
 
 TEST(Layout, IsAReplicaWhereOneFits) {
   const auto plan =
-      PlanStaging(RequestFor(Distribution::kShard, {"ram"}), EightFiles(), {TierOf("ram", 100 * kMega)}, NodeOf(1, 4));
+      PlanStaging(RequestFor(Distribution::kShard, {"ram"}), EightFiles(), {LaidOutTier("ram", 100 * kMega)}, NodeOf(1, 4));
   EXPECT_EQ(plan.layout, Layout::kReplica);
   EXPECT_EQ(plan.files.size(), 8u);
   EXPECT_THAT(plan.shares, IsEmpty());
@@ -68,14 +68,14 @@ TEST(Layout, IsAReplicaWhereOneFits) {
 
 TEST(Layout, PrefersAReplicaInALaterTierToShardsInAnEarlierOne) {
   const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"ram", "node"}), EightFiles(),
-                                {TierOf("ram", 40 * kMega), TierOf("node", 100 * kMega)}, NodeOf(0, 4));
+                                {LaidOutTier("ram", 40 * kMega), LaidOutTier("node", 100 * kMega)}, NodeOf(0, 4));
   EXPECT_EQ(plan.tier, "node");
   EXPECT_EQ(plan.layout, Layout::kReplica);
 }
 
 TEST(Layout, SharesTheFilesOutWhereNoReplicaFits) {
   const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"ram", "none"}), EightFiles(),
-                                {TierOf("ram", 40 * kMega), TierOf("none", 0)}, NodeOf(2, 4));
+                                {LaidOutTier("ram", 40 * kMega), LaidOutTier("none", 0)}, NodeOf(2, 4));
   EXPECT_EQ(plan.layout, Layout::kShard);
   EXPECT_EQ(plan.files.size(), 2u);
   EXPECT_EQ(plan.total, Bytes{20 * kMega});
@@ -90,35 +90,35 @@ TEST(Layout, ReadsInPlaceWhereNoReplicaFitsAndTheCallerCannotShareOut) {
   auto for_whom = NodeOf(2, 4);
   for_whom.can_share = false;
   const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"ram", "none"}), EightFiles(),
-                                {TierOf("ram", 40 * kMega), TierOf("none", 0)}, for_whom);
+                                {LaidOutTier("ram", 40 * kMega), LaidOutTier("none", 0)}, for_whom);
   EXPECT_EQ(plan.tier, "none");
   EXPECT_EQ(plan.layout, Layout::kReplica);
 }
 
 TEST(Layout, KeepsAllFilesTogetherForRanksThatReadAll) {
   const auto text = MessageOf([] {
-    PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {TierOf("ram", 40 * kMega)}, NodeOf(0, 4));
+    PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {LaidOutTier("ram", 40 * kMega)}, NodeOf(0, 4));
   });
   EXPECT_THAT(text, AllOf(HasSubstr("no tier can hold dataset 'train'"), HasSubstr("for 4 nodes")));
 }
 
 TEST(Layout, SharesOutWhenToldToAlthoughAReplicaFits) {
   const auto plan = PlanStaging(RequestFor(Distribution::kNodeShard, {"ram"}), EightFiles(),
-                                {TierOf("ram", 1000 * kMega)}, NodeOf(0, 8));
+                                {LaidOutTier("ram", 1000 * kMega)}, NodeOf(0, 8));
   EXPECT_EQ(plan.layout, Layout::kShard);
   EXPECT_EQ(plan.files.size(), 1u);
 }
 
 TEST(Layout, RefusesFewerFilesThanNodesWithTheNumbers) {
   const auto text = MessageOf([] {
-    PlanStaging(RequestFor(Distribution::kNodeShard, {"ram"}), EightFiles(), {TierOf("ram", 1000 * kMega)},
+    PlanStaging(RequestFor(Distribution::kNodeShard, {"ram"}), EightFiles(), {LaidOutTier("ram", 1000 * kMega)},
                 NodeOf(0, 9));
   });
   EXPECT_THAT(text, HasSubstr("8 files cannot be shared by 9 nodes"));
 }
 
 TEST(Layout, CountsEveryShareInATierOfTheWholeJob) {
-  const auto tiers = std::vector{TierOf("burst", 40 * kMega, TierScope::kJob)};
+  const auto tiers = std::vector{LaidOutTier("burst", 40 * kMega, TierScope::kJob)};
   EXPECT_THAT(MessageOf([&] {
                 PlanStaging(RequestFor(Distribution::kNodeShard, {"burst"}), EightFiles(), tiers, NodeOf(0, 4));
               }),
@@ -126,7 +126,7 @@ TEST(Layout, CountsEveryShareInATierOfTheWholeJob) {
 }
 
 TEST(Layout, LetsOneNodeStageAReplicaForAll) {
-  const auto tiers = std::vector{TierOf("burst", 100 * kMega, TierScope::kJob)};
+  const auto tiers = std::vector{LaidOutTier("burst", 100 * kMega, TierScope::kJob)};
   const auto request = RequestFor(Distribution::kShard, {"burst"});
   const auto first = PlanStaging(request, EightFiles(), tiers, NodeOf(0, 4));
   const auto second = PlanStaging(request, EightFiles(), tiers, NodeOf(1, 4));
@@ -137,7 +137,7 @@ TEST(Layout, LetsOneNodeStageAReplicaForAll) {
 }
 
 TEST(Layout, GivesSharesOfTwoNodesTwoNames) {
-  const auto tiers = std::vector{TierOf("burst", 1000 * kMega, TierScope::kJob)};
+  const auto tiers = std::vector{LaidOutTier("burst", 1000 * kMega, TierScope::kJob)};
   const auto request = RequestFor(Distribution::kNodeShard, {"burst"});
   const auto first = PlanStaging(request, EightFiles(), tiers, NodeOf(0, 2));
   const auto second = PlanStaging(request, EightFiles(), tiers, NodeOf(1, 2));
@@ -147,14 +147,14 @@ TEST(Layout, GivesSharesOfTwoNodesTwoNames) {
 
 TEST(Layout, SharesTheLinksOutToo) {
   const auto plan =
-      PlanStaging(RequestFor(Distribution::kNodeShard, {"none"}), EightFiles(), {TierOf("none", 0)}, NodeOf(0, 4));
+      PlanStaging(RequestFor(Distribution::kNodeShard, {"none"}), EightFiles(), {LaidOutTier("none", 0)}, NodeOf(0, 4));
   EXPECT_EQ(plan.files.size(), 2u);
   EXPECT_EQ(plan.tier, "none");
 }
 
 TEST(Layout, StreamsOnlyForACallerThatCan) {
   auto for_whom = NodeOf(0, 1);
-  const auto tiers = std::vector{TierOf("ram", 50 * kMega)};
+  const auto tiers = std::vector{LaidOutTier("ram", 50 * kMega)};
   const auto request = RequestFor(Distribution::kReplicate, {"ram"});
   EXPECT_THROW(PlanStaging(request, EightFiles(), tiers, for_whom), Error);
   for_whom.can_stream = true;
@@ -169,7 +169,7 @@ TEST(Layout, ReadsInPlaceRatherThanStream) {
   auto for_whom = NodeOf(0, 1);
   for_whom.can_stream = true;
   const auto plan = PlanStaging(RequestFor(Distribution::kReplicate, {"ram", "none"}), EightFiles(),
-                                {TierOf("ram", 50 * kMega), TierOf("none", 0)}, for_whom);
+                                {LaidOutTier("ram", 50 * kMega), LaidOutTier("none", 0)}, for_whom);
   EXPECT_EQ(plan.tier, "none") << "any program can read that";
 }
 
@@ -177,7 +177,7 @@ TEST(Layout, RefusesAWindowSmallerThanTheTwoLargestFiles) {
   auto for_whom = NodeOf(0, 1);
   for_whom.can_stream = true;
   EXPECT_THAT(MessageOf([&] {
-                PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {TierOf("ram", 20 * kMega)},
+                PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {LaidOutTier("ram", 20 * kMega)},
                             for_whom);
               }),
               HasSubstr("ram: a window needs 21."));
@@ -185,7 +185,7 @@ TEST(Layout, RefusesAWindowSmallerThanTheTwoLargestFiles) {
 
 TEST(Layout, LeavesRoomForWhatTheReadersHold) {
   auto for_whom = NodeOf(0, 1);
-  const auto tiers = std::vector{TierOf("ram", 100 * kMega)};
+  const auto tiers = std::vector{LaidOutTier("ram", 100 * kMega)};
   const auto request = RequestFor(Distribution::kReplicate, {"ram"});
   EXPECT_NO_THROW(PlanStaging(request, EightFiles(), tiers, for_whom));
   for_whom.read_ahead = Bytes{20 * kMega};
@@ -193,7 +193,7 @@ TEST(Layout, LeavesRoomForWhatTheReadersHold) {
 }
 
 TEST(Layout, SharesTheLargestFilesOutFirst) {
-  const std::vector files = {FileOf("a", 1), FileOf("b", 1), FileOf("c", 1), FileOf("d", 3)};
+  const std::vector files = {LaidOutFile("a", 1), LaidOutFile("b", 1), LaidOutFile("c", 1), LaidOutFile("d", 3)};
   EXPECT_THAT(AssignFiles(files, 2), ElementsAre(1, 1, 1, 0));
 }
 
@@ -207,16 +207,16 @@ TEST(Layout, SaysTheRecordsOfEachNodeWhereTheyAreKnown) {
 }
 
 TEST(Layout, NamesAnUnusableTierOnce) {
-  auto burst = TierOf("burst", 0);
+  auto burst = LaidOutTier("burst", 0);
   burst.usable = false;
   burst.reason = "no burst buffer here";
   const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"burst", "ram"}), EightFiles(),
-                                {burst, TierOf("ram", 40 * kMega)}, NodeOf(0, 4));
+                                {burst, LaidOutTier("ram", 40 * kMega)}, NodeOf(0, 4));
   EXPECT_THAT(plan.rejected, ElementsAre("burst: no burst buffer here", HasSubstr("ram: needs")));
 }
 
 TEST(Layout, TakesTheTighterBandwidth) {
-  auto ram = TierOf("ram", 100 * kMega);
+  auto ram = LaidOutTier("ram", 100 * kMega);
   auto request = RequestFor(Distribution::kReplicate, {"ram"});
   EXPECT_EQ(PlanStaging(request, EightFiles(), {ram}).bandwidth, Bytes{0});
   ram.bandwidth = Bytes{200};
@@ -246,7 +246,7 @@ std::uint64_t AnyNumber(std::uint64_t low, std::uint64_t high) {
 /// Tiers from far too small to large enough for these bytes.
 TierState AnyTier(int index, std::uint64_t total) {
   const auto room = total * AnyNumber(5, 300) / 100 + AnyNumber(0, 200'000);
-  auto tier = TierOf("dir:/" + std::to_string(index), room, *rc::gen::element(TierScope::kNode, TierScope::kJob));
+  auto tier = LaidOutTier("dir:/" + std::to_string(index), room, *rc::gen::element(TierScope::kNode, TierScope::kJob));
   tier.usable = AnyNumber(0, 6) > 0;
   if (AnyNumber(0, 6) == 0) tier.free_inodes = AnyNumber(0, 40);
   return tier;
@@ -256,7 +256,7 @@ Case AnyCase() {
   Case any;
   std::uint64_t total = 0;
   for (auto files = AnyNumber(0, 16); files > 0; --files) {
-    any.files.push_back(FileOf(std::to_string(files), AnyNumber(0, 3'000'000)));
+    any.files.push_back(LaidOutFile(std::to_string(files), AnyNumber(0, 3'000'000)));
     total += any.files.back().size.count;
   }
   for (auto tiers = static_cast<int>(AnyNumber(0, 4)); tiers > 0; --tiers) {
@@ -379,7 +379,7 @@ TEST(LayoutProperty, SharesAreNearlyEqual) {
     std::uint64_t total = 0;
     std::uint64_t largest = 0;
     for (const auto size : sizes) {
-      files.push_back(FileOf(std::to_string(files.size()), size));
+      files.push_back(LaidOutFile(std::to_string(files.size()), size));
       total += size;
       largest = std::max<std::uint64_t>(largest, size);
     }

@@ -16,13 +16,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-RecordNumbers FirstNumbers(std::uint64_t count) {
+RecordNumbers FirstShardNumbers(std::uint64_t count) {
   RecordNumbers numbers(count);
   std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
   return numbers;
 }
 
-RecordNumbers Sorted(RecordNumbers numbers) {
+RecordNumbers SortedNumbers(RecordNumbers numbers) {
   std::ranges::sort(numbers);
   return numbers;
 }
@@ -42,7 +42,7 @@ RecordNumbers ReadByAll(const RecordNumbers& order, ShardRule rule, std::uint64_
 }
 
 RC_GTEST_PROP(Shards, EveryRankHasWholeStepsAndTheSameNumberOfThem, (std::uint64_t seed)) {
-  const auto order = EpochOrder(FirstNumbers(*rc::gen::inRange<std::uint64_t>(0, 200)), seed, 0);
+  const auto order = EpochOrder(FirstShardNumbers(*rc::gen::inRange<std::uint64_t>(0, 200)), seed, 0);
   ShardRule rule{0, *rc::gen::inRange(1, 9), *rc::gen::inRange<std::uint64_t>(1, 9), AnyRemainder()};
   const auto done = *rc::gen::inRange<std::uint64_t>(0, 220);
   const auto left = order.size() - std::min<std::uint64_t>(done, order.size());
@@ -52,27 +52,27 @@ RC_GTEST_PROP(Shards, EveryRankHasWholeStepsAndTheSameNumberOfThem, (std::uint64
 }
 
 RC_GTEST_PROP(Shards, NothingIsLostOrDoubledButWhatTheRemainderSays, (std::uint64_t seed)) {
-  const auto order = EpochOrder(FirstNumbers(*rc::gen::inRange<std::uint64_t>(1, 200)), seed, 0);
+  const auto order = EpochOrder(FirstShardNumbers(*rc::gen::inRange<std::uint64_t>(1, 200)), seed, 0);
   const ShardRule rule{0, *rc::gen::inRange(1, 9), *rc::gen::inRange<std::uint64_t>(1, 9), AnyRemainder()};
   const auto read = ReadByAll(order, rule, 0, StepsOf(order.size(), rule));
   const auto step = rule.batch * static_cast<std::uint64_t>(rule.world);
   switch (rule.remainder) {
     case Remainder::kDrop: {
       RC_ASSERT(read.size() == order.size() / step * step);
-      RC_ASSERT(Sorted(read) == Sorted({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(read.size())}));
+      RC_ASSERT(SortedNumbers(read) == SortedNumbers({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(read.size())}));
       break;
     }
-    case Remainder::kPad: RC_ASSERT(Sorted(read) == FirstNumbers(order.size())); break;
+    case Remainder::kPad: RC_ASSERT(SortedNumbers(read) == FirstShardNumbers(order.size())); break;
     case Remainder::kRepeat: {
       auto expected = order;
       for (std::size_t i = 0; expected.size() % step != 0; ++i) expected.push_back(order[i % order.size()]);
-      RC_ASSERT(Sorted(read) == Sorted(expected));
+      RC_ASSERT(SortedNumbers(read) == SortedNumbers(expected));
     }
   }
 }
 
 RC_GTEST_PROP(Shards, ARestartWithAnotherWorldReadsWhatIsLeft, (std::uint64_t seed)) {
-  const auto order = EpochOrder(FirstNumbers(*rc::gen::inRange<std::uint64_t>(1, 300)), seed, 5);
+  const auto order = EpochOrder(FirstShardNumbers(*rc::gen::inRange<std::uint64_t>(1, 300)), seed, 5);
   RecordNumbers read;
   std::uint64_t done = 0;
   // The last run ends the epoch; all before it stop somewhere.
@@ -85,7 +85,7 @@ RC_GTEST_PROP(Shards, ARestartWithAnotherWorldReadsWhatIsLeft, (std::uint64_t se
     done = RecordsDoneAfter(steps, order.size(), rule, done);
     RC_ASSERT(read.size() == done);
   }
-  RC_ASSERT(Sorted(read) == FirstNumbers(order.size()));
+  RC_ASSERT(SortedNumbers(read) == FirstShardNumbers(order.size()));
 }
 
 TEST(Shards, RemaindersAreDroppedRepeatedOrPadded) {
@@ -110,7 +110,7 @@ RC_GTEST_PROP(Shards, NodesWithDifferentCountsMakeEqualSteps, ()) {
   const auto steps = StepsOfNodes(nodes, batch, remainder);
   for (const auto& node : nodes) {
     std::map<std::uint64_t, int> times;
-    const auto order = EpochOrder(FirstNumbers(node.records), 3, 1);
+    const auto order = EpochOrder(FirstShardNumbers(node.records), 3, 1);
     for (int rank = 0; rank < node.ranks; ++rank) {
       const auto shard = ShardOfNode(order, {rank, node.ranks, batch, remainder}, steps);
       RC_ASSERT(shard.size() == steps * batch);
@@ -144,14 +144,14 @@ Files AnyFiles() {
   for (const auto size : *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 20))) {
     files.ends.push_back(count += size);
   }
-  files.records = FirstNumbers(count);
+  files.records = FirstShardNumbers(count);
   return files;
 }
 
 RC_GTEST_PROP(Window, AWindowedOrderIsAPermutation, (std::uint64_t seed, std::uint64_t epoch)) {
   const auto files = AnyFiles();
   const auto window = *rc::gen::inRange<std::size_t>(1, 40);
-  RC_ASSERT(Sorted(WindowedOrder(files.records, files.ends, window, seed, epoch)) == files.records);
+  RC_ASSERT(SortedNumbers(WindowedOrder(files.records, files.ends, window, seed, epoch)) == files.records);
 }
 
 RC_GTEST_PROP(Window, WhatComesOutDependsOnlyOnWhatWentInAWindowBefore, (std::uint64_t seed)) {
@@ -185,7 +185,7 @@ RC_GTEST_PROP(Window, WhatComesOutDependsOnlyOnWhatWentInAWindowBefore, (std::ui
 TEST(Window, TheOrderIsFixedForAllTime) {
   // Checkpoints depend on these numbers, as on those of EpochOrder.
   EXPECT_THAT(FileOrder(5, 1, 0), ElementsAre(1, 0, 2, 4, 3));
-  EXPECT_THAT(WindowedOrder(FirstNumbers(8), std::vector<std::uint64_t>{4, 8}, 3, 1, 0),
+  EXPECT_THAT(WindowedOrder(FirstShardNumbers(8), std::vector<std::uint64_t>{4, 8}, 3, 1, 0),
               ElementsAre(5, 6, 4, 7, 0, 1, 2, 3));
 }
 
@@ -198,7 +198,7 @@ TEST(Window, AWindowOfOneKeepsTheFilesAndTheirOrder) {
 TEST(Window, EveryPlaceIsAboutEquallyLikelyWithinTheWindow) {
   std::vector<int> first(6, 0);
   for (std::uint64_t epoch = 0; epoch < 6000; ++epoch) {
-    ++first[WindowedOrder(FirstNumbers(6), std::vector<std::uint64_t>{6}, 6, 7, epoch)[0]];
+    ++first[WindowedOrder(FirstShardNumbers(6), std::vector<std::uint64_t>{6}, 6, 7, epoch)[0]];
   }
   for (const int count : first) EXPECT_NEAR(count, 1000, 150);
 }

@@ -39,11 +39,11 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::vector<int> kFiles = {5, 8, 9, 3, 12, 1, 7, 10};
+const std::vector<int> kStreamedFiles = {5, 8, 9, 3, 12, 1, 7, 10};
 
 class StreamTest : public testing::Test {
  protected:
-  void SetUp() override { MakeNumberedFiles(source_, kFiles, 1000); }
+  void SetUp() override { MakeNumberedFiles(source_, kStreamedFiles, 1000); }
 
   StagingPlan Plan() const {
     auto plan = PlanFor(RequestFor(source_, root_, DataFormat::kTfrecord));
@@ -133,7 +133,7 @@ TEST_F(StreamTest, RanksOfDifferentSpeedsReadWhatTheyWouldReadOfAllFiles) {
     EXPECT_LE(most, plan.window.count);
     EXPECT_GT(most, 0U);
     EXPECT_GT(stager.figures().evictions, 0U);
-    EXPECT_LT(copies, 4 * kFiles.size());
+    EXPECT_LT(copies, 4 * kStreamedFiles.size());
     EXPECT_THAT(running.Stop(), HasSubstr("cancelled"));
   }
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
@@ -264,7 +264,7 @@ TEST_F(StreamTest, ASourceThatChangesBehindItsTimesIsNamed) {
   fs::last_write_time(first, time);
   const auto message = MessageOf([&] {
     for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
-      for (std::size_t place = 0; place < kFiles.size(); ++place) {
+      for (std::size_t place = 0; place < kStreamedFiles.size(); ++place) {
         reader->Pass(epoch, place);
         reader->Take(epoch, place, {});
       }

@@ -13,14 +13,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = "libslipway_slurm-";
+constexpr std::string_view kModulePrefix = "libslipway_slurm-";
 
 /// 38 of libslipway_slurm-38.so; -1 for another file.
 int NumberOf(const fs::path& path) {
   const auto name = path.filename().string();
-  if (!name.starts_with(kPrefix) || path.extension() != ".so") return -1;
+  if (!name.starts_with(kModulePrefix) || path.extension() != ".so") return -1;
   int number = -1;
-  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  std::from_chars(name.data() + kModulePrefix.size(), name.data() + name.size(), number);
   return number;
 }
 

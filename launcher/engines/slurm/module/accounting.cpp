@@ -56,7 +56,7 @@ OwnedList Ask(JobId id) {
   return found;
 }
 
-SlurmJob JobFrom(const slurmdb_job_rec_t& record) {
+SlurmJob PastJobFrom(const slurmdb_job_rec_t& record) {
   SlurmJob job;
   job.id = record.jobid;
   job.user = record.uid;
@@ -85,7 +85,7 @@ std::vector<SlurmJob> PastJobsOfNumber(JobId id) {
   std::vector<SlurmJob> jobs;
   const auto iterator = slurm_list_iterator_create(records.get());
   while (const auto* record = static_cast<const slurmdb_job_rec_t*>(slurm_list_next(iterator))) {
-    if (auto job = JobFrom(*record); IsFinal(job.state)) jobs.push_back(std::move(job));
+    if (auto job = PastJobFrom(*record); IsFinal(job.state)) jobs.push_back(std::move(job));
   }
   slurm_list_iterator_destroy(iterator);
   return jobs;

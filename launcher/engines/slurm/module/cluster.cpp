@@ -13,7 +13,7 @@ extern "C" __attribute__((weak)) slurm_conf_t slurm_conf;
 namespace slipway::launcher {
 namespace {
 
-constexpr std::pair<std::uint16_t, PartitionState> kPartitionStates[] = {
+constexpr std::pair<std::uint16_t, PartitionState> kNativePartitionStates[] = {
     {PARTITION_UP, PartitionState::kUp},
     {PARTITION_DOWN, PartitionState::kDown},
     {PARTITION_DRAIN, PartitionState::kDrain},
@@ -47,7 +47,7 @@ std::optional<int> Limit(std::uint32_t value) {
 }
 
 PartitionState StateOf(std::uint16_t state_up) {
-  for (const auto& [number, state] : kPartitionStates) {
+  for (const auto& [number, state] : kNativePartitionStates) {
     if (state_up == number) return state;
   }
   return PartitionState::kInactive;

@@ -11,14 +11,14 @@ extern "C" __attribute__((weak)) char* slurm_job_reason_string(enum job_state_re
 namespace slipway::launcher {
 namespace {
 
-constexpr std::pair<std::uint32_t, JobState> kStates[] = {
+constexpr std::pair<std::uint32_t, JobState> kNativeStates[] = {
     {JOB_PENDING, JobState::kPending},    {JOB_RUNNING, JobState::kRunning},     {JOB_SUSPENDED, JobState::kSuspended},
     {JOB_COMPLETE, JobState::kCompleted}, {JOB_CANCELLED, JobState::kCancelled}, {JOB_FAILED, JobState::kFailed},
     {JOB_TIMEOUT, JobState::kTimeout},    {JOB_NODE_FAIL, JobState::kNodeFail},  {JOB_PREEMPTED, JobState::kPreempted},
     {JOB_BOOT_FAIL, JobState::kBootFail}, {JOB_DEADLINE, JobState::kDeadline},   {JOB_OOM, JobState::kOutOfMemory},
 };
 
-constexpr std::pair<std::uint64_t, JobFlag> kFlags[] = {
+constexpr std::pair<std::uint64_t, JobFlag> kNativeFlags[] = {
     {JOB_LAUNCH_FAILED, JobFlag::kLaunchFailed},
     {JOB_REQUEUE, JobFlag::kRequeue},
     {JOB_REQUEUE_HOLD, JobFlag::kRequeueHold},
@@ -38,7 +38,7 @@ constexpr std::pair<std::uint64_t, JobFlag> kFlags[] = {
 
 std::vector<JobFlag> FlagsOf(std::uint32_t job_state) {
   std::vector<JobFlag> flags;
-  for (const auto& [bit, flag] : kFlags) {
+  for (const auto& [bit, flag] : kNativeFlags) {
     if ((job_state & bit) != 0) flags.push_back(flag);
   }
   return flags;
@@ -93,7 +93,7 @@ auto LoadJobs(Load load) {
 }  // namespace
 
 JobState StateOf(std::uint32_t job_state) {
-  for (const auto& [number, state] : kStates) {
+  for (const auto& [number, state] : kNativeStates) {
     if ((job_state & JOB_STATE_BASE) == number) return state;
   }
   throw SlurmError({SlurmTrouble::kVersion, 0, "a job is in state " + std::to_string(job_state), "reading jobs"});

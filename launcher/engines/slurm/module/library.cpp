@@ -6,12 +6,12 @@
 namespace slipway::launcher {
 namespace {
 
-struct Row {
+struct ErrorRow {
   int code;
   SlurmTrouble trouble;
 };
 
-constexpr Row kCodes[] = {
+constexpr ErrorRow kCodes[] = {
     {ESLURM_IN_STANDBY_MODE, SlurmTrouble::kController},
     {SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, SlurmTrouble::kController},
     {SLURM_PROTOCOL_VERSION_ERROR, SlurmTrouble::kVersion},
@@ -68,7 +68,7 @@ bool LiesIn(int code, int first, int last) { return code >= first && code <= las
 
 SlurmTrouble TroubleOf(int code) {
   const auto* const row =
-      std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Row& each) { return each.code == code; });
+      std::find_if(std::begin(kCodes), std::end(kCodes), [&](const ErrorRow& each) { return each.code == code; });
   if (row != std::end(kCodes)) return row->trouble;
   if (LiesIn(code, SLURM_COMMUNICATIONS_CONNECTION_ERROR, SLURM_COMMUNICATIONS_SHUTDOWN_ERROR) ||
       LiesIn(code, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR, SLURMCTLD_COMMUNICATIONS_SHUTDOWN_ERROR)) {

@@ -15,38 +15,38 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsNan;
 
-Encoding EncodingOf(const char* space) { return Encoding(ParseSpace(Json::parse(space))); }
+Encoding EncodingOfSpace(const char* space) { return Encoding(ParseSpace(Json::parse(space))); }
 Point PointOf(const char* point) { return PointFromJson(Json::parse(point)); }
 
-constexpr const char* kMixed = R"({"optimizer":{"choice":["sgd","adam","rmsprop"]},"lr":{"log":[1e-4,1]},
+constexpr const char* kMixedToEncode = R"({"optimizer":{"choice":["sgd","adam","rmsprop"]},"lr":{"log":[1e-4,1]},
   "layers":{"int":[1,4]},"momentum":{"uniform":[0,0.5],"when":{"optimizer":"sgd"}},"batch":64})";
 
 TEST(Encoding, LaysEveryVaryingParameterOnAnAxis) {
-  const auto encoding = EncodingOf(kMixed);
+  const auto encoding = EncodingOfSpace(kMixedToEncode);
   ASSERT_EQ(encoding.axes().size(), 4u);
   EXPECT_THAT(encoding.Encode(PointOf(R"({"optimizer":"adam","lr":0.01,"layers":2,"batch":64})")),
               ElementsAre(1.0, DoubleNear(0.5, 1e-12), DoubleNear(0.375, 1e-12), IsNan()));
 }
 
 TEST(Encoding, DecodesTheNearestPointAndLeavesInactiveParametersOut) {
-  const auto encoding = EncodingOf(kMixed);
+  const auto encoding = EncodingOfSpace(kMixedToEncode);
   EXPECT_EQ(Describe(encoding.Decode({1.2, 2.0, 0.99, 0.5})), "optimizer=adam lr=1.0 layers=4 batch=64");
   EXPECT_EQ(Describe(encoding.Decode({-7, -0.5, -1, 0.5})), "optimizer=sgd lr=0.0001 layers=1 momentum=0.25 batch=64");
 }
 
 TEST(Encoding, TakesTheMiddleWhereNobodySaid) {
-  const auto encoding = EncodingOf(R"({"x":{"uniform":[0,4]},"c":{"choice":["a","b"]}})");
+  const auto encoding = EncodingOfSpace(R"({"x":{"uniform":[0,4]},"c":{"choice":["a","b"]}})");
   EXPECT_EQ(Describe(encoding.Decode({NAN, NAN})), "x=2.0 c=a");
 }
 
 TEST(Encoding, CarriesTheWidestIntegers) {
-  const auto encoding = EncodingOf(R"({"n":{"int":[-9223372036854775808,9223372036854775807]}})");
+  const auto encoding = EncodingOfSpace(R"({"n":{"int":[-9223372036854775808,9223372036854775807]}})");
   EXPECT_EQ(Describe(encoding.Decode({0})), "n=-9223372036854775808");
   EXPECT_EQ(Describe(encoding.Decode({1})), "n=9223372036854775807");
 }
 
 TEST(Encoding, LaysIntegersOutEvenlyInTheirLogarithm) {
-  const auto encoding = EncodingOf(R"({"n":{"int_log":[1,1000]}})");
+  const auto encoding = EncodingOfSpace(R"({"n":{"int_log":[1,1000]}})");
   EXPECT_EQ(Describe(encoding.Decode({0})), "n=1");
   EXPECT_EQ(Describe(encoding.Decode({0.5})), "n=22");  // the root of 0.5 x 1000.5
   EXPECT_EQ(Describe(encoding.Decode({1})), "n=1000");
@@ -56,7 +56,7 @@ TEST(Encoding, LaysIntegersOutEvenlyInTheirLogarithm) {
 }
 
 TEST(Encoding, GivesEveryPointBackThatASamplerDraws) {
-  const auto encoding = EncodingOf(kMixed);
+  const auto encoding = EncodingOfSpace(kMixedToEncode);
   const auto sampler = MakeSampler({"random", 7, 3, 1}, encoding.space());
   rc::check([&] {
     const auto point = *sampler->Ask(*rc::gen::inRange<TrialNumber>(0, 1'000'000), TrialTable());

@@ -14,7 +14,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoParents = std::numeric_limits<double>::quiet_NaN();
 
 class Variation : public testing::Test {
  protected:
@@ -29,8 +29,8 @@ TEST_F(Variation, EqualParentsHaveAnEqualChild) {
 }
 
 TEST_F(Variation, WhatOneParentLacksComesFromTheOther) {
-  const Coordinates mother = {0.3, kNone, 2, kNone};
-  const Coordinates father = {0.3, 0.45, kNone, kNone};
+  const Coordinates mother = {0.3, kNoParents, 2, kNoParents};
+  const Coordinates father = {0.3, 0.45, kNoParents, kNoParents};
   for (int i = 0; i < 50; ++i) {
     const auto child = Cross(encoding_, mother, father, draws_);
     EXPECT_EQ(child[1], 0.45);

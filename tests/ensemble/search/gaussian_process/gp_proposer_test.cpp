@@ -9,7 +9,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr const char* kPlane = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]}})";
+constexpr const char* kProposedPlane = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]}})";
 
 /// Two basins; the deeper one is the narrower.
 double TwoBasins(const Coordinates& at) {
@@ -36,7 +36,7 @@ class GpSearch : public testing::Test {
     return best;
   }
 
-  Encoding encoding_{ParseSpace(Json::parse(kPlane))};
+  Encoding encoding_{ParseSpace(Json::parse(kProposedPlane))};
   Observations known_;
 };
 

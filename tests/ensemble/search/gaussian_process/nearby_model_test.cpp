@@ -14,11 +14,11 @@
 namespace slipway::ensemble {
 namespace {
 
-using Function = std::function<double(double x, double y)>;
+using NearbyFunction = std::function<double(double x, double y)>;
 
 class NearbyModel : public testing::Test {
  protected:
-  ExplainedResults Explain(const Function& function) const {
+  ExplainedResults Explain(const NearbyFunction& function) const {
     Draws draws(1, 0, "test");
     std::vector<Coordinates> places;
     std::vector<double> values;

@@ -16,7 +16,7 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr const char* kNumbers = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]},"z":{"uniform":[0,1]}})";
-constexpr const char* kMixed = R"({"x":{"uniform":[0,1]},"c":{"choice":["a","b"]},
+constexpr const char* kMixedForPortfolio = R"({"x":{"uniform":[0,1]},"c":{"choice":["a","b"]},
   "y":{"uniform":[0,1],"when":{"c":"a"}}})";
 constexpr const char* kCategories = R"({"a":{"choice":[1,2,3]},"b":{"choice":[1,2,3]},"c":{"choice":[1,2,3]},
   "d":{"choice":[1,2,3]}})";
@@ -85,7 +85,7 @@ TEST_F(PortfolioSearch, CallsItsMethodsAsTheSamplersAreCalled) {
 TEST_F(PortfolioSearch, GivesTrialsToEveryMethodThatSuitsTheSpace) {
   const std::pair<const char*, std::set<std::string>> cases[] = {
       {kNumbers, {"gp", "quadratic", "tpe", "genetic", "cmaes"}},
-      {kMixed, {"gp", "quadratic", "tpe", "genetic"}},
+      {kMixedForPortfolio, {"gp", "quadratic", "tpe", "genetic"}},
       {kCategories, {"gp", "tpe", "genetic"}}};
   for (const auto& [space, methods] : cases) {
     Use(space);
@@ -136,7 +136,7 @@ TEST_F(PortfolioSearch, GivesGpMoreOfNumbersWhileOtherTrialsAreOpen) {
     before = ShareOf("gp");
   }
   EXPECT_GT(ShareOf("quadratic"), 0);
-  Use(kMixed);
+  Use(kMixedForPortfolio);
   AddDesign();
   const double mixed = ShareOf("gp");
   known_.pending.push_back({0.5, 0, 0.5});
@@ -194,7 +194,7 @@ TEST_F(PortfolioSearch, AsksDifferentMethodsAtTheSameTime) {
 }
 
 TEST_F(PortfolioSearch, TakesOneAxisEqualValuesAndFailedTrials) {
-  for (const char* space : {R"({"x":{"uniform":[0,1]}})", R"({"i":{"int":[0,3]}})", kMixed, kCategories}) {
+  for (const char* space : {R"({"x":{"uniform":[0,1]}})", R"({"i":{"int":[0,3]}})", kMixedForPortfolio, kCategories}) {
     Use(space);
     Run(40, [](const Coordinates&) { return 1.0; });
     for (int i = 0; i < 30; ++i, ++next_) {

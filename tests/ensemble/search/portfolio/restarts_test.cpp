@@ -11,7 +11,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr const char* kSpace = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]},"z":{"uniform":[0,1]}})";
+constexpr const char* kRestartSpace = R"({"x":{"uniform":[0,1]},"y":{"uniform":[0,1]},"z":{"uniform":[0,1]}})";
 
 double Basin(const Coordinates& at, double middle, double width) {
   double sum = 0;
@@ -45,7 +45,7 @@ class RestartedSearch : public testing::Test {
     return value;
   }
 
-  Encoding encoding_{ParseSpace(Json::parse(kSpace))};
+  Encoding encoding_{ParseSpace(Json::parse(kRestartSpace))};
   std::unique_ptr<Restarts> search_;
   Observations known_;
 };

@@ -10,7 +10,7 @@ namespace slipway::ensemble {
 namespace {
 
 using testing::ElementsAre;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 TEST(Pareto, DominatesOnlyWhoIsNowhereWorse) {
   EXPECT_TRUE(Dominates({1, 2}, {1, 3}));
@@ -29,7 +29,7 @@ TEST(Pareto, MeasuresTheRoomWithinAFront) {
   const std::vector<Objectives> points = {{0, 10}, {1, 6}, {5, 5}, {10, 0}};
   const std::vector<std::size_t> fronts(4, 0);
   EXPECT_THAT(CrowdingDistances(points, fronts),
-              ElementsAre(kInfinity, 5.0 / 10 + 5.0 / 10, 9.0 / 10 + 6.0 / 10, kInfinity));
+              ElementsAre(kWorst, 5.0 / 10 + 5.0 / 10, 9.0 / 10 + 6.0 / 10, kWorst));
 }
 
 TEST(Pareto, EqualPointsDoNotShareTheEndOfAFront) {

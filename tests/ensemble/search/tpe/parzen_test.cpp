@@ -9,7 +9,7 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoCategory = std::numeric_limits<double>::quiet_NaN();
 
 class Parzen : public testing::Test {
  protected:
@@ -47,7 +47,7 @@ TEST_F(Parzen, WithoutTrialsIsEven) {
 
 TEST_F(Parzen, IntegratesToOneAlsoAtTheBorder) {
   Build(R"({"a":{"uniform":[0,1]}})", {{0.0}, {0.02}, {0.97}});
-  EXPECT_NEAR(Integral({kNone}, 0), 1, 1e-6);
+  EXPECT_NEAR(Integral({kNoCategory}, 0), 1, 1e-6);
 }
 
 TEST_F(Parzen, SumsToOneOverPlacesAndValues) {
@@ -80,14 +80,14 @@ TEST_F(Parzen, AConditionalAxisLearnsFromThoseThatHaveIt) {
     }
     return at;
   };
-  Build(kBranches, {place(0.2, 0.9, 0), place(0.8, kNone, 1), place(0.7, kNone, 1)}, {.bandwidth = 0.05});
+  Build(kBranches, {place(0.2, 0.9, 0), place(0.8, kNoCategory, 1), place(0.7, kNoCategory, 1)}, {.bandwidth = 0.05});
   EXPECT_GT(Density(place(0.2, 0.9, 0)), 5 * Density(place(0.2, 0.1, 0)));
   // Given the branch and everything else, the density over `mom` is one.
   double sum = 0;
   for (int i = 0; i < 1000; ++i) sum += Density(place(0.2, (i + 0.5) / 1000, 0)) / 1000;
   double other = 0, all = 0;
   for (int i = 0; i < 200; ++i) {
-    other += Density(place((i + 0.5) / 200, kNone, 1)) / 200;
+    other += Density(place((i + 0.5) / 200, kNoCategory, 1)) / 200;
     for (int j = 0; j < 200; ++j) all += Density(place((i + 0.5) / 200, (j + 0.5) / 200, 0)) / 40'000;
   }
   EXPECT_GT(sum, 0);
