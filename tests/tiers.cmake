@@ -18,7 +18,34 @@ macro(slow pattern seconds why)
   list(APPEND tier_seconds ${seconds})
 endmacro()
 
-# (entries)
+# MPI: 1 and 3 ranks of the default MPI, and one suite of the other.
+full("^runtime_(mpi|collectives)_tests\\.[2456789]$" "1 and 3 ranks of each suite are in the default tier")
+full("^runtime_mpi_tests\\.(on_pretended_nodes|without_shared_memory)\\.4$" "three ranks are in the default tier")
+full("^runtime_(mpi|life)_tests_mpich\\." "runtime_collectives_tests_mpich stands for MPICH; its waits never yield")
+full("^runtime_python(_mpich)?\\..*\\.[24]$" "1 and 3 ranks of each file are in the default tier")
+slow("^runtime_python\\.(torch|horovod)_test\\.3$" 60 "importing torch on three ranks takes half of it")
+full("^runtime_python\\.(torch|cray_torch|horovod|horovod_modules)_test\\." "each rank imports torch; three ranks of two files are in the default tier")
+full("^runtime_python\\.programs_test$" "trains whole programs, several with torch")
+
+# Trainers: each trained once, at its smallest.
+slow("^trainers_runs\\.configs$" 60 "trains each bundled trainer once on made data")
+full("^trainers_runs\\." "every file trains many times")
+full("^trainers\\.(bench|python_trainer|twins)_test$" "trains in C++ and in PyTorch, and compares")
+full("^(Jobs/|Images/)?Fashion(Resumes|ThatRepeats|Checkpoint|EndsAtItsLimit|Stops|ThatHasNothingLeftToTrain)\\." "trains up to its checkpoints and goes on")
+full("^Fashion(Order|OrderOfACheckpoint|Predictions)\\." "trains several times to compare")
+slow("^Fashion\\.(LearnsAndReportsEverythingTheLauncherShows|TrainsOnTwoRanksFromStagedData)$" 60 "trains on Fashion-MNIST, loading libtorch")
+full("^Fashion\\." "one training on one rank and one on two are in the default tier")
+
+# Slurm: submission, an ensemble, a lost node, a burst buffer.
+slow("^slurm\\.(engine|job_trials|nodes|burst_run)$" 240 "runs a whole Slurm of several nodes")
+full("^slurm\\." "four files are in the default tier; one Slurm at a time fits the machine")
+full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in the default tier")
+
+# Kills, faults and searches at a length that shows something.
+full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")
+full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|portfolio)" "hundreds of asks of a Gaussian process")
+full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
+full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
 
 # slipway_tier_of(<test> <result>): "full", or after how many seconds a test of the default tier is ended.
 function(slipway_tier_of test result)

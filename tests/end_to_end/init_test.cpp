@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "core/json.h"
@@ -179,8 +181,8 @@ TEST(Init, TouchesNothingThatIsThere) {
 
 TEST(Init, RefusesNamesThatAreNoFolderHere) {
   const Workplace place;
-  for (const std::string name :
-       {"../up", "a/b", "/tmp/x", ".hidden", "a b", "", "$(id)", std::string(65, 'a').c_str()}) {
+  const std::vector<std::string> names = {"../up", "a/b", "/tmp/x", ".hidden", "a b", "", "$(id)", std::string(65, 'a')};
+  for (const auto& name : names) {
     const auto refused = place.Slipway({"init", name, "--template", "command"});
     EXPECT_EQ(refused.status.code, 2) << name;
     EXPECT_THAT(refused.errors, HasSubstr("cannot be the name of a project")) << name;

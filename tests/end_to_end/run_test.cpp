@@ -279,6 +279,7 @@ TEST(Bench, ListsTheBenchmarksOfThisInstallation) {
   EXPECT_EQ(wrong.status.code, 2);
   EXPECT_THAT(wrong.errors, HasSubstr("there is no benchmark 'lunch'"));
   EXPECT_THAT(wrong.errors, HasSubstr("launch"));
+  EXPECT_THAT(wrong.errors, HasSubstr("build the others with: cmake --build " SLIPWAY_BUILD_DIR));
   EXPECT_EQ(place.Slipway({"bench"}).status.code, 2);
 }
 

@@ -44,7 +44,7 @@ std::string WhatValidateSays(const std::string& name) {
   options.working_directory = kGolden;
   const auto said = RunAndCapture(options, std::chrono::seconds(20));
   const std::string text = said.output + said.errors + said.status.Describe() + "\n";
-  return ReplaceAll(text, kGolden.string(), "<golden>");
+  return ReplaceAll(ReplaceAll(text, kGolden.string(), "<golden>"), SLIPWAY_BUILD_DIR, "<build>");
 }
 
 class Golden : public testing::TestWithParam<std::string> {};
