@@ -71,5 +71,6 @@ function(slipway_place_test test labels seconds)
       math(EXPR seconds "${seconds} * ${SLIPWAY_SLOWDOWN}")
     endif()
   endif()
-  set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${seconds})
+  # The longest begin first, so that none is left alone at the end.
+  set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${seconds} COST ${seconds})
 endfunction()
