@@ -188,17 +188,22 @@ TEST(SlurmMessages, ThrowTheErrorThatWasAnswered) {
 
 class NoAnswer : public testing::TestWithParam<std::string> {};
 
-TEST_P(NoAnswer, IsAnErrorOfTheHelper) {
+void ExpectErrorOfTheHelper(const std::string& answer) {
   try {
-    ResultIn(GetParam());
+    ResultIn(answer);
     ADD_FAILURE();
   } catch (const SlurmError& error) {
     EXPECT_EQ(error.trouble(), SlurmTrouble::kHelper);
   }
 }
 
+TEST_P(NoAnswer, IsAnErrorOfTheHelper) { ExpectErrorOfTheHelper(GetParam()); }
+
+// Not in the table: CMake cannot hold a test whose name has brackets in a list.
+TEST(SlurmMessages, AListIsNoAnswer) { ExpectErrorOfTheHelper("[]"); }
+
 INSTANTIATE_TEST_SUITE_P(Table, NoAnswer,
-                         testing::Values("", "\n\n", "garbage", "{", "[]", "null", "{}", R"({"result":{}})",
+                         testing::Values("", "\n\n", "garbage", "{", "null", "{}", R"({"result":{}})",
                                          R"({"schema":3,"result":{}})",
                                          R"({"schema":"slipway.slurm-answer/2","result":{}})",
                                          R"({"schema":"slipway.slurm-answer/1"})", std::string("\0\xff", 2)));
