@@ -78,7 +78,7 @@ function(slipway_compile target how)
   if(how STREQUAL LIGHT)
     # At -O1 g++ 12 sees errors in optionals and strings that are none; the presets with -Werror look at another level.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
-      $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized;-Wno-array-bounds>)
+      $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>)
   elseif(how STREQUAL NUMERIC)
     target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2>)
   elseif(NOT how STREQUAL HOT)
