@@ -4,7 +4,7 @@
 # A compiler cache and a quick linker are used where they are installed.
 find_program(SLIPWAY_CCACHE ccache DOC "The compiler cache; empty: none")
 if(SLIPWAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers and other checkouts of the same sources must not make it miss.
+  # Precompiled headers must not make it miss, nor, where each source is compiled alone, another checkout of the same sources.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SLIPWAY_CCACHE}")
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
