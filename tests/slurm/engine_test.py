@@ -48,8 +48,8 @@ class Engine(support.TestWithBed):
         environment = {**self.bed.environment, **variables}
         done = subprocess.run([self.program, *map(str, words)], env=environment, cwd=self.place, capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=120, **support.ordinary_user())
-        if status is not None:
-            self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
+        if status not in (None, done.returncode):
+            self.fail(f"{words}: {done.returncode} != {status}\n{done.stdout}\n{done.stderr}\n{self.bed.situation()}")
         return done
 
     def write(self, command, slurm=None, ensemble=None, **launch):

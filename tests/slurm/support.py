@@ -102,6 +102,13 @@ class Bed:
             return state if state in final else None
         return wait_for(final_state, patience_s, f"the end of job {number}")
 
+    def situation(self):
+        """The queue and the last words of slurmctld, for the message of a test that waited in vain."""
+        log = self.state / "log" / "slurmctld.log"
+        said = log.read_text(errors="replace").splitlines()[-30:] if log.exists() else []
+        jobs = self.client("scontrol", "--oneliner", "show", "jobs").stdout.splitlines()[-5:]
+        return "\n".join(["jobs:", *jobs, "slurmctld:", *said])
+
     def output_of(self, number):
         return (self.shared / f"{number}.out").read_text()
 
