@@ -1,12 +1,16 @@
 # Which tests run when, in one table. ./check runs the default tier, ./check --full both.
 #
 #   full("<pattern>" "<why>")              only ./check --full runs these
-#   slow("<pattern>" <seconds> "<why>")    of the default tier, but may take longer than the usual 20 s
+#   slow("<pattern>" <seconds> "<why>")    of the default tier, with a larger budget than the usual 20 s
+#
+# A budget is for a quiet machine of two cores. A test is ended after three times its budget, since machines differ and are
+# not always quiet; ./check marks those of its slowest tests that took more than their budget.
 #
 # A pattern is a regular expression for the name of a test as ctest lists it. The first entry that matches counts; a test
 # that none matches is in the default tier. repo.tiers holds the table against what ctest knows of the tests.
 
 set(SLIPWAY_DEFAULT_SECONDS 20)
+set(SLIPWAY_PATIENCE 3)  # the limit of a test is this many times its budget
 set(tier_patterns "")
 set(tier_seconds "")  # of the default tier; empty: full
 macro(full pattern why)
@@ -47,7 +51,7 @@ full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|p
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
 
-# slipway_tier_of(<test> <result>): "full", or after how many seconds a test of the default tier is ended.
+# slipway_tier_of(<test> <result>): "full", or the budget of a test of the default tier in seconds.
 function(slipway_tier_of test result)
   foreach(pattern seconds IN ZIP_LISTS tier_patterns tier_seconds)
     if(test MATCHES "${pattern}")
@@ -66,7 +70,7 @@ function(slipway_place_test test labels seconds)
   if(tier STREQUAL "full")
     list(APPEND labels full)
   elseif(is_long EQUAL -1)
-    set(seconds ${tier})
+    math(EXPR seconds "${tier} * ${SLIPWAY_PATIENCE}")
     if(SLIPWAY_SLOWDOWN)
       math(EXPR seconds "${seconds} * ${SLIPWAY_SLOWDOWN}")
     endif()
