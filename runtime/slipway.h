@@ -65,7 +65,10 @@ typedef enum slipway_dtype SLIPWAY_ENUM_BASE {
   SLIPWAY_UINT8 = 6     /* bytes: moved, never reduced */
 } slipway_dtype;
 
-/* Minimum and maximum of anything and NaN are NaN. The mean of integers is rounded towards zero. */
+/*
+ * Minimum and maximum of anything and NaN are NaN, and -0 lies below +0. Sums and products of integers wrap around;
+ * their mean is that of the exact sum, rounded towards zero. So with every algorithm.
+ */
 typedef enum slipway_op SLIPWAY_ENUM_BASE {
   SLIPWAY_SUM = 0,
   SLIPWAY_MEAN = 1,

@@ -20,7 +20,7 @@ void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Red
     case Algorithm::kRabenseifner: return AllreduceByRabenseifner(data, count, reduction, members);
     case Algorithm::kTorus: return AllreduceByTorus(data, count, reduction, members);
     case Algorithm::kMpi:
-      if (MpiCanReduce(reduction.dtype)) return AllreduceByMpi(data, count, reduction, group.communicator());
+      if (MpiCanReduce(reduction)) return AllreduceByMpi(data, count, reduction, group.communicator());
       [[fallthrough]];
     case Algorithm::kShared:
     case Algorithm::kPairwise: return AllreducePairwise(data, count, reduction, members);
@@ -55,6 +55,12 @@ void Hierarchical(Algorithm algorithm, const AllreduceMessage& message, Group& g
   SharedBroadcast(channel, in_node, group.memory().pool);
 }
 
+/// Of a mean of integers all ranks' elements have to come together, whatever was chosen.
+Choice Fitting(const Choice& choice, const Reduction& reduction) {
+  if (!IsMeanOfIntegers(reduction) || choice.algorithm == Algorithm::kShared) return choice;
+  return {Algorithm::kPairwise, false};
+}
+
 Choice Choose(const AllreduceMessage& message, Group& group) {
   const auto bytes = CountOf(message.pieces) * static_cast<std::int64_t>(SizeOf(message.reduction.dtype));
   const bool narrow = SizeOf(message.reduction.dtype) == 2;
@@ -63,8 +69,9 @@ Choice Choose(const AllreduceMessage& message, Group& group) {
 
 }  // namespace
 
-void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& group) {
+void AllreduceBy(const Choice& asked, const AllreduceMessage& message, Group& group) {
   if (group.alone()) return;
+  const auto choice = Fitting(asked, message.reduction);
   const bool has_channel = group.channel() != nullptr;
   if (choice.algorithm == Algorithm::kShared && has_channel && group.topology().nodes() == 1) {
     return SharedAllreduce(*group.channel(), ForNode(message, group), group.memory().pool);

@@ -1,7 +1,8 @@
 /// Allreduce by messages: one function for each algorithm, plain, without a thread; the simulator runs the same code.
 ///
 /// Each combines `count` elements of all members, in place. Result: the same bits on all members; they depend on the
-/// number of members and the algorithm, never on who came first. A mean is the quotient by the number of members.
+/// number of members and the algorithm, never on who came first. A mean is the quotient by the number of members; that
+/// of integers (IsMeanOfIntegers) is AllreducePairwise's alone.
 /// Errors: RuntimeError: MPI, STALLED, MISMATCH. docs/allreduce.md derives the costs; P members, N bytes, p = the
 /// largest power of two up to P.
 #pragma once

@@ -107,69 +107,80 @@ template <class Number>
 struct Product {
   static WideOf<Number> Of(WideOf<Number> a, WideOf<Number> b) { return a * b; }
 };
-/// The comparison is made in the signed type; a NaN is kept from either side.
+template <class Number>
+constexpr bool kIsInteger = false;
+template <>
+constexpr bool kIsInteger<std::int32_t> = true;
+template <>
+constexpr bool kIsInteger<std::int64_t> = true;
+
+std::uint64_t DoubleToBits(double value) { return __builtin_bit_cast(std::uint64_t, value); }
+double BitsToDouble(std::uint64_t bits) { return __builtin_bit_cast(double, bits); }
+
+// Of two equal numbers, which differ in the sign at most: -0 if one is, +0 if one is.
+float LesserZero(float a, float b) { return BitsToFloat(FloatToBits(a) | FloatToBits(b)); }
+float GreaterZero(float a, float b) { return BitsToFloat(FloatToBits(a) & FloatToBits(b)); }
+double LesserZero(double a, double b) { return BitsToDouble(DoubleToBits(a) | DoubleToBits(b)); }
+double GreaterZero(double a, double b) { return BitsToDouble(DoubleToBits(a) & DoubleToBits(b)); }
+
+// As minimum and maximum of IEEE 754-2019: NaN if one of the two is NaN, and -0 lies below +0. Always the same NaN, so
+// that the order of the operands leaves no trace in the bits.
+template <class Wider>
+Wider NanOr(Wider value, Wider a, Wider b) {
+  return a != a || b != b ? static_cast<Wider>(__builtin_nan("")) : value;
+}
+template <class Wider>
+Wider Least(Wider a, Wider b) {
+  return NanOr(a < b ? a : a == b ? LesserZero(a, b) : b, a, b);
+}
+template <class Wider>
+Wider Greatest(Wider a, Wider b) {
+  return NanOr(a > b ? a : a == b ? GreaterZero(a, b) : b, a, b);
+}
+
+/// Integers are compared in the signed type.
 template <class Number>
 struct Minimum {
   static WideOf<Number> Of(WideOf<Number> a, WideOf<Number> b) {
-    return Wide<Number>::Round(a) < Wide<Number>::Round(b) || a != a ? a : b;
+    if constexpr (kIsInteger<Number>) return Wide<Number>::Round(a) < Wide<Number>::Round(b) ? a : b;
+    if constexpr (!kIsInteger<Number>) return Least(a, b);
   }
 };
 template <class Number>
 struct Maximum {
   static WideOf<Number> Of(WideOf<Number> a, WideOf<Number> b) {
-    return Wide<Number>::Round(a) > Wide<Number>::Round(b) || a != a ? a : b;
+    if constexpr (kIsInteger<Number>) return Wide<Number>::Round(a) > Wide<Number>::Round(b) ? a : b;
+    if constexpr (!kIsInteger<Number>) return Greatest(a, b);
   }
 };
-// Comparing 16-bit floats needs no rounding back.
-template <>
-float Minimum<Float16>::Of(float a, float b) {
-  return a < b || a != a ? a : b;
-}
-template <>
-float Maximum<Float16>::Of(float a, float b) {
-  return a > b || a != a ? a : b;
-}
-template <>
-float Minimum<Bfloat16>::Of(float a, float b) {
-  return a < b || a != a ? a : b;
-}
-template <>
-float Maximum<Bfloat16>::Of(float a, float b) {
-  return a > b || a != a ? a : b;
-}
 
-/// Turns a sum into a mean, or leaves it.
+/// What is done to a sum at the end: nothing, or the quotient of a mean.
+template <class Number>
+struct Same {
+  WideOf<Number> Of(WideOf<Number> value) const { return value; }
+};
 template <class Number>
 struct Quotient {
   WideOf<Number> factor;
   WideOf<Number> Of(WideOf<Number> value) const { return value * factor; }
-};
-template <class Number>
-struct IntegerQuotient {
-  Number by;
-  WideOf<Number> Of(WideOf<Number> value) const { return static_cast<WideOf<Number>>(Wide<Number>::Round(value) / by); }
-};
-template <>
-struct Quotient<std::int32_t> : IntegerQuotient<std::int32_t> {};
-template <>
-struct Quotient<std::int64_t> : IntegerQuotient<std::int64_t> {};
-template <class Number>
-struct Same {
-  WideOf<Number> Of(WideOf<Number> value) const { return value; }
 };
 
 template <class Number>
 Quotient<Number> QuotientBy(int ranks) {
   return {WideOf<Number>(1) / static_cast<WideOf<Number>>(ranks)};
 }
+
+/// Where a sum of so many integers always fits.
+template <class Number>
+struct Exact;
 template <>
-Quotient<std::int32_t> QuotientBy<std::int32_t>(int ranks) {
-  return {{ranks}};
-}
+struct Exact<std::int32_t> {
+  using type = std::int64_t;
+};
 template <>
-Quotient<std::int64_t> QuotientBy<std::int64_t>(int ranks) {
-  return {{ranks}};
-}
+struct Exact<std::int64_t> {
+  __extension__ typedef __int128 type;
+};
 
 template <class Number, class Operation>
 void CombineAs(const void* left, const void* right, void* out, std::int64_t count) {
@@ -240,6 +251,21 @@ void CombineAllAs(const void* const* inputs, int input_count, void* const* outpu
   }
 }
 
+/// The mean of integers: of their exact sum, rounded towards zero.
+template <class Number>
+void MeanOfIntegers(const void* const* inputs, int input_count, void* const* outputs, int output_count,
+                    std::int64_t count, int ranks) {
+  using Total = typename Exact<Number>::type;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Total total = 0;
+    for (int input = 0; input < input_count; ++input) {
+      total += static_cast<const typename Loose<Number>::type*>(inputs[input])[i];
+    }
+    const auto mean = static_cast<Number>(total / ranks);
+    for (int output = 0; output < output_count; ++output) static_cast<Any<Number>>(outputs[output])[i] = mean;
+  }
+}
+
 template <class Number>
 struct Functions {
   static void Combine(slipway_op op, const void* left, const void* right, void* out, std::int64_t count) {
@@ -258,16 +284,24 @@ struct Functions {
     };
     switch (op) {
       case SLIPWAY_SUM: return run(Sum<Number>(), Same<Number>());
-      case SLIPWAY_MEAN: return run(Sum<Number>(), QuotientBy<Number>(ranks));
+      case SLIPWAY_MEAN:
+        if constexpr (kIsInteger<Number>) {
+          return MeanOfIntegers<Number>(inputs, input_count, outputs, output_count, count, ranks);
+        } else {
+          return run(Sum<Number>(), QuotientBy<Number>(ranks));
+        }
       case SLIPWAY_MIN: return run(Minimum<Number>(), Same<Number>());
       case SLIPWAY_MAX: return run(Maximum<Number>(), Same<Number>());
       case SLIPWAY_PRODUCT: return run(Product<Number>(), Same<Number>());
     }
   }
+  /// Not of integers: their sum may have wrapped around.
   static void Finish(void* data, std::int64_t count, int ranks) {
-    auto* values = static_cast<Any<Number>>(data);
-    const auto last = QuotientBy<Number>(ranks);
-    for (std::int64_t i = 0; i < count; ++i) values[i] = Wide<Number>::Round(last.Of(values[i]));
+    if constexpr (!kIsInteger<Number>) {
+      auto* values = static_cast<Any<Number>>(data);
+      const auto last = QuotientBy<Number>(ranks);
+      for (std::int64_t i = 0; i < count; ++i) values[i] = Wide<Number>::Round(last.Of(values[i]));
+    }
   }
 };
 

@@ -22,7 +22,42 @@ MPI_Datatype MpiType(slipway_dtype dtype) {
   }
 }
 
-MPI_Op MpiOp(slipway_op op) {
+slipway_dtype DtypeOf(MPI_Datatype type) { return type == MPI_FLOAT ? SLIPWAY_FLOAT32 : SLIPWAY_FLOAT64; }
+
+template <slipway_op op>
+void CombineForMpi(void* in, void* in_and_out, int* count, MPI_Datatype* type) {
+  Combine({DtypeOf(*type), op}, in, in_and_out, in_and_out, *count);
+}
+
+/// MPI's own where it does what reduction.h promises, else one of ours, which lives as long as this object.
+class MpiOperation {
+ public:
+  explicit MpiOperation(const Reduction& reduction) {
+    const bool extreme = reduction.op == SLIPWAY_MIN || reduction.op == SLIPWAY_MAX;
+    if (!extreme || IsInteger(reduction.dtype)) {
+      handle_ = OfMpi(reduction.op);
+      return;
+    }
+    auto* function = reduction.op == SLIPWAY_MIN ? CombineForMpi<SLIPWAY_MIN> : CombineForMpi<SLIPWAY_MAX>;
+    CheckMpi(MPI_Op_create(function, 1, &handle_), "MPI_Op_create");
+    made_ = true;
+  }
+  MpiOperation(const MpiOperation&) = delete;
+  MpiOperation& operator=(const MpiOperation&) = delete;
+  ~MpiOperation() {
+    if (made_) MPI_Op_free(&handle_);
+  }
+
+  MPI_Op handle() const { return handle_; }
+
+ private:
+  static MPI_Op OfMpi(slipway_op op);
+
+  MPI_Op handle_ = MPI_OP_NULL;
+  bool made_ = false;
+};
+
+MPI_Op MpiOperation::OfMpi(slipway_op op) {
   switch (op) {
     case SLIPWAY_MIN: return MPI_MIN;
     case SLIPWAY_MAX: return MPI_MAX;
@@ -33,7 +68,8 @@ MPI_Op MpiOp(slipway_op op) {
   return MPI_OP_NULL;
 }
 
-void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, Communicator& group) {
+void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, const MpiOperation& operation,
+                    Communicator& group) {
   std::vector<int> counts;
   std::vector<int> offsets;
   for (const auto& slice : SlicesOf(count, group.size())) {
@@ -44,7 +80,7 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
   Scratch slice(static_cast<std::size_t>(own) * SizeOf(reduction.dtype));
   const auto type = MpiType(reduction.dtype);
   MPI_Request request = MPI_REQUEST_NULL;
-  CheckMpi(MPI_Ireduce_scatter(data, slice.data(), counts.data(), type, MpiOp(reduction.op), group.handle(), &request),
+  CheckMpi(MPI_Ireduce_scatter(data, slice.data(), counts.data(), type, operation.handle(), group.handle(), &request),
            "MPI_Ireduce_scatter");
   group.CompleteWithAll(request);
   Finish(reduction, slice.data(), own, group.size());
@@ -56,13 +92,16 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
 
 }  // namespace
 
-bool MpiCanReduce(slipway_dtype dtype) { return MpiType(dtype) != MPI_DATATYPE_NULL; }
+bool MpiCanReduce(const Reduction& reduction) {
+  return MpiType(reduction.dtype) != MPI_DATATYPE_NULL && !IsMeanOfIntegers(reduction);
+}
 
 void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, Communicator& communicator) {
+  const MpiOperation operation(reduction);
   auto* at = static_cast<char*>(data);
   while (count > 0) {
     const auto piece = std::min(count, kPiece);
-    AllreducePiece(at, piece, reduction, communicator);
+    AllreducePiece(at, piece, reduction, operation, communicator);
     at += static_cast<std::size_t>(piece) * SizeOf(reduction.dtype);
     count -= piece;
   }

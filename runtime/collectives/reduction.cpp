@@ -50,6 +50,8 @@ const char* NameOf(slipway_dtype dtype) {
 
 bool IsNumber(slipway_dtype dtype) { return SizeOf(dtype) > 1; }
 
+bool IsInteger(slipway_dtype dtype) { return dtype == SLIPWAY_INT32 || dtype == SLIPWAY_INT64; }
+
 void Combine(const Reduction& reduction, const void* left, const void* right, void* out, std::int64_t count) {
   Use().combine(reduction, left, right, out, count);
 }

@@ -4,6 +4,9 @@
 
 #include <bit>
 #include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -91,6 +94,76 @@ TEST_P(Algorithms, GiveTheSameBitsWhoeverComesFirst) {
       EXPECT_EQ(std::memcmp(reference.data(), values.data(), size * sizeof(float)), 0) << "run " << run;
     }
   }
+}
+
+/// Element i of rank r: NaN on one rank in turn, zeros of both signs, infinities.
+double SpecialValue(int rank, std::int64_t index) {
+  static const double kSpecial[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, 0.0, -0.0};
+  if (index % 11 == 3 && index % Ranks() == rank) return NAN;
+  return kSpecial[static_cast<std::size_t>((index * 5 + rank * 3) % 8)];
+}
+
+/// As IEEE 754-2019 has it.
+double Extreme(slipway_op op, double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return NAN;
+  if (a == b) return std::signbit(a) == (op == SLIPWAY_MIN) ? a : b;
+  return (a < b) == (op == SLIPWAY_MIN) ? a : b;
+}
+
+TEST_P(Algorithms, KeepNansAndTheSignOfZeroInMinimumAndMaximum) {
+  constexpr std::int64_t kCount = 1031;
+  for (const auto dtype : {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64, SLIPWAY_FLOAT16, SLIPWAY_BFLOAT16}) {
+    for (const auto op : {SLIPWAY_MIN, SLIPWAY_MAX}) {
+      Array array(dtype, kCount);
+      Array expected(dtype, kCount);
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        array.Set(i, SpecialValue(Rank(), i));
+        double extreme = SpecialValue(0, i);
+        for (int rank = 1; rank < Ranks(); ++rank) extreme = Extreme(op, extreme, SpecialValue(rank, i));
+        expected.Set(i, extreme);
+      }
+      Reduce(array, kCount, {dtype, op});
+      EXPECT_EQ(std::memcmp(array.data(), expected.data(), array.bytes()), 0)
+          << runtime::NameOf(dtype) << ", operation " << op;
+    }
+  }
+}
+
+/// Near both ends of the type: on all ranks the same one, or in turn.
+template <class Integer>
+Integer FarValue(int rank, std::int64_t index) {
+  using Limits = std::numeric_limits<Integer>;
+  const Integer ends[] = {Limits::max(), Limits::min(), Limits::max() - 6, Limits::min() + 5, 0, -1};
+  return ends[static_cast<std::size_t>((index + (index % 2) * rank) % 6)];
+}
+
+template <class Integer>
+Integer ExactMean(std::int64_t index) {
+  __extension__ __int128 sum = 0;
+  for (int rank = 0; rank < Ranks(); ++rank) sum += FarValue<Integer>(rank, index);
+  return static_cast<Integer>(sum / Ranks());
+}
+
+template <class Integer, class Average>
+void ExpectExactMeans(Average average) {
+  std::vector<Integer> values(4099);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = FarValue<Integer>(Rank(), static_cast<std::int64_t>(i));
+  average({reinterpret_cast<char*>(values.data()), static_cast<std::int64_t>(values.size())});
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    wrong += values[i] != ExactMean<Integer>(static_cast<std::int64_t>(i)) ? 1 : 0;
+  }
+  EXPECT_EQ(wrong, 0) << sizeof(Integer) << " bytes";
+}
+
+TEST_P(Algorithms, GiveTheExactMeanOfIntegers) {
+  const auto average = [this](slipway_dtype dtype) {
+    return [this, dtype](const Piece& piece) {
+      AllreduceBy(choice_, {{&piece, 1}, {dtype, SLIPWAY_MEAN}, 0, nullptr}, test_.group);
+    };
+  };
+  ExpectExactMeans<std::int32_t>(average(SLIPWAY_INT32));
+  ExpectExactMeans<std::int64_t>(average(SLIPWAY_INT64));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,

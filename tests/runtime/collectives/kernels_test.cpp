@@ -225,17 +225,37 @@ TEST(Kernels, KeepANanOfEitherSideInMinimumAndMaximum) {
   }
 }
 
-TEST(Kernels, RoundTheMeanOfIntegersTowardsZeroAndWrapAround) {
+TEST(Kernels, TakeTheLesserZeroInMinimumAndTheGreaterInMaximum) {
   for (const auto& [name, kernels] : Tables()) {
-    std::int32_t values[] = {7, -7, std::numeric_limits<std::int32_t>::min()};
-    kernels->finish({SLIPWAY_INT32, SLIPWAY_MEAN}, values, 3, 2);
-    EXPECT_EQ(values[0], 3);
-    EXPECT_EQ(values[1], -3);
-    EXPECT_EQ(values[2], std::numeric_limits<std::int32_t>::min() / 2);
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (const auto op : {SLIPWAY_MIN, SLIPWAY_MAX}) {
+      const float left[] = {0.0f, -0.0f, -0.0f, 0.0f};
+      const float right[] = {-0.0f, 0.0f, -0.0f, 0.0f};
+      float result[4];
+      kernels->combine({SLIPWAY_FLOAT32, op}, left, right, result, 4);
+      EXPECT_EQ(std::signbit(result[0]), op == SLIPWAY_MIN) << name;
+      EXPECT_EQ(std::signbit(result[1]), op == SLIPWAY_MIN) << name;
+      EXPECT_TRUE(std::signbit(result[2])) << name;
+      EXPECT_FALSE(std::signbit(result[3])) << name;
+    }
+  }
+}
+
+TEST(Kernels, WrapSumsOfIntegersAroundButRoundTheirExactMeanTowardsZero) {
+  for (const auto& [name, kernels] : Tables()) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
     std::int64_t sum = 0;
-    kernels->combine({SLIPWAY_INT64, SLIPWAY_SUM}, &most, &most, &sum, 1);
+    kernels->combine({SLIPWAY_INT64, SLIPWAY_SUM}, &kMost, &kMost, &sum, 1);
     EXPECT_EQ(sum, -2);
+    const std::int64_t first[] = {kMost, 7, -7, std::numeric_limits<std::int64_t>::min()};
+    const std::int64_t second[] = {kMost - 2, 0, 0, std::numeric_limits<std::int64_t>::min() + 4};
+    std::int64_t mean[4];
+    const void* inputs[] = {first, second};
+    void* output = mean;
+    kernels->combine_all({SLIPWAY_INT64, SLIPWAY_MEAN}, inputs, 2, &output, 1, 4, 2);
+    EXPECT_EQ(mean[0], kMost - 1) << name;
+    EXPECT_EQ(mean[1], 3);
+    EXPECT_EQ(mean[2], -3);
+    EXPECT_EQ(mean[3], std::numeric_limits<std::int64_t>::min() + 2);
     const std::int32_t negative[] = {-3, 4};
     EXPECT_EQ(kernels->sum_of_squares(negative, 2, SLIPWAY_INT32), 25);
   }

@@ -36,8 +36,6 @@ inline double ExpectedOf(std::int64_t index, slipway_op op, int ranks) {
   return op == SLIPWAY_MEAN ? result / ranks : result;
 }
 
-inline bool IsInteger(slipway_dtype dtype) { return dtype == SLIPWAY_INT32 || dtype == SLIPWAY_INT64; }
-
 /// An array of any dtype, `misaligned` bytes behind an aligned address.
 class Array {
  public:
@@ -86,8 +84,8 @@ class Array {
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < count_; ++i) {
       const double expected = ExpectedOf(i, op, ranks);
-      const bool rounded = op == SLIPWAY_MEAN && !IsInteger(dtype_);
-      const double right = IsInteger(dtype_) ? std::trunc(expected) : expected;
+      const bool rounded = op == SLIPWAY_MEAN && !runtime::IsInteger(dtype_);
+      const double right = runtime::IsInteger(dtype_) ? std::trunc(expected) : expected;
       if (!(std::abs(Get(i) - right) <= (rounded ? std::abs(expected) * tolerance : 0))) ++wrong;
     }
     return wrong;
