@@ -65,8 +65,102 @@ def test_allreduce_has_a_gradient():
     weight = torch.tensor([1.0, 2.0], requires_grad=True)
     (hvd.allreduce(weight * (hvd.rank() + 1), op=hvd.Sum).sum()).backward()
     assert torch.all(weight.grad == hvd.size() * (hvd.rank() + 1))
-    with pytest.raises(NotSupportedError, match="detach"):
-        hvd.allgather(weight)
+    with pytest.raises(NotSupportedError, match="Max has no gradient.*detach"):
+        hvd.allreduce(weight, op=hvd.Max)
+
+
+@pytest.mark.parametrize("dtype, wide", [(torch.float16, torch.float32), (torch.bfloat16, torch.float32)])
+def test_factors_of_16_bit_floats_are_not_rounded_to_16_bits(dtype, wide):
+    values = torch.linspace(-8, 8, 1001).to(dtype)
+    expected = (values.to(wide) * (1 / 3)).to(dtype)
+    assert torch.equal(hvd.allreduce(values, op=hvd.Max, prescale_factor=1 / 3), expected)
+    assert torch.equal(hvd.allreduce(values, op=hvd.Max, postscale_factor=1 / 3), expected)
+    large = torch.full((hvd.size(),), 0.25, dtype=dtype)
+    far = (large.to(wide) * 7e4).to(dtype)  # a factor beyond the largest float16
+    assert torch.equal(hvd.allreduce(large, op=hvd.Max, prescale_factor=7e4), far)
+    assert torch.equal(hvd.reducescatter(large, op=hvd.Max, postscale_factor=7e4), far[:1])
+
+
+def test_integers_are_averaged_without_wrapping():
+    most = torch.full((3,), torch.iinfo(torch.int64).max)
+    assert torch.equal(hvd.allreduce(most, op=hvd.Average), most)
+    assert hvd.allreduce(torch.tensor([120], dtype=torch.int8)).tolist() == [120]
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_allgather_has_a_gradient():
+    mine = torch.full((hvd.rank() + 1, 2), 1.0, requires_grad=True)
+    gathered = hvd.allgather(mine)
+    weights = torch.arange(1.0, gathered.numel() + 1).reshape(gathered.shape) * (hvd.rank() + 1)
+    (gathered * weights).sum().backward()
+    before = hvd.rank() * (hvd.rank() + 1) // 2
+    own = torch.arange(1.0, gathered.numel() + 1).reshape(gathered.shape)[before:before + hvd.rank() + 1]
+    torch.testing.assert_close(mine.grad, own * (ranks() + 1).mean())
+    first, second = leaf(1.0), leaf(2.0, 3.0)
+    outer, inner = hvd.grouped_allgather([first, second])
+    (outer.sum() + 10 * inner.sum()).backward()
+    assert first.grad.tolist() == [1.0] and second.grad.tolist() == [10.0, 10.0]
+
+
+def test_broadcast_has_a_gradient_at_its_root():
+    mine, root = leaf(1.0, 2.0), hvd.size() - 1
+    (hvd.broadcast(mine, root) * (hvd.rank() + 1)).sum().backward()
+    expected = (ranks() + 1).mean().item() if hvd.rank() == root else 0.0
+    torch.testing.assert_close(mine.grad, torch.full((2,), expected))
+
+
+def test_alltoall_has_a_gradient():
+    mine = torch.ones(hvd.size(), requires_grad=True)
+    (hvd.alltoall(mine) * (hvd.rank() + 1)).sum().backward()
+    assert torch.equal(mine.grad, ranks() + 1)
+    uneven = torch.ones(sum(range(hvd.size() + 1)), requires_grad=True)
+    received, rows = hvd.alltoall(uneven, list(range(1, hvd.size() + 1)))
+    assert rows.tolist() == [hvd.rank() + 1] * hvd.size() and not rows.requires_grad
+    (received * (hvd.rank() + 1)).sum().backward()
+    assert uneven.grad.tolist() == [rank + 1.0 for rank in range(hvd.size()) for _ in range(rank + 1)]
+
+
+@pytest.mark.parametrize("op", [hvd.Sum, hvd.Average])
+def test_reducescatter_has_a_gradient(op):
+    mine = torch.ones(hvd.size(), 2, requires_grad=True)
+    (hvd.reducescatter(mine, op=op, prescale_factor=0.5) * (hvd.rank() + 1)).sum().backward()
+    factor = 0.5 * (hvd.size() if op == hvd.Sum else 1)
+    assert torch.equal(mine.grad, ((ranks() + 1) * factor).reshape(-1, 1).expand(-1, 2))
+    several_of_them = [torch.ones(hvd.size(), requires_grad=True), torch.ones(hvd.size(), requires_grad=True)]
+    sum(part.sum() for part in hvd.grouped_reducescatter(several_of_them, op=hvd.Average)).backward()
+    assert all(torch.equal(tensor.grad, torch.ones(hvd.size())) for tensor in several_of_them)
+
+
+def test_grouped_allreduce_has_a_gradient():
+    first, second = leaf(1.0), leaf(2.0, 3.0)
+    outer, inner = hvd.grouped_allreduce([first, second * (hvd.rank() + 1)], compression=hvd.Compression.fp16)
+    (outer.sum() + 2 * inner.sum()).backward()
+    assert first.grad.tolist() == [1.0] and second.grad.tolist() == [2.0 * (hvd.rank() + 1)] * 2
+
+
+def test_asynchronous_operations_take_tensors_that_require_a_gradient():
+    weight = leaf(1.0)
+    gathered = hvd.synchronize(hvd.allgather_async(weight))
+    assert gathered.tolist() == [1.0] * hvd.size() and not gathered.requires_grad
+
+
+def test_two_operations_in_flight_need_two_names():
+    handle = hvd.allreduce_async(torch.ones(2), name="x")
+    with pytest.raises(ArgumentError, match="allreduce 'x' is in flight already.*synchronize"):
+        hvd.allreduce_async(torch.ones(2), name="x")
+    other = hvd.broadcast_async(torch.ones(2), 0, name="x")
+    unnamed = [hvd.allreduce_async(torch.ones(2)) for _ in range(2)]
+    for each in (handle, other, *unnamed):
+        hvd.synchronize(each)
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum, name="x").item() == hvd.size()
+    handle = hvd.allreduce_async_(torch.ones(2), name="x")
+    while not hvd.poll(handle):
+        pass
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum, name="x").item() == hvd.size()
+    hvd.synchronize(handle)
 
 
 def test_asynchronous_operations_come_in_the_order_of_the_calls():
@@ -216,6 +310,37 @@ def test_distributed_optimizer(options):
     step = (ranks() + 1).sum() if options.get("op") == hvd.Sum else (ranks() + 1).mean()
     torch.testing.assert_close(model.weight.detach(), start - 2 * step / 2, rtol=1e-3, atol=1e-3)
     optimizer.close()
+
+
+def test_parameters_have_gradients_of_zeros_before_the_first_backward():
+    model = small_model()
+    model(torch.ones(1, 4)).sum().backward()
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0))
+    assert all(torch.all(parameter.grad == 0) for parameter in model.parameters())
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    for parameter in model.parameters():
+        parameter.grad.zero_()
+    start = model.weight.detach().clone()
+    model(torch.full((3, 4), hvd.rank() + 1.0)).mean().backward()
+    optimizer.step()
+    torch.testing.assert_close(model.weight.detach(), start - (ranks() + 1).mean() / 2)
+    optimizer.close()
+
+
+def test_sparse_gradients_are_exchanged_dense():
+    embedding = torch.nn.Embedding(hvd.size() + 1, 2, sparse=True)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(embedding.parameters(), lr=1.0))
+    start = embedding.weight.detach().clone()
+    for _ in range(2):
+        optimizer.zero_grad(set_to_none=True)
+        embedding(torch.tensor([hvd.rank()])).sum().backward()
+        optimizer.step()
+    expected = torch.full((hvd.size() + 1, 2), 2.0 / hvd.size())
+    expected[-1] = 0
+    torch.testing.assert_close(start - embedding.weight.detach(), expected)
+    optimizer.close()
+    with pytest.raises(NotSupportedError, match="SparseAdam.*use torch.optim.Adam"):
+        hvd.DistributedOptimizer(torch.optim.SparseAdam(embedding.parameters()))
 
 
 def test_the_number_of_backward_passes_can_change_between_steps():

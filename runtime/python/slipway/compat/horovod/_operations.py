@@ -1,4 +1,7 @@
-"""The operations of horovod.torch on tensors. Each is carried out by the queue, in the order of the calls."""
+"""The operations of horovod.torch on tensors. Each is carried out by the queue, in the order of the calls.
+
+None of them has a gradient; those of _differentiable do.
+"""
 
 import enum
 
@@ -8,7 +11,7 @@ import slipway
 from slipway import collectives
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._job import global_process_set, members, operations
-from slipway.errors import ArgumentError, NotSupportedError, StalledError
+from slipway.errors import ArgumentError, StalledError
 from slipway.torch import broadcast_tensors
 
 
@@ -23,6 +26,7 @@ class ReduceOp(enum.IntEnum):
 Average, Sum, Min, Max, Product = ReduceOp
 _NAMES = {Average: "mean", Sum: "sum", Min: "min", Max: "max", Product: "product"}
 _WIDER = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32}
+_SCALED_IN = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float32}
 
 
 class NoneCompressor:
@@ -77,8 +81,11 @@ def named(operation, name, rest=""):
     return " ".join(part for part in (operation, f"'{name}'" if name else "", rest) if part)
 
 
-def ask(text, work, process_set=global_process_set, zeros=None):
-    """Puts an operation on the ranks of `process_set` into the queue. `work` gets their group. Returns a handle."""
+def ask(text, work, process_set=global_process_set, zeros=None, name=None):
+    """Puts an operation on the ranks of `process_set` into the queue. `work` gets their group. Returns a handle.
+
+    `name`: what no other operation in flight may be called.
+    """
     group = members(process_set)
 
     def checked():
@@ -92,7 +99,15 @@ def ask(text, work, process_set=global_process_set, zeros=None):
                                "nor be asked") from error
         return work(group)
 
-    return operations().ask(checked)
+    return operations().ask(checked, name)
+
+
+def ask_named(operation, name, rest, work, process_set=global_process_set, zeros=None):
+    """ask() for an operation that the program may have given a name."""
+    unique = None
+    if name:
+        unique = f"{operation} '{name}'" + ("" if process_set is global_process_set else f" on {process_set}")
+    return ask(named(operation, name, rest), work, process_set, zeros, unique)
 
 
 def poll(handle):
@@ -106,8 +121,9 @@ def synchronize(handle):
 
 
 def _scale(tensor, factor):
+    """In place. 16-bit floats are multiplied in float32 and integers in float64, by the whole factor, as in Horovod."""
     if factor != 1.0:
-        tensor.copy_(tensor.double().mul_(factor)) if not tensor.dtype.is_floating_point else tensor.mul_(factor)
+        tensor.copy_(tensor.to(_SCALED_IN.get(tensor.dtype, torch.float64)).mul_(factor))
 
 
 def _widened(tensor):
@@ -128,15 +144,14 @@ def _ask_reduction(tensors, finish, name, op, prescale_factor, postscale_factor,
     """Reduces `tensors` in place; the handle's result is finish()."""
     tensors = [tensor.detach() for tensor in tensors]
     what = [(str(tensor.dtype), tuple(tensor.shape)) for tensor in tensors]
-    text = named("allreduce", name, f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} "
-                                    f"and {postscale_factor}")
+    rest = f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} and {postscale_factor}"
 
     def work(group):
         for tensor in tensors:
             _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group)
         return finish()
 
-    return ask(text, work, process_set, ("allreduce", what, int(op)))
+    return ask_named("allreduce", name, rest, work, process_set, ("allreduce", what, int(op)))
 
 
 def _zeros_for_allreduce(what, op):
@@ -177,76 +192,24 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
     return allreduce_async_(_copy(tensor), average, name, op, prescale_factor, postscale_factor, process_set)
 
 
-class _DifferentiableAllreduce(torch.autograd.Function):
-    """The gradient of a sum over ranks is the sum of the gradients, and so for the mean."""
-
-    @staticmethod
-    def forward(ctx, tensor, op, *options):
-        if op not in (Average, Sum):
-            raise NotSupportedError(f"allreduce with {op.name} has no gradient here; hand over tensor.detach()")
-        ctx.options = (op, *options)
-        return synchronize(_ask_copy(tensor, op, *options))
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return (synchronize(_ask_copy(gradient, *ctx.options)),) + (None,) * len(ctx.options)
-
-
-def _ask_copy(tensor, op, name, prescale_factor, postscale_factor, process_set):
-    return allreduce_async(tensor, None, name, op, prescale_factor, postscale_factor, process_set)
-
-
-def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
-              postscale_factor=1.0, process_set=global_process_set):
-    compressed, context = compression.compress(tensor)
-    options = chosen_op(op, average), name, prescale_factor, postscale_factor, process_set
-    if torch.is_grad_enabled() and tensor.requires_grad:
-        reduced = _DifferentiableAllreduce.apply(compressed, *options)
-    else:
-        reduced = synchronize(_ask_copy(compressed, *options))
-    return compression.decompress(reduced, context)
-
-
 def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
                             process_set=global_process_set):
     return grouped_allreduce_async_([_copy(tensor) for tensor in tensors], average, name, op, prescale_factor,
                                     postscale_factor, process_set)
 
 
-def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
-                      postscale_factor=1.0, process_set=global_process_set):
-    _refuse_gradient("grouped_allreduce", tensors)
-    pairs = [compression.compress(tensor) for tensor in tensors]
-    reduced = synchronize(grouped_allreduce_async([compressed for compressed, _ in pairs], average, name, op,
-                                                  prescale_factor, postscale_factor, process_set))
-    return [compression.decompress(tensor, context) for tensor, (_, context) in zip(reduced, pairs)]
-
-
-def _refuse_gradient(operation, tensors):
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-        raise NotSupportedError(f"{operation} has no gradient here; hand over tensor.detach(), or call it within "
-                                "torch.no_grad()")
-
-
 def allgather_async(tensor, name=None, process_set=global_process_set):
-    _refuse_gradient("allgather", [tensor])
-    mine = _copy(tensor)
-    return ask(named("allgather", name), lambda group: collectives.allgather(mine, group), process_set)
+    return grouped_allgather_async([tensor], name, process_set, single=True)
 
 
-def allgather(tensor, name=None, process_set=global_process_set):
-    return synchronize(allgather_async(tensor, name, process_set))
-
-
-def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
-    _refuse_gradient("grouped_allgather", tensors)
+def grouped_allgather_async(tensors, name=None, process_set=global_process_set, single=False):
     mine = [_copy(tensor) for tensor in tensors]
-    return ask(named("grouped_allgather", name, f"of {len(mine)}"),
-               lambda group: [collectives.allgather(tensor, group) for tensor in mine], process_set)
 
+    def work(group):
+        results = [collectives.allgather(tensor, group) for tensor in mine]
+        return results[0] if single else results
 
-def grouped_allgather(tensors, name=None, process_set=global_process_set):
-    return synchronize(grouped_allgather_async(tensors, name, process_set))
+    return ask_named("allgather", name, f"of {len(mine)} tensors" if len(mine) > 1 else "", work, process_set)
 
 
 def root_in(process_set, root_rank):
@@ -264,7 +227,7 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
         broadcast_tensors({"tensor": target}, root, group)
         return tensor
 
-    return ask(named("broadcast", name, f"of {described(target)} from {root_rank}"), work, process_set)
+    return ask_named("broadcast", name, f"of {described(target)} from {root_rank}", work, process_set)
 
 
 def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
@@ -272,12 +235,7 @@ def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
 
 
 def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
-    _refuse_gradient("broadcast", [tensor])
     return broadcast_async_(_copy(tensor), root_rank, name, process_set)
-
-
-def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
-    return synchronize(broadcast_async(tensor, root_rank, name, process_set))
 
 
 def _reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group):
@@ -293,16 +251,8 @@ def reducescatter_async(tensor, name=None, op=None, process_set=global_process_s
     return grouped_reducescatter_async([tensor], name, op, process_set, prescale_factor, postscale_factor, single=True)
 
 
-def reducescatter(tensor, name=None, compression=Compression.none, op=None, process_set=global_process_set,
-                  prescale_factor=1.0, postscale_factor=1.0):
-    compressed, context = compression.compress(tensor)
-    return compression.decompress(synchronize(reducescatter_async(compressed, name, op, process_set, prescale_factor,
-                                                                  postscale_factor)), context)
-
-
 def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_process_set, prescale_factor=1.0,
                                 postscale_factor=1.0, single=False):
-    _refuse_gradient("reducescatter", tensors)
     op = chosen_op(op)
     mine = [_copy(tensor) for tensor in tensors]
 
@@ -310,33 +260,29 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
         results = [_reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group) for tensor in mine]
         return results[0] if single else results
 
-    return ask(named("reducescatter", name, f"{op.name} of {', '.join(map(described, mine))}"), work, process_set)
+    rest = f"{op.name} of {', '.join(map(described, mine))}"
+    return ask_named("reducescatter", name, rest, work, process_set)
 
 
-def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=None, process_set=global_process_set,
-                          prescale_factor=1.0, postscale_factor=1.0):
-    pairs = [compression.compress(tensor) for tensor in tensors]
-    results = synchronize(grouped_reducescatter_async([compressed for compressed, _ in pairs], name, op, process_set,
-                                                      prescale_factor, postscale_factor))
-    return [compression.decompress(tensor, context) for tensor, (_, context) in zip(results, pairs)]
+def splits_of(tensor, splits, process_set):
+    """Rows for each rank; as many for each without `splits`."""
+    if splits is not None:
+        return [int(count) for count in splits]
+    rows, size = tensor.shape[0], process_set.size()
+    if size > 0 and rows % size != 0:
+        raise ArgumentError(f"alltoall: {rows} rows do not divide by {size} ranks; give splits")
+    return [rows // max(1, size)] * size
 
 
 def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
     """`splits[r]` rows go to rank r. The result is what came, and with splits also how many rows from each."""
-    _refuse_gradient("alltoall", [tensor])
-    mine, rows = _copy(tensor), None if splits is None else [int(count) for count in splits]
-    if rows is None and mine.shape[0] % process_set.size() != 0:
-        raise ArgumentError(f"alltoall: {mine.shape[0]} rows do not divide by {process_set.size()} ranks; give splits")
+    mine, rows = _copy(tensor), splits_of(tensor, splits, process_set)
 
     def work(group):
         received, received_rows = collectives.alltoall(mine, rows, group)
-        return received if rows is None else (received, torch.tensor(received_rows, dtype=torch.int32))
+        return received if splits is None else (received, torch.tensor(received_rows, dtype=torch.int32))
 
-    return ask(named("alltoall", name), work, process_set)
-
-
-def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
-    return synchronize(alltoall_async(tensor, splits, name, process_set))
+    return ask_named("alltoall", name, "", work, process_set)
 
 
 def barrier(process_set=global_process_set):

@@ -8,10 +8,11 @@ from slipway.errors import ArgumentError, StateError
 
 
 class Operation:
-    """What was asked for, and what came of it."""
+    """What was asked for, and what came of it. `name`: what no other operation in flight may be called; or None."""
 
-    def __init__(self, work):
+    def __init__(self, work, name=None):
         self.work = work
+        self.name = name
         self.done = threading.Event()
         self.result = None
         self.error = None
@@ -36,6 +37,7 @@ class OperationQueue:
     def __init__(self):
         self._asked = queue.SimpleQueue()
         self._handles = {}
+        self._names = set()  # in flight: the program has not learnt yet that they are done
         self._numbers = itertools.count()
         self._thread = threading.Thread(target=self._serve, name="slipway-operations", daemon=True)
         self._thread.start()
@@ -44,10 +46,15 @@ class OperationQueue:
         for operation in iter(self._asked.get, None):
             operation.carry_out()
 
-    def ask(self, work):
+    def ask(self, work, name=None):
         """Returns a handle for synchronize."""
+        if name in self._names:
+            raise ArgumentError(f"{name} is in flight already: wait for its handle with synchronize(), or give each "
+                                "operation a name of its own")
         handle = next(self._numbers)
-        self._handles[handle] = operation = Operation(work)
+        self._handles[handle] = operation = Operation(work, name)
+        if name is not None:
+            self._names.add(name)
         self._asked.put(operation)
         return handle
 
@@ -56,12 +63,19 @@ class OperationQueue:
         return self.synchronize(self.ask(work))
 
     def poll(self, handle):
-        return self._operation(handle).done.is_set()
+        operation = self._operation(handle)
+        done = operation.done.is_set()
+        if done:
+            self._names.discard(operation.name)
+        return done
 
     def synchronize(self, handle):
         operation = self._operation(handle)
         del self._handles[handle]
-        return operation.wait()
+        try:
+            return operation.wait()
+        finally:
+            self._names.discard(operation.name)
 
     def _operation(self, handle):
         if handle not in self._handles:

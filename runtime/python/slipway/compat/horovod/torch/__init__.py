@@ -6,23 +6,25 @@ for what. docs/from-horovod.md says what else differs.
 
 import importlib
 
+import torch
+
 from slipway import objects
 from slipway import torch as slipway_torch
 from slipway.compat._missing import names_not_there
 from slipway.compat.horovod import __version__
+from slipway.compat.horovod._differentiable import (allgather, allreduce, alltoall, broadcast, grouped_allgather,
+                                                    grouped_allreduce, grouped_reducescatter, reducescatter)
 from slipway.compat.horovod._job import (ProcessSet, add_process_set, cross_rank, cross_size, get_process_set_ids,
                                          get_process_set_ids_and_ranks, global_process_set, init, is_homogeneous,
                                          is_initialized, local_rank, local_size, rank, remove_process_set, shutdown,
                                          size)
-from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, ReduceOp, Sum, allgather,
-                                                allgather_async, allreduce, allreduce_, allreduce_async,
-                                                allreduce_async_, alltoall, alltoall_async, ask, barrier, broadcast,
-                                                broadcast_, broadcast_async, broadcast_async_, chosen_op,
-                                                grouped_allgather, grouped_allgather_async, grouped_allreduce,
+from slipway.compat.horovod._operations import (Average, Compression, Max, Min, Product, ReduceOp, Sum,
+                                                allgather_async, allreduce_, allreduce_async, allreduce_async_,
+                                                alltoall_async, ask, ask_named, barrier, broadcast_, broadcast_async,
+                                                broadcast_async_, chosen_op, grouped_allgather_async,
                                                 grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
-                                                grouped_reducescatter, grouped_reducescatter_async, join,
-                                                joined_actions, named, poll, reducescatter, reducescatter_async,
-                                                root_in, synchronize)
+                                                grouped_reducescatter_async, join, joined_actions, poll,
+                                                reducescatter_async, root_in, synchronize)
 from slipway.compat.horovod.common.exceptions import HorovodInternalError
 from slipway.compat.horovod.common.util import (check_extension, check_num_rank_power_of_2, gpu_available,
                                                 num_rank_is_power_2, split_list)
@@ -96,21 +98,22 @@ def broadcast_optimizer_state(optimizer, root_rank=0, model=None, process_set=gl
 def broadcast_object(obj=None, root_rank=0, name=None, process_set=global_process_set):
     """Collective."""
     root = root_in(process_set, root_rank)
-    return synchronize(ask(named("broadcast_object", name, f"from {root_rank}"),
-                           lambda group: objects.broadcast_object(obj, root, group), process_set))
+    return synchronize(ask_named("broadcast_object", name, f"from {root_rank}",
+                                 lambda group: objects.broadcast_object(obj, root, group), process_set))
 
 
 def allgather_object(obj, name=None, process_set=global_process_set):
     """Collective."""
-    return synchronize(ask(named("allgather_object", name), lambda group: objects.allgather_object(obj, group),
-                           process_set))
+    return synchronize(ask_named("allgather_object", name, "", lambda group: objects.allgather_object(obj, group),
+                                 process_set))
 
 
 class DistributedOptimizer(slipway_torch.DistributedOptimizer):
     """Wraps an optimizer: step() applies the mean (or sum) of the gradients over all ranks. Collective.
 
     num_groups, groups and gradient_predivide_factor change nothing here: buckets have a fixed order anyhow, and 16-bit
-    gradients are added in float32.
+    gradients are added in float32. So does sparse_as_dense: gradients are exchanged dense. As in Horovod, every
+    parameter has a gradient of zeros before the first backward.
     """
 
     def __init__(self, optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1,
@@ -122,11 +125,16 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
         op = chosen_op(op)
         if op not in (Average, Sum):
             raise ArgumentError(f"DistributedOptimizer: op is {op.name}; there are Average and Sum")
+        if isinstance(optimizer, torch.optim.SparseAdam):
+            raise NotSupportedError("SparseAdam takes sparse gradients only, and here they are exchanged dense: use "
+                                    "torch.optim.Adam")
         if not hasattr(compression, "setting"):
             raise NotSupportedError("compression: there are hvd.Compression.none and hvd.Compression.fp16")
         super().__init__(optimizer, named_parameters, backward_passes_per_step=backward_passes_per_step,
-                         compression=compression.setting, sparse_as_dense=sparse_as_dense,
+                         compression=compression.setting, sparse_as_dense=True,
                          op="mean" if op == Average else "sum")
+        for slot in self._slots:
+            slot.parameter.grad = slot.view
 
     def set_backward_passes_per_step(self, passes):
         """From the next backward on."""
