@@ -24,6 +24,10 @@ using Clock = std::chrono::steady_clock;
 /// kGraceForAnAnswer where somebody sees all nodes.
 constexpr std::chrono::seconds kGrace{2};
 
+/// How long a rank may be seen in slipway_finalize while others wait for it elsewhere. It calls nothing more, but its
+/// part may be on its way.
+constexpr std::chrono::seconds kLeavingPatience{2};
+
 }  // namespace
 
 void Watch::Announce(int rank, const std::filesystem::path& keeper) noexcept try {
@@ -101,7 +105,9 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   watch_.HeedAnswer();
   const auto ranks = missing();
   std::vector<int> lost;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost), [&](int rank) { return watch_.IsLost(rank); });
+  const bool long_since = waited_ >= kLeavingPatience;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost),
+               [&](int rank) { return watch_.IsLost(rank) || (long_since && watch_.IsLeaving(rank)); });
   const auto& settings = watch_.settings_;
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   const bool gone = !lost.empty() && lost == lost_;
@@ -156,6 +162,15 @@ const BoardLine* Watch::LineOf(int rank) const {
 bool Watch::IsLost(int rank) const {
   const auto* line = LineOf(rank);
   return line != nullptr && (line->gave_up != 0 || StateOf(*line) == RankState::kDead);
+}
+
+/// It has returned early: whatever this rank waits for elsewhere, that one does not call it any more.
+bool Watch::IsLeaving(int rank) const {
+  const auto in_finalize = [](std::uint32_t activity) {
+    return (activity & 0xffff) == static_cast<std::uint32_t>(Activity::kFinalize);
+  };
+  const auto* line = LineOf(rank);
+  return line != nullptr && in_finalize(line->current) && !in_finalize(OwnActivity());
 }
 
 Sight Watch::SightOfRank(int rank) const {

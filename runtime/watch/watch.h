@@ -97,6 +97,7 @@ class Watch {
   void UseBoard(SharedMemory memory, int count, int own);
   const BoardLine* LineOf(int rank) const;
   bool IsLost(int rank) const;
+  bool IsLeaving(int rank) const;
   JobView View() const;
   Sight SightOfRank(int rank) const;
   /// Asks on the board who holds the job up.

@@ -34,7 +34,7 @@ void Misbehave() {
   if (Culprit("busy")) {
     while (true) ::sleep(1);
   }
-  if (Culprit("leaves")) {
+  if (Culprit("leaves") || Culprit("early")) {
     Check(slipway_finalize());
     std::exit(0);
   }
@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
   fault = argc > 1 ? argv[1] : "";
   with_server = argc > 2 && std::string(argv[2]) == "server";
   if (fault == "late" && slipway::test::RankOfLauncher() == kCulprit) ::sleep(100);
-  Check(slipway_init(fault == "late" ? R"({"resilience": {"stall_after_s": 1}})"
-                                     : R"({"resilience": {"stall_after_s": 3}})"));
+  const std::string stall_after = fault == "late" ? "1" : fault == "early" ? "120" : "3";
+  Check(slipway_init(("{\"resilience\": {\"stall_after_s\": " + stall_after + "}}").c_str()));
   if (with_server) {
     ServerSteps();
     Check(slipway_finalize());

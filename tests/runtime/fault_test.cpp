@@ -138,6 +138,17 @@ TEST_P(Faults, ARankThatLeavesIsNamed) {
   EXPECT_THAT(outcome.text, HasSubstr("is in "));
 }
 
+/// As a program does whose data ends earlier on one rank: nobody has to wait the two minutes of `stall_after`.
+TEST_P(Faults, ARankThatReturnsEarlyIsNamedAtOnce) {
+  const auto outcome = RunWith("early", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_LT(outcome.seconds, 15) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("after [23]\\.[0-9] s: rank 2 on host .* is in slipway_finalize"));
+  ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
+  EXPECT_EQ(outcome.report["kind"], "stalled");
+  EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);
+}
+
 TEST_P(Faults, ARankInAnotherCallIsNamed) {
   const auto outcome = RunWith("other call", GetParam());
   EXPECT_FALSE(outcome.succeeded);
