@@ -27,10 +27,10 @@ std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
   if (values.empty()) return {};
   MetricsLine metrics;
   const auto step = TakeOut(values, "step");
-  metrics.step = step ? WholeStep(*step).value_or(matches_) : matches_;
+  metrics.step = step ? WholeStep(*step).value_or(next_step_) : next_step_;
   metrics.epoch = TakeOut(values, "epoch");
   metrics.values = std::move(values);
-  ++matches_;
+  ++next_step_;
   return metrics;
 }
 

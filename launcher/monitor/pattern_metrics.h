@@ -14,8 +14,9 @@ namespace slipway::launcher {
 
 class PatternMetrics {
  public:
-  /// Errors: as Pattern.
-  explicit PatternMetrics(const std::string& pattern) : pattern_(pattern) {}
+  /// `first_step`: of the first match, where steps are counted. Errors: as Pattern.
+  explicit PatternMetrics(const std::string& pattern, std::int64_t first_step = 0)
+      : pattern_(pattern), next_step_(first_step) {}
 
   /// What matches in a line, and in each part of it that a carriage return ends: a progress bar draws over itself. A
   /// group named `step` or `epoch` says when; without one, steps are counted.
@@ -25,7 +26,7 @@ class PatternMetrics {
   std::optional<MetricsLine> TakePart(std::string_view part);
 
   Pattern pattern_;
-  std::int64_t matches_ = 0;
+  std::int64_t next_step_;
 };
 
 }  // namespace slipway::launcher

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <sstream>
+
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
@@ -35,6 +37,20 @@ class Resume : public testing::Test {
 
   Workplace place_;
 };
+
+TEST_F(Resume, CountsTheStepsOfPrintedMetricsOn) {
+  place_.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: 1; echo FoM: 2; test $SLIPWAY_ATTEMPT = 3']", 1,
+                   std::string(kMetrics) + "resilience: {max_restarts: 1}\n");
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors;
+  std::vector<std::int64_t> steps;
+  for (const std::string attempt : {"1", "2", "3"}) {
+    std::istringstream lines(ReadFile(place_.RunFolder() / ("attempt-" + attempt) / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) steps.push_back(Json::parse(line)["step"].get<std::int64_t>());
+  }
+  EXPECT_THAT(steps, testing::ElementsAre(0, 1, 2, 3, 4, 5));
+}
 
 TEST_F(Resume, GivesAFinishedEnsembleMoreTrials) {
   WriteEnsemble();

@@ -1,11 +1,17 @@
 #include "launcher/run/folder/attempt_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
+#include <string>
+#include <string_view>
 
 #include "core/files.h"
 #include "launcher/monitor/line_follower.h"
+#include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/pattern_metrics.h"
 #include "launcher/shim/protocol.h"
 
@@ -27,12 +33,28 @@ std::optional<ExitStatus> ReadRecord(const fs::path& path) {
   return status;
 }
 
+constexpr std::string_view kAttempt = "attempt-";
+
+/// 3 of .../attempt-3; 0 of any other folder.
+int NumberOfAttempt(const fs::path& directory) {
+  const auto name = directory.filename().string();
+  return name.starts_with(kAttempt) ? std::atoi(name.c_str() + kAttempt.size()) : 0;
+}
+
 }  // namespace
+
+std::int64_t FirstCountedStep(const fs::path& directory) {
+  for (int earlier = NumberOfAttempt(directory) - 1; earlier > 0; --earlier) {
+    const auto before = directory.parent_path() / fmt::format("{}{}", kAttempt, earlier);
+    if (const auto last = ParseMetricsLine(LastLines(before / "metrics.jsonl", 1))) return last->step + 1;
+  }
+  return 0;
+}
 
 std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpec& source) {
   std::vector<MetricsLine> metrics;
   std::optional<PatternMetrics> pattern;
-  if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern);
+  if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern, FirstCountedStep(directory));
   const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
   LineFollower(file, [&](std::string_view line) {
     if (pattern) {

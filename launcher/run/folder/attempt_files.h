@@ -1,6 +1,7 @@
 /// What the folder of a past attempt tells: its metrics, and whether it had ended by itself.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
+
+/// Where the attempt in `directory` begins to count the steps of metrics found in the output: behind the last one of
+/// the attempts before, so that a run that goes on has one line of steps.
+std::int64_t FirstCountedStep(const std::filesystem::path& directory);
 
 /// All metrics of the attempt in `directory`, from metrics.jsonl or from what rank 0 printed.
 std::vector<MetricsLine> ReadMetrics(const std::filesystem::path& directory, const MetricsSpec& source);

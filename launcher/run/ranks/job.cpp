@@ -22,6 +22,7 @@
 #include "launcher/nodes/job_watch.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/run/ranks/allocation.h"
+#include "launcher/run/folder/attempt_files.h"
 #include "launcher/run/ranks/device_sharing.h"
 #include "launcher/run/ranks/rank_binding.h"
 #include "runtime/watch/hand_over.h"
@@ -101,7 +102,7 @@ class Job::Watch {
     ranks_ = request.plan.spec().launch.ranks();
     polls_ = request.where.nodes != nullptr;
     const auto& metrics = request.plan.spec().train.metrics;
-    if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern);
+    if (metrics.from == MetricsSource::kStdout) pattern_.emplace(metrics.pattern, FirstCountedStep(place_.directory));
     if (lines_ == LogLines::kFollow) {
       Begin();
     } else {

@@ -55,6 +55,12 @@ TEST(PatternMetrics, CountStepsUnlessTheLineTellsThem) {
   EXPECT_THAT(metrics[0].values, ElementsAre(Pair("x", 1)));
 }
 
+TEST(PatternMetrics, CountOnWhereAnEarlierAttemptEnded) {
+  PatternMetrics counted("x=(?<x>\\S+)", 7);
+  EXPECT_EQ(counted.Take("x=1").front().step, 7);
+  EXPECT_EQ(counted.Take("x=1").front().step, 8);
+}
+
 TEST(PatternMetrics, AreTakenFromEachDrawingOfAProgressBar) {
   PatternMetrics pattern("loss: (?<loss>\\S+)");
   std::vector<double> losses;

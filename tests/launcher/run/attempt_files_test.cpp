@@ -34,5 +34,25 @@ TEST_F(AttemptFiles, TellOfNoEndBeforeAllHaveEnded) {
   EXPECT_EQ(ReadEnd(folder_.path(), 2), std::nullopt);
 }
 
+TEST_F(AttemptFiles, CountStepsOnBehindEarlierAttempts) {
+  const auto write = [this](const std::string& attempt, const std::string& metrics) {
+    std::filesystem::create_directory(folder_ / attempt);
+    std::ofstream(folder_ / attempt / "metrics.jsonl") << metrics;
+  };
+  const auto line = [](int step) {
+    return R"({"step": )" + std::to_string(step) +
+           R"(, "metrics": {"x": 1}})"
+           "\n";
+  };
+  EXPECT_EQ(FirstCountedStep(folder_ / "attempt-1"), 0);
+  EXPECT_EQ(FirstCountedStep(folder_ / "attempt-2"), 0);
+  write("attempt-1", line(0) + line(1));
+  EXPECT_EQ(FirstCountedStep(folder_ / "attempt-2"), 2);
+  write("attempt-2", "");  // it ended before it had said anything
+  EXPECT_EQ(FirstCountedStep(folder_ / "attempt-3"), 2);
+  write("attempt-3", line(2));
+  EXPECT_EQ(FirstCountedStep(folder_ / "attempt-4"), 3);
+}
+
 }  // namespace
 }  // namespace slipway::launcher
