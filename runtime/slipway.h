@@ -127,7 +127,9 @@ SLIPWAY_API int slipway_group_size(int group);
 
 /**
  * Memory that all ranks of this node can reach, zeroed, aligned to a page: tensors in it are exchanged without a copy.
- * Falls back to ordinary memory, with one warning, where shared memory is exhausted or not to be had. Local.
+ * Falls back to ordinary memory, with one warning, where shared memory is exhausted or not to be had. Where the machine
+ * or a control group of the job can spare no more, SLIPWAY_ERROR_OUT_OF_MEMORY, and nothing is taken, so that
+ * the kernel's OOM killer is not woken. Local.
  */
 SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
 /**

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "core/files.h"
-#include "staging/plan/memory_left.h"
+#include "core/memory_left.h"
 
 namespace slipway::launcher {
 namespace {
@@ -84,10 +84,10 @@ LimitFacts ProbeLimits() {
   facts.cores = CoresAllowed();
   facts.shared_memory = SharedMemory();
   facts.memory = MachineMemory();
-  facts.memory_left = staging::MemoryLeft();
-  staging::MemorySources machine;
+  facts.memory_left = MemoryLeft();
+  MemorySources machine;
   machine.membership = "/dev/null";
-  facts.machine_left = staging::MemoryLeft(machine);
+  facts.machine_left = MemoryLeft(machine);
   return facts;
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/clock.h"
-#include "staging/plan/memory_left.h"
+#include "core/memory_left.h"
 
 namespace slipway::launcher {
 namespace {
@@ -28,7 +28,7 @@ double SecondsOfCopy(char* to, const char* from) {
 }  // namespace
 
 BandwidthFacts ProbeMemoryBandwidth() {
-  if (staging::MemoryLeft().count < 4 * kMeasuredBytes) return {};
+  if (MemoryLeft().count < 4 * kMeasuredBytes) return {};
   const auto from = std::make_unique<char[]>(kMeasuredBytes);
   const std::unique_ptr<char[]> to(new char[kMeasuredBytes]);
   double fastest = SecondsOfCopy(to.get(), from.get());

@@ -6,12 +6,16 @@
 #include <exception>
 #include <new>
 
+#include "core/memory_left.h"
+
 namespace slipway::runtime {
 
 class Scratch {
  public:
-  /// Errors: std::bad_alloc.
-  explicit Scratch(std::size_t bytes) : data_(static_cast<char*>(std::malloc(bytes > 0 ? bytes : 1))) {
+  /// Errors: MemoryError, std::bad_alloc.
+  explicit Scratch(std::size_t bytes) {
+    RequireMemory(Bytes{bytes}, "the buffer of an exchange");
+    data_ = static_cast<char*>(std::malloc(bytes > 0 ? bytes : 1));
     if (data_ == nullptr) throw std::bad_alloc();
   }
   Scratch(const Scratch&) = delete;
@@ -24,7 +28,7 @@ class Scratch {
   char* data() { return data_; }
 
  private:
-  char* data_;
+  char* data_ = nullptr;
   int exceptions_ = std::uncaught_exceptions();
 };
 

@@ -14,6 +14,8 @@
 namespace slipway::runtime {
 namespace {
 
+constexpr const char* kWhat = "shared memory";
+
 [[noreturn]] void Fail(int code, const char* what) { throw std::system_error(code, std::generic_category(), what); }
 
 struct stat StatusOf(int descriptor) {
@@ -24,20 +26,24 @@ struct stat StatusOf(int descriptor) {
 
 }  // namespace
 
-SharedMemory SharedMemory::Create(std::size_t bytes) {
+SharedMemory SharedMemory::Create(std::size_t bytes, MemoryAllowance* allowance) try {
+  if (allowance != nullptr) allowance->Foresee(Bytes{bytes}, kWhat);
   SharedMemory made;
   made.size_ = bytes;
   made.descriptor_ = UniqueFd(::memfd_create("slipway", MFD_CLOEXEC));
   if (!made.descriptor_) Fail(errno, "memfd_create");
-  made.Promise();
+  made.Promise(allowance);
   made.Map();
   return made;
+} catch (const MemoryError& error) {
+  throw std::system_error(ENOMEM, std::generic_category(), error.message());
 }
 
 /// In steps, and again: any signal to this process, a profiler's too, ends a step and undoes it.
-void SharedMemory::Promise() const {
-  constexpr std::size_t kStep = std::size_t{32} << 20;
+void SharedMemory::Promise(MemoryAllowance* allowance) const {
+  constexpr std::size_t kStep = MemoryAllowance::kStep;
   for (std::size_t done = 0; done < size_; done += kStep) {
+    if (allowance != nullptr) allowance->Take(Bytes{std::min(kStep, size_ - done)}, kWhat);
     int code = EINTR;
     for (int tries = 0; code == EINTR && tries < 1000; ++tries) {
       code = ::posix_fallocate(descriptor_.get(), static_cast<off_t>(done),

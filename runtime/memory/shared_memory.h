@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/memory_left.h"
 #include "core/unique_handle.h"
 
 namespace slipway::runtime {
@@ -23,9 +24,11 @@ class SharedMemory {
  public:
   SharedMemory() = default;
   /// New memory, zeroed, every page of it promised by the kernel: nothing can fail later for want of it.
-  /// Errors: std::system_error. Source: memfd_create(2), fallocate(2); no name in a file system, so nothing is left
-  /// behind by a process that is killed, and no limit of /dev/shm holds.
-  static SharedMemory Create(std::size_t bytes);
+  /// `allowance`: asked before each step; null: for some pages only.
+  /// Errors: std::system_error, ENOMEM where the machine or a control group can spare no more; then nothing is taken.
+  /// Source: memfd_create(2), fallocate(2); no name in a file system, so nothing is left behind by a process that is
+  /// killed, and no limit of /dev/shm holds.
+  static SharedMemory Create(std::size_t bytes, MemoryAllowance* allowance = nullptr);
   /// The same memory in another process. Errors: std::system_error.
   static SharedMemory Open(const SharedMemoryAddress& address);
 
@@ -41,7 +44,7 @@ class SharedMemory {
   SharedMemoryAddress address() const;
 
  private:
-  void Promise() const;
+  void Promise(MemoryAllowance* allowance) const;
   void Map();
 
   UniqueFd descriptor_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -16,6 +17,22 @@ namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kPage = 4096;
+
+constexpr const char* kWhat = "a block of slipway_alloc";
+
+struct FreeOrdinary {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// The first write takes a page.
+void ZeroInSteps(char* memory, std::size_t size, MemoryAllowance& allowance) {
+  constexpr std::size_t kStep = MemoryAllowance::kStep;
+  for (std::size_t done = 0; done < size; done += kStep) {
+    const auto step = std::min(kStep, size - done);
+    allowance.Take(Bytes{step}, kWhat);
+    std::memset(memory + done, 0, step);
+  }
+}
 
 std::int64_t RoundUp(std::int64_t bytes) { return std::max(kPage, (bytes + kPage - 1) / kPage * kPage); }
 
@@ -35,23 +52,26 @@ void* SharedPool::Allocate(std::int64_t bytes) {
   try {
     if (limit_ == 0) return AllocateOrdinary(rounded);
     if (rounded > limit_ - used_) throw std::system_error(ENOSPC, std::generic_category());
-    auto memory = SharedMemory::Create(static_cast<std::size_t>(rounded));
+    auto memory = SharedMemory::Create(static_cast<std::size_t>(rounded), &allowance_);
     char* first = memory.data();
     used_ += rounded;
     shared_.emplace(first, Owned{next_serial_++, std::move(memory)});
     return first;
   } catch (const std::system_error& error) {
+    void* memory = AllocateOrdinary(rounded);
     WarnOnce(rounded, error.code().message().c_str());
-    return AllocateOrdinary(rounded);
+    return memory;
   }
 }
 
 void* SharedPool::AllocateOrdinary(std::int64_t bytes) {
-  void* memory = std::aligned_alloc(kPage, static_cast<std::size_t>(bytes));
+  const auto size = static_cast<std::size_t>(bytes);
+  allowance_.Foresee(Bytes{size}, kWhat);
+  std::unique_ptr<void, FreeOrdinary> memory(std::aligned_alloc(kPage, size));
   if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, static_cast<std::size_t>(bytes));
-  ordinary_.emplace(memory, bytes);
-  return memory;
+  ZeroInSteps(static_cast<char*>(memory.get()), size, allowance_);
+  ordinary_.emplace(memory.get(), bytes);
+  return memory.release();
 }
 
 void SharedPool::WarnOnce(std::int64_t bytes, const char* reason) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/memory/shared_memory.h"
@@ -21,13 +22,13 @@ struct SharedLocation {
 class SharedPool {
  public:
   /// `limit`: shared bytes at most; 0: ordinary memory only. From SLIPWAY_SHARED_MEMORY_LIMIT.
-  explicit SharedPool(std::int64_t limit) : limit_(limit) {}
+  explicit SharedPool(std::int64_t limit, MemorySources sources = {}) : limit_(limit), allowance_(std::move(sources)) {}
   SharedPool(const SharedPool&) = delete;
   SharedPool& operator=(const SharedPool&) = delete;
   ~SharedPool();
 
   /// Zeroed, page-aligned. Ordinary memory, with one warning on stderr, where shared memory is exhausted.
-  /// Errors: std::bad_alloc.
+  /// Errors: MemoryError where the machine or a control group can spare no more; then nothing is taken.
   void* Allocate(std::int64_t bytes);
   /// Errors: RuntimeError(ARGUMENT) for what Allocate() did not give.
   void Free(void* memory);
@@ -55,6 +56,7 @@ class SharedPool {
 
   mutable std::mutex mutex_;
   std::int64_t limit_;
+  MemoryAllowance allowance_;
   std::int64_t used_ = 0;
   std::int64_t next_serial_ = 1;
   bool warned_ = false;

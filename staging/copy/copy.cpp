@@ -61,6 +61,7 @@ struct FileCopier::Tools {
   UniqueFd directory_fd = {};
   dev_t device = 0;
   bool in_memory = false;
+  MemoryAllowance memory = MemoryAllowance(options.memory);
   bool may_clone = true;       // until the file system says no
   bool may_copy_range = true;  // the same
   std::unique_ptr<std::byte[]> buffer = std::make_unique<std::byte[]>(kCopyBlock);
@@ -308,9 +309,14 @@ class FileCopier::Pass {
 
   void CopyPieces(std::uint64_t block) {
     ReadSource(block, [&](Piece piece, std::uint64_t& at) {
-      if (output_ && !(sparse_ && !holds_other_bytes_ && IsZero(piece))) WriteAt(output_.get(), piece, at, path_);
+      if (output_ && !(sparse_ && !holds_other_bytes_ && IsZero(piece))) Write(piece, at);
       Check(piece, at);
     });
+  }
+
+  void Write(Piece piece, std::uint64_t at) {
+    if (tools_.in_memory) tools_.memory.Take(Bytes{piece.size()}, kCopiesInMemory);
+    WriteAt(output_.get(), piece, at, path_);
   }
 
   void Pay(std::uint64_t bytes, std::uint64_t done) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/memory_left.h"
 #include "staging/dataset/crc_blocks.h"
 #include "staging/plan/plan.h"
 
@@ -61,6 +62,7 @@ struct CopyOptions {
   VerifyMode verify = VerifyMode::kFormat;
   std::vector<KeptFile> kept = {};  ///< by index into plan.files; empty: nothing is kept
   Arrivals* arrivals = nullptr;
+  MemorySources memory = {};  ///< looked at while copies are written into RAM, so that they never fill it
 };
 
 /// Called with the bytes of this file done so far, after every piece and while a limit is waited for; may throw to
@@ -86,7 +88,9 @@ class FileCopier {
   ///
   /// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
   ///         starts it once more, or ends it.
-  /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck).
+  /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck); MemoryError: the copies lie in
+  /// RAM,
+  ///         and others have taken what the plan counted on.
   CopiedFile Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block);
 
  private:

@@ -10,6 +10,9 @@
 
 namespace slipway::staging {
 
+/// What MemoryError names where copies lie in RAM.
+inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
+
 /// All of `bytes`, whatever signals come. Errors: SystemError naming `path`, ENOSPC among them.
 void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const std::filesystem::path& path);
 

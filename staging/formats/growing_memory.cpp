@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "core/memory_left.h"
+
 namespace slipway::staging {
 namespace {
 
@@ -42,6 +44,7 @@ void GrowingMemory::Append(std::span<const std::byte> more) {
   if (more.empty()) return;
   if (more.size() > capacity_ - size_) {
     const auto capacity = std::max({kFirstCapacity, capacity_ + capacity_ / 2, size_ + more.size()});
+    RequireMemory(Bytes{capacity - capacity_}, "the decompressed content of a file");
     begin_ = Resize(begin_, capacity_, capacity);
     capacity_ = capacity;
   }

@@ -14,7 +14,7 @@ class GrowingMemory {
   GrowingMemory& operator=(GrowingMemory&& other) noexcept;
   ~GrowingMemory();
 
-  /// May move what is there: earlier bytes() are void. Errors: std::bad_alloc.
+  /// May move what is there: earlier bytes() are void. Errors: MemoryError, std::bad_alloc.
   void Append(std::span<const std::byte> more);
   std::span<const std::byte> bytes() const { return {begin_, size_}; }
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/memory_left.h"
 #include "staging/generation/generation.h"
-#include "staging/plan/memory_left.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::staging {

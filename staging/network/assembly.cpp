@@ -10,7 +10,9 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_left.h"
 #include "staging/copy/positioned_write.h"
+#include "staging/plan/tiers.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -30,6 +32,7 @@ namespace {
 
 constexpr std::size_t kMostOpen = 128;              // as many files as readers may be under way
 constexpr std::uint64_t kReservedAtOnce = 1 << 30;  // one step, however large the file is
+constexpr std::uint64_t kReservedInMemory = MemoryAllowance::kStep;
 
 /// Bytes that were written before.
 void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
@@ -53,7 +56,9 @@ Assembly::Assembly(const StagingPlan& plan, fs::path directory, const CopyOption
       files_(kMostOpen),
       results_(plan.files.size()),
       left_(plan.files.size()),
-      buffer_(kCopyBlock) {
+      buffer_(kCopyBlock),
+      memory_(options.memory),
+      in_memory_(LivesInMemory(directory_)) {
   for (std::uint32_t i = 0; i < plan.files.size(); ++i) {
     if (plan.files[i].size.count > 0) continue;
     Chunk nothing;
@@ -85,11 +90,17 @@ Assembly::Entry& Assembly::EntryOf(const Chunk& chunk) {
 
 UniqueFd Assembly::Create(const fs::path& path, Bytes size) {
   auto fd = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW);
-  for (std::uint64_t done = 0; done < size.count; done += kReservedAtOnce) {
+  const auto step = in_memory_ ? kReservedInMemory : kReservedAtOnce;
+  for (std::uint64_t done = 0; done < size.count; done += step) {
     on_step_();
-    Allocate(fd.get(), Bytes{std::min(kReservedAtOnce, size.count - done)}, path, done);
+    Reserve(fd.get(), Bytes{std::min(step, size.count - done)}, path, done);
   }
   return fd;
+}
+
+void Assembly::Reserve(int fd, Bytes bytes, const fs::path& path, std::uint64_t offset) {
+  if (in_memory_) memory_.Take(bytes, kCopiesInMemory);
+  Allocate(fd, bytes, path, offset);
 }
 
 void Assembly::Add(const Chunk& chunk) {

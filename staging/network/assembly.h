@@ -37,6 +37,7 @@ class Assembly {
 
   Entry& EntryOf(const Chunk& chunk);
   UniqueFd Create(const std::filesystem::path& path, Bytes size);
+  void Reserve(int fd, Bytes bytes, const std::filesystem::path& path, std::uint64_t offset);
   void Note(Entry& entry, const Chunk& chunk);
   void Check(Entry& entry, const Chunk& chunk);
   void CheckWritten(int fd, Entry& entry, std::uint64_t end);
@@ -52,6 +53,8 @@ class Assembly {
   std::size_t left_;
   std::uint64_t bytes_ = 0;
   std::vector<std::byte> buffer_;
+  MemoryAllowance memory_;
+  bool in_memory_;
 };
 
 }  // namespace slipway::staging

@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/plan/memory_left.h"
+#include "core/memory_left.h"
 #include "staging/plan/tier_places.h"
 
 namespace slipway::staging {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/memory_left.h"
 
 namespace slipway::staging {
 
@@ -12,8 +12,8 @@ AlignedMemory AllocateAligned(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   void* memory = nullptr;
   if (::posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes of a batch", bytes),
-                "take smaller batches or a smaller prefetch");
+    throw MemoryError(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes of a batch", bytes),
+                      "take smaller batches or a smaller prefetch");
   }
   return AlignedMemory(static_cast<std::byte*>(memory));
 }

@@ -12,7 +12,7 @@ struct FreeMemory {
 };
 using AlignedMemory = std::unique_ptr<std::byte, FreeMemory>;
 
-/// Errors: Error(kEnvironment) when there is not so much.
+/// Errors: MemoryError when there is not so much.
 AlignedMemory AllocateAligned(std::size_t bytes);
 
 }  // namespace slipway::staging

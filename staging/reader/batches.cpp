@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/memory_left.h"
 #include "staging/reader/aligned_memory.h"
 #include "staging/reader/reader_counts.h"
 #include "staging/reader/record_loader.h"
@@ -136,6 +137,7 @@ class BatchReader::Engine {
       throw Error(ErrorKind::kUsage, fmt::format("memory for {} batches was given, prefetch {} takes {}", memory.size(),
                                                  options_.prefetch, slots_.size()));
     }
+    if (memory.empty()) RequireMemory(Bytes{slots_.size() * BytesOfBatch()}, "the batches of a reader");
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       slots_[i].memory = loader_.MakeMemory(memory.empty() ? TakeMemory() : CheckedMemory(memory[i]));
     }
@@ -145,6 +147,12 @@ class BatchReader::Engine {
     if (memory.size() == loader_.arrays().size()) return memory;
     throw Error(ErrorKind::kUsage,
                 fmt::format("memory for {} fields was given, a batch has {}", memory.size(), loader_.arrays().size()));
+  }
+
+  std::size_t BytesOfBatch() const {
+    std::size_t bytes = 0;
+    for (const auto& array : loader_.arrays()) bytes += BytesOfArray(array);
+    return bytes;
   }
 
   std::vector<std::span<std::byte>> TakeMemory() {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
+#include "core/memory_left.h"
 #include "staging/reader/batches.h"
 
 using slipway::Error;
@@ -84,6 +85,7 @@ namespace {
 thread_local std::string last_message;
 
 int StatusOf(const Error& error) {
+  if (dynamic_cast<const slipway::MemoryError*>(&error) != nullptr) return SLIPWAY_READER_ERROR_OUT_OF_MEMORY;
   switch (error.kind()) {
     case ErrorKind::kUsage: return SLIPWAY_READER_ERROR_ARGUMENT;
     case ErrorKind::kInternal: return SLIPWAY_READER_ERROR_INTERNAL;

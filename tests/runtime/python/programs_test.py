@@ -11,6 +11,9 @@ import time
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+from memory_group import memory_group  # noqa: E402
+
 PROGRAMS = HERE / "programs"
 IMPORTS = {"ml_comm": "slipway.compat.cray", "dl_comm": "slipway.compat.cray",
            "dl_comm.torch": "slipway.compat.cray.torch", "horovod.torch": "slipway.compat.horovod.torch"}
@@ -138,3 +141,17 @@ def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
     assert (result["tensors"], result["bytes"]) == (161, 4 * 25557032)
     assert [row["side"] for row in result["rows"]] == ["local", "gloo", "slipway"]
     assert all(row["median_ms"] > 0 for row in result["rows"])
+
+
+def test_more_memory_than_there_is_is_an_error_and_wakes_no_oom_killer():
+    limit = 300 << 20
+    with memory_group(limit) as group:
+        if group is None:
+            pytest.skip("no control group of memory can be made here")
+        join = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
+        for environment in ({}, {"SLIPWAY_SHARED_MEMORY_LIMIT": "0"}):
+            done = subprocess.run([*join, sys.executable, PROGRAMS / "alloc_beyond.py", str(2 * limit)], text=True,
+                                  capture_output=True, timeout=50, env={**os.environ, **environment})
+            assert done.returncode == 0, done.stderr
+            assert "no memory for a block of slipway_alloc: 629 MB more are needed" in done.stdout
+            assert "goes on with 7" in done.stdout

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "tests/staging/staging_support.h"
+#include "tests/support/fake_memory.h"
 
 namespace slipway::staging {
 namespace {
@@ -70,6 +71,11 @@ std::string Pattern(std::size_t size) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 31 + i / 4099);
   return text;
+}
+
+std::uint64_t SpaceTaken(const fs::path& file) {
+  struct stat info {};
+  return ::stat(file.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * 512 : 0;
 }
 
 TEST_P(CopyPoolTest, CopiesFilesOfAllSizes) {
@@ -187,6 +193,16 @@ TEST_P(CopyPoolTest, NamesTheFirstFileThatFails) {
   const auto plan = Plan();
   fs::remove(files_ / "source/25");
   EXPECT_THAT(MessageOf([&] { CopyAll(plan, directory_, {}, {}); }), HasSubstr("source/25'"));
+}
+
+TEST_P(CopyPoolTest, NeverFillsTheMemory) {
+  Put(files_ / "source/a", Pattern(3 << 20));
+  const test::FakeMemory machine(16);
+  CopyOptions copy;
+  copy.memory = machine.sources();
+  if (GetParam() == std::string("disk")) return void(Copy(copy));
+  EXPECT_THROW(Copy(copy), MemoryError);
+  EXPECT_EQ(SpaceTaken(directory_ / "a"), 0U);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "staging/generation/discover_tiers.h"
-#include "staging/plan/memory_left.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -196,47 +195,6 @@ TEST_F(TiersTest, KnownTiersAreTheSitesTheBuffersAndTheMachines) {
 TEST_F(TiersTest, UnknownNamesAreErrors) {
   EXPECT_THROW(DiscoverTiers({"tape"}), Error);
   EXPECT_THROW(DiscoverTiers({"dir:relative"}), Error);
-}
-
-class MemoryLeftTest : public ::testing::Test {
- protected:
-  MemoryLeftTest() { Put(sources_.meminfo, "MemTotal: 9999 kB\nMemAvailable:    1000 kB\n"); }
-  void Group(const std::string& path, const std::string& limit, const std::string& usage, const char* v = "2") {
-    const bool second = *v == '2';
-    Put(sources_.cgroups / path / (second ? "memory.max" : "memory.limit_in_bytes"), limit + "\n");
-    Put(sources_.cgroups / path / (second ? "memory.current" : "memory.usage_in_bytes"), usage + "\n");
-  }
-
-  TemporaryDirectory files_;
-  MemorySources sources_{files_ / "meminfo", files_ / "cgroup", files_ / "groups"};
-};
-
-TEST_F(MemoryLeftTest, IsWhatTheMachineHasLessATenth) { EXPECT_EQ(MemoryLeft(sources_), Bytes{921600}); }
-
-TEST_F(MemoryLeftTest, ObeysTheTightestGroupAbove) {
-  Put(sources_.membership, "0::/job_1/step_0\n");
-  Group("job_1/step_0", "max", "400000");
-  Group("job_1", "500000", "400000");
-  EXPECT_EQ(MemoryLeft(sources_), Bytes{90000});
-}
-
-TEST_F(MemoryLeftTest, CountsNoCacheThatTheKernelGivesUp) {
-  Put(sources_.membership, "0::/job_1\n");
-  Group("job_1", "500000", "400000");
-  Put(sources_.cgroups / "job_1/memory.stat", "anon 1\ninactive_file 100000\n");
-  EXPECT_EQ(MemoryLeft(sources_), Bytes{180000});
-}
-
-TEST_F(MemoryLeftTest, ReadsVersionOneToo) {
-  Put(sources_.membership, "5:devices:/x\n4:cpu,memory:/job_1\n");
-  Group("memory/job_1", "500000", "450000", "1");
-  EXPECT_EQ(MemoryLeft(sources_), Bytes{45000});
-}
-
-TEST_F(MemoryLeftTest, IsNothingWhenTheGroupIsOverItsLimit) {
-  Put(sources_.membership, "garbage\n::\n0::/job_1\n");
-  Group("job_1", "500000", "600000");
-  EXPECT_EQ(MemoryLeft(sources_), Bytes{0});
 }
 
 }  // namespace

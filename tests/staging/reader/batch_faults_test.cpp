@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_left.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
@@ -290,6 +291,13 @@ TEST_F(Faults, ADamagedCompressedFileIsNamed) {
   options.fields.clear();
   auto damaged = BatchReader::Open(compressed.path(), options);
   EXPECT_THAT(ErrorOf([&] { damaged.Next(); }).what(), HasSubstr("a.tfrecord"));
+}
+
+/// Refused before a byte of them is taken: nothing here fills the machine.
+TEST_F(Faults, BatchesThatDoNotFitTheMemoryAreRefused) {
+  const auto options = InOrder(OnCorrupt::kFail, MemoryLeft().count);
+  EXPECT_THAT(ErrorOf([&] { Open(options); }).what(),
+              AllOf(HasSubstr("no memory for the batches of a reader"), HasSubstr("may still be taken")));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
-#include "staging/plan/memory_left.h"
+#include "core/memory_left.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -8,10 +11,11 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/files.h"
 
-namespace slipway::staging {
+namespace slipway {
 namespace fs = std::filesystem;
 namespace {
 
@@ -21,10 +25,11 @@ constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 struct GroupFiles {
   const char* limit;
   const char* usage;
-  const char* inactive;  ///< line of memory.stat: page cache that the kernel gives up at once
+  std::array<const char*, 2> cache;  ///< lines of memory.stat: pages of files, which the kernel gives up
 };
-constexpr GroupFiles kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
-constexpr GroupFiles kVersion2 = {"memory.max", "memory.current", "inactive_file"};
+constexpr GroupFiles kVersion1 = {
+    "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_inactive_file", "total_active_file"}};
+constexpr GroupFiles kVersion2 = {"memory.max", "memory.current", {"inactive_file", "active_file"}};
 
 std::optional<std::uint64_t> ParseNumber(std::string_view text) {
   std::uint64_t value = 0;
@@ -54,8 +59,9 @@ std::uint64_t LeftInGroup(const fs::path& group, const GroupFiles& files) {
   const auto limit = NumberIn(group / files.limit);
   const auto usage = NumberIn(group / files.usage);
   if (!limit || !usage) return kNoLimit;
-  const auto inactive = NumberOfLine(group / "memory.stat", files.inactive).value_or(0);
-  const auto used = *usage - std::min(*usage, inactive);
+  std::uint64_t cache = 0;
+  for (const auto* line : files.cache) cache += NumberOfLine(group / "memory.stat", line).value_or(0);
+  const auto used = *usage - std::min(*usage, cache);
   return *limit - std::min(*limit, used);
 }
 
@@ -80,14 +86,54 @@ std::uint64_t LeftByMembership(const MemorySources& sources, const std::string& 
   return LeftInGroups(sources.cgroups / "memory", group, kVersion1);
 }
 
+std::uint64_t LeftInAll(const MemorySources& sources) {
+  constexpr std::uint64_t kKib = 1024;
+  const auto available = NumberOfLine(sources.meminfo, "MemAvailable:");
+  auto left = available ? *available * kKib : kNoLimit;
+  std::istringstream lines(ReadFileIfPresent(sources.membership).value_or(""));
+  for (std::string line; std::getline(lines, line);) left = std::min(left, LeftByMembership(sources, line));
+  return left;
+}
+
+[[noreturn]] void ThrowMemoryError(Bytes wanted, std::string_view what, std::uint64_t spare) {
+  throw MemoryError(ErrorKind::kEnvironment,
+                    fmt::format("there is no memory for {}: {} more are needed, {} may still be taken", what,
+                                FormatBytes(wanted), FormatBytes(Bytes{spare})),
+                    "take less, or give the job more memory: the least of MemAvailable and of what the control groups "
+                    "of the job leave counts, less a tenth");
+}
+
 }  // namespace
 
 Bytes MemoryLeft(const MemorySources& sources) {
-  constexpr std::uint64_t kKib = 1024;
-  auto left = NumberOfLine(sources.meminfo, "MemAvailable:").value_or(0) * kKib;
-  std::istringstream lines(ReadFileIfPresent(sources.membership).value_or(""));
-  for (std::string line; std::getline(lines, line);) left = std::min(left, LeftByMembership(sources, line));
+  const auto left = LeftInAll(sources);
   return Bytes{left - left / 10};
 }
 
-}  // namespace slipway::staging
+std::uint64_t MemoryAllowance::Spare() {
+  const auto left = LeftInAll(sources_);
+  if (!std::exchange(looked_, true)) remains_ = left / 10;
+  return left - std::min(left, remains_);
+}
+
+void MemoryAllowance::Foresee(Bytes bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  if (bytes.count <= granted_) return;
+  if (const auto spare = Spare(); bytes.count > spare) ThrowMemoryError(bytes, what, spare);
+}
+
+void MemoryAllowance::Take(Bytes bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  if (bytes.count > granted_) {
+    const auto spare = Spare();
+    if (bytes.count > spare) ThrowMemoryError(bytes, what, spare);
+    granted_ = std::clamp(kStep, bytes.count, spare);
+  }
+  granted_ -= bytes.count;
+}
+
+void RequireMemory(Bytes bytes, std::string_view what, const MemorySources& sources) {
+  if (bytes.count >= MemoryAllowance::kStep) MemoryAllowance(sources).Foresee(bytes, what);
+}
+
+}  // namespace slipway

@@ -1,0 +1,62 @@
+// What slipway_alloc takes where there is little: from files that say what the machine has, never by filling a machine.
+
+#include "runtime/memory/shared_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/fake_memory.h"
+
+namespace slipway::runtime {
+namespace {
+
+using test::FakeMemory;
+using testing::HasSubstr;
+
+constexpr std::int64_t kMib = 1 << 20;
+constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+std::string RefusalOf(SharedPool& pool, std::int64_t bytes) {
+  try {
+    pool.Free(pool.Allocate(bytes));
+    return "";
+  } catch (const MemoryError& error) {
+    return error.what();
+  }
+}
+
+TEST(SharedPoolTest, RefusesWhatTheMachineCannotSpare) {
+  const FakeMemory memory(100 * 1024);
+  SharedPool pool(kNoLimit, memory.sources());
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(RefusalOf(pool, 100 * kMib), HasSubstr("no memory for a block of slipway_alloc: 105 MB more"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // no promise of ordinary memory
+  EXPECT_TRUE(pool.Blocks().empty());
+  EXPECT_EQ(RefusalOf(pool, 80 * kMib), "");
+}
+
+TEST(SharedPoolTest, RefusesWhatTheJobsControlGroupDoesNotLeave) {
+  for (const auto version : {test::GroupVersion::kFirst, test::GroupVersion::kSecond}) {
+    FakeMemory memory(10'000 * 1024);
+    const bool second = version == test::GroupVersion::kSecond;
+    memory.SetMembership(second ? "0::/job_7\n" : "4:memory:/job_7\n");
+    memory.SetGroup(second ? "job_7" : "memory/job_7", std::to_string(200 * kMib), std::to_string(150 * kMib), version);
+    SharedPool pool(kNoLimit, memory.sources());
+    EXPECT_THAT(RefusalOf(pool, 50 * kMib), HasSubstr("47.2 MB may still be taken"));
+    EXPECT_EQ(RefusalOf(pool, 40 * kMib), "");
+  }
+}
+
+TEST(SharedPoolTest, OrdinaryMemoryIsHeldToTheSame) {
+  const FakeMemory memory(100 * 1024);
+  SharedPool pool(0, memory.sources());
+  EXPECT_THAT(RefusalOf(pool, 100 * kMib), HasSubstr("no memory for a block of slipway_alloc"));
+  auto* block = static_cast<char*>(pool.Allocate(70 * kMib));
+  EXPECT_EQ(block[70 * kMib - 1], 0);
+  pool.Free(block);
+}
+
+}  // namespace
+}  // namespace slipway::runtime
