@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -81,6 +82,23 @@ class Installed : public testing::Test {
   }
   std::string Prefix() const { return (folder_ / "prefix").string(); }
 
+  /// Configures and builds a project of one program that uses slipway::slipway; returns the folder of the build.
+  std::string BuildByCMake(const std::filesystem::path& project, const std::string& language,
+                           const std::string& description) const {
+    std::ofstream(project / "CMakeLists.txt")
+        << "cmake_minimum_required(VERSION 3.25)\nproject(program LANGUAGES " << language << ")\n"
+        << "find_package(slipway 0.1 REQUIRED)\n"
+        << description << "target_link_libraries(program PRIVATE slipway::slipway)\n";
+    const auto build = project.string() + "-build";
+    const auto compiler = language == "CXX" ? " -DCMAKE_CXX_COMPILER=" SLIPWAY_CXX
+                                              " '-DCMAKE_CXX_FLAGS=" SLIPWAY_SANITIZER_FLAGS "'"
+                                            : "";
+    const auto built = Shell("(cmake -S " + project.string() + " -B " + build + " -DCMAKE_PREFIX_PATH=" + Prefix() +
+                             compiler + " && cmake --build " + build + ") 2>&1");
+    EXPECT_EQ(built.exit_code, 0) << testing::PrintToString(built.lines);
+    return build;
+  }
+
   test::TempDirectory folder_;
 };
 
@@ -108,17 +126,29 @@ TEST_F(Installed, OtherBuildsFindItByPkgConfigAndByCMake) {
   ASSERT_EQ(built.exit_code, 0) << testing::PrintToString(built.lines);
   EXPECT_EQ(Shell((folder_ / "program").string()).exit_code, 0);
 
-  std::ofstream(project / "CMakeLists.txt") << "cmake_minimum_required(VERSION 3.25)\nproject(program LANGUAGES CXX)\n"
-                                               "find_package(slipway 0.1 REQUIRED)\n"
-                                               "set_source_files_properties(program.c PROPERTIES LANGUAGE CXX)\n"
-                                               "add_executable(program program.c)\n"
-                                               "target_link_libraries(program PRIVATE slipway::slipway)\n";
-  const auto build = (folder_ / "build").string();
-  const auto configured =
-      Shell("cmake -S " + project.string() + " -B " + build + " -DCMAKE_PREFIX_PATH=" + Prefix() +
-            " -DCMAKE_CXX_COMPILER=" SLIPWAY_CXX " '-DCMAKE_CXX_FLAGS=" SLIPWAY_SANITIZER_FLAGS "' && cmake --build " +
-            build + " 2>&1");
-  ASSERT_EQ(configured.exit_code, 0) << testing::PrintToString(configured.lines);
+  const auto build = BuildByCMake(project, "CXX",
+                                  "set_source_files_properties(program.c PROPERTIES LANGUAGE CXX)\n"
+                                  "add_executable(program program.c)\n");
+  EXPECT_EQ(Shell(build + "/program").exit_code, 0);
+}
+
+/// Compilers take C++17 where nobody says otherwise, and slipway.hpp has C++20 in it.
+TEST_F(Installed, ByCMakeACxxProgramIsBuiltAsCxx20) {
+  const auto project = folder_ / "cxx";
+  std::filesystem::create_directory(project);
+  std::ofstream(project / "program.cpp")
+      << "#include <slipway.hpp>\nint main() { slipway::client::Session session; return session.size() - 1; }\n";
+  const auto build = BuildByCMake(project, "CXX", "add_executable(program program.cpp)\n");
+  EXPECT_EQ(Shell(build + "/program").exit_code, 0);
+}
+
+TEST_F(Installed, ByCMakeACProgramNeedsNoCxxCompiler) {
+  if (std::string(SLIPWAY_SANITIZER_FLAGS) != "") GTEST_SKIP() << "a C program cannot be linked with sanitized C++";
+  const auto project = folder_ / "c";
+  std::filesystem::create_directory(project);
+  std::ofstream(project / "program.c")
+      << "#include <slipway.h>\nint main(void) { return slipway_version()[0] == 0; }\n";
+  const auto build = BuildByCMake(project, "C", "add_executable(program program.c)\n");
   EXPECT_EQ(Shell(build + "/program").exit_code, 0);
 }
 
