@@ -67,7 +67,7 @@ bool IsDone(const RunFolder& folder, const RunState& state) {
 bool NeedsSubmission(const Plan& plan) {
   if (plan.engine != "slurm") return false;
   const bool trials_are_jobs = TrialsAreJobs(plan.spec());
-  if (OwnBatchJob() != 0 && !trials_are_jobs) return false;
+  if (OwnBatchJob().id != 0 && !trials_are_jobs) return false;
   RequireBatchSystem();
   return !trials_are_jobs;
 }
@@ -84,7 +84,8 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
 /// What waits in a queue or runs in a job is not taken from it.
 void RequireEnd(const RunFolder& folder, const RunState& state) {
   if (!IsInBatchSystem(folder, state)) return;
-  throw Error(ErrorKind::kBusy, fmt::format("run {} has not ended: {}", folder.id(), PhaseName(state.phase)),
+  const auto reason = state.reason.empty() ? "" : fmt::format(" ({})", state.reason);
+  throw Error(ErrorKind::kBusy, fmt::format("run {} has not ended: {}{}", folder.id(), PhaseName(state.phase), reason),
               fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
 }
 
@@ -160,9 +161,9 @@ int Manage(const ManageOptions& options, Session& session) {
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
   const auto job = OwnBatchJob();
-  if (job != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
+  if (job.id != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
   auto lock = folder.TakeManagerLock();
-  if (job != 0) {
+  if (job.id != 0) {
     if (const auto state = folder.ReadState(); IsDone(folder, state)) return SayNothingToResume(folder, state, session);
     if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
   }

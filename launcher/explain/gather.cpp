@@ -14,8 +14,8 @@
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/monitor/log_tail.h"
 #include "launcher/monitor/watch_report.h"
-#include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/folder/attempt_files.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
@@ -27,11 +27,9 @@ namespace {
 
 constexpr std::size_t kLogLines = 10;
 
-/// Of a run that has ended: a job that has left the queue is known for some minutes. Numbers are given again after a
-/// controller has lost its state, so the comment must be this run's.
-std::optional<SlurmJob> RememberedJob(const RunFolder& folder, JobId number) try {
-  auto job = SlurmClient().Job(number);
-  return job && job->comment == JobComment(folder.path()) ? job : std::nullopt;
+/// Of a run that has ended: a job that has left the queue is known for some minutes.
+std::optional<SlurmJob> RememberedJob(const RunFolder& folder, const RunState& state) try {
+  return SlurmClient().Job(JobOf(folder, state));
 } catch (const SlurmError&) {
   return {};
 }
@@ -43,7 +41,7 @@ void AddJob(const RunFolder& folder, RunFacts& facts) {
   facts.slurm_trouble = std::move(observed.trouble);
   const bool may_tell = HasEnded(facts.state.phase) && facts.state.phase != Phase::kSucceeded;
   if (!facts.job && facts.slurm_trouble.empty() && may_tell && facts.state.batch_job != 0) {
-    facts.job = RememberedJob(folder, facts.state.batch_job);
+    facts.job = RememberedJob(folder, facts.state);
   }
 }
 

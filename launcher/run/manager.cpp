@@ -56,7 +56,7 @@ class Manager {
  private:
   void BecomeManager() {
     // Submitted runs are queued when their job begins; one that lost its node is found as its manager left it.
-    if (state_.phase == Phase::kQueued || state_.batch_job != 0) state_.batch_job = OwnBatchJob();
+    if (state_.phase == Phase::kQueued || state_.batch_job != 0) NoteOwnJob();
     if (state_.batch_job != 0) interrupt_.ListenForTimeLimit();
     state_.host = HostName();
     state_.manager = IdentityOf(::getpid());
@@ -67,6 +67,15 @@ class Manager {
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
+
+  void NoteOwnJob() {
+    const auto own = OwnBatchJob();
+    state_.batch_job = own.id;
+    if (!own.cluster.empty()) state_.batch_cluster = own.cluster;
+  }
+
+  /// None where nobody has submitted the run.
+  JobIdentity OwnJob() const { return state_.batch_job != 0 ? JobOf(folder_, state_) : JobIdentity{}; }
 
   /// The run; of an ensemble what its trials share.
   Instance LoggedInstance() const {
@@ -116,6 +125,7 @@ class Manager {
                        folder_,
                        data_.directories(),
                        state_,
+                       OwnJob(),
                        loop_,
                        files_,
                        interrupt_,
@@ -175,7 +185,7 @@ class Manager {
   /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
   RunResult AsSlurmSays(RunResult result) {
     if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
-    fate_ = FateOfJob(state_.batch_job);
+    fate_ = FateOfJob(OwnJob());
     switch (fate_) {
       case JobFate::kStays: break;
       case JobFate::kRemoved:
@@ -228,7 +238,7 @@ class Manager {
   }
 
   /// A job that stays out of the queue ends with this manager, and the run with it.
-  void QueueAgain() try { RequeueBatchJob(state_, output_); } catch (const SlurmError& error) {
+  void QueueAgain() try { RequeueBatchJob(folder_, state_, output_); } catch (const SlurmError& error) {
     RunResult failed;
     failed.reason = fmt::format("job {} could not be queued again: {}; continue with: slipway resume {}",
                                 state_.batch_job, error.message(), state_.run);

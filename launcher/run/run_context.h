@@ -10,6 +10,7 @@
 #include "core/output.h"
 #include "core/process.h"
 #include "ensemble/trial_runner.h"
+#include "launcher/engines/slurm/job_identity.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/rank_line.h"
 #include "launcher/monitor/watch_report.h"
@@ -29,6 +30,7 @@ struct RunContext {
   const RunFolder& folder;
   const StagedDirectories& data;
   RunState& state;
+  JobIdentity batch_job;  ///< that the run is carried out in; no job: in none of its own
   EventLoop& loop;
   DirectoryWatcher& files;
   Interrupt& interrupt;

@@ -15,11 +15,13 @@ constexpr std::string_view kDuring = "submitting with sbatch";
 constexpr std::size_t kMostErrorCharacters = 1000;
 
 /// "12" or "12;cluster".
-std::optional<JobId> JobOn(std::string_view line) {
-  JobId job = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), job);
-  const bool alone = end == line.data() + line.size() || *end == ';';
-  return error == std::errc() && alone && job != 0 ? std::optional(job) : std::nullopt;
+std::optional<JobIdentity> JobOn(std::string_view line) {
+  JobIdentity job;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), job.id);
+  const auto rest = line.substr(static_cast<std::size_t>(end - line.data()));
+  if (error != std::errc() || job.id == 0 || !(rest.empty() || rest.front() == ';')) return {};
+  if (!rest.empty()) job.cluster = rest.substr(1);
+  return job;
 }
 
 /// The end of what it said: the beginning may be a banner.
@@ -38,12 +40,12 @@ std::string ErrorsOf(const Captured& captured) {
 
 }  // namespace
 
-std::optional<JobId> SubmittedJobIn(std::string_view output) {
-  std::optional<JobId> job;
+std::optional<JobIdentity> SubmittedJobIn(std::string_view output) {
+  std::optional<JobIdentity> job;
   std::istringstream lines{std::string(output)};
   for (std::string line; std::getline(lines, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (const auto found = JobOn(line)) job = found;
+    if (auto found = JobOn(line)) job = std::move(found);
   }
   return job;
 }
@@ -56,7 +58,7 @@ Environment WithoutOptionsOfSbatch(const Environment& environment) {
   return rest;
 }
 
-JobId SubmitWithSbatch(const std::filesystem::path& script, std::chrono::milliseconds deadline) {
+JobIdentity SubmitWithSbatch(const std::filesystem::path& script, std::chrono::milliseconds deadline) {
   SpawnOptions spawn;
   spawn.argv = {"sbatch", "--parsable", script.string()};
   spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
@@ -66,9 +68,9 @@ JobId SubmitWithSbatch(const std::filesystem::path& script, std::chrono::millise
     Throw(SlurmTrouble::kTimeout, fmt::format("no answer in {} s; so far: '{}'", seconds, ErrorsOf(captured)));
   }
   if (!captured.status.Success() && captured.status.signal == 0) Throw(SlurmTrouble::kRefused, ErrorsOf(captured));
-  const auto job = SubmittedJobIn(captured.output);
+  auto job = SubmittedJobIn(captured.output);
   if (!job) Throw(SlurmTrouble::kHelper, fmt::format("it named no job ({})", captured.status.Describe()));
-  return *job;
+  return std::move(*job);
 }
 
 }  // namespace slipway::launcher

@@ -97,6 +97,21 @@ std::vector<Item> ItemsFrom(const Json& documents) {
   return items;
 }
 
+/// What is to be done to a job.
+Json RequestFor(SlurmAsk ask, const JobIdentity& job) {
+  auto request = RequestFor(ask);
+  request["job"] = ToJson(job);
+  return request;
+}
+
+/// The one that is meant.
+std::optional<SlurmJob> Meant(const JobIdentity& job, std::vector<SlurmJob> found) {
+  for (auto& each : found) {
+    if (IsMeant(job, each)) return std::move(each);
+  }
+  return {};
+}
+
 bool MayHaveHappened(SlurmTrouble trouble) {
   return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper;
 }
@@ -118,7 +133,9 @@ Json SlurmClient::Ask(const Json& request, std::chrono::milliseconds deadline) c
   if (captured.timed_out) ThrowLate(captured, deadline);
   if (captured.output.empty()) ThrowWithoutAnswer(captured, options_.environment);
   try {
-    return ResultIn(captured.output);
+    auto answer = AnswerIn(captured.output);
+    cluster_ = std::move(answer.cluster);
+    return std::move(answer.result);
   } catch (const SlurmError& error) {
     ThrowWithWords(error, captured);
   }
@@ -127,6 +144,11 @@ Json SlurmClient::Ask(const Json& request, std::chrono::milliseconds deadline) c
 Json SlurmClient::Ask(const Json& request) const { return Ask(request, options_.deadline); }
 
 void SlurmClient::Ping() const { Ask(RequestFor(SlurmAsk::kPing)); }
+
+std::string SlurmClient::ClusterName() const {
+  if (cluster_.empty()) Ping();
+  return cluster_;
+}
 
 SlurmCluster SlurmClient::Cluster() const { return ItemFrom<SlurmCluster>(Ask(RequestFor(SlurmAsk::kCluster))); }
 
@@ -155,18 +177,16 @@ std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optiona
   return ItemsFrom<SlurmJob>(Ask(request));
 }
 
-std::optional<SlurmJob> SlurmClient::Job(JobId id) const {
-  auto jobs = Jobs(std::span(&id, 1));
-  return jobs.empty() ? std::nullopt : std::optional(std::move(jobs.front()));
+std::optional<SlurmJob> SlurmClient::Job(const JobIdentity& job) const {
+  auto found = Jobs(std::span(&job.id, 1));
+  RequireCluster(job, cluster_);
+  return Meant(job, std::move(found));
 }
 
-std::optional<SlurmJob> SlurmClient::PastJob(JobId id, std::string_view work_dir) const {
+std::optional<SlurmJob> SlurmClient::PastJob(const JobIdentity& job) const {
   auto request = RequestFor(SlurmAsk::kPast);
-  request["id"] = id;
-  for (auto& job : ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience)))) {
-    if (job.work_dir == work_dir) return std::move(job);
-  }
-  return {};
+  request["id"] = job.id;
+  return Meant(job, ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience))));
 }
 
 std::vector<SlurmJob> SlurmClient::FindJobs(std::string_view comment, std::optional<std::uint32_t> owner) const {
@@ -176,32 +196,25 @@ std::vector<SlurmJob> SlurmClient::FindJobs(std::string_view comment, std::optio
   return ItemsFrom<SlurmJob>(Ask(request));
 }
 
-void SlurmClient::Cancel(JobId id, StageOut stage_out) const {
-  auto request = RequestFor(SlurmAsk::kCancel);
-  request["id"] = id;
+void SlurmClient::Cancel(const JobIdentity& job, StageOut stage_out) const {
+  auto request = RequestFor(SlurmAsk::kCancel, job);
   request["skip_stage_out"] = stage_out == StageOut::kSkip;
   Ask(request);
 }
 
-void SlurmClient::Signal(JobId id, int signal, SignalTarget target) const {
-  auto request = RequestFor(SlurmAsk::kSignal);
-  request["id"] = id;
+void SlurmClient::Signal(const JobIdentity& job, int signal, SignalTarget target) const {
+  auto request = RequestFor(SlurmAsk::kSignal, job);
   request["signal"] = signal;
   request["to"] = NameOf(target);
   Ask(request);
 }
 
-void SlurmClient::Requeue(JobId id, AfterRequeue after) const {
-  auto request = RequestFor(SlurmAsk::kRequeue);
-  request["id"] = id;
+void SlurmClient::Requeue(const JobIdentity& job, AfterRequeue after) const {
+  auto request = RequestFor(SlurmAsk::kRequeue, job);
   request["hold"] = after == AfterRequeue::kHeld;
   Ask(request);
 }
 
-void SlurmClient::Release(JobId id) const {
-  auto request = RequestFor(SlurmAsk::kRelease);
-  request["id"] = id;
-  Ask(request);
-}
+void SlurmClient::Release(const JobIdentity& job) const { Ask(RequestFor(SlurmAsk::kRelease, job)); }
 
 }  // namespace slipway::launcher

@@ -10,6 +10,7 @@
 
 #include "core/environment.h"
 #include "core/json.h"
+#include "launcher/engines/slurm/job_identity.h"
 #include "launcher/engines/slurm/slurm_trouble.h"
 #include "launcher/engines/slurm/slurm_types.h"
 
@@ -39,6 +40,8 @@ class SlurmClient {
 
   /// Returns when a controller has answered.
   void Ping() const;
+  /// The cluster that answers, as its slurm.conf names it. Cost: a ping, unless something has been asked before.
+  std::string ClusterName() const;
   SlurmCluster Cluster() const;
   std::vector<SlurmPartition> Partitions() const;
   std::vector<SlurmNode> Nodes() const;
@@ -51,27 +54,29 @@ class SlurmClient {
   std::vector<SlurmJob> Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner = {}) const;
   /// Nothing when the controller does not remember it: some minutes after its end, or after it crashed before it had
   /// written down that job.
-  std::optional<SlurmJob> Job(JobId id) const;
+  /// Nothing also when its number is that of another job by now. Errors: kOtherCluster.
+  std::optional<SlurmJob> Job(const JobIdentity& job) const;
   /// One that has ended and that the controller has forgotten, as the site's accounting remembers it; nothing where
-  /// there is none. `work_dir`: where it started; another job with this number is none of ours. Waits for slurmdbd for
-  /// five seconds at most.
-  std::optional<SlurmJob> PastJob(JobId id, std::string_view work_dir) const;
+  /// there is none. Waits for slurmdbd for five seconds at most.
+  std::optional<SlurmJob> PastJob(const JobIdentity& job) const;
   /// The jobs of the owner with exactly this comment.
   std::vector<SlurmJob> FindJobs(std::string_view comment, std::optional<std::uint32_t> owner = {}) const;
 
-  // The errors of these: kUnknownJob, kOver, kNotNow, kDenied.
-  void Cancel(JobId id, StageOut stage_out = StageOut::kAsAsked) const;
-  void Signal(JobId id, int signal, SignalTarget target) const;
+  // These look first whether the job of this number is the one that is meant, in the process that acts on it. Their
+  // errors: kOtherCluster, kOtherJob, kUnknownJob, kOver, kNotNow, kDenied.
+  void Cancel(const JobIdentity& job, StageOut stage_out = StageOut::kAsAsked) const;
+  void Signal(const JobIdentity& job, int signal, SignalTarget target) const;
   /// Ends it if it runs, and puts it back into the queue under the same number.
-  void Requeue(JobId id, AfterRequeue after = AfterRequeue::kQueued) const;
+  void Requeue(const JobIdentity& job, AfterRequeue after = AfterRequeue::kQueued) const;
   /// Lets a job go that its owner held, or that a burst buffer's failure has held.
-  void Release(JobId id) const;
+  void Release(const JobIdentity& job) const;
 
  private:
   Json Ask(const Json& request, std::chrono::milliseconds deadline) const;
   Json Ask(const Json& request) const;
 
   SlurmClientOptions options_;
+  mutable std::string cluster_;  ///< as the last answer named it
 };
 
 }  // namespace slipway::launcher

@@ -157,6 +157,7 @@ void Visit(Visitor& visit, Struct& submission) {
 template <class Visitor, MaybeConst<SlurmJob> Struct>
 void Visit(Visitor& visit, Struct& job) {
   visit("id", job.id);
+  visit("cluster", job.cluster);
   visit("array_job", job.array_job);
   visit("array_tasks", job.array_tasks);
   visit("name", job.name);
@@ -188,6 +189,15 @@ void Visit(Visitor& visit, Struct& job) {
   visit("dependency", job.dependency);
   visit("burst_buffer", job.burst_buffer);
   visit("burst_buffer_state", job.burst_buffer_state);
+}
+
+template <class Visitor, MaybeConst<JobIdentity> Struct>
+void Visit(Visitor& visit, Struct& job) {
+  visit("id", job.id);
+  visit("cluster", job.cluster);
+  visit("comment", job.comment);
+  visit("work_dir", job.work_dir);
+  visit("owner", job.owner);
 }
 
 template <class Visitor, MaybeConst<SlurmPartition> Struct>
@@ -287,6 +297,7 @@ std::optional<SignalTarget> SignalTargetOf(std::string_view name) { return Find<
 Json ToJson(const SubmitRequest& request) { return Written(request); }
 Json ToJson(const Submission& submission) { return Written(submission); }
 Json ToJson(const SlurmJob& job) { return Written(job); }
+Json ToJson(const JobIdentity& job) { return Written(job); }
 Json ToJson(const SlurmPartition& partition) { return Written(partition); }
 Json ToJson(const SlurmNode& node) { return Written(node); }
 Json ToJson(const SlurmCluster& cluster) { return Written(cluster); }
@@ -295,6 +306,7 @@ Json ToJson(const TroubleReport& report) { return Written(report); }
 void FromJson(const Json& document, SubmitRequest& request) { ReadInto(document, request); }
 void FromJson(const Json& document, Submission& submission) { ReadInto(document, submission); }
 void FromJson(const Json& document, SlurmJob& job) { ReadInto(document, job); }
+void FromJson(const Json& document, JobIdentity& job) { ReadInto(document, job); }
 void FromJson(const Json& document, SlurmPartition& partition) { ReadInto(document, partition); }
 void FromJson(const Json& document, SlurmNode& node) { ReadInto(document, node); }
 void FromJson(const Json& document, SlurmCluster& cluster) { ReadInto(document, cluster); }
@@ -302,16 +314,20 @@ void FromJson(const Json& document, TroubleReport& report) { ReadInto(document, 
 
 Json RequestFor(SlurmAsk ask) { return {{"schema", kSlurmRequestSchema}, {"ask", NameOf(ask)}}; }
 
-std::string AnswerLine(Json result) { return Line({{"schema", kSlurmAnswerSchema}, {"result", std::move(result)}}); }
+std::string AnswerLine(Json result, std::string_view cluster) {
+  return Line({{"schema", kSlurmAnswerSchema}, {"cluster", cluster}, {"result", std::move(result)}});
+}
 
 std::string AnswerLine(const TroubleReport& report) {
   return Line({{"schema", kSlurmAnswerSchema}, {"error", ToJson(report)}});
 }
 
-Json ResultIn(std::string_view output) {
+SlurmAnswer AnswerIn(std::string_view output) {
   const auto document = Json::parse(LastLine(output), nullptr, false);
   const bool is_answer = document.is_object() && document.value("schema", Json()) == kSlurmAnswerSchema;
-  if (is_answer && document.contains("result")) return document.at("result");
+  if (is_answer && document.contains("result")) {
+    return {document.at("result"), document.value("cluster", std::string())};
+  }
   if (!is_answer || !document.contains("error")) throw SlurmError({SlurmTrouble::kHelper, 0, "no answer", ""});
   TroubleReport report;
   FromJson(document.at("error"), report);

@@ -3,10 +3,12 @@
 /// Both sides are built from this file, so there is one list of fields for writing and reading.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/json.h"
+#include "launcher/engines/slurm/job_identity.h"
 #include "launcher/engines/slurm/slurm_trouble.h"
 #include "launcher/engines/slurm/slurm_types.h"
 
@@ -39,6 +41,7 @@ std::optional<SignalTarget> SignalTargetOf(std::string_view name);
 Json ToJson(const SubmitRequest& request);
 Json ToJson(const Submission& submission);
 Json ToJson(const SlurmJob& job);
+Json ToJson(const JobIdentity& job);
 Json ToJson(const SlurmPartition& partition);
 Json ToJson(const SlurmNode& node);
 Json ToJson(const SlurmCluster& cluster);
@@ -48,6 +51,7 @@ Json ToJson(const TroubleReport& report);
 void FromJson(const Json& document, SubmitRequest& request);
 void FromJson(const Json& document, Submission& submission);
 void FromJson(const Json& document, SlurmJob& job);
+void FromJson(const Json& document, JobIdentity& job);
 void FromJson(const Json& document, SlurmPartition& partition);
 void FromJson(const Json& document, SlurmNode& node);
 void FromJson(const Json& document, SlurmCluster& cluster);
@@ -55,11 +59,15 @@ void FromJson(const Json& document, TroubleReport& report);
 
 /// {"schema":.., "ask":..}; what is asked about is added by the caller.
 Json RequestFor(SlurmAsk ask);
-/// Both without a line break, and in valid UTF-8 whatever the texts hold.
-std::string AnswerLine(Json result);
+/// Both without a line break, and in valid UTF-8 whatever the texts hold. `cluster`: whose answer it is.
+std::string AnswerLine(Json result, std::string_view cluster = {});
 std::string AnswerLine(const TroubleReport& report);
-/// The result in the last line of `output`, whatever stands before it. Errors: SlurmError, the one that was answered,
-/// or kHelper when there is no answer.
-Json ResultIn(std::string_view output);
+struct SlurmAnswer {
+  Json result;
+  std::string cluster;  ///< empty: not known
+};
+/// The one in the last line of `output`, whatever stands before it. Errors: SlurmError, the one that was answered, or
+/// kHelper when there is no answer.
+SlurmAnswer AnswerIn(std::string_view output);
 
 }  // namespace slipway::launcher

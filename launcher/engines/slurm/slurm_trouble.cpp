@@ -18,7 +18,7 @@ struct TroubleRow {
 };
 
 /// In the order of SlurmTrouble.
-constexpr std::array<TroubleRow, 24> kRows{{
+constexpr std::array<TroubleRow, 26> kRows{{
     {"not-built", ErrorKind::kEnvironment, "this Slipway was built without Slurm",
      "install libslurm-dev of the site's Slurm, and build Slipway again"},
     {"no-library", ErrorKind::kEnvironment, "the libslurm that this Slipway was built for is not here",
@@ -59,6 +59,10 @@ constexpr std::array<TroubleRow, 24> kRows{{
     {"denied", ErrorKind::kUsage, "Slurm does not allow it", "only a job's owner and operators may change it"},
     {"unknown-job", ErrorKind::kFailed, "Slurm's controller does not know the job (any more)",
      "it forgets jobs some minutes after their end; 'sacct' knows more where the site keeps accounts"},
+    {"other-job", ErrorKind::kFailed, "the number of the run's job is that of another job by now, which is left alone",
+     "what became of the run shows in slipway status"},
+    {"other-cluster", ErrorKind::kEnvironment, "the job is not one of this cluster",
+     "give the command on a login node of its own cluster, or set SLURM_CONF to the slurm.conf of that"},
     {"over", ErrorKind::kFailed, "the job has ended already", ""},
     {"not-now", ErrorKind::kFailed, "the state of the job does not allow it", "try again in a moment"},
     {"refused", ErrorKind::kEnvironment, "Slurm refuses", "its own words say why"},

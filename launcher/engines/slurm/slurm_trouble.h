@@ -31,7 +31,9 @@ enum class SlurmTrouble {
   kDependency,
   kReservation,
   kDenied,
-  kUnknownJob,  ///< the controller does not remember it
+  kUnknownJob,    ///< the controller does not remember it
+  kOtherJob,      ///< the number is that of another job by now
+  kOtherCluster,  ///< the job is not one of this cluster
   kOver,        ///< the job has ended already
   kNotNow,      ///< the job's state does not allow it
   kRefused      ///< anything else

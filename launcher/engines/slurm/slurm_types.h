@@ -58,6 +58,7 @@ struct Submission {
 /// A job as the controller knows it.
 struct SlurmJob {
   JobId id = 0;
+  std::string cluster;      ///< whose number that is
   JobId array_job = 0;      ///< 0: not of an array
   std::string array_tasks;  ///< "3", or "5-99" for those that are not yet apart
   std::string name;

@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/process.h"
 #include "launcher/engines/slurm/slurm_client.h"
-#include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/batch_state.h"
 #include "launcher/run/batch/job_of_run.h"
@@ -48,7 +47,7 @@ RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optiona
     if (job && job->phase() != JobPhase::kOver) return WhileStagingOut(std::move(state), *job);
     record = NoteStageOut(folder, std::move(record), job);
   }
-  return record.lost.empty() ? state : WithLostResults(std::move(state), record.job, record.lost);
+  return record.lost.empty() ? state : WithLostResults(std::move(state), record.job.id, record.lost);
 }
 
 /// A manager that could not write its last word down has said it nowhere.
@@ -95,41 +94,44 @@ class Observation {
   std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
     const SlurmClient slurm;
     std::vector<JobId> numbers;
-    for (const auto i : indices) numbers.push_back(NumberOf(i, slurm));
-    auto asked = numbers;
-    std::erase(asked, JobId{0});
-    const auto jobs = slurm.Jobs(asked, owner);
-    for (std::size_t k = 0; k < indices.size(); ++k) Correct(indices[k], numbers[k], jobs, slurm);
+    for (const auto i : indices) {
+      if (const auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) numbers.push_back(job.id);
+    }
+    const auto jobs = slurm.Jobs(numbers, owner);
+    for (const auto i : indices) CorrectIfHere(i, jobs, slurm);
     return {};
   } catch (const SlurmError& error) {
     return error.message();
   }
 
-  JobId NumberOf(std::size_t i, const SlurmClient& slurm) const {
-    const auto number = JobOf(folders_[i], runs_[i].state);
-    return number != 0 ? number : FindSubmitted(slurm, JobComment(folders_[i].path())).value_or(0);
+  /// What Slurm of another cluster says about a number is not about this run.
+  void CorrectIfHere(std::size_t i, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
+    auto meant = JobOf(folders_[i], runs_[i].state);
+    if (const auto why = WhyElsewhere(meant, slurm.ClusterName()); !why.empty()) return NoteTrouble({i}, why);
+    if (meant.id == 0) meant = FindSubmitted(slurm, folders_[i]).value_or(meant);
+    Correct(i, meant, jobs, slurm);
   }
 
-  void Correct(std::size_t i, JobId number, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
+  void Correct(std::size_t i, const JobIdentity& meant, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto& run = runs_[i];
-    if (number == 0) {
+    if (meant.id == 0) {
       run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i]).doubt);
       return;
     }
-    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == number; });
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return IsMeant(meant, job); });
     // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
-    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(number);
+    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(meant);
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
-    run.state.batch_job = number;
-    if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(number, folders_[i], slurm);
+    run.state.batch_job = meant.id;
+    if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(meant, slurm);
     run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
                                           : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
   }
 
   /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
-  std::optional<SlurmJob> AskAccounting(JobId number, const RunFolder& folder, const SlurmClient& slurm) try {
-    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(number, folder.path().native());
+  std::optional<SlurmJob> AskAccounting(const JobIdentity& meant, const SlurmClient& slurm) try {
+    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(meant);
   } catch (const SlurmError& error) {
     log::Info("{}", error.message());
     accounting_is_silent_ = true;
@@ -141,7 +143,7 @@ class Observation {
       runs_[i].trouble = trouble;
       auto& state = runs_[i].state;
       state.reason += fmt::format("{}what Slurm says about job {} is not known: {}", state.reason.empty() ? "" : "; ",
-                                  JobOf(folders_[i], state), trouble);
+                                  JobOf(folders_[i], state).id, trouble);
     }
   }
 
@@ -155,7 +157,7 @@ class Observation {
 
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
   if (HasEnded(state.phase)) return ReadBatchRecord(folder).stages_out;
-  return state.phase == Phase::kQueued || JobOf(folder, state) != 0;
+  return state.phase == Phase::kQueued || JobOf(folder, state).id != 0;
 }
 
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {

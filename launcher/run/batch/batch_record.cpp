@@ -10,13 +10,23 @@ namespace {
 
 std::filesystem::path RecordFile(const RunFolder& folder) { return folder.path() / "batch_job.json"; }
 
+/// Older versions noted the number only.
+JobIdentity JobIn(const Json& json) {
+  JobIdentity job;
+  job.id = json.value("job", JobId{0});
+  job.cluster = json.value("cluster", std::string());
+  job.comment = json.value("comment", std::string());
+  if (const auto owner = json.value("owner", Json()); !owner.is_null()) job.owner = owner.get<std::uint32_t>();
+  return job;
+}
+
 }  // namespace
 
 BatchRecord ReadBatchRecord(const RunFolder& folder) try {
   const auto text = ReadFileIfPresent(RecordFile(folder));
   const auto json = text ? Json::parse(*text, nullptr, false) : Json();
   if (!json.is_object()) return {};
-  return {json.value("job", std::uint32_t{0}), json.value("stages_out", false), json.value("lost", std::string()),
+  return {JobIn(json), json.value("stages_out", false), json.value("lost", std::string()),
           json.value("doubt", std::string())};
 } catch (const Json::exception&) {
   return {};
@@ -26,7 +36,10 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
 
 void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
   const Json json{{"schema", "slipway.batch-job/1"},
-                  {"job", record.job},
+                  {"job", record.job.id},
+                  {"cluster", record.job.cluster},
+                  {"comment", record.job.comment},
+                  {"owner", record.job.owner ? Json(*record.job.owner) : Json()},
                   {"stages_out", record.stages_out},
                   {"lost", record.lost},
                   {"doubt", record.doubt}};

@@ -4,15 +4,15 @@
 /// write there before the number is known.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "launcher/engines/slurm/job_identity.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 
 struct BatchRecord {
-  std::uint32_t job = 0;    ///< 0: none was submitted, or nobody was told its number
+  JobIdentity job;          ///< none: none was submitted, or nobody was told its number
   bool stages_out = false;  ///< directives copy results after its script; how that went is not known yet
   std::string lost;         ///< why these results did not arrive; empty: they did, or there were none
   std::string doubt;        ///< why nobody was told whether a job was submitted; empty: no doubt

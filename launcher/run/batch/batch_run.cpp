@@ -8,7 +8,6 @@
 
 #include "core/clock.h"
 #include "launcher/engines/slurm/slurm_client.h"
-#include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/folder/cancel_request.h"
@@ -22,7 +21,7 @@ constexpr auto kRequeuePatience = std::chrono::hours(1);
 constexpr auto kLongestRequeuePause = std::chrono::seconds(16);
 
 /// A whole job that is sent SIGKILL is cancelled in order, with SIGTERM and the site's KillWait before it.
-void Kill(const SlurmClient& slurm, JobId job) {
+void Kill(const SlurmClient& slurm, const JobIdentity& job) {
   slurm.Signal(job, SIGKILL, SignalTarget::kSteps);
   slurm.Signal(job, SIGKILL, SignalTarget::kScript);
 }
@@ -31,41 +30,43 @@ void Kill(const SlurmClient& slurm, JobId job) {
 
 void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) {
   const SlurmClient slurm;
-  auto number = JobOf(folder, state);
-  if (number == 0) {
+  auto meant = JobOf(folder, state);
+  if (meant.id == 0) {
+    RequireCluster(meant, slurm.ClusterName());
     RequestCancel(folder);
-    number = ReadBatchRecord(folder).job;
-    if (number == 0) number = FindSubmitted(slurm, JobComment(folder.path())).value_or(0);
-    if (number == 0) return;  // who submits it finds the request
+    meant = JobOf(folder, state);
+    if (meant.id == 0) meant = FindSubmitted(slurm, folder).value_or(meant);
+    if (meant.id == 0) return;  // who submits it finds the request
   }
-  const auto job = slurm.Job(number);
+  const auto job = slurm.Job(meant);
   if (!job) return;
   switch (job->phase()) {
     case JobPhase::kOver:
     case JobPhase::kEnding: return;  // its manager has gone
     case JobPhase::kRunning:
-      return how == JobEnd::kKill ? Kill(slurm, number) : slurm.Signal(number, SIGTERM, SignalTarget::kScript);
+      return how == JobEnd::kKill ? Kill(slurm, meant) : slurm.Signal(meant, SIGTERM, SignalTarget::kScript);
     case JobPhase::kWaiting: break;
   }
-  slurm.Cancel(number);
+  slurm.Cancel(meant);
   EnterPhase(folder, Phase::kCancelled, "cancelled by the user before its job began");
 }
 
 void ForgetBatchJob(const RunFolder& folder) {
   auto state = folder.ReadState();
-  if (ReadBatchRecord(folder).job == 0 && state.batch_job == 0 && state.phase != Phase::kQueued) return;
+  if (JobOf(folder, state).id == 0 && state.phase != Phase::kQueued) return;
   RemoveBatchRecord(folder);
   state.batch_job = 0;
+  state.batch_cluster.clear();
   state.phase = Phase::kCreated;
   folder.WriteState(state);
 }
 
-void RequeueBatchJob(const RunState& state, Output& output) {
+void RequeueBatchJob(const RunFolder& folder, const RunState& state, Output& output) {
   const auto deadline = SystemClock().Steady() + kRequeuePatience;
   auto pause = std::chrono::seconds(1);
   while (true) {
     try {
-      return SlurmClient().Requeue(state.batch_job);
+      return SlurmClient().Requeue(JobOf(folder, state));
     } catch (const SlurmError& error) {
       if (!MayPass(error.trouble()) || SystemClock().Steady() >= deadline) throw;
       output.Warn(fmt::format("job {} cannot be queued again yet: {}", state.batch_job, error.message()));

@@ -18,6 +18,6 @@ void ForgetBatchJob(const RunFolder& folder);
 
 /// Puts the job that this manager runs in back into the queue. It is ended by that. While Slurm does not answer it says
 /// so and tries again. Errors: SlurmError.
-void RequeueBatchJob(const RunState& state, Output& output);
+void RequeueBatchJob(const RunFolder& folder, const RunState& state, Output& output);
 
 }  // namespace slipway::launcher

@@ -23,12 +23,13 @@ namespace slipway::launcher {
 namespace {
 
 /// Until its job begins the run is in the hands of who submits it.
-void EnterQueue(const RunFolder& folder) {
+void EnterQueue(const RunFolder& folder, const std::string& cluster) {
   auto state = folder.ReadState();
   state.phase = Phase::kQueued;
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
   state.batch_job = 0;
+  state.batch_cluster = cluster;
   state.reason.clear();
   state.detail.clear();
   state.ended.clear();
@@ -50,28 +51,30 @@ bool LeavesDoubt(SlurmTrouble trouble) {
   return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper || trouble == SlurmTrouble::kController;
 }
 
-std::optional<JobId> FindIfAnswered(const SlurmClient& slurm, const std::string& comment) try {
-  return FindSubmitted(slurm, comment);
+std::optional<JobIdentity> FindIfAnswered(const SlurmClient& slurm, const RunFolder& folder) try {
+  return FindSubmitted(slurm, folder);
 } catch (const SlurmError&) {
   return {};
 }
 
-/// A site may print numbers around that of the job.
-JobId SubmitBySbatch(const SlurmClient& slurm, const SubmitRequest& request) {
+/// A site may print numbers around that of the job, and an option may have sent it to another cluster.
+JobIdentity SubmitBySbatch(const SlurmClient& slurm, const RunFolder& folder, const SubmitRequest& request) {
   const auto said = SubmitWithSbatch(request.script_path);
-  const auto job = slurm.Job(said);
-  if (job && job->comment == request.comment) return said;
-  return FindSubmitted(slurm, request.comment).value_or(said);
+  const auto job = SubmittedFor(folder, said.id, said.cluster.empty() ? slurm.ClusterName() : said.cluster);
+  if (job.cluster != slurm.ClusterName() || slurm.Job(job)) return job;
+  return FindSubmitted(slurm, folder).value_or(job);
 }
 
-JobId SubmitOrFind(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request,
-                   const std::string& run) {
+JobIdentity SubmitOrFind(const SlurmClient& slurm, const RunFolder& folder, const BatchJob& job,
+                         const SubmitRequest& request) {
   try {
-    return OptionsOnlyForSbatch(job).empty() ? slurm.Submit(request).job : SubmitBySbatch(slurm, request);
+    if (!OptionsOnlyForSbatch(job).empty()) return SubmitBySbatch(slurm, folder, request);
+    const auto number = slurm.Submit(request).job;
+    return SubmittedFor(folder, number, slurm.ClusterName());
   } catch (const SlurmError& error) {
     if (!LeavesDoubt(error.trouble())) throw;
-    if (const auto found = FindIfAnswered(slurm, request.comment)) return *found;
-    throw SubmissionInDoubt(error, run);
+    if (const auto found = FindIfAnswered(slurm, folder)) return *found;
+    throw SubmissionInDoubt(error, folder.id());
   }
 }
 
@@ -104,27 +107,27 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
   const auto request = Prepare(folder, plan, job);
   RemoveBatchRecord(folder);  // of an earlier submission
   WithdrawCancelRequest(folder);
-  EnterQueue(folder);
-  return {SubmitOrFind(slurm, job, request, folder.id()), !job.burst_buffer.out.empty(), {}, {}};
+  EnterQueue(folder, slurm.ClusterName());
+  return {SubmitOrFind(slurm, folder, job, request), !job.burst_buffer.out.empty(), {}, {}};
 }
 
 /// Nobody submits it any more: from now on only Slurm can tell. The state may be in the hands of the job already.
 void LeaveInDoubt(const RunFolder& folder, const SubmissionInDoubt& error) {
-  WriteBatchRecord(folder, {0, false, {}, error.message()});
+  WriteBatchRecord(folder, {{}, false, {}, error.message()});
   folder.AppendEvent("submission_in_doubt", Json{{"reason", error.message()}});
 }
 
 /// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
 void Note(const RunFolder& folder, const BatchRecord& record) try {
   WriteBatchRecord(folder, record);
-  folder.AppendEvent("submitted", Json{{"job", record.job}});
+  folder.AppendEvent("submitted", Json{{"job", record.job.id}, {"cluster", record.job.cluster}});
 } catch (const Error& error) {
-  log::Warn("job {} is submitted, but that cannot be written down: {}", record.job, error.message());
+  log::Warn("job {} is submitted, but that cannot be written down: {}", record.job.id, error.message());
 }
 
 /// Who asked for the end before the job had a number could only leave a note. It is looked at after the number has
 /// been written down: of the two, one sees what the other has written.
-void CancelIfAsked(const RunFolder& folder, JobId job) {
+void CancelIfAsked(const RunFolder& folder, const JobIdentity& job) {
   if (!IsCancelRequested(folder)) return;
   SlurmClient().Cancel(job);
   CancelWhileSubmitted(folder);
@@ -147,7 +150,7 @@ std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
   }
   Note(folder, record);
   CancelIfAsked(folder, record.job);
-  return record.job;
+  return record.job.id;
 }
 
 }  // namespace slipway::launcher

@@ -4,13 +4,15 @@
 
 #include "core/error.h"
 #include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/folder/cancel_request.h"
 
 namespace slipway::launcher {
 namespace {
 
 /// A controller that does not answer has not ended it.
-bool IsOver(JobId job) try {
+bool IsOver(const JobIdentity& job) try {
   const auto known = SlurmClient().Job(job);
   return !known || known->phase() == JobPhase::kOver;
 } catch (const SlurmError&) {
@@ -19,18 +21,19 @@ bool IsOver(JobId job) try {
 
 }  // namespace
 
-JobId OtherJobOf(const RunState& state, const BatchRecord& record, JobId own) {
-  for (const auto job : {state.batch_job, record.job}) {
-    if (job != 0 && job != own) return job;
+std::optional<JobIdentity> OtherJobOf(const JobIdentity& managed, const JobIdentity& submitted,
+                                      const JobIdentity& own) {
+  for (const auto* job : {&managed, &submitted}) {
+    if (job->id != 0 && !IsSameJob(*job, own)) return *job;
   }
-  return 0;
+  return {};
 }
 
-void RequireTurn(const RunFolder& folder, JobId own) {
-  const auto other = OtherJobOf(folder.ReadState(), ReadBatchRecord(folder), own);
-  if (other == 0 || IsOver(other)) return;
+void RequireTurn(const RunFolder& folder, const JobIdentity& own) {
+  const auto other = OtherJobOf(JobOf(folder, folder.ReadState()), ReadBatchRecord(folder).job, own);
+  if (!other || IsOver(*other)) return;
   throw Error(ErrorKind::kBusy,
-              fmt::format("run {} is carried out by job {}; job {} leaves it alone", folder.id(), other, own),
+              fmt::format("run {} is carried out by job {}; job {} leaves it alone", folder.id(), other->id, own.id),
               fmt::format("see what it does: slipway status {}", folder.id()));
 }
 

@@ -1,25 +1,43 @@
 #include "launcher/run/batch/job_of_run.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
+#include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 
 namespace slipway::launcher {
 
-JobId OwnBatchJob() {
+JobIdentity OwnBatchJob() {
+  JobIdentity own;
   const char* job = std::getenv("SLURM_JOB_ID");
-  return job != nullptr ? static_cast<JobId>(std::strtoul(job, nullptr, 10)) : 0;
+  if (job != nullptr) own.id = static_cast<JobId>(std::strtoul(job, nullptr, 10));
+  const char* cluster = std::getenv("SLURM_CLUSTER_NAME");
+  if (own.id != 0 && cluster != nullptr) own.cluster = cluster;
+  return own;
 }
 
 /// The number is in the state once the manager has begun, and in the record before. It is the manager's that counts:
 /// after a lost answer there may be two jobs.
-JobId JobOf(const RunFolder& folder, const RunState& state) {
-  return state.batch_job != 0 ? state.batch_job : ReadBatchRecord(folder).job;
+JobIdentity JobOf(const RunFolder& folder, const RunState& state) {
+  auto job = ReadBatchRecord(folder).job;
+  if (state.batch_job != 0) job.id = state.batch_job;
+  if (!state.batch_cluster.empty()) job.cluster = state.batch_cluster;
+  if (job.comment.empty()) job.comment = JobComment(folder.path());
+  job.work_dir = folder.path();
+  return job;
 }
 
-std::optional<JobId> FindSubmitted(const SlurmClient& slurm, const std::string& comment) {
-  for (const auto& job : slurm.FindJobs(comment)) {
-    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) return job.id;
+JobIdentity SubmittedFor(const RunFolder& folder, JobId number, const std::string& cluster) {
+  return {number, cluster, JobComment(folder.path()), folder.path(), ::geteuid()};
+}
+
+std::optional<JobIdentity> FindSubmitted(const SlurmClient& slurm, const RunFolder& folder) {
+  for (const auto& job : slurm.FindJobs(JobComment(folder.path()))) {
+    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) {
+      return SubmittedFor(folder, job.id, job.cluster);
+    }
   }
   return {};
 }

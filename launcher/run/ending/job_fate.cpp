@@ -17,14 +17,14 @@ bool GoesBack(const SlurmJob& job) {
 }
 
 /// Slurm signals every process of the batch step, also the one that asks the question: it is asked again.
-std::optional<SlurmJob> Ask(JobId job, int tries) {
+std::optional<SlurmJob> Ask(const JobIdentity& job, int tries) {
   SlurmClientOptions options;
   options.deadline = kFatePatience;
   while (true) {
     try {
       return SlurmClient(options).Job(job);
     } catch (const SlurmError& error) {
-      log::Warn("what becomes of job {}: {}", job, error.message());
+      log::Warn("what becomes of job {}: {}", job.id, error.message());
       if (--tries == 0) return {};
     }
   }
@@ -38,12 +38,12 @@ JobFate FateOf(const SlurmJob& job) {
   return job.preempted ? JobFate::kMakesRoom : JobFate::kStays;
 }
 
-JobFate FateOfJob(JobId job) {
+JobFate FateOfJob(const JobIdentity& job) {
   const auto known = Ask(job, kFateTries);
   return known ? FateOf(*known) : JobFate::kStays;
 }
 
-std::optional<WallTime> EndOfJob(JobId job) {
+std::optional<WallTime> EndOfJob(const JobIdentity& job) {
   const auto known = Ask(job, 1);
   if (!known || !known->end) return {};
   return WallTime(*known->end);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/clock.h"
-#include "launcher/engines/slurm/slurm_types.h"
+#include "launcher/engines/slurm/job_identity.h"
 
 namespace slipway::launcher {
 
@@ -21,10 +21,10 @@ JobFate FateOf(const SlurmJob& job);
 
 /// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
 /// end may be killed soon.
-JobFate FateOfJob(JobId job);
+JobFate FateOfJob(const JobIdentity& job);
 
 /// When Slurm will end it: its time limit, or the end of the grace that a job has which makes room. Nothing when there
 /// is no limit, or no answer within seconds.
-std::optional<WallTime> EndOfJob(JobId job);
+std::optional<WallTime> EndOfJob(const JobIdentity& job);
 
 }  // namespace slipway::launcher

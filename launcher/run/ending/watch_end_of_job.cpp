@@ -10,8 +10,8 @@ namespace slipway::launcher {
 
 std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
                                               std::function<std::optional<Seconds>()> slowest_checkpoint) {
-  const auto job = context.state.batch_job;
-  if (job == 0) return nullptr;
+  const auto job = context.batch_job;
+  if (job.id == 0) return nullptr;
   TimeLimitWatch::Questions questions{std::move(slowest_checkpoint), [job] { return EndOfJob(job); }};
   return std::make_unique<TimeLimitWatch>(
       context.loop, SystemClock(), std::move(questions), [&context](Seconds slowest) {

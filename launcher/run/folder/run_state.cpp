@@ -46,8 +46,8 @@ Json ToJson(const RunState& state) {
               {"created", state.created},     {"started", state.started},
               {"ended", state.ended},         {"reason", state.reason},
               {"detail", state.detail},       {"host", state.host},
-              {"batch_job", state.batch_job}, {"manager", ToJson(state.manager)},
-              {"job", ToJson(state.job)}};
+              {"batch_job", state.batch_job}, {"batch_cluster", state.batch_cluster},
+              {"manager", ToJson(state.manager)}, {"job", ToJson(state.job)}};
 }
 
 RunState RunStateFromJson(const Json& json) {
@@ -67,6 +67,7 @@ RunState RunStateFromJson(const Json& json) {
     state.detail = json.at("detail").get<std::string>();
     state.host = json.at("host").get<std::string>();
     state.batch_job = json.value("batch_job", std::uint32_t{0});
+    state.batch_cluster = json.value("batch_cluster", std::string());
     state.manager = ProcessIdentityFromJson(json.at("manager"));
     state.job = ProcessIdentityFromJson(json.at("job"));
     return state;

@@ -40,6 +40,7 @@ struct RunState {
   std::string detail;   ///< more lines, e.g. the end of a failed rank's log
   std::string host;
   std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
+  std::string batch_cluster;    ///< the cluster that the run was handed to, whose number that is; empty: not known
   ProcessIdentity manager;
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };

@@ -54,7 +54,7 @@ void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
   if (!NewestCheckpointOf(own)) AdoptNewestCheckpoint(place_of(*start.parent), own.checkpoints);
 }
 
-void NoteJob(const RunFolder& folder, JobId job) {
+void NoteJob(const RunFolder& folder, const JobIdentity& job) {
   const auto buffer = MakeBatchJob(ReplanRun(folder), folder.path()).burst_buffer;
   WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
 }
@@ -89,7 +89,7 @@ TrialEnding EndingBySlurm(const ObservedRun& observed) {
 
 /// Who ends a job signals its ranks and their manager at once: that one may see a rank die before it hears the reason.
 OutsideCause CauseBySlurm(const RunFolder& folder) try {
-  const auto job = SlurmClient().Job(ReadBatchRecord(folder).job);
+  const auto job = SlurmClient().Job(JobOf(folder, folder.ReadState()));
   return job ? CauseOf(job->state) : OutsideCause::kNone;
 } catch (const SlurmError&) {
   return OutsideCause::kNone;
@@ -142,8 +142,8 @@ std::unique_ptr<BatchTrial> BatchTrial::Find(const RunFolder& run, TrialNumber t
 }
 
 bool BatchTrial::HasJob() {
-  if (ReadBatchRecord(folder_).job != 0 || folder_.ReadState().batch_job != 0) return true;
-  const auto job = FindSubmitted(SlurmClient(), JobComment(folder_.path()));
+  if (JobOf(folder_, folder_.ReadState()).id != 0) return true;
+  const auto job = FindSubmitted(SlurmClient(), folder_);
   if (job) NoteJob(folder_, *job);
   return job.has_value();
 }

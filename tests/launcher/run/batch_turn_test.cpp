@@ -12,23 +12,24 @@
 namespace slipway::launcher {
 namespace {
 
-RunState ManagedBy(JobId job) {
-  RunState state;
-  state.batch_job = job;
-  return state;
-}
-
-BatchRecord Recorded(JobId job) { return {job, false, {}, {}}; }
+constexpr auto kNone = std::nullopt;
 
 TEST(BatchTurn, IsThatOfTheJobThatWasSubmittedAndOfTheOneThatManages) {
-  EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(12), 12), 0u);
-  EXPECT_EQ(OtherJobOf(ManagedBy(12), Recorded(12), 12), 0u) << "queued again, under its number";
-  EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(12), 13), 12u);
-  EXPECT_EQ(OtherJobOf(ManagedBy(12), Recorded(0), 13), 12u);
-  EXPECT_EQ(OtherJobOf(ManagedBy(13), Recorded(12), 13), 12u);
+  EXPECT_EQ(OtherJobOf({}, {12}, {12}), kNone);
+  EXPECT_EQ(OtherJobOf({12}, {12}, {12}), kNone) << "queued again, under its number";
+  EXPECT_EQ(OtherJobOf({}, {12}, {13}), JobIdentity{12});
+  EXPECT_EQ(OtherJobOf({12}, {}, {13}), JobIdentity{12});
+  EXPECT_EQ(OtherJobOf({13}, {12}, {13}), JobIdentity{12});
 }
 
-TEST(BatchTurn, IsFreeBeforeTheNumberIsKnown) { EXPECT_EQ(OtherJobOf(ManagedBy(0), Recorded(0), 12), 0u); }
+TEST(BatchTurn, IsNotThatOfAJobWithTheSameNumberOnAnotherCluster) {
+  const JobIdentity alpha{12, "alpha"};
+  EXPECT_EQ(OtherJobOf({}, alpha, {12, "beta"}), alpha);
+  EXPECT_EQ(OtherJobOf(alpha, alpha, alpha), kNone);
+  EXPECT_EQ(OtherJobOf({12}, {12}, alpha), kNone) << "written by an older version";
+}
+
+TEST(BatchTurn, IsFreeBeforeTheNumberIsKnown) { EXPECT_EQ(OtherJobOf({}, {}, {12}), kNone); }
 
 class CancelRequests : public testing::Test {
  protected:

@@ -69,7 +69,7 @@ class RealSlurm : public testing::Test {
     const auto deadline = SystemClock().Steady() + seconds(30);
     std::optional<SlurmJob> job;
     while (SystemClock().Steady() < deadline) {
-      job = Client().Job(id);
+      job = Client().Job({id});
       if (job && is_so(*job)) return *job;
       std::this_thread::sleep_for(milliseconds(50));
     }
@@ -231,7 +231,7 @@ TEST_F(RealSlurm, ShowsManyJobsInOneAnswer) {
   for (const auto& job : Client().Jobs(ids)) found.push_back(job.id);
   ids.pop_back();
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(ids));
-  EXPECT_EQ(Client().Job(9999), std::nullopt);
+  EXPECT_EQ(Client().Job({9999}), std::nullopt);
 }
 
 TEST_F(RealSlurm, FindsJobsByTheirComment) {
@@ -249,16 +249,40 @@ TEST_F(RealSlurm, FindsJobsByTheirComment) {
 TEST_F(RealSlurm, CancelsAJob) {
   const auto id = Submit("sleep 60");
   UntilRunning(id);
-  Client().Cancel(id);
+  Client().Cancel({id});
   EXPECT_EQ(UntilOver(id).state, JobState::kCancelled);
-  EXPECT_EQ(TroubleOf([&] { Client().Cancel(id); }).trouble, SlurmTrouble::kOver);
-  EXPECT_EQ(TroubleOf([&] { Client().Cancel(9999); }).trouble, SlurmTrouble::kUnknownJob);
+  EXPECT_EQ(TroubleOf([&] { Client().Cancel({id}); }).trouble, SlurmTrouble::kOver);
+  EXPECT_EQ(TroubleOf([&] { Client().Cancel({9999}); }).trouble, SlurmTrouble::kUnknownJob);
+}
+
+TEST_F(RealSlurm, ActsOnNoJobThatOnlyHasTheNumber) {
+  auto request = Request("sleep 60");
+  request.comment = "slipway:a";
+  const auto id = Submit(request);
+  UntilRunning(id);
+  const auto own = ::geteuid();
+  const auto work_dir = bed_->shared().string();
+  for (const auto& meant : {JobIdentity{id, "testbed", "slipway:b", "/elsewhere", own},
+                            JobIdentity{id, "testbed", "slipway:a", work_dir, own + 1}}) {
+    const auto refused = [&](auto act) { return TroubleOf(act).trouble == SlurmTrouble::kOtherJob; };
+    EXPECT_TRUE(refused([&] { Client().Cancel(meant); }));
+    EXPECT_TRUE(refused([&] { Client().Signal(meant, SIGKILL, SignalTarget::kAll); }));
+    EXPECT_TRUE(refused([&] { Client().Requeue(meant); }));
+    EXPECT_TRUE(refused([&] { Client().Release(meant); }));
+    EXPECT_EQ(Client().Job(meant), std::nullopt);
+  }
+  const JobIdentity elsewhere{id, "alpha", "slipway:a", work_dir, own};
+  EXPECT_EQ(TroubleOf([&] { Client().Cancel(elsewhere); }).trouble, SlurmTrouble::kOtherCluster);
+  EXPECT_EQ(TroubleOf([&] { Client().Job(elsewhere); }).trouble, SlurmTrouble::kOtherCluster);
+  EXPECT_EQ(UntilRunning(id).restarts, 0);
+  Client().Cancel({id, "testbed", "rewritten by the site", work_dir, own});
+  EXPECT_EQ(UntilOver(id).state, JobState::kCancelled);
 }
 
 TEST_F(RealSlurm, SendsASignalToTheScript) {
   const auto id = Submit("trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.1; done");
   UntilSaid(id, "ready");
-  Client().Signal(id, SIGUSR1, SignalTarget::kScript);
+  Client().Signal({id}, SIGUSR1, SignalTarget::kScript);
   EXPECT_EQ(UntilOver(id).status(), (ExitStatus{5, 0}));
   EXPECT_THAT(OutputOf(id), HasSubstr("got it"));
 }
@@ -266,11 +290,11 @@ TEST_F(RealSlurm, SendsASignalToTheScript) {
 TEST_F(RealSlurm, PutsAJobBackIntoTheQueueAndLetsItGo) {
   const auto id = Submit("echo try $SLURM_RESTART_COUNT; sleep 60");
   UntilSaid(id, "try");
-  Client().Requeue(id, AfterRequeue::kHeld);
+  Client().Requeue({id}, AfterRequeue::kHeld);
   const auto held = Until(id, [](const SlurmJob& job) { return job.state == JobState::kPending && job.priority == 0; });
   EXPECT_EQ(held.restarts, 1);
   EXPECT_EQ(held.phase(), JobPhase::kWaiting);
-  Client().Release(id);
+  Client().Release({id});
   UntilSaid(id, "try 1");
   EXPECT_THAT(OutputOf(id), testing::StartsWith("try")) << "the output of the first try is kept";
 }
@@ -342,7 +366,7 @@ TEST_F(RealSlurm, SaysThatTheControllerIsDownAndFindsItAgain) {
   UntilRunning(id);
   bed_->Order({"end", "slurmctld"});
   const auto began = SystemClock().Steady();
-  EXPECT_EQ(TroubleOf([&] { Client().Job(id); }).trouble, SlurmTrouble::kController);
+  EXPECT_EQ(TroubleOf([&] { Client().Job({id}); }).trouble, SlurmTrouble::kController);
   EXPECT_EQ(Refusal(Request("true")), SlurmTrouble::kController);
   EXPECT_LT(SystemClock().Steady() - began, seconds(3)) << "no 59 seconds";
   bed_->Order({"start", "slurmctld"});
@@ -463,9 +487,9 @@ class SlurmWithoutMemory : public RealSlurm {
 TEST_F(SlurmWithoutMemory, ForgetsJobsThatAreOver) {
   const auto id = Submit("true");
   const auto deadline = SystemClock().Steady() + seconds(90);
-  while (Client().Job(id) && SystemClock().Steady() < deadline) std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_EQ(Client().Job(id), std::nullopt);
-  EXPECT_EQ(TroubleOf([&] { Client().Requeue(id); }).trouble, SlurmTrouble::kUnknownJob);
+  while (Client().Job({id}) && SystemClock().Steady() < deadline) std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_EQ(Client().Job({id}), std::nullopt);
+  EXPECT_EQ(TroubleOf([&] { Client().Requeue({id}); }).trouble, SlurmTrouble::kUnknownJob);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(SubmittedJob, IsFoundAmongBanners) {
-  EXPECT_EQ(SubmittedJobIn("12\n"), 12u);
-  EXPECT_EQ(SubmittedJobIn("12;cluster\n"), 12u);
-  EXPECT_EQ(SubmittedJobIn("Welcome!\n 7 nodes are down\n2026\n12\r\nGood luck\n"), 12u) << "the last one";
+  EXPECT_EQ(SubmittedJobIn("12\n"), JobIdentity{12});
+  EXPECT_EQ(SubmittedJobIn("12;beta\n"), (JobIdentity{12, "beta"}));
+  EXPECT_EQ(SubmittedJobIn("Welcome!\n 7 nodes are down\n2026\n12\r\nGood luck\n"), JobIdentity{12}) << "the last one";
   EXPECT_EQ(SubmittedJobIn("Submitted batch job 12"), std::nullopt) << "not what was asked for";
   EXPECT_EQ(SubmittedJobIn(""), std::nullopt);
   EXPECT_EQ(SubmittedJobIn("0\n-3\n99999999999\n12 nodes\n"), std::nullopt);
@@ -56,7 +56,7 @@ class Sbatch : public testing::Test {
 
 TEST_F(Sbatch, GetsTheScriptAsOneWord) {
   Does("test \"$#,$1,$2\" = '2,--parsable,/a $(b) c' && echo 12");
-  EXPECT_EQ(SubmitWithSbatch("/a $(b) c"), 12u);
+  EXPECT_EQ(SubmitWithSbatch("/a $(b) c"), JobIdentity{12});
 }
 
 TEST_F(Sbatch, ThatRefusesIsQuoted) {

@@ -79,7 +79,7 @@ TEST_F(SlurmClients, AskInJsonAndReadTheAnswer) {
 TEST_F(SlurmClients, AskNothingAboutNoJobs) { EXPECT_TRUE(ClientWith("exit 9").Jobs({}).empty()); }
 
 TEST_F(SlurmClients, SayThatAJobIsForgotten) {
-  EXPECT_EQ(ClientThatIsTold(AnswerLine(Json::array())).Job(3), std::nullopt);
+  EXPECT_EQ(ClientThatIsTold(AnswerLine(Json::array())).Job({3}), std::nullopt);
 }
 
 TEST_F(SlurmClients, TakeOnlyOurOwnJobFromTheAccounting) {
@@ -88,13 +88,39 @@ TEST_F(SlurmClients, TakeOnlyOurOwnJobFromTheAccounting) {
   job.state = JobState::kTimeout;
   job.work_dir = "/runs/a";
   const auto client = ClientThatIsTold(AnswerLine(Json::array({ToJson(job)})));
-  EXPECT_EQ(client.PastJob(7, "/runs/a"), job);
+  EXPECT_EQ(client.PastJob({.id = 7, .work_dir = "/runs/a"}), job);
   EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "past"}, {"id", 7}}));
-  EXPECT_EQ(client.PastJob(7, "/runs/b"), std::nullopt) << "numbers are given again";
+  EXPECT_EQ(client.PastJob({.id = 7, .work_dir = "/runs/b"}), std::nullopt) << "numbers are given again";
+}
+
+TEST_F(SlurmClients, TellAJobOfAnotherClusterFromOneThatIsForgotten) {
+  SlurmJob job;
+  job.id = 7;
+  job.cluster = "beta";
+  const auto client = ClientThatIsTold(AnswerLine(Json::array({ToJson(job)}), "beta"));
+  EXPECT_EQ(client.Job({.id = 7, .cluster = "beta"}), job);
+  EXPECT_EQ(client.ClusterName(), "beta");
+  const auto error = ErrorOf([&] { client.Job({.id = 7, .cluster = "alpha"}); });
+  EXPECT_EQ(error.trouble(), SlurmTrouble::kOtherCluster);
+  EXPECT_THAT(error.message(), HasSubstr("job 7 belongs to cluster 'alpha', and Slurm here is cluster 'beta'"));
+}
+
+TEST_F(SlurmClients, TakeAJobWithTheNumberOfAnotherForForgotten) {
+  SlurmJob job;
+  job.id = 7;
+  job.comment = "slipway:b";
+  const auto client = ClientThatIsTold(AnswerLine(Json::array({ToJson(job)})));
+  EXPECT_EQ(client.Job({.id = 7, .comment = "slipway:a"}), std::nullopt);
+}
+
+TEST_F(SlurmClients, SayWhichJobIsToBeActedOn) {
+  const JobIdentity job{7, "alpha", "slipway:a", "/runs/a", 1000};
+  ClientThatIsTold(AnswerLine(Json::object())).Cancel(job);
+  EXPECT_EQ(Request().at("job"), ToJson(job));
 }
 
 TEST_F(SlurmClients, WaitForTheAccountingForSecondsOnly) {
-  const auto error = ErrorOf([&] { ClientWith("exec sleep 100", seconds(100)).PastJob(7, "/runs/a"); });
+  const auto error = ErrorOf([&] { ClientWith("exec sleep 100", seconds(100)).PastJob({7}); });
   EXPECT_EQ(error.trouble(), SlurmTrouble::kTimeout);
 }
 

@@ -64,6 +64,7 @@ SubmitRequest FullRequest() {
 SlurmJob FullJob() {
   SlurmJob job;
   job.id = 7;
+  job.cluster = "alpha";
   job.array_job = 6;
   job.array_tasks = "1";
   job.name = "name";
@@ -108,6 +109,13 @@ TEST(SlurmMessages, CarryAJobWhole) {
   EXPECT_EQ(ThereAndBack(FullJob()), FullJob());
   EXPECT_EQ(ThereAndBack(SlurmJob()), SlurmJob());
   ExpectAllSet(ToJson(FullJob()), ToJson(SlurmJob()));
+}
+
+TEST(SlurmMessages, CarryAnIdentityWhole) {
+  const JobIdentity job{12, "alpha", "slipway:a", "/runs/a", 1000};
+  EXPECT_EQ(ThereAndBack(job), job);
+  EXPECT_EQ(ThereAndBack(JobIdentity()), JobIdentity());
+  ExpectAllSet(ToJson(job), ToJson(JobIdentity()));
 }
 
 TEST(SlurmMessages, CarryEveryStateAndFlag) {
@@ -169,14 +177,19 @@ TEST(SlurmMessages, NameTheFieldThatIsWrong) {
 TEST(SlurmMessages, FindTheAnswerBehindBanners) {
   const auto line = AnswerLine(Json{{"job", 3}});
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  EXPECT_EQ(ResultIn(line), Json({{"job", 3}}));
-  EXPECT_EQ(ResultIn("Welcome to the cluster!\n{}\n\n" + line + "\n\n"), Json({{"job", 3}}));
+  EXPECT_EQ(AnswerIn(line).result, Json({{"job", 3}}));
+  EXPECT_EQ(AnswerIn("Welcome to the cluster!\n{}\n\n" + line + "\n\n").result, Json({{"job", 3}}));
+}
+
+TEST(SlurmMessages, SayWhoseAnswerItIs) {
+  EXPECT_EQ(AnswerIn(AnswerLine(Json::object(), "alpha")).cluster, "alpha");
+  EXPECT_EQ(AnswerIn(AnswerLine(Json::object())).cluster, "");
 }
 
 TEST(SlurmMessages, ThrowTheErrorThatWasAnswered) {
   const TroubleReport report{SlurmTrouble::kQos, 2066, "Invalid qos", "submitting job 'x'"};
   try {
-    ResultIn(AnswerLine(report));
+    AnswerIn(AnswerLine(report));
     ADD_FAILURE();
   } catch (const SlurmError& error) {
     EXPECT_EQ(error.report(), report);
@@ -190,7 +203,7 @@ class NoAnswer : public testing::TestWithParam<std::string> {};
 
 void ExpectErrorOfTheHelper(const std::string& answer) {
   try {
-    ResultIn(answer);
+    AnswerIn(answer);
     ADD_FAILURE();
   } catch (const SlurmError& error) {
     EXPECT_EQ(error.trouble(), SlurmTrouble::kHelper);
@@ -210,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(Table, NoAnswer,
 
 TEST(SlurmMessages, SurviveTextsInOtherEncodings) {
   const auto line = AnswerLine(Json{{"comment", "caf\xe9"}});
-  EXPECT_EQ(ResultIn(line).at("comment"), "caf\uFFFD");
+  EXPECT_EQ(AnswerIn(line).result.at("comment"), "caf\uFFFD");
 }
 
 TEST(SlurmTroubles, AreFoundByTheirNames) {

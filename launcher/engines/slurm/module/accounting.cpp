@@ -8,9 +8,6 @@
 #include "launcher/engines/slurm/module/jobs.h"
 #include "launcher/engines/slurm/module/library.h"
 
-// What slurm_init has read: see cluster.cpp.
-extern "C" __attribute__((weak)) slurm_conf_t slurm_conf;
-
 namespace slipway::launcher {
 namespace {
 
@@ -25,7 +22,8 @@ struct DestroyList {
 using OwnedList = std::unique_ptr<std::remove_pointer_t<List>, DestroyList>;
 
 bool KeepsAccounting() {
-  return &slurm_conf != nullptr && TextOf(slurm_conf.accounting_storage_type) == "accounting_storage/slurmdbd";
+  const auto* const conf = LoadedConfiguration();
+  return conf != nullptr && TextOf(conf->accounting_storage_type) == "accounting_storage/slurmdbd";
 }
 
 Connection ConnectToDatabase() {
@@ -59,6 +57,7 @@ OwnedList Ask(JobId id) {
 SlurmJob PastJobFrom(const slurmdb_job_rec_t& record) {
   SlurmJob job;
   job.id = record.jobid;
+  job.cluster = TextOf(record.cluster);
   job.user = record.uid;
   job.name = TextOf(record.jobname);
   job.partition = TextOf(record.partition);

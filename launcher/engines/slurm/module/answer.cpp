@@ -49,8 +49,17 @@ Json AnswerFind(const Json& request) {
   return List(JobsOfUser(OwnerIn(request), [&](const auto& info) { return TextOf(info.comment) == comment; }));
 }
 
+/// The number of the job that is to be acted on, if it is the one that is meant.
+JobId CheckedJob(const Json& request) {
+  JobIdentity meant;
+  FromJson(request.at("job"), meant);
+  RequireCluster(meant, ClusterName());
+  for (const auto& job : JobsOfNumber(meant.id)) RequireMeant(meant, job);
+  return meant.id;
+}
+
 Json AnswerCancel(const Json& request) {
-  const auto id = request.at("id").get<JobId>();
+  const auto id = CheckedJob(request);
   const auto flags = request.at("skip_stage_out").get<bool>() ? KILL_HURRY : 0;
   errno = 0;
   CheckSlurm(slurm_kill_job(id, SIGKILL, static_cast<std::uint16_t>(flags)), fmt::format("cancelling job {}", id));
@@ -67,7 +76,7 @@ std::uint16_t KillFlags(SignalTarget target) {
 }
 
 Json AnswerSignal(const Json& request) {
-  const auto id = request.at("id").get<JobId>();
+  const auto id = CheckedJob(request);
   const auto target = SignalTargetOf(request.at("to").get<std::string>());
   if (!target) throw Error(ErrorKind::kInternal, "a signal for whom?");
   errno = 0;
@@ -77,7 +86,7 @@ Json AnswerSignal(const Json& request) {
 }
 
 Json AnswerRequeue(const Json& request) {
-  const auto id = request.at("id").get<JobId>();
+  const auto id = CheckedJob(request);
   const auto flags = request.at("hold").get<bool>() ? JOB_REQUEUE_HOLD : 0;
   errno = 0;
   CheckSlurm(slurm_requeue(id, static_cast<std::uint32_t>(flags)),
@@ -88,7 +97,7 @@ Json AnswerRequeue(const Json& request) {
 Json AnswerRelease(const Json& request) {
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
-  change.job_id = request.at("id").get<JobId>();
+  change.job_id = CheckedJob(request);
   change.priority = INFINITE;
   errno = 0;
   CheckSlurm(slurm_update_job(&change), fmt::format("releasing job {}", change.job_id));
@@ -118,7 +127,8 @@ std::string Answer(const char* text) {
   const auto ask = SlurmAskOf(request.at("ask").get<std::string>());
   if (!ask) throw Error(ErrorKind::kInternal, "an unknown request");
   Connect();
-  return AnswerLine(Answer(*ask, request));
+  auto result = Answer(*ask, request);
+  return AnswerLine(std::move(result), ClusterName());
 }
 
 std::string AnswerOrError(const char* text) {

@@ -7,9 +7,6 @@
 #include "launcher/engines/slurm/module/library.h"
 #include "launcher/engines/slurm/module/munge.h"
 
-// What slurm_init has read. It is in the library, whose plugins need it, but not in its headers.
-extern "C" __attribute__((weak)) slurm_conf_t slurm_conf;
-
 namespace slipway::launcher {
 namespace {
 
@@ -108,7 +105,7 @@ std::string LibraryVersion() {
 
 void Connect() {
   slurm_init(nullptr);
-  const auto* const conf = &slurm_conf;
+  const auto* const conf = LoadedConfiguration();
   if (conf != nullptr) CheckMunge(TextOf(conf->authtype), TextOf(conf->authinfo));
   const int controllers = conf != nullptr ? static_cast<int>(conf->control_cnt) : 1;
   int code = SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR;

@@ -118,6 +118,7 @@ std::optional<SlurmTime> TimeOf(std::time_t time) {
 SlurmJob JobFrom(const slurm_job_info_t& info) {
   SlurmJob job;
   job.id = info.job_id;
+  job.cluster = info.cluster != nullptr ? TextOf(info.cluster) : ClusterName();
   job.user = info.user_id;
   job.state = StateOf(info.job_state);
   job.flags = FlagsOf(info.job_state);

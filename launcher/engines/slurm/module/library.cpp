@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
+// It is in the library, whose plugins need it, but not in its headers.
+extern "C" __attribute__((weak)) slurm_conf_t slurm_conf;
+
 namespace slipway::launcher {
 namespace {
 
@@ -65,6 +68,13 @@ constexpr ErrorRow kCodes[] = {
 bool LiesIn(int code, int first, int last) { return code >= first && code <= last; }
 
 }  // namespace
+
+const slurm_conf_t* LoadedConfiguration() { return &slurm_conf; }
+
+std::string ClusterName() {
+  const auto* const conf = LoadedConfiguration();
+  return conf != nullptr ? TextOf(conf->cluster_name) : std::string();
+}
 
 SlurmTrouble TroubleOf(int code) {
   const auto* const row =

@@ -13,6 +13,12 @@
 
 namespace slipway::launcher {
 
+/// What slurm_init has read; null where the library does not show it.
+const slurm_conf_t* LoadedConfiguration();
+
+/// The name in slurm.conf; empty where that is not shown. No RPC.
+std::string ClusterName();
+
 /// What a code of slurm_errno.h means for the user.
 SlurmTrouble TroubleOf(int code);
 
