@@ -153,7 +153,7 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
-    if (const auto known = AsSlurmSays(failed); known.phase != failed.phase) return known;
+    if (auto known = AsSlurmSays(failed); fate_ != JobFate::kStays) return known;
     data_.Release();
     EmptyOutbox();
     WriteDown(failed);
@@ -167,11 +167,16 @@ class Manager {
     folder_.AppendEvent("warning", Json{{"reason", warning}});
   }
 
+  /// Slurm has told in advance that the time is nearly over; or it is over, and Slurm ends everything.
+  bool IsCutByTimeLimit(const RunResult& result) const {
+    if (fate_ == JobFate::kTimedOut) return result.phase != Phase::kSucceeded;
+    const bool warned = interrupt_.cause() == InterruptCause::kTimeLimit;
+    return warned && result.phase == Phase::kCancelled && fate_ == JobFate::kStays;
+  }
+
   /// A run that its job's time limit has cut goes back into the queue, or has failed.
   RunResult AtTimeLimit(RunResult result) const {
-    const bool warned = interrupt_.cause() == InterruptCause::kTimeLimit;
-    const bool cut = warned && result.phase == Phase::kCancelled && fate_ == JobFate::kStays;
-    if (!cut) return result;
+    if (!IsCutByTimeLimit(result)) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
     result.cause = ensemble::OutsideCause::kTimedOut;
     result.phase = wanted && result.progressed ? Phase::kQueued : Phase::kFailed;
@@ -185,9 +190,15 @@ class Manager {
   /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
   RunResult AsSlurmSays(RunResult result) {
     if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
-    fate_ = FateOfJob(OwnJob());
+    const auto [fate, words] = FateOfJob(OwnJob());
+    fate_ = fate;
     switch (fate_) {
-      case JobFate::kStays: break;
+      case JobFate::kStays:
+      case JobFate::kTimedOut: break;
+      case JobFate::kEnded:
+        result.phase = Phase::kFailed;
+        result.reason = fmt::format("job {} {}; continue with: slipway resume {}", state_.batch_job, words, state_.run);
+        break;
       case JobFate::kRemoved:
         result.phase = Phase::kCancelled;
         result.reason = fmt::format("job {} was removed with scancel; continue with: slipway resume {}",

@@ -172,8 +172,8 @@ class SingleRun final : public JobObserver {
     context_.SayWhatStops("the ranks");
     if (by_user) {
       job.Stop(wish.empty() ? "cancelled" : wish);
-    } else {
-      job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
+    } else if (job.stop_reason().empty()) {
+      job.Stop("time_limit", TimeAtLimit(context_.plan, Place(), TimeLeftInJob(context_)));
     }
     if (context_.interrupt.forced()) job.Kill();
   }
@@ -216,11 +216,11 @@ class SingleRun final : public JobObserver {
   RunResult MakeResult() const {
     RunResult result;
     result.status = outcome_->status;
+    result.progressed = StepsTo(Newest()) > steps_at_first_;
     result.cause = Cause();
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.reason = "cancelled by the user";
-      result.progressed = StepsTo(Newest()) > steps_at_first_;
     } else if (time_limit_hit_) {
       result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
     } else if (outcome_->status.Success()) {

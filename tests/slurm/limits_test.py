@@ -117,32 +117,46 @@ class Limits(engine_test.Engine):
         self.assert_same_end(folder, self.place / "runs" / whole["run"])
 
 
-class SlowCheckpoints(engine_test.Engine):
-    """Slurm's signal would come a minute or more before the end. What is known of the checkpoints says: earlier."""
-    SAVES_IN_S = 125
-    LIMIT = "5m"
-    # Writes a checkpoint whose manifest says that it took that long; the next attempt is the last.
-    PROGRAM = """
+class Saving(engine_test.Engine):
+    """With a program that writes a checkpoint at once; its manifest says how long that took."""
+    SAVE = """
         [ $SLIPWAY_ATTEMPT = 2 ] && { echo '{"step": 8, "metrics": {"objective": 1}}' >> $SLIPWAY_METRICS; exit; }
         step=$SLIPWAY_CHECKPOINT_DIR/step-000000000007
         mkdir -p $step && cp manifest.json $step/
-        while ! [ -e $SLIPWAY_STOP_FILE ]; do sleep 0.1; done
-        cp $SLIPWAY_STOP_FILE stop.$$ && mv stop.$$ stop.json
         """
 
-    def run_with(self, seconds, ensemble=None):
+    def run_with(self, then, seconds, slurm, limit, ensemble=None, on_time_limit="requeue"):
         manifest = {"schema": "slipway.checkpoint/1", "step": 7, "epoch": 1.0, "world_size": 1, "spec_hash": "", "files": [],
                     "seconds": seconds}
         (self.place / "manifest.json").write_text(json.dumps(manifest))
-        self.write(self.PROGRAM, {"signal_before": "1s"}, ensemble, time_limit=self.LIMIT)
+        self.write(self.SAVE + then, slurm, ensemble, time_limit=limit)
         spec = json.loads((self.place / "exp.yaml").read_text())
-        spec["checkpoint"] = {"on_time_limit": "requeue"}
+        spec["checkpoint"] = {"on_time_limit": on_time_limit}
         spec["train"]["metrics"] = {"from": "runtime"}
         (self.place / "exp.yaml").write_text(json.dumps(spec))
         return self.submit()["run"]
 
+    def events(self, run, name):
+        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["event"] == name]
+
+    def reasons(self, run):
+        return [event.get("reason", "") for event in self.events(run, "queued")]
+
+
+class SlowCheckpoints(Saving):
+    """Slurm's signal would come a minute or more before the end. What is known of the checkpoints says: earlier."""
+    SAVES_IN_S = 125
+    UNTIL_TOLD = """
+        while ! [ -e $SLIPWAY_STOP_FILE ]; do sleep 0.1; done
+        cp $SLIPWAY_STOP_FILE stop.$$ && mv stop.$$ stop.json
+        """
+
+    def begin(self, ensemble=None):
+        return self.run_with(self.UNTIL_TOLD, self.SAVES_IN_S, {"signal_before": "1s"}, "5m", ensemble)
+
     def test_the_ranks_are_asked_while_there_is_time_for_them(self):
-        run = self.run_with(self.SAVES_IN_S)
+        run = self.begin()
         support.wait_for(lambda: (self.place / "stop.json").exists(), 100, "the wish to stop")
         (near,) = self.events(run, "time_limit_near")
         self.assertEqual((near["checkpoint_s"], near["lead_s"]), (self.SAVES_IN_S, 2 * self.SAVES_IN_S + 30))
@@ -154,7 +168,7 @@ class SlowCheckpoints(engine_test.Engine):
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
 
     def test_trials_are_asked_while_there_is_time_for_them(self):
-        run = self.run_with(self.SAVES_IN_S, {
+        run = self.begin({
             "objective": {"metric": "objective"}, "trials": 2, "parallel": 2, "sampler": "random",
             "space": {"x": {"uniform": [0, 1]}}})
         support.wait_for(lambda: (self.place / "stop.json").exists(), 100, "the wish to stop")
@@ -170,12 +184,36 @@ class SlowCheckpoints(engine_test.Engine):
         self.assertEqual([trial["attempts"] for trial in trials], [2, 2])
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
 
-    def events(self, run, name):
-        lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["event"] == name]
 
-    def reasons(self, run):
-        return [event.get("reason", "") for event in self.events(run, "queued")]
+class Deaf(Saving):
+    """Programs that never end by themselves, in jobs that Slurm ends in earnest."""
+    OPTIONS = (*engine_test.Engine.OPTIONS, "--conf", "KillWait=30")  # as it is where nobody has changed it
+
+    def begin(self, on_time_limit, limit="1m"):
+        return self.run_with("touch up; trap '' TERM; while :; do sleep 1; done", 0, {"signal_before": "120s"}, limit,
+                             on_time_limit=on_time_limit)
+
+    def status_of(self, run):
+        return json.loads(self.slipway("status", run, "--json", status=None).stdout)
+
+    def goes_on(self, run):
+        self.slipway("wait", run, "--timeout", "110s")
+        self.assertEqual((self.status_of(run)["phase"], self.status_of(run)["attempt"]), ("succeeded", 2))
+        self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
+
+    def test_run_goes_on_or_has_failed_as_its_spec_says(self):
+        runs = [self.begin("requeue"), self.begin("stop")]
+        self.slipway("wait", runs[1], "--timeout", "110s", status=1)
+        stopped = self.status_of(runs[1])
+        self.assertEqual((stopped["phase"], stopped["reason"]), ("failed", "the time limit of its job was reached"))
+        self.goes_on(runs[0])
+
+    def test_run_whose_time_is_over_without_a_warning_goes_on(self):
+        run = self.begin("requeue", "10m")
+        support.wait_for((self.place / "up").exists, 30, "the program")
+        self.until("running")
+        self.bed.administrate("scontrol", "update", f"jobid={self.status()['batch_job']}", "EndTime=now")
+        self.goes_on(run)
 
 
 if __name__ == "__main__":

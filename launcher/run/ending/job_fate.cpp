@@ -34,13 +34,19 @@ std::optional<SlurmJob> Ask(const JobIdentity& job, int tries) {
 
 JobFate FateOf(const SlurmJob& job) {
   if (GoesBack(job)) return JobFate::kPutBack;
-  if (IsFinal(job.state)) return JobFate::kRemoved;
+  switch (job.state) {
+    case JobState::kCancelled: return JobFate::kRemoved;
+    case JobState::kTimeout: return JobFate::kTimedOut;
+    default: break;
+  }
+  if (IsFinal(job.state)) return JobFate::kEnded;
   return job.preempted ? JobFate::kMakesRoom : JobFate::kStays;
 }
 
-JobFate FateOfJob(const JobIdentity& job) {
+FateInWords FateOfJob(const JobIdentity& job) {
   const auto known = Ask(job, kFateTries);
-  return known ? FateOf(*known) : JobFate::kStays;
+  if (!known) return {};
+  return {FateOf(*known), InWords(known->state, known->flags)};
 }
 
 std::optional<WallTime> EndOfJob(const JobIdentity& job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "core/clock.h"
 #include "launcher/engines/slurm/job_identity.h"
@@ -12,6 +13,8 @@ namespace slipway::launcher {
 enum class JobFate {
   kStays,      ///< Slurm leaves it as it is: the user has asked
   kRemoved,    ///< with scancel
+  kTimedOut,   ///< its time limit is over
+  kEnded,      ///< by Slurm for another reason: a node has failed, its memory is used up
   kPutBack,    ///< into the queue, by Slurm: requeued by somebody, or one of its nodes is gone
   kMakesRoom,  ///< it is preempted, and has some time left; who ends before that is over is not put back
 };
@@ -19,9 +22,14 @@ enum class JobFate {
 /// Pure.
 JobFate FateOf(const SlurmJob& job);
 
+struct FateInWords {
+  JobFate fate = JobFate::kStays;
+  std::string words;  ///< what Slurm has done with the job: "ran past its time limit"
+};
+
 /// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
 /// end may be killed soon.
-JobFate FateOfJob(const JobIdentity& job);
+FateInWords FateOfJob(const JobIdentity& job);
 
 /// When Slurm will end it: its time limit, or the end of the grace that a job has which makes room. Nothing when there
 /// is no limit, or no answer within seconds.

@@ -19,9 +19,12 @@ std::optional<Seconds> SlowestCheckpoint(const AttemptPlace& place) {
 
 Seconds TimeToSave(Seconds slowest) { return 2 * slowest; }
 
-Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place) {
+Seconds ForTheManager(Seconds left) { return std::clamp(left / 2, Seconds(0), kLongestForTheManager); }
+
+Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place, std::optional<Seconds> left) {
   const Seconds said = plan.engine == "slurm" ? plan.spec().launch.slurm.signal_before : Seconds(0);
-  return std::max(said, TimeToSave(SlowestCheckpoint(place).value_or(Seconds(0))));
+  const auto wanted = std::max(said, TimeToSave(SlowestCheckpoint(place).value_or(Seconds(0))));
+  return left ? std::min(wanted, std::max(*left - ForTheManager(*left), Seconds(0))) : wanted;
 }
 
 }  // namespace slipway::launcher

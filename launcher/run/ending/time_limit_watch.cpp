@@ -5,14 +5,8 @@
 #include "launcher/run/ending/save_time.h"
 
 namespace slipway::launcher {
-namespace {
 
-/// Ranks end, results are copied out, the job is queued again.
-constexpr Seconds kForTheManager{30};
-
-}  // namespace
-
-Seconds LeadFor(Seconds slowest_checkpoint) { return TimeToSave(slowest_checkpoint) + kForTheManager; }
+Seconds LeadFor(Seconds slowest_checkpoint) { return TimeToSave(slowest_checkpoint) + kLongestForTheManager; }
 
 TimeLimitWatch::TimeLimitWatch(EventLoop& loop, Clock& clock, Questions questions, std::function<void(Seconds)> near,
                                std::chrono::nanoseconds beat)

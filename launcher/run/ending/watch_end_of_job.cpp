@@ -22,4 +22,10 @@ std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
       });
 }
 
+std::optional<Seconds> TimeLeftInJob(const RunContext& context) {
+  if (context.batch_job.id == 0) return {};
+  const auto end = EndOfJob(context.batch_job);
+  return end ? std::optional(Seconds(*end - SystemClock().Now())) : std::nullopt;
+}
+
 }  // namespace slipway::launcher

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "launcher/run/ending/time_limit_watch.h"
 #include "launcher/run/run_context.h"
@@ -12,5 +13,9 @@ namespace slipway::launcher {
 /// that; the event `time_limit_near` has the figures. Null where the run is in no job. `context` must outlive it.
 std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
                                               std::function<std::optional<Seconds>()> slowest_checkpoint);
+
+/// What is left of the time of the job that the run is in, by what Slurm says; nothing: it is in none, or that is not
+/// known. Cost: that of EndOfJob.
+std::optional<Seconds> TimeLeftInJob(const RunContext& context);
 
 }  // namespace slipway::launcher

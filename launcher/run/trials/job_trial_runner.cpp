@@ -100,7 +100,7 @@ JobTrialRunner::JobTrialRunner(RunContext& context, bool cores_are_shared, Trial
     AddNodes(context_.allocation->nodes());
   }
   context_.interrupt.OnAsk([this] { OnInterrupt(); });
-  if (context_.interrupt.asked()) events_.push_back(StopAsked{});
+  if (context_.interrupt.asked()) OnInterrupt();
   end_of_job_ = WatchEndOfJob(context_, [this] { return LookForSlowestCheckpoint(); });
 }
 
@@ -109,6 +109,8 @@ JobTrialRunner::~JobTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 void JobTrialRunner::OnInterrupt() {
   context_.SayWhatStops(fmt::format("{} trial{}", running_.size(), running_.size() == 1 ? "" : "s"));
   events_.push_back(StopAsked{});
+  const bool by_time_limit = context_.interrupt.cause() == InterruptCause::kTimeLimit;
+  if (by_time_limit && !left_in_job_) left_in_job_ = TimeLeftInJob(context_);
   if (!context_.interrupt.forced()) return;
   for (const auto& [trial, running] : running_) {
     const bool is_told = !running->job().stop_reason().empty();  // those that are not will be, and killed then
@@ -235,7 +237,8 @@ void JobTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
     const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
                               context_.interrupt.cause() == InterruptCause::kTimeLimit;
     if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job) {
-      job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place()));
+      const auto left = of_batch_job ? left_in_job_ : std::nullopt;
+      job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place(), left));
     } else {
       job.Stop(ensemble::StopReasonName(reason));
     }

@@ -68,6 +68,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::vector<ensemble::TrialEvent> events_;
   SlowestOfTrials slowest_;
   std::unique_ptr<TimeLimitWatch> end_of_job_;
+  std::optional<Seconds> left_in_job_;  ///< when its time limit was near
 };
 
 }  // namespace slipway::launcher

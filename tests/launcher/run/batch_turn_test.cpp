@@ -71,6 +71,10 @@ SlurmJob In(JobState state, std::vector<JobFlag> flags = {}) {
 TEST(JobFates, FollowFromWhatSlurmSays) {
   EXPECT_EQ(FateOf(In(JobState::kRunning)), JobFate::kStays);
   EXPECT_EQ(FateOf(In(JobState::kCancelled, {JobFlag::kCompleting})), JobFate::kRemoved);
+  EXPECT_EQ(FateOf(In(JobState::kTimeout, {JobFlag::kCompleting})), JobFate::kTimedOut);
+  for (const auto state : {JobState::kNodeFail, JobState::kOutOfMemory, JobState::kFailed, JobState::kDeadline}) {
+    EXPECT_EQ(FateOf(In(state, {JobFlag::kCompleting})), JobFate::kEnded) << NameOf(state);
+  }
   EXPECT_EQ(FateOf(In(JobState::kPending, {JobFlag::kCompleting})), JobFate::kPutBack);
   EXPECT_EQ(FateOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobFate::kPutBack);
   auto making_room = In(JobState::kRunning);

@@ -112,6 +112,19 @@ TEST_F(SaveTime, IsThatOfTheSlowestCheckpointWhereverItLies) {
   EXPECT_EQ(SlowestCheckpoint(place_), Seconds(3.5));
 }
 
+TEST_F(SaveTime, LeavesTheManagerItsPartOfAShortJob) {
+  EXPECT_EQ(ForTheManager(Seconds(180)), Seconds(30));
+  EXPECT_EQ(ForTheManager(Seconds(40)), Seconds(20));
+  EXPECT_EQ(ForTheManager(Seconds(-1)), Seconds(0));
+  Plan plan;
+  plan.engine = "slurm";  // with signal_before as it is by default: 120 s
+  EXPECT_EQ(TimeAtLimit(plan, place_), Seconds(120));
+  EXPECT_EQ(TimeAtLimit(plan, place_, Seconds(180)), Seconds(120));
+  EXPECT_EQ(TimeAtLimit(plan, place_, Seconds(100)), Seconds(70));
+  EXPECT_EQ(TimeAtLimit(plan, place_, Seconds(30)), Seconds(15));
+  EXPECT_EQ(TimeAtLimit(plan, place_, Seconds(-5)), Seconds(0));
+}
+
 /// Trial N has a checkpoint that took N seconds.
 TEST_F(SaveTime, IsLearntFromManyTrialsAFewAtATime) {
   std::vector<ensemble::TrialNumber> running;
