@@ -143,7 +143,7 @@ class Manager {
     return result;
   } catch (const NodesMissing& error) {
     RunResult result;
-    result.phase = MayGetOtherNodes(plan_, state_) ? Phase::kQueued : Phase::kFailed;
+    result.phase = MayGetMissingNodes(plan_, state_) ? Phase::kQueued : Phase::kFailed;
     result.reason = error.message().substr(0, error.message().find('\n'));
     if (result.phase == Phase::kQueued) result.reason += "; the job is queued again";
     result.detail = error.what();

@@ -261,7 +261,9 @@ std::vector<Field> SafetyFields() {
       {"resilience.max_restarts", Integer(0), "0",
        "Restarts from the last checkpoint; for an ensemble, retries of each trial.", "3"},
       {"resilience.on_node_failure", Words({"fail", "exclude"}), "fail",
-       "End the run, or go on without the node; trials of an ensemble always go on.", "exclude"},
+       "Go on without a lost node, or not; where a run cannot go on, launch.slurm.requeue queues its job again. Trials "
+       "always go on.",
+       "exclude"},
       {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1"},
       {"resilience.spare_nodes", Integer(0), "0",
        "Nodes that the job asks for beside launch.nodes; they take the place of lost ones.", "1", Since::kWithSlurm},

@@ -78,7 +78,11 @@ bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
   const auto& spec = plan.spec();
   const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
                        spec.ensemble.has_value();
-  return goes_on && spec.launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
+  return (goes_on || TimesQueuedAgain() > 0) && MayGetOtherNodes(plan, state);
+  return plan.spec().launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
+}
+
+bool MayGetMissingNodes(const Plan& plan, const RunState& state) {
 }
 
 Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)

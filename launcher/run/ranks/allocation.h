@@ -22,10 +22,13 @@ class NodesMissing : public Error {
   using Error::Error;
 };
 
-/// Whether the run's job may be queued again to get nodes in the place of lost ones: the run goes on without them or
-/// has trials, its job is its own and is not queued again for ever. Slurm gives a dead node once more before it
-/// notices.
+/// Whether the run's job may be queued again to get nodes in the place of lost ones: its job is its own, the spec allows
+/// it, and it is not done for ever. Slurm gives a dead node once more before it notices.
 bool MayGetOtherNodes(const Plan& plan, const RunState& state);
+
+/// The same for nodes on which no agent has begun. A job that has never had its nodes may never have them, however often
+/// it is queued again: only a run that is to go on whatever becomes of its nodes, or one that came back after a loss.
+bool MayGetMissingNodes(const Plan& plan, const RunState& state);
 
 class Allocation {
  public:
