@@ -74,11 +74,15 @@ class Head {
   std::string text_;
 };
 
+/// Options of which each says which hardware threads are used.
+constexpr std::string_view kThreadOptions[] = {"--hint", "--threads-per-core", "--extra-node-info"};
+
 void AskForNodes(const BatchJob& job, Head& head) {
   head.Option("--nodes", job.nodes);
   head.Option("--ntasks", job.tasks());
   head.Option("--ntasks-per-node", job.ranks_per_node);
   head.Option("--cpus-per-task", job.cpus_per_rank);
+  if (const int threads = ThreadsPerCore(job); threads > 0) head.Option("--threads-per-core", threads);
   // For each node and not for each task: the one task that an mpirun starts on a node must see the GPUs of all ranks.
   if (job.gpus_per_rank > 0) head.Option("--gpus-per-node", job.gpus_per_rank * job.ranks_per_node);
   if (job.memory_per_node) {
@@ -168,6 +172,15 @@ std::string Command(const std::vector<std::string>& words) {
 int WholeMinutes(Seconds limit) {
   const auto minutes = std::ceil(limit.count() / 60);
   return static_cast<int>(std::clamp(minutes, 1.0, static_cast<double>(std::numeric_limits<int>::max())));
+}
+
+int ThreadsPerCore(const BatchJob& job) {
+  // sbatch takes any beginning of an option that is long enough to be clear.
+  const auto says_it = [](std::string_view option) {
+    const auto name = option.substr(0, option.find('='));
+    return name.size() > 4 && std::ranges::any_of(kThreadOptions, [&](auto each) { return each.starts_with(name); });
+  };
+  return std::ranges::any_of(job.extra, says_it) ? 0 : 1;
 }
 
 std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job) {

@@ -42,6 +42,10 @@ struct BatchJob : JobTerms {
 /// name, or a text holds a NUL; what BurstBufferDirectives throws.
 std::string RenderBatchScript(const BatchJob& job);
 
+/// How many hardware threads of a core are to count as CPUs: one, since cpus_per_rank are cores; 0 where an option in
+/// `extra` says it.
+int ThreadsPerCore(const BatchJob& job);
+
 /// The options of the job that libslurm has no field for, as they stand in the script: it must be submitted with sbatch
 /// when there are any.
 std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job);

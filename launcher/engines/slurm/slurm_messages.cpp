@@ -122,6 +122,7 @@ void Visit(Visitor& visit, Struct& request) {
   visit("tasks", request.tasks);
   visit("tasks_per_node", request.tasks_per_node);
   visit("cpus_per_task", request.cpus_per_task);
+  visit("threads_per_core", request.threads_per_core);
   visit("gpus_per_node", request.gpus_per_node);
   visit("gpus_per_task", request.gpus_per_task);
   visit("memory_per_node_mib", request.memory_per_node_mib);

@@ -30,6 +30,7 @@ struct SubmitRequest : JobTerms {
   int tasks = 0;
   int tasks_per_node = 0;
   int cpus_per_task = 0;
+  int threads_per_core = 0;   ///< that count as CPUs; 1: a CPU is a core
   std::string gpus_per_node;  ///< "2" or "a100:2"
   std::string gpus_per_task;
   std::int64_t memory_per_node_mib = 0;

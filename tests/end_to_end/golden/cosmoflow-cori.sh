@@ -8,6 +8,7 @@
 #SBATCH --ntasks=8192
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=66
+#SBATCH --threads-per-core=1
 #SBATCH --exclusive
 #SBATCH --time=30
 #SBATCH --signal=B:USR1@180

@@ -336,6 +336,7 @@ TEST_F(BatchPlan, IsShownWordForWord) {
       "#SBATCH --ntasks=4\n"
       "#SBATCH --ntasks-per-node=2\n"
       "#SBATCH --cpus-per-task=1\n"
+      "#SBATCH --threads-per-core=1\n"
       "#SBATCH --time=60\n"
       "#SBATCH --signal=B:USR1@180\n"
       "#SBATCH --requeue\n"

@@ -79,11 +79,25 @@ TEST(BatchScript, AsksForTheLeastWithNothingElseSaid) {
             "#SBATCH --ntasks=8\n"
             "#SBATCH --ntasks-per-node=2\n"
             "#SBATCH --cpus-per-task=8\n"
+            "#SBATCH --threads-per-core=1\n"
             "#SBATCH --requeue\n"
             "#SBATCH --chdir=/runs/fashion\n"
             "#SBATCH --output=/runs/fashion/manager.log\n"
             "#SBATCH --open-mode=append\n"
             "exec /opt/slipway/bin/slipway manage /runs/fashion\n");
+}
+
+TEST(BatchScript, CountsCoresUnlessAnOptionSaysOtherwise) {
+  auto job = SmallJob();
+  EXPECT_EQ(ThreadsPerCore(job), 1);
+  for (const auto* option :
+       {"--hint=multithread", "--threads-per-core=2", "--threads-per=2", "--extra-node-info=2:8:1"}) {
+    job.extra = {option};
+    EXPECT_EQ(ThreadsPerCore(job), 0) << option;
+    EXPECT_EQ(RenderBatchScript(job).find("--threads-per-core=1"), std::string::npos) << option;
+  }
+  job.extra = {"--exclude=n1"};
+  EXPECT_EQ(ThreadsPerCore(job), 1);
 }
 
 TEST(BatchScript, AsksForEverything) {
@@ -124,6 +138,7 @@ TEST(BatchScript, AsksForEverything) {
             "#SBATCH --ntasks=8\n"
             "#SBATCH --ntasks-per-node=2\n"
             "#SBATCH --cpus-per-task=8\n"
+            "#SBATCH --threads-per-core=1\n"
             "#SBATCH --gpus-per-node=6\n"
             "#SBATCH --mem=4M\n"
             "#SBATCH --exclusive\n"

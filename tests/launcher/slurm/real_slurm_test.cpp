@@ -211,12 +211,14 @@ TEST_F(RealSlurm, GivesAJobTheEnvironmentThatSbatchWould) {
   request.tasks = 2;
   request.tasks_per_node = 2;
   request.cpus_per_task = 2;
+  request.threads_per_core = 1;
   const auto ours = UntilOver(Submit(request));
   const auto conf = "SLURM_CONF=" + *bed_->environment().Get("SLURM_CONF");
   WriteFile(bed_->shared() / "job.sh", request.script);
   const auto theirs =
       std::stoul(bed_->Client({"env", "-i", "-C", bed_->shared().string(), "PATH=/usr/bin:/bin", conf, "sbatch",
                                "--parsable", "--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--cpus-per-task=2",
+                               "--threads-per-core=1",
                                "--time=5", "--job-name=test", "--output=" + request.output, "job.sh"}));
   UntilOver(static_cast<JobId>(theirs));
   const auto expected = Variables(OutputOf(static_cast<JobId>(theirs)));
@@ -478,6 +480,23 @@ TEST_F(SlurmWithGpus, GivesThemToJobs) {
   request.gpus_per_task = "3";
   EXPECT_EQ(Refusal(request), SlurmTrouble::kResources);
   EXPECT_THAT(Client().Nodes().front().gres, HasSubstr("gpu:2"));
+}
+
+class SlurmWithThreads : public RealSlurm {
+  std::vector<std::string> BedOptions() const override {
+    return {"--cpus", "16", "--threads", "4", "--conf", "SelectTypeParameters=CR_Core"};
+  }
+};
+
+TEST_F(SlurmWithThreads, GivesWholeCores) {
+  auto request = Request("sleep 60");
+  request.tasks = request.tasks_per_node = 1;
+  request.cpus_per_task = 3;
+  request.threads_per_core = 1;
+  UntilRunning(Submit(request));
+  UntilRunning(Submit(request));
+  const auto third = Submit(request);  // two nodes of four cores, and three of them are taken on each
+  Until(third, [](const SlurmJob& job) { return job.reason == "Resources"; });
 }
 
 class SlurmWithoutMemory : public RealSlurm {

@@ -38,6 +38,7 @@ SubmitRequest FullRequest() {
   request.tasks = 8;
   request.tasks_per_node = 4;
   request.cpus_per_task = 3;
+  request.threads_per_core = 1;
   request.gpus_per_node = "a100:2";
   request.gpus_per_task = "1";
   request.memory_per_node_mib = 5'000'000'000;

@@ -76,6 +76,7 @@ def _add_settings(parser):
     defaults = plans.Settings(state=None)
     parser.add_argument("--nodes", type=int, default=defaults.nodes, metavar="N")
     parser.add_argument("--cpus", type=int, default=defaults.cpus, metavar="N", help="of each node; may be too many")
+    parser.add_argument("--threads", type=int, default=defaults.threads, metavar="N", help="of a core; Slurm counts them as CPUs")
     parser.add_argument("--memory", type=int, default=defaults.memory_mib, metavar="MIB", help="of each node")
     parser.add_argument("--gpus", type=int, default=defaults.gpus, metavar="N", help="of each node; nothing is behind")
     parser.add_argument("--mode", choices=("auto", plans.NAMESPACES, plans.PLAIN), default="auto",
@@ -100,7 +101,7 @@ def _settings(options):
     """Checks what can be checked before the first file is written."""
     for name, value, least, most in (
             ("--nodes", options.nodes, 1, plans.MAX_NODES), ("--cpus", options.cpus, 1, 1024),
-            ("--gpus", options.gpus, 0, 64), ("--memory", options.memory, 1, 1 << 30),
+            ("--threads", options.threads, 1, 8), ("--gpus", options.gpus, 0, 64), ("--memory", options.memory, 1, 1 << 30),
             ("--buffer-capacity", options.buffer_capacity, 1, 1 << 20)):
         if not least <= value <= most:
             raise UsageError(f"{name} {value}: must be from {least} to {most}")
@@ -108,7 +109,7 @@ def _settings(options):
         if "=" not in line or "\n" in line or line.endswith("="):
             raise UsageError(f"--conf {line}: must be NAME=VALUE")
     settings = plans.Settings(
-        state=options.state and options.state.absolute(), nodes=options.nodes, cpus=options.cpus,
+        state=options.state and options.state.absolute(), nodes=options.nodes, cpus=options.cpus, threads=options.threads,
         memory_mib=options.memory, gpus=options.gpus, mode=machine.choose_mode(options.mode),
         burst_buffer=options.burst_buffer,
         buffer_capacity_mib=options.buffer_capacity, banner=options.banner,

@@ -89,8 +89,10 @@ def _nodes(plan):
     for i, node in enumerate(plan.nodes):
         where = "" if plan.namespaces else f" NodeHostname={plan.hostname}"
         feature = "left" if 2 * i < len(plan.nodes) else "right"
+        cores = f" Sockets=1 CoresPerSocket={plan.settings.cpus // plan.settings.threads} ThreadsPerCore={plan.settings.threads}"
+        threads = cores if plan.settings.threads > 1 else ""
         gpus = f" Gres=gpu:{plan.settings.gpus}" if plan.settings.gpus else ""
-        lines.append(f"NodeName={node.name}{where} NodeAddr={node.address} Port={node.port} CPUs={plan.settings.cpus} "
+        lines.append(f"NodeName={node.name}{where} NodeAddr={node.address} Port={node.port} CPUs={plan.settings.cpus}{threads} "
                      f"RealMemory={plan.settings.memory_mib} Feature={feature}{gpus}")
     return lines
 

@@ -19,6 +19,7 @@ class Settings:
     state: pathlib.Path | None         # everything the bed writes is in there; None: a temporary folder
     nodes: int = 4
     cpus: int = 8                      # of each node, whatever the machine has
+    threads: int = 1                   # of each core, which CPUs are then
     memory_mib: int = 4096             # of each node, likewise
     gpus: int = 0                      # of each node; files that stand for devices
     mode: str = PLAIN

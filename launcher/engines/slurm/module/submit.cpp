@@ -49,6 +49,7 @@ void AddSbatchVariables(SubmitRequest& request) {
   }
   if (request.tasks_per_node > 0) set("SLURM_NTASKS_PER_NODE", request.tasks_per_node);
   if (request.cpus_per_task > 0) set("SLURM_CPUS_PER_TASK", request.cpus_per_task);
+  if (request.threads_per_core > 0) set("SLURM_THREADS_PER_CORE", request.threads_per_core);
 }
 
 /// A job_desc_msg_t and what its pointers point to.
@@ -102,6 +103,7 @@ class JobDescription {
     } else if (request_.tasks > 0) {
       message_.min_cpus = message_.num_tasks;
     }
+    if (request_.threads_per_core > 0) message_.threads_per_core = static_cast<std::uint16_t>(request_.threads_per_core);
     message_.array_inx = OrNull(request_.array);
     if (request_.exclusive) message_.shared = JOB_SHARED_NONE;
   }
