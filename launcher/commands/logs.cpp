@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/commands/find_run.h"
+#include "launcher/commands/log_printer.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
-#include "launcher/monitor/rank_log.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_wait.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -66,52 +67,37 @@ int LastAttempt(const fs::path& folder) {
   return last;
 }
 
-/// The printed logs of one attempt's folder, file by file, and what is added to them.
-class LogPrinter {
- public:
-  LogPrinter(fs::path folder, const LogsOptions& options, Output& output)
-      : folder_(std::move(folder)), options_(options), output_(output) {}
+bool IsBatchRun(const RunFolder& run) { return IsInBatchSystem(run, run.ReadState()); }
 
-  void PrintWhatIsThere() {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    for (const auto& name : names) Look(name);
-  }
-
-  void Look(const std::string& name) {
-    const auto rank = RankOfLog(name);
-    if (!rank || options_.rank.value_or(*rank) != *rank) return;
-    const auto [at, is_new] = followers_.try_emplace(
-        name, folder_ / name, [this, rank = *rank](std::string_view line) { PrintLine(rank, line); });
-    at->second.Poll();
-  }
-
-  void Finish() {
-    for (auto& [name, follower] : followers_) follower.Finish();
-  }
-
- private:
-  void PrintLine(int rank, std::string_view line) {
-    output_.Stream(Json{{"rank", rank}, {"line", line}}, ShownLine(rank, line, options_.prefix));
-  }
-
-  fs::path folder_;
-  const LogsOptions& options_;
-  Output& output_;
-  std::map<std::string, LineFollower> followers_;
-};
+/// Until `folder` is there or the run has ended, which of a job that ends before its manager begins only Slurm tells.
+void WaitForFolderOfBatchRun(const RunFolder& run, const fs::path& folder) {
+  WaitForBatchEnd(run, {}, [&](std::chrono::nanoseconds longest) {
+    if (fs::is_directory(folder)) return false;
+    return SleepOn(longest);
+  });
+}
 
 /// Returns when `folder` is there or the run has ended. state.json is replaced at every change, so its folder tells.
 void WaitForFolder(const RunFolder& run, const fs::path& folder) {
+  if (IsBatchRun(run)) return WaitForFolderOfBatchRun(run, folder);
   EventLoop loop;
   DirectoryWatcher watcher(loop);
   const DirectoryWatch changes(watcher, run.path(), [](const std::string&) {});
   while (!fs::is_directory(folder) && !HasEnded(run.ReadState().phase)) loop.RunOnce(std::chrono::seconds(5));
 }
 
+/// What other hosts write does not show as an event.
+void FollowBatchRunUntilEnd(const RunFolder& run, LogPrinter& printer) {
+  WaitForBatchEnd(run, {}, [&](std::chrono::nanoseconds longest) {
+    printer.PrintWhatIsThere();
+    return SleepOn(longest);
+  });
+  printer.PrintWhatIsThere();
+}
+
 /// Prints as lines come, until the run has ended.
 void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& printer) {
+  if (IsBatchRun(run)) return FollowBatchRunUntilEnd(run, printer);
   EventLoop loop;
   bool ended = HasEnded(run.ReadState().phase);
   DirectoryWatcher watcher(loop);
@@ -127,6 +113,22 @@ void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& pr
   printer.PrintWhatIsThere();
 }
 
+bool HasNotBegun(const RunFolder& run, const LogsOptions& options) {
+  return !options.attempt && !options.trial && !fs::is_directory(run.attempt(1)) && !fs::is_directory(run.trials());
+}
+
+/// What the job of a run whose ranks never began has to say; false: nothing.
+bool PrintManagerLog(const RunFolder& run, Output& output) {
+  const auto file = run.path() / "manager.log";
+  const auto text = ReadFileIfPresent(file);
+  if (!text || text->empty()) return false;
+  output.Say(fmt::format("no rank of it has begun; this is {}", file.string()));
+  LineFollower lines(file, [&](std::string_view line) { output.Stream(Json{{"line", line}}, line); });
+  lines.Poll();
+  lines.Finish();
+  return true;
+}
+
 }  // namespace
 
 int Logs(const LogsOptions& options, Session& session) {
@@ -135,12 +137,13 @@ int Logs(const LogsOptions& options, Session& session) {
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / fmt::format("attempt-{}", attempt);
   if (options.follow == Follow::kYes && !options.trial && !run.ReadState().ensemble) WaitForFolder(run, folder);
+  if (HasNotBegun(run, options) && PrintManagerLog(run, session.output)) return 0;
   if (!fs::is_directory(folder)) {
     const bool trials = run.ReadState().ensemble && !options.trial;
     throw Error(ErrorKind::kUsage, fmt::format("run {} has no logs of attempt {}", run.id(), attempt),
                 trials ? "it is an ensemble: add --trial N" : "see what it does: slipway status " + run.id());
   }
-  LogPrinter printer(folder, options, session.output);
+  LogPrinter printer(folder, {options.rank, options.prefix}, session.output);
   if (options.follow == Follow::kYes) {
     FollowUntilEnd(run, folder, printer);
   } else {

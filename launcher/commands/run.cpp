@@ -20,6 +20,7 @@
 #include "launcher/run/batch/batch_submission.h"
 #include "launcher/run/batch/batch_turn.h"
 #include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/batch/submit_remarks.h"
 #include "launcher/run/folder/prepare.h"
 #include "launcher/run/manager.h"
 
@@ -72,6 +73,12 @@ bool NeedsSubmission(const Plan& plan) {
   return !trials_are_jobs;
 }
 
+/// Also of the jobs of trials, which come later.
+void WarnBeforeSubmission(const Plan& plan, bool submits, Session& session) {
+  if (!submits && !TrialsAreJobs(plan.spec())) return;
+  for (const auto& remark : RemarksOnSubmission(plan)) session.output.Warn(remark);
+}
+
 /// Prints the run's id and how to go on.
 void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) {
   Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
@@ -113,6 +120,7 @@ void WaitForEndOfInput() {
 int Run(const RunOptions& options, Session& session) {
   const auto plan = PlanFor(options.selection, session);
   const bool submits = NeedsSubmission(plan);
+  WarnBeforeSubmission(plan, submits, session);
   const auto folder = PrepareRun(plan);
   session.output.Say("run " + folder.id());
   if (submits) {
@@ -125,6 +133,7 @@ int Run(const RunOptions& options, Session& session) {
 int Submit(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   const bool submits = NeedsSubmission(plan);
+  WarnBeforeSubmission(plan, submits, session);
   const auto folder = PrepareRun(plan);
   std::uint32_t job = 0;
   if (submits) {

@@ -40,6 +40,9 @@ Finding JudgeLibrary(const SlurmCluster& cluster) {
 
 Finding JudgeMunge(const SlurmFacts& facts) {
   if (facts.cluster) return Ok("munge", "Slurm takes our credentials");
+  // Munge is asked first, at the socket that slurm.conf names.
+  const bool only_controller = facts.trouble && facts.trouble->trouble == SlurmTrouble::kController;
+  if (only_controller) return Ok("munge", "makes credentials for Slurm");
   if (facts.trouble && facts.trouble->trouble == SlurmTrouble::kAuthentication) {
     const SlurmError error(*facts.trouble);
     return Fail("munge", error.message(), error.next_step());

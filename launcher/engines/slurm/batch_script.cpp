@@ -128,15 +128,21 @@ std::string Directives(const BurstBuffer& buffer) {
 }
 
 /// A batch shell may not have the function `module`; where it is defined depends on the site.
-std::string Modules(const std::vector<std::string>& modules) {
-  if (modules.empty()) return {};
-  std::string text =
-      "for file in \"${MODULESHOME:-/usr/share/modules}/init/bash\" /etc/profile.d/lmod.sh /etc/profile.d/modules.sh; "
-      "do\n"
-      "  type module >/dev/null 2>&1 || { [ -r \"$file\" ] && . \"$file\"; }\n"
-      "done\n";
+std::string DefineModule() {
+  return "for file in \"${MODULESHOME:-/usr/share/modules}/init/bash\" /etc/profile.d/lmod.sh "
+         "/etc/profile.d/modules.sh; do\n"
+         "  type module >/dev/null 2>&1 || { [ -r \"$file\" ] && . \"$file\"; }\n"
+         "done\n";
+}
+
+std::string LoadModules(const std::vector<std::string>& modules) {
+  std::string text;
   for (const auto& module : modules) text += fmt::format("module load {} || exit 3\n", Quote(module));
   return text;
+}
+
+std::string Modules(const std::vector<std::string>& modules) {
+  return modules.empty() ? std::string() : DefineModule() + LoadModules(modules);
 }
 
 std::string Variables(const BatchJob& job) {
@@ -187,6 +193,10 @@ std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job) {
   auto options = job.extra;
   if (!job.shifter_image.empty()) options.push_back("--image=" + job.shifter_image);
   return options;
+}
+
+std::string RenderModuleCheck(const std::vector<std::string>& modules) {
+  return DefineModule() + "type module >/dev/null 2>&1 || exit 0\n" + LoadModules(modules);
 }
 
 std::string RenderBatchScript(const BatchJob& job) {

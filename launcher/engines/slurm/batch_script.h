@@ -42,6 +42,10 @@ struct BatchJob : JobTerms {
 /// name, or a text holds a NUL; what BurstBufferDirectives throws.
 std::string RenderBatchScript(const BatchJob& job);
 
+/// What a batch script does about `modules`, for bash on this host: exit status 3 when one of them cannot be loaded, 0
+/// where there are no modules at all.
+std::string RenderModuleCheck(const std::vector<std::string>& modules);
+
 /// How many hardware threads of a core are to count as CPUs: one, since cpus_per_rank are cores; 0 where an option in
 /// `extra` says it.
 int ThreadsPerCore(const BatchJob& job);

@@ -94,6 +94,9 @@ struct SlurmJob {
 
   JobPhase phase() const { return PhaseOf(state, flags); }
   ExitStatus status() const { return {exit_code, signal}; }
+  /// Its node could not open the script's output, so that the script never began: slurmd then gives this signal, which
+  /// nobody sent. Source: "0:53" in Slurm's job_exit_code.html.
+  bool HadNoOutput() const { return state == JobState::kFailed && signal == 53; }
   bool operator==(const SlurmJob&) const = default;
 };
 

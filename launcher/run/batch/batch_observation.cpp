@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/process.h"
 #include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/monitor/log_tail.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/batch_state.h"
 #include "launcher/run/batch/job_of_run.h"
@@ -17,6 +18,8 @@
 
 namespace slipway::launcher {
 namespace {
+
+constexpr std::size_t kLinesOfScript = 10;
 
 /// Its number was never written down, and no job is of this run.
 RunState Unsubmitted(RunState state, const std::string& doubt) {
@@ -50,10 +53,21 @@ RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optiona
   return record.lost.empty() ? state : WithLostResults(std::move(state), record.job.id, record.lost);
 }
 
+/// What a job script said that ended before its manager, or that manager before its end: a module that is not there, a
+/// fault.
+std::string LastWordsOfScript(const RunFolder& folder) {
+  const auto log = folder.path() / "manager.log";
+  const auto lines = LastLines(log, kLinesOfScript);
+  return lines.empty() ? lines : fmt::format("last lines of {}:\n{}", log.string(), lines);
+}
+
 /// A manager that could not write its last word down has said it nowhere.
 RunState WithoutLastWord(const RunFolder& folder, RunState state) {
   if (!HasEnded(state.phase)) return state;
   if (const auto trouble = TroubleOf(folder.path()); !trouble.empty()) state.reason += "; " + trouble;
+  if (const auto words = LastWordsOfScript(folder); !words.empty()) {
+    state.detail += (state.detail.empty() ? "" : "\n\n") + words;
+  }
   return state;
 }
 

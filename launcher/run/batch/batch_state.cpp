@@ -40,12 +40,20 @@ RunState Waiting(RunState state, const SlurmJob& job) {
   return state;
 }
 
+std::string WhyItNeverBegan(const SlurmJob& job) {
+  return fmt::format(
+      "job {} could not begin: node {} cannot open '{}'; put the run folder on a file system that all nodes see "
+      "(--runs-dir), and start it again",
+      job.id, job.batch_host, job.output);
+}
+
 /// Its manager cannot say any more how it ended.
 RunState Ended(RunState state, const SlurmJob& job) {
   state.phase = job.state == JobState::kCancelled ? Phase::kCancelled : Phase::kFailed;
   const auto status = job.state == JobState::kFailed ? fmt::format(" ({})", job.status().Describe()) : "";
-  state.reason = fmt::format("job {} {}{}; continue with: slipway resume {}", job.id, InWords(job.state, job.flags),
-                             status, state.run);
+  state.reason = job.HadNoOutput() ? WhyItNeverBegan(job)
+                                   : fmt::format("job {} {}{}; continue with: slipway resume {}", job.id,
+                                                 InWords(job.state, job.flags), status, state.run);
   if (!job.reason_text.empty()) state.detail = job.reason_text;
   if (job.end) state.ended = FormatUtc(*job.end);
   return state;

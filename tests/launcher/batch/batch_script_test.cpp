@@ -100,6 +100,14 @@ TEST(BatchScript, CountsCoresUnlessAnOptionSaysOtherwise) {
   EXPECT_EQ(ThreadsPerCore(job), 1);
 }
 
+TEST(BatchScript, ChecksModulesAsItLoadsThem) {
+  const auto status = [](const std::string& body) {
+    return RunScript(RenderModuleCheck({"a b", "c"}), {{"BASH_FUNC_module%%", "() { " + body + "; }"}}).status;
+  };
+  EXPECT_EQ(status("[ \"$2\" = 'a b' ] || [ \"$2\" = c ]"), ExitStatus());
+  EXPECT_EQ(status("[ \"$2\" = 'a b' ]"), (ExitStatus{3, 0}));
+}
+
 TEST(BatchScript, AsksForEverything) {
   auto job = SmallJob();
   job.account = "m1234";

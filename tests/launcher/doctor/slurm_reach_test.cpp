@@ -53,6 +53,15 @@ TEST(SlurmReach, WarnsOfAnotherReleaseAndOfPartitionsThatAreDown) {
   EXPECT_EQ(Find(Judge(facts), "slurm")->grade, Grade::kWarn);
 }
 
+TEST(SlurmReach, DoesNotBlameMungeForAControllerThatIsDown) {
+  auto facts = InTrouble(SlurmTrouble::kController);
+  facts.munge.emplace();  // of the machine, at another socket than Slurm's
+  facts.munge->status = {1, 0};
+  EXPECT_EQ(Find(Judge(facts), "munge")->grade, Grade::kOk);
+  facts = InTrouble(SlurmTrouble::kAuthentication);
+  EXPECT_EQ(Find(Judge(facts), "munge")->grade, Grade::kFail);
+}
+
 TEST(SlurmReach, HasFailedWhereAConfiguredSlurmDoesNotAnswer) {
   for (const auto trouble : AllSlurmTroubles()) {
     const auto findings = Judge(InTrouble(trouble));

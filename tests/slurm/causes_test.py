@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""What keeps a job from beginning is told to the user, and what a running one says is seen at once."""
+
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import engine_test
+import support
+
+# An exported function, as sites with Lmod or Environment Modules have it; the job inherits it.
+MODULE = {"BASH_FUNC_module%%": "() { [ \"$2\" = good/1 ] || { echo \"ERROR: Unable to locate a modulefile for '$2'\" >&2; return 1; }; }"}
+
+
+class NeverBegun(engine_test.Engine):
+    OPTIONS = ("--nodes", "2", "--mode", "namespaces")
+
+    def explained(self, *more):
+        return self.slipway(*more, "explain", status=None).stdout
+
+    def test_a_module_that_is_not_there_is_named_at_submission_and_afterwards(self):
+        self.write("true", modules=["good/1", "opnmpi/4.1"])
+        submitted = self.slipway("submit", "exp.yaml", **MODULE)
+        self.assertIn("launch.modules (good/1, opnmpi/4.1) cannot all be loaded on this host", submitted.stderr)
+        self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", submitted.stderr)
+        followed = self.slipway("logs", "-f", status=None)
+        self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", followed.stdout)
+        ended = self.slipway("wait", "--timeout", "60s", status=1)
+        self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", ended.stdout)
+        self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", self.explained())
+        self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", self.slipway("logs").stdout)
+
+    def test_modules_that_are_there_are_not_mentioned(self):
+        self.write("echo FoM: 1", modules=["good/1"])
+        self.assertNotIn("modules", self.slipway("submit", "exp.yaml", **MODULE).stderr)
+        self.slipway("wait", "--timeout", "60s")
+
+    def hidden_folder(self, parent):
+        """A folder of the login node that no node sees."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="slurm-test-runs-", dir=parent))
+        self.addCleanup(shutil.rmtree, folder)
+        folder.chmod(0o777)
+        return folder
+
+    def test_a_run_folder_that_the_nodes_do_not_see_is_named(self):
+        folder = self.hidden_folder("/tmp")
+        self.write("true")
+        self.slipway("--runs-dir", folder, "submit", "exp.yaml")
+        ended = self.slipway("--runs-dir", folder, "wait", "--timeout", "60s", status=1).stdout
+        self.assertRegex(ended, f"node n[12] cannot open '{folder}/small-.*/manager.log'")
+        self.assertIn("--runs-dir", ended)
+        self.assertIn("cannot open", self.explained("--runs-dir", folder))
+
+    def test_a_run_folder_in_the_memory_of_this_host_is_warned_of(self):
+        folder = self.hidden_folder("/dev/shm")
+        self.write("true")
+        submitted = self.slipway("--runs-dir", folder, "submit", "exp.yaml")
+        self.assertIn(f"other nodes do not see '{folder}'", submitted.stderr)
+        self.slipway("--runs-dir", folder, "wait", "--timeout", "60s", status=1)
+
+
+class Seen(engine_test.Engine):
+    def test_doctor_names_the_controller_that_is_down_and_not_munge(self):
+        self.bed.order("end", "slurmctld")
+        self.addCleanup(self.bed.order, "start", "slurmctld")
+        done = self.slipway("doctor", "--json", status=None)
+        found = engine_test.Doctor.findings(self, done)
+        self.assertEqual(found["slurm"]["grade"], "fail")
+        self.assertIn("controller does not answer", found["slurm"]["text"])
+        self.assertEqual(found["munge"]["grade"], "ok", found["munge"])
+
+
+if __name__ == "__main__":
+    support.main()
