@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/event_loop.h"
+#include "launcher/commands/log_printer.h"
 #include "launcher/commands/runs.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
@@ -90,13 +91,22 @@ bool MeansYes(std::string_view answer) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int FollowBatchRun(const RunFolder& folder, Session& session) {
+int FollowBatchRun(const RunFolder& folder, LinePrefix prefix, Session& session) {
   CtrlC ctrl_c;
-  const auto pause = [&](std::chrono::nanoseconds longest) { return ctrl_c.Pause(longest); };
+  AttemptsPrinter printer(folder, prefix, session.output);
+  const bool prints = session.output.mode() == OutputMode::kHuman;
+  const auto pause = [&](std::chrono::nanoseconds longest) {
+    if (prints) printer.Look();
+    return ctrl_c.Pause(longest);
+  };
   bool ended = WaitForBatchEnd(folder, {}, pause).has_value();
   if (!ended && IsToBeCancelled(folder, ctrl_c, session)) {
     CancelBatchRun(folder, ObserveRun(folder));
     ended = WaitForBatchEnd(folder, {}, pause).has_value();
+  }
+  if (prints) {
+    printer.Look();
+    printer.Finish();
   }
   return ended ? Status({folder.path().string()}, session) : SayItGoesOn(folder, session);
 }

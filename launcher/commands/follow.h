@@ -4,14 +4,15 @@
 #include <string_view>
 
 #include "launcher/commands/session.h"
+#include "launcher/monitor/rank_line.h"
 #include "launcher/run/folder/run_folder.h"
 
 namespace slipway::launcher {
 
-/// Until the end of the run; returns its outcome. Ctrl-C asks on a terminal whether the job is to end, too: a second
+/// Prints what its ranks write, until the end of the run; returns its outcome. Ctrl-C asks on a terminal whether the job is to end, too: a second
 /// Ctrl-C or `y` cancels it and waits for that, anything else, or no answer, leaves it alone. Without a terminal it is
 /// left alone. Returns 130 for a run that goes on.
-int FollowBatchRun(const RunFolder& folder, Session& session);
+int FollowBatchRun(const RunFolder& folder, LinePrefix prefix, Session& session);
 
 /// Whether an answer means yes. Pure.
 bool MeansYes(std::string_view answer);

@@ -125,7 +125,7 @@ int Run(const RunOptions& options, Session& session) {
   session.output.Say("run " + folder.id());
   if (submits) {
     session.output.Say(fmt::format("job {}", SubmitBatchRun(folder, plan)));
-    return FollowBatchRun(folder, session);
+    return FollowBatchRun(folder, options.prefix, session);
   }
   return ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix);
 }

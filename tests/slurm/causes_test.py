@@ -66,6 +66,24 @@ class NeverBegun(engine_test.Engine):
 
 
 class Seen(engine_test.Engine):
+    def test_run_prints_what_the_ranks_write_while_they_write_it(self):
+        self.write("echo begun by $RANK; while ! [ -e go ]; do sleep 0.1; done; echo FoM: 1", ranks_per_node=2)
+        run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               **support.ordinary_user())
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.kill)
+        watchdog = threading.Timer(60, run.kill)
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
+        self.assertEqual({run.stdout.readline(), run.stdout.readline()}, {"[0] begun by 0\n", "[1] begun by 1\n"})
+        self.assertEqual(self.status()["phase"], "running")
+        (self.place / "go").touch()
+        rest = run.stdout.read()
+        self.assertEqual(run.wait(30), 0)
+        self.assertIn("[0] FoM: 1", rest)
+        self.assertEqual(rest.count("begun"), 0)
+
     def test_doctor_names_the_controller_that_is_down_and_not_munge(self):
         self.bed.order("end", "slurmctld")
         self.addCleanup(self.bed.order, "start", "slurmctld")
