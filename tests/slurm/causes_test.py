@@ -84,6 +84,31 @@ class Seen(engine_test.Engine):
         self.assertIn("[0] FoM: 1", rest)
         self.assertEqual(rest.count("begun"), 0)
 
+    def test_what_may_hold_keys_is_for_nobody_else(self):
+        self.write("echo FoM: 1", env={"API_KEY": "${KEY_OF_TEST}"})
+        self.slipway("submit", "exp.yaml", KEY_OF_TEST="top secret")
+        self.slipway("wait", "--timeout", "60s")
+        (folder,) = (self.place / "runs").iterdir()
+        folder.chmod(0o755)
+        holds = [path for path in folder.rglob("*") if path.is_file() and b"top secret" in path.read_bytes()]
+        self.assertEqual({path.name for path in holds}, {"plan.json", "job.sh"})
+        for path in holds:
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs two users")
+    def test_others_who_may_look_at_a_run_see_its_status(self):
+        self.write("echo FoM: 1")
+        run = self.submit()["run"]
+        self.slipway("wait", "--timeout", "60s")
+        for path in (self.place / "runs", self.place / "runs" / run):
+            path.chmod(0o755)
+        (self.place / "runs" / run / "state.json").chmod(0o644)
+        other = {"user": 12345, "group": 12345, "extra_groups": []}
+        done = subprocess.run([self.program, "status", run], env=self.bed.environment, cwd=self.place, capture_output=True,
+                              text=True, timeout=60, **other)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("succeeded", done.stdout)
+
     def test_doctor_names_the_controller_that_is_down_and_not_munge(self):
         self.bed.order("end", "slurmctld")
         self.addCleanup(self.bed.order, "start", "slurmctld")

@@ -1,6 +1,7 @@
 #include "launcher/run/batch/batch_submission.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -94,7 +95,7 @@ std::vector<std::string> EnvironmentOfJob() {
 
 SubmitRequest Prepare(const RunFolder& folder, const Plan& plan, const BatchJob& job) {
   auto request = RequestOf(job, EnvironmentOfJob());
-  WriteFile(request.script_path, request.script, 0750);
+  WriteFile(request.script_path, request.script, kPlanMode | S_IXUSR);
   for (const auto& list : StageLists(plan, folder.path())) WriteFile(list.path, list.content);
   RecordStagedIn(folder, plan);
   return request;

@@ -72,7 +72,7 @@ void Reopen(const RunFolder& folder) {
 RunFolder PrepareRun(const Plan& plan) {
   const auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
   WriteFile(folder.spec_file(), plan.document.source);
-  WriteFileDurably(folder.plan_file(), TextOf(ToJson(plan)));
+  WriteFileDurably(folder.plan_file(), TextOf(ToJson(plan)), kPlanMode);
   folder.AppendEvent("created", Json{{"spec_hash", plan.document.spec_hash}});
   return folder;
 }
@@ -139,7 +139,7 @@ void KeepChanges(const RunFolder& folder, const Plan& plan) {
     document[kChanges].push_back(ToJson(PastChange{time, change}));
     news.push_back(ToJson(change));
   }
-  WriteFileDurably(folder.plan_file(), TextOf(document));
+  WriteFileDurably(folder.plan_file(), TextOf(document), kPlanMode);
   folder.AppendEvent("changed", Json{{"changes", std::move(news)}});
 }
 
@@ -151,6 +151,8 @@ std::vector<PastChange> PastChanges(const RunFolder& folder) try {
   for (const auto& change : plan.value(kChanges, Json::array())) changes.push_back(PastChangeFrom(change));
   return changes;
 } catch (const Json::exception&) {
+  return {};
+} catch (const SystemError&) {  // it is its owner's to read
   return {};
 }
 

@@ -3,6 +3,8 @@
 /// It can be copied away and still be read. Layout: docs/ARCHITECTURE.md, "Run folder".
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -16,6 +18,9 @@
 #include "launcher/run/folder/run_state.h"
 
 namespace slipway::launcher {
+
+/// Of plan.json and of job.sh: nobody but the owner reads them.
+inline constexpr mode_t kPlanMode = 0600;
 
 /// Held by the run's manager; its text names the process.
 inline constexpr const char* kManagerLock = ".manager.lock";
@@ -35,6 +40,7 @@ class RunFolder {
   std::string id() const { return path_.filename().string(); }
 
   std::filesystem::path spec_file() const { return path_ / "spec.yaml"; }
+  /// It holds the values of variables that the spec only names, which may be keys: written with kPlanMode.
   std::filesystem::path plan_file() const { return path_ / "plan.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path trials() const { return path_ / "trials"; }

@@ -127,7 +127,7 @@ BatchTrial::BatchTrial(const RunFolder& run, const Plan& plan, const TrialStart&
   document["trial"] = start.trial;
   document["parameters"] = start.parameters;
   WriteFile(folder_.spec_file(), plan.document.source);
-  WriteFile(folder_.plan_file(), document.dump(2) + "\n");
+  WriteFile(folder_.plan_file(), document.dump(2) + "\n", kPlanMode);
   WriteTrialOrder(folder_, order_);
 }
 
