@@ -119,5 +119,27 @@ class Seen(engine_test.Engine):
         self.assertEqual(found["munge"]["grade"], "ok", found["munge"])
 
 
+class Uneven(engine_test.Engine):
+    """An allocation whose tasks Slurm has laid out otherwise than the run."""
+    OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--cpus", "3")
+
+    def test_ranks_are_where_the_spec_puts_them(self):
+        for start in ("mpirun", "pmix"):
+            with self.subTest(start):
+                self.ranks_are_where_the_spec_puts_them(start)
+
+    def ranks_are_where_the_spec_puts_them(self, start):
+        self.write("hostname > host.$RANK", {"start": start}, nodes=2, ranks_per_node=2)
+        job = self.bed.submit(f"#!/bin/sh\necho $SLURM_TASKS_PER_NODE > layout\ncd {self.place} && "
+                              f"{self.program} run exp.yaml\n", "--nodes=2", "--ntasks=4")
+        state = self.bed.wait_for_end(job, 90)
+        self.assertEqual((self.bed.shared / "layout").read_text(), "3,1\n")
+        self.assertEqual(state, "COMPLETED", self.bed.output_of(job))
+        hosts = [(self.place / f"host.{rank}").read_text().strip() for rank in range(4)]
+        for rank in range(4):
+            (self.place / f"host.{rank}").unlink()
+        self.assertEqual(hosts, ["n1", "n1", "n2", "n2"])
+
+
 if __name__ == "__main__":
     support.main()

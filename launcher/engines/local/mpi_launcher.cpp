@@ -65,29 +65,37 @@ std::vector<std::string> OpenMpiWords(const MpiLauncher& launcher, const StartOp
   return words;
 }
 
+/// Whether Slurm's own layout of the job has as many tasks on every node as ranks are wanted: "2(x4)", "2". Where it
+/// has not, srun fills the nodes by it, whatever --ntasks-per-node says.
+bool IsLaidOutSo(std::string_view tasks_per_node, int ranks) {
+  return tasks_per_node.empty() || tasks_per_node == std::to_string(ranks) ||
+         (tasks_per_node.starts_with(fmt::format("{}(", ranks)) && tasks_per_node.find(',') == std::string_view::npos);
+}
+
+/// "--nodes=2 --nodelist=n1,n2", or a node for each rank.
+std::vector<std::string> SrunLayout(const StartOptions& options) {
+  const int each = options.hosts.empty() ? options.ranks : options.hosts.front().ranks;
+  const bool by_rank = !IsLaidOutSo(options.tasks_per_node, each);
+  std::string names;
+  for (const auto& host : options.hosts) {
+    for (int i = 0; i < (by_rank ? host.ranks : 1); ++i) names += (names.empty() ? "" : ",") + host.name;
+  }
+  if (by_rank) return {"--nodelist=" + names, "--distribution=arbitrary"};
+  return {fmt::format("--nodes={}", options.hosts.size()), fmt::format("--ntasks-per-node={}", each),
+          "--nodelist=" + names, "--distribution=block"};
+}
+
 /// One step over exactly these nodes; ranks are numbered node by node, in Slurm's order of the nodes, which is that of
 /// `hosts`. Every option that the job's environment could set otherwise is said. Cores are the shim's matter, and ranks
 /// that fail the manager's.
 std::vector<std::string> SrunWords(const MpiLauncher& launcher, const StartOptions& options) {
-  std::string names;
-  for (const auto& host : options.hosts) names += (names.empty() ? "" : ",") + host.name;
-  return {launcher.program,
-          fmt::format("--nodes={}", options.hosts.size()),
-          fmt::format("--ntasks={}", options.ranks),
-          fmt::format("--ntasks-per-node={}", options.hosts.empty() ? options.ranks : options.hosts.front().ranks),
-          "--nodelist=" + names,
-          "--distribution=block",
-          "--mpi=" + launcher.srun_interface,
-          "--job-name=slipway-ranks",
-          "--overlap",
-          "--overcommit",
-          "--mem=0",
-          "--cpu-bind=none",
-          "--export=ALL",
-          "--no-kill",
-          "--kill-on-bad-exit=0",
-          "--wait=0",
-          "--input=none"};
+  std::vector<std::string> words{launcher.program, fmt::format("--ntasks={}", options.ranks)};
+  const auto layout = SrunLayout(options);
+  words.insert(words.end(), layout.begin(), layout.end());
+  words.insert(words.end(), {"--mpi=" + launcher.srun_interface, "--job-name=slipway-ranks", "--overlap",
+                             "--overcommit", "--mem=0", "--cpu-bind=none", "--export=ALL", "--no-kill",
+                             "--kill-on-bad-exit=0", "--wait=0", "--input=none"});
+  return words;
 }
 
 }  // namespace

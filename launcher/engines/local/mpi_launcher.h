@@ -50,6 +50,7 @@ struct StartOptions {
   int cores = 1;
   bool root = false;
   std::vector<HostRanks> hosts = {};  ///< empty: this machine only, also inside an allocation
+  std::string tasks_per_node = {};    ///< SLURM_TASKS_PER_NODE: how Slurm has laid out the tasks of the job
 };
 
 /// The words before those of the program that every rank runs. Ranks are numbered host by host.

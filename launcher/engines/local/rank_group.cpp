@@ -54,9 +54,11 @@ std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::s
   std::vector<std::string> words;
   if (launch.ranks > 1) {
     const auto cores = launch.cores.empty() ? UsableCores().size() : launch.cores.size();
-    words = StartWords(
-        launch.mpi,
-        {.ranks = launch.ranks, .cores = static_cast<int>(cores), .root = ::geteuid() == 0, .hosts = launch.hosts});
+    words = StartWords(launch.mpi, {.ranks = launch.ranks,
+                                    .cores = static_cast<int>(cores),
+                                    .root = ::geteuid() == 0,
+                                    .hosts = launch.hosts,
+                                    .tasks_per_node = launch.environment.Get("SLURM_TASKS_PER_NODE").value_or("")});
   }
   const auto shim =
       ShimCommand(launch, launch.ranks == 1 && channel.front() != '<' ? std::to_string(kChannelInChild) : channel);

@@ -22,10 +22,14 @@ constexpr auto kLossPatience = std::chrono::seconds(2);
 /// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
 constexpr auto kStartPatience = std::chrono::seconds(90);
 
+int NodesOfAllocation() {
+  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
+  return text != nullptr ? std::atoi(text) : 1;
+}
+
 /// Those that the run needs and, as far as the job has them, the spare ones; not more.
 int NodesToUse(const Spec& spec) {
-  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
-  const int given = text != nullptr ? std::atoi(text) : 1;
+  const int given = NodesOfAllocation();
   const int needed = spec.launch.nodes;
   if (given >= needed) return std::min(given, spec.nodes_of_job());
   throw Error(ErrorKind::kEnvironment, fmt::format("the job has {} of the {} nodes that the run needs", given, needed),
@@ -75,14 +79,14 @@ int TimesQueuedAgain() {
 }  // namespace
 
 bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
-  const auto& spec = plan.spec();
-  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
-                       spec.ensemble.has_value();
-  return (goes_on || TimesQueuedAgain() > 0) && MayGetOtherNodes(plan, state);
   return plan.spec().launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
 }
 
 bool MayGetMissingNodes(const Plan& plan, const RunState& state) {
+  const auto& spec = plan.spec();
+  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
+                       spec.ensemble.has_value();
+  return (goes_on || TimesQueuedAgain() > 0) && MayGetOtherNodes(plan, state);
 }
 
 Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
@@ -129,7 +133,10 @@ void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, 
   };
   launch.start_patience = kStartPatience;
   launch.environment.Set("MASTER_ADDR", launch.hosts.front().name);
-  if (!launch.mpi.BySrun()) launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+  if (launch.mpi.BySrun()) return;
+  launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+  // mpirun takes no node for more ranks than the job has tasks there, however Slurm has laid those out.
+  launch.environment.Set("SLURM_TASKS_PER_NODE", fmt::format("{}(x{})", ranks_per_node, NodesOfAllocation()));
 }
 
 void LeaveThisNode(const MpiLauncher& launcher, Environment& environment) {

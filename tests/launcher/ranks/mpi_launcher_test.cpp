@@ -12,9 +12,11 @@
 namespace slipway::launcher {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
 
 TEST(MpiLauncher, IsKnownByWhatItSaysOfItsVersion) {
   EXPECT_EQ(MpiOfVersion("mpirun (Open MPI) 4.1.4\n\nReport bugs to ..."), Mpi::kOpenMpi);
@@ -47,6 +49,21 @@ TEST(MpiLauncher, StartsAStepOfSrunOverExactlyTheNodes) {
   EXPECT_EQ(words.front(), "srun");
   EXPECT_THAT(words, IsSupersetOf({"--nodes=2", "--ntasks=4", "--ntasks-per-node=2", "--nodelist=n1,n3",
                                    "--distribution=block", "--mpi=pmi2", "--overlap", "--overcommit"}));
+}
+
+TEST(MpiLauncher, NamesANodeForEachRankWhereSlurmWouldLayThemOutOtherwise) {
+  const MpiLauncher launcher{.mpi = Mpi::kOpenMpi, .program = "srun", .srun_interface = "pmix"};
+  const auto words_for = [&](const std::string& tasks_per_node) {
+    return StartWords(launcher, {.ranks = 4, .hosts = {{0, "n1", 2}, {1, "n2", 2}}, .tasks_per_node = tasks_per_node});
+  };
+  for (const auto* same : {"", "2(x2)", "2(x3)", "2"}) {
+    EXPECT_THAT(words_for(same), Contains("--distribution=block")) << same;
+  }
+  for (const auto* other : {"3,1", "2,1", "2(x2),1", "4(x2)", "22(x2)"}) {
+    const auto words = words_for(other);
+    EXPECT_THAT(words, IsSupersetOf({"--ntasks=4", "--nodelist=n1,n1,n2,n2", "--distribution=arbitrary"})) << other;
+    EXPECT_THAT(words, Not(Contains("--ntasks-per-node=2"))) << other;
+  }
 }
 
 TEST(MpiLauncher, KeepsTheRanksOfMpichHere) {
