@@ -131,6 +131,16 @@ void CheckMetrics(const Sources& sources, Report& report, const Draft& draft) {
   }
 }
 
+/// A program that prints its metrics is most often one without libslipway, whose ranks nobody sees waiting.
+void WarnOfNoWatch(Report& report, const Draft& draft) {
+  constexpr const char* kStallAfter = "resilience.stall_after";
+  if (!draft.places.contains(kStallAfter) || draft.At("train.metrics.from") != "stdout") return;
+  report.Warn(
+      draft.PlaceOf(kStallAfter),
+      "stall_after watches the ranks of programs that use libslipway only; a hang of another program is ended by "
+      "launch.time_limit");
+}
+
 /// Where an argument or parameter called `name` is given; nothing when it is not.
 const char* GiverOf(const Draft& draft, const std::string& name) {
   if (HasKey(draft.At("ensemble.space"), name)) return "ensemble.space.";
@@ -168,6 +178,7 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft) {
   CheckArgumentNames(report, draft);
   CheckPlaceholders(report, draft);
   CheckValidation(report, draft);
+  WarnOfNoWatch(report, draft);
   CheckMetrics(sources, report, draft);
   CheckBatchSizes(report, draft);
 }

@@ -38,10 +38,19 @@ std::string AsListOfWords(std::string_view text) {
   return fmt::format("[{}]", fmt::join(list, ", "));
 }
 
+/// A number alone: seconds to some, minutes to sbatch.
+bool LacksUnit(const YamlNode& node) {
+  return node.kind == NodeKind::kScalar && !node.text.empty() &&
+         node.text.find_first_not_of("0123456789.") == std::string::npos && ParseDuration(node.text) > Seconds(0);
+}
+
 Problem Unexpected(const Type& type, const YamlNode& node) {
   // Any scalar will do except these.
   if (type.kind == TypeKind::kScalar && node.kind == NodeKind::kScalar) {
     return {node.place, "the number " + Quoted(node.text) + " is not finite, or whole and beyond 64 bits", {}};
+  }
+  if (type.kind == TypeKind::kDuration && LacksUnit(node)) {
+    return {node.place, fmt::format("the duration {0} has no unit: write {0}s, {0}m or {0}h", node.text), {}};
   }
   return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node), {}};
 }
@@ -98,6 +107,7 @@ Json NumberOrNull(const Type& type, const YamlNode& node) {
 }
 
 Json DurationOrNull(const YamlNode& node) {
+  if (LacksUnit(node)) return {};
   const auto value = ParseDuration(node.text);
   return value && value->count() > 0 ? Json(value->count()) : Json();
 }

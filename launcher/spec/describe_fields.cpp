@@ -51,9 +51,9 @@ Json TypeSchema(const Type& type) {
     case TypeKind::kNumber: return NumberSchema(type, "number");
     case TypeKind::kBool: return WithReference(Json{{"type", "boolean"}});
     case TypeKind::kWord: return WithReference(WordsSchema(type));
-    case TypeKind::kDuration:
     case TypeKind::kBytes: return Json{{"type", {"string", "number"}}};
     case TypeKind::kText: return Json{{"type", {"string", "number", "boolean"}}};
+    case TypeKind::kDuration:
     case TypeKind::kName:
     case TypeKind::kPath:
     case TypeKind::kTier:

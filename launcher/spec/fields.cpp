@@ -267,7 +267,9 @@ std::vector<Field> SafetyFields() {
       {"resilience.min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1"},
       {"resilience.spare_nodes", Integer(0), "0",
        "Nodes that the job asks for beside launch.nodes; they take the place of lost ones.", "1", Since::kWithSlurm},
-      {"resilience.stall_after", Of(kDuration), "60s", "Time without progress after which a rank counts as stuck.",
+      {"resilience.stall_after", Of(kDuration), "60s",
+       "Time without progress after which a rank counts as stuck, in programs that use libslipway. Others that hang are "
+       "ended by launch.time_limit.",
        "60s"},
       {"trace", Section(), "", "What the runtime tells of the time that each step takes.", ""},
       {"trace.every", Integer(0), "100", "Steps between two lines of it; 0: none.", "10"},
