@@ -1,34 +1,21 @@
 #include "launcher/run/folder/folder_trouble.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "core/write_probe.h"
 
 namespace slipway::launcher {
 namespace {
 
-constexpr std::size_t kShownBytes = 4096;
-
-/// 0: the file could be written.
-int ErrorOfWriting(const std::filesystem::path& file) try {
-  WriteFile(file, std::string(kShownBytes, '\n'));
-  return 0;
-} catch (const SystemError& error) {
-  return error.code();
-}
+constexpr Bytes kShown{4096};
 
 }  // namespace
 
 std::string TroubleOf(const std::filesystem::path& folder) {
-  const auto probe = folder / fmt::format(".probe-{}", ::getpid());
-  const int code = ErrorOfWriting(probe);
-  std::error_code ignored;
-  std::filesystem::remove(probe, ignored);
+  const int code = ErrorOfWriting(folder, kShown);
   if (code == 0 || code == EACCES || code == EPERM) return {};
   return fmt::format("its run folder cannot be written to: {}", std::generic_category().message(code));
 }

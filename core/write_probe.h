@@ -1,0 +1,23 @@
+/// Whether a folder takes more data, found by trying: statfs knows nothing of quotas and of disks that have failed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/units.h"
+
+namespace slipway {
+
+/// errno of writing a file of `wanted` bytes into `folder`; 0: it could be written. The file is removed again.
+int ErrorOfWriting(const std::filesystem::path& folder, Bytes wanted);
+
+/// The disk is full, or the quota is used up.
+bool MeansNoRoom(int error);
+
+/// "No space left on device"; empty: there is room for `wanted` bytes, or they fail for another reason.
+std::string WhyNoRoom(const std::filesystem::path& folder, Bytes wanted);
+
+/// By statfs alone, which costs next to nothing: so little is left that it is worth trying.
+bool MayLackRoom(const std::filesystem::path& folder, Bytes wanted);
+
+}  // namespace slipway
