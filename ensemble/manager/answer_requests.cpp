@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <iterator>
+
 #include "core/error.h"
 #include "ensemble/manager/requests.h"
 #include "ensemble/samplers/first_points.h"
@@ -25,22 +28,48 @@ class Answerer {
   }
 
   std::string operator()(const Retry& retry) {
-    if (!study_.trials().Has(retry.trial)) return fmt::format("refused: there is no trial {}", retry.trial);
-    TrialRecord& trial = study_.Edit(retry.trial);
-    if (!MayBeRetried(trial.state))
-      return fmt::format("refused: trial {} is {}", retry.trial, TrialStateName(trial.state));
-    trial.state = TrialState::kQueued;
-    trial.objective.reset();
-    trial.failures = 0;
-    trial.reason.clear();
-    study_.Changed(retry.trial);
-    changes_.requeued.push_back(retry.trial);
-    return fmt::format("trial {} is queued again", retry.trial);
+    std::int64_t again = 0;
+    std::string refused;  // the first
+    for (const auto trial : retry.trials) {
+      const auto why_not = WhyNotAgain(trial);
+      if (why_not.empty()) {
+        QueueAgain(trial);
+        ++again;
+      } else if (refused.empty()) {
+        refused = why_not;
+      }
+    }
+    return AnswerTo(retry, again, refused);
   }
 
   std::string operator()(const Malformed& malformed) { return "refused: " + malformed.reason; }
 
  private:
+  std::string WhyNotAgain(TrialNumber trial) const {
+    if (!study_.trials().Has(trial)) return fmt::format("there is no trial {}", trial);
+    const auto state = study_.at(trial).state;
+    return MayBeRetried(state) ? "" : fmt::format("trial {} is {}", trial, TrialStateName(state));
+  }
+
+  void QueueAgain(TrialNumber number) {
+    TrialRecord& trial = study_.Edit(number);
+    trial.state = TrialState::kQueued;
+    trial.objective.reset();
+    trial.failures = 0;
+    trial.reason.clear();
+    study_.Changed(number);
+    changes_.requeued.push_back(number);
+  }
+
+  /// `refused`: why the first trial that is not queued again is not.
+  static std::string AnswerTo(const Retry& retry, std::int64_t again, const std::string& refused) {
+    if (again == 0) return "refused: " + (refused.empty() ? "no trial is named" : refused);
+    const auto answer = retry.trials.size() == 1 ? fmt::format("trial {} is queued again", retry.trials.front())
+                                                 : fmt::format("{} trials are queued again", again);
+    const auto left = std::ssize(retry.trials) - again;
+    return left == 0 ? answer : fmt::format("{}, {} not: {}", answer, left, refused);
+  }
+
   const EnsembleOptions& options_;
   OpenStudy& study_;
   Changes& changes_;

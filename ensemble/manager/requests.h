@@ -17,9 +17,9 @@ struct Enqueue {
   Point point;
 };
 
-/// A failed, pruned or cancelled trial shall run again.
+/// Failed, pruned or cancelled trials shall run again.
 struct Retry {
-  TrialNumber trial = 0;
+  std::vector<TrialNumber> trials;
 };
 
 /// What is in the file cannot be understood.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/output.h"
 #include "launcher/commands/bench.h"
@@ -78,6 +79,7 @@ struct Arguments {
   TrialsPlotOptions trials_plot;
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
+  std::vector<std::string> trials_retry_words;
   SelectModelsOptions trials_select;
   TrialsThroughputOptions trials_throughput;
   TrialsImportOptions trials_import;

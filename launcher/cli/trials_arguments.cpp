@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/selection.h"
+#include "ensemble/records.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
@@ -114,6 +115,48 @@ void DescribeThroughput(CLI::App& trials, Arguments& arguments) {
   AddTrialsCommand(throughput, arguments, options, TrialsThroughput);
 }
 
+/// With --failed and --outcome no trial is named: the one word without an option is the run then.
+void TakeWords(const std::vector<std::string>& words, Arguments& arguments) {
+  auto& options = arguments.trials_retry;
+  const bool of_a_kind = options.failed || !options.outcome.empty();
+  if (words.size() > (of_a_kind ? 1 : 2)) {
+    throw Error(ErrorKind::kUsage, of_a_kind ? "a trial is named beside --failed or --outcome" : "too many words",
+                "write for example: slipway trials retry 7 last, or slipway trials retry --failed last");
+  }
+  if (!words.empty() && of_a_kind) arguments.trials_run = words.front();
+  if (words.empty() || of_a_kind) return;
+  std::int64_t trial = 0;
+  if (!CLI::detail::lexical_cast(words.front(), trial)) {
+    throw Error(ErrorKind::kUsage, "'" + words.front() + "' is not the number of a trial",
+                "write for example: slipway trials retry 7, or slipway trials retry --failed");
+  }
+  options.trial = trial;
+  if (words.size() > 1) arguments.trials_run = words.back();
+}
+
+void DescribeRetry(CLI::App& trials, Arguments& arguments) {
+  auto& options = arguments.trials_retry;
+  auto* retry = AddCommand(trials, "retry", "Run failed, pruned or cancelled trials again",
+                           "  slipway trials retry 7\n"
+                           "  slipway trials retry 7 last\n"
+                           "  slipway trials retry --failed last\n"
+                           "  slipway trials retry --outcome no_objective");
+  retry->add_option("trial", arguments.trials_retry_words, "Number of the trial; then the run (default: last)");
+  retry->add_flag("--failed", options.failed, "All failed trials of the run");
+  std::vector<std::string> outcomes(ensemble::OutcomeNames().begin() + 1, ensemble::OutcomeNames().end());
+  retry->add_option("--outcome", options.outcome, "All trials whose latest attempt ended like this")
+      ->check(CLI::IsMember(outcomes));
+  retry->callback([&arguments] {
+    arguments.command = [&arguments](Session& session) {
+      TakeWords(arguments.trials_retry_words, arguments);
+      const auto run = FindRun(session, arguments.trials_run);
+      WarnIfLost(run, session.output);
+      arguments.trials_retry.run_folder = run.path();
+      return TrialsRetry(arguments.trials_retry, session.output);
+    };
+  });
+}
+
 void DescribeRequests(CLI::App& trials, Arguments& arguments) {
   auto& point = arguments.trials_enqueue;
   auto* enqueue = AddCommand(trials, "enqueue", "Let a configuration of yours be the next trial",
@@ -124,10 +167,7 @@ void DescribeRequests(CLI::App& trials, Arguments& arguments) {
       ->allow_extra_args(false);
   AddTrialsCommand(enqueue, arguments, point, TrialsEnqueue);
 
-  auto* retry = AddCommand(trials, "retry", "Run a failed, pruned or cancelled trial again",
-                           "  slipway trials retry 7\n  slipway trials retry 7 last");
-  retry->add_option("trial", arguments.trials_retry.trial, "Number of the trial")->required();
-  AddTrialsCommand(retry, arguments, arguments.trials_retry, TrialsRetry);
+  DescribeRetry(trials, arguments);
 }
 
 }  // namespace

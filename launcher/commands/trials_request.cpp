@@ -115,6 +115,42 @@ ensemble::SearchSpace SpaceOf(TrialBook& book) {
   throw Error(ErrorKind::kTryAgain, "the ensemble has not begun", "look again in a moment, or resume the run");
 }
 
+std::int64_t NamedTrial(std::int64_t trial, const std::vector<ensemble::TrialRecord>& trials) {
+  if (trial < 0 || trial >= std::ssize(trials)) {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no trial {}", trial),
+                trials.empty() ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", trials.size() - 1));
+  }
+  const auto state = trials[static_cast<std::size_t>(trial)].state;
+  if (!ensemble::MayBeRetried(state)) {
+    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", trial, ensemble::TrialStateName(state)),
+                "only failed, pruned and cancelled trials can run again");
+  }
+  return trial;
+}
+
+bool Fits(const ensemble::TrialRecord& trial, const TrialsRetryOptions& options, TrialBook& book) {
+  if (!ensemble::MayBeRetried(trial.state)) return false;
+  if (options.failed && trial.state != ensemble::TrialState::kFailed) return false;
+  if (options.outcome.empty()) return true;
+  const auto attempts = book.Attempts(trial.number);
+  return !attempts.empty() && ensemble::OutcomeName(attempts.back().outcome) == options.outcome;
+}
+
+std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, TrialBook& book) {
+  if (!options.failed && options.outcome.empty()) {
+    throw Error(ErrorKind::kUsage, "which trials shall run again is not said",
+                "name one, or all of a kind: slipway trials retry 7, --failed, --outcome no_objective");
+  }
+  std::vector<std::int64_t> fitting;
+  for (const auto& trial : book.Trials()) {
+    if (Fits(trial, options, book)) fitting.push_back(trial.number);
+  }
+  if (!fitting.empty()) return fitting;
+  const auto* of_what = options.outcome.empty() ? "failed" : options.outcome.c_str();
+  throw Error(ErrorKind::kUsage, fmt::format("no trial that could run again has ended as '{}'", of_what),
+              "see how they ended: slipway trials ls --state failed");
+}
+
 }  // namespace
 
 int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
@@ -126,18 +162,10 @@ int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
 
 int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
   auto book = TrialBook::OpenForReading(options.run_folder);
-  const auto trials = book.Trials();
-  if (options.trial < 0 || options.trial >= std::ssize(trials)) {
-    throw Error(ErrorKind::kUsage, fmt::format("there is no trial {}", options.trial),
-                trials.empty() ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", trials.size() - 1));
-  }
-  const auto state = trials[static_cast<std::size_t>(options.trial)].state;
-  if (!ensemble::MayBeRetried(state)) {
-    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", options.trial, ensemble::TrialStateName(state)),
-                "only failed, pruned and cancelled trials can run again");
-  }
-  const auto remark = RemarkOnRetry(options.run_folder, book.Attempts(options.trial), HasManager(options.run_folder));
-  return Ask(options.run_folder, ensemble::Retry{options.trial}, output, remark);
+  const auto trials =
+      options.trial ? std::vector{NamedTrial(*options.trial, book.Trials())} : FittingTrials(options, book);
+  const auto remark = RemarkOnRetry(options.run_folder, book.Attempts(trials.front()), HasManager(options.run_folder));
+  return Ask(options.run_folder, ensemble::Retry{trials}, output, remark);
 }
 
 }  // namespace slipway::launcher

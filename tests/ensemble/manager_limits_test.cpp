@@ -252,13 +252,14 @@ TEST(SeveralObjectives, AreAllKept) {
 TEST(TimeToAccuracy, IsTheTimeUntilTheMetricIsGoodEnough) {
   TempDirectory folder;
   HandClock clock;
-  TimedRunner runner(clock, [](TrialNumber trial, int, const Json&) {
+  TimedRunner runner(clock, [&](TrialNumber trial, int, const Json&) {
     Script script;
-    const double begin = 1'000'000;
+    const double begin = UnixSeconds(clock.Now());
     script.metrics = {{0, 0, 1, {}, "accuracy", 0.5, begin + 10},
                       {0, 0, 2, {}, "accuracy", 0.7 + 0.1 * static_cast<double>(trial), begin + 20}};
     return script;
   });
+  runner.each_takes_ = std::chrono::seconds(30);
   auto options = LimitsOptions(2);
   options.objectives[0].reach = 0.75;
   const auto summary = RunStudy(folder, options, runner);
@@ -366,11 +367,11 @@ TEST(Requests, AreAnsweredOnce) {
   options.requests_in = folder.path();
   EXPECT_EQ(RunStudy(folder, options, runner).failed, 1);
   options.trials = 4;
-  PostRequest(folder.path(), Retry{0});
+  PostRequest(folder.path(), Retry{{0}});
   PostRequest(folder.path(), Enqueue{{{"lr", 0.125}}});
   PostRequest(folder.path(), Enqueue{{{"lr", 0.25}}});
   PostRequest(folder.path(), Enqueue{{{"momentum", 0.25}}});
-  PostRequest(folder.path(), Retry{1});
+  PostRequest(folder.path(), Retry{{1}});
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.complete, 4);
   EXPECT_TRUE(WaitingRequests(folder.path()).empty());
@@ -392,7 +393,7 @@ TEST(Requests, ATrialThatFailsAgainIsOneFailure) {
   options.max_failures = 1;
   options.requests_in = folder.path();
   EXPECT_FALSE(RunStudy(folder, options, runner).too_many_failures);
-  PostRequest(folder.path(), Retry{0});
+  PostRequest(folder.path(), Retry{{0}});
   const auto summary = RunStudy(folder, options, runner);
   EXPECT_EQ(summary.failed, 1);
   EXPECT_FALSE(summary.too_many_failures);

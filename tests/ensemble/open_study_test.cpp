@@ -131,7 +131,7 @@ class AnyUser {
     for (const auto& trial : session_->study().trials().trials()) {
       if (MayBeRetried(trial.state)) over.push_back(trial.number);
     }
-    if (!over.empty()) PostRequest(folder_.path(), Retry{over[Below(over.size())]});
+    if (!over.empty()) PostRequest(folder_.path(), Retry{{over[Below(over.size())]}});
   }
 
   static void ExpectSameRows(const TrialTable& lived, const TrialTable& anew) {

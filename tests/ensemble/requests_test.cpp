@@ -1,5 +1,6 @@
 #include "ensemble/manager/requests.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -10,16 +11,23 @@
 namespace slipway::ensemble {
 namespace {
 
+TEST(Requests, OfEarlierVersionsNameOneTrial) {
+  test::TempDirectory folder;
+  MakeDirectories(folder / kRequestsFolder);
+  WriteFile(folder / kRequestsFolder / "1.json", R"({"do":"retry","trial":7})");
+  EXPECT_THAT(std::get<Retry>(WaitingRequests(folder.path()).at(0).what).trials, testing::ElementsAre(7));
+}
+
 TEST(Requests, AreReadInTheOrderInWhichTheyWerePosted) {
   test::TempDirectory folder;
   EXPECT_TRUE(WaitingRequests(folder.path()).empty());
   const auto first = PostRequest(folder.path(), Enqueue{{{"lr", 0.5}, {"name", std::string("x")}}});
-  const auto second = PostRequest(folder.path(), Retry{7});
+  const auto second = PostRequest(folder.path(), Retry{{7}});
   const auto waiting = WaitingRequests(folder.path());
   ASSERT_EQ(waiting.size(), 2u);
   EXPECT_EQ(waiting[0].name, first);
   EXPECT_EQ(std::get<Enqueue>(waiting[0].what).point, (Point{{"lr", 0.5}, {"name", std::string("x")}}));
-  EXPECT_EQ(std::get<Retry>(waiting[1].what).trial, 7);
+  EXPECT_THAT(std::get<Retry>(waiting[1].what).trials, testing::ElementsAre(7));
   RemoveRequest(folder.path(), first);
   RemoveRequest(folder.path(), second);
   EXPECT_TRUE(WaitingRequests(folder.path()).empty());

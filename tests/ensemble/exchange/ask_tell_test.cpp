@@ -192,7 +192,7 @@ TEST_F(AskTellTest, GivesATrialThatIsRunAgainOutOnce) {
   options.requests_in = folder_.path();
   auto& session = Open(options);
   session.Tell(Ask(session).trial, ToldFailed{"bad"});
-  PostRequest(folder_.path(), Retry{0});
+  PostRequest(folder_.path(), Retry{{0}});
   EXPECT_EQ(Ask(session).attempt, 2);
   EXPECT_EQ(Stored().at(0).state, TrialState::kRunning);
   EXPECT_EQ(Ask(Open(options)).trial, 1) << "trial 0 runs";
