@@ -119,8 +119,8 @@ std::string Resume(const RunFacts& facts) {
     return fmt::format("go on although they failed: slipway resume {} --set ensemble.max_failures=N", facts.state.run);
   }
   if (Says(facts, "none of") && !facts.failures.empty()) {
-    return fmt::format("try one again, and then others: slipway trials retry {0} {1} && slipway resume {1}",
-                       facts.failures.front().trials.front(), facts.state.run);
+    return fmt::format("when the cause is mended: slipway trials retry --failed {0} && slipway resume {0}",
+                       facts.state.run);
   }
   const auto from = !facts.trials.empty() ? std::string("go on with the trials that are left")
                     : facts.checkpoint    ? fmt::format("go on from the checkpoint of step {}", *facts.checkpoint)
@@ -134,7 +134,7 @@ void AddCommands(const RunFacts& facts, Explanation& explanation) {
     explanation.next.push_back(fmt::format("read all of it: slipway logs {}{}", facts.state.run, rank));
   }
   if (facts.state.phase == Phase::kSucceeded && facts.state.reason.empty()) return;
-  const bool has_said_how = Says(facts, "slipway resume --set");
+  const bool has_said_how = Says(facts, "slipway resume --set") || Says(facts, "slipway trials retry");
   if (!has_said_how) explanation.next.push_back(Resume(facts));
 }
 
@@ -164,6 +164,10 @@ void ExplainEnd(const RunFacts& facts, Explanation& explanation) {
     AddAdvice(facts, explanation);
     explanation.log = facts.log;
     if (facts.log.lines.empty()) AddDetail(state, explanation);
+  }
+  if (facts.unmatched && state.phase == Phase::kSucceeded) {
+    AddUnmatched(*facts.unmatched, "", explanation);
+    explanation.next.push_back("mend train.metrics.pattern and run it again: it has no metrics of this run");
   }
   AddCommands(facts, explanation);
 }

@@ -86,12 +86,25 @@ Explanation Explain(const RunFacts& facts) {
   return explanation;
 }
 
+void AddUnmatched(const UnmatchedPattern& unmatched, std::string_view indent, Explanation& explanation) {
+  auto& because = explanation.because;
+  because.push_back(fmt::format("{}{}", indent, WhatIsWrong(unmatched.tally)));
+  because.push_back(fmt::format("{}the pattern: {}", indent, unmatched.pattern));
+  for (const auto& line : unmatched.nearest) because.push_back(fmt::format("{}a line near it: {}", indent, line));
+}
+
 Json ToJson(const Explanation& explanation, const RunFacts& facts) {
-  return Json{
-      {"schema", "slipway.explain/1"},      {"run", facts.state.run},         {"phase", PhaseName(facts.state.phase)},
-      {"headline", explanation.headline},   {"because", explanation.because}, {"log", LogDocument(explanation.log)},
-      {"next", explanation.next},           {"job", JobDocument(facts.job)},  {"ranks", RanksDocument(facts)},
-      {"failures", FailuresDocument(facts)}};
+  return Json{{"schema", "slipway.explain/1"},
+              {"run", facts.state.run},
+              {"phase", PhaseName(facts.state.phase)},
+              {"headline", explanation.headline},
+              {"because", explanation.because},
+              {"log", LogDocument(explanation.log)},
+              {"next", explanation.next},
+              {"job", JobDocument(facts.job)},
+              {"ranks", RanksDocument(facts)},
+              {"failures", FailuresDocument(facts)},
+              {"unmatched", facts.unmatched ? ToJson(*facts.unmatched) : Json()}};
 }
 
 std::string Describe(const Explanation& explanation, const RunFacts& facts) {

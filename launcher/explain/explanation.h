@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -19,6 +20,9 @@ struct Explanation {
 /// One that waits: in whose queue, why, and since when it is expected to start. One that runs: where. One that has
 /// ended: how its ranks, its job and its trials ended, and what can be done.
 Explanation Explain(const RunFacts& facts);
+
+/// What a pattern of metrics missed, one line each; `indent` stands before each.
+void AddUnmatched(const UnmatchedPattern& unmatched, std::string_view indent, Explanation& explanation);
 
 /// `slipway.explain/1`, with the facts that programs want as numbers.
 Json ToJson(const Explanation& explanation, const RunFacts& facts);

@@ -8,8 +8,9 @@ namespace slipway::launcher {
 std::vector<FailureGroup> GroupFailures(const std::vector<TrialFailure>& failures) {
   std::map<std::string, FailureGroup> by_what;
   for (const auto& failure : failures) {
-    auto& group = by_what[failure.what];
-    group.what = failure.what;
+    auto& group = by_what[failure.alike.empty() ? failure.what : failure.alike];
+    const bool is_first = group.trials.empty() || failure.trial < *std::ranges::min_element(group.trials);
+    if (is_first) group.what = failure.what;
     group.trials.push_back(failure.trial);
   }
   std::vector<FailureGroup> groups;

@@ -10,6 +10,7 @@
 #include "core/checkpoint.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/likeness.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/engines/slurm/slurm_client.h"
 #include "launcher/monitor/log_tail.h"
@@ -48,6 +49,8 @@ void AddJob(const RunFolder& folder, RunFacts& facts) {
 void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   const auto plan = Json::parse(ReadFile(folder.plan_file()));
   facts.ranks = plan.at("ranks").get<int>();
+  const auto& metrics = plan.at("spec").at("train").at("metrics");
+  if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();
   facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
 } catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
 }
@@ -75,6 +78,14 @@ LogEnd LogThatTells(const RunFolder& folder, const fs::path& attempt, std::optio
   return {};
 }
 
+/// A pattern that found metrics costs no look at the log.
+std::optional<UnmatchedPattern> UnmatchedIn(const fs::path& attempt, const RunFacts& facts) {
+  std::error_code none;
+  const bool has_reported = fs::file_size(attempt / "metrics.jsonl", none) > 0 && !none;
+  if (facts.metrics_pattern.empty() || has_reported) return std::nullopt;
+  return FindUnmatched(facts.metrics_pattern, RankLog(attempt, 0));
+}
+
 void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   const auto attempt = folder.attempt(facts.state.attempt);
   const auto ends = ReadEnds(attempt, facts.ranks);
@@ -87,24 +98,30 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
     facts.log = LogThatTells(folder, attempt, facts.culprit);
   }
+  facts.unmatched = UnmatchedIn(attempt, facts);
   const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
   if (!checkpoints.empty()) facts.checkpoint = checkpoints.front().step;
 }
 
 // ---- trials
 
-/// "failed: exit status 3", "time limit", "no objective: reported no 'loss'".
-std::string HowItFailed(const ensemble::AttemptRecord& attempt) {
+/// "failed: exit status 3", "time limit", "no objective: reported no 'loss'". Reasons differ in the trial's own paths
+/// and numbers, exit statuses in kind.
+TrialFailure HowItFailed(const ensemble::AttemptRecord& attempt) {
   const auto words = OutcomeWords(attempt);
   const bool by_status = attempt.status && !attempt.status->Success();
   const auto more =
       by_status ? attempt.status->Describe() : ReasonBeside(words, attempt.reason.substr(0, attempt.reason.find('\n')));
-  return more.empty() ? words : words + ": " + more;
+  const auto what = more.empty() ? words : words + ": " + more;
+  return {attempt.trial, what, by_status ? what : WithoutPathsAndNumbers(what)};
+}
+
+fs::path AttemptFolder(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  return folder.path() / TrialFolder(attempt.trial) / fmt::format("attempt-{}", attempt.number);
 }
 
 std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  const auto directory = folder.path() / TrialFolder(attempt.trial) / fmt::format("attempt-{}", attempt.number);
-  return LastLines(RankLog(directory, RankIn(attempt.reason).value_or(0)), 1);
+  return LastLines(RankLog(AttemptFolder(folder, attempt), RankIn(attempt.reason).value_or(0)), 1);
 }
 
 /// The objective that the reason says was never reported.
@@ -118,10 +135,11 @@ std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector
 }
 
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
-               const std::vector<ensemble::Objective>& objectives, FailureGroup& group) {
+               const std::vector<ensemble::Objective>& objectives, const std::string& pattern, FailureGroup& group) {
   group.last_line = LastWords(folder, attempt);
   group.unreported = Unreported(attempt, objectives);
   if (group.unreported.empty()) return;
+  if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(AttemptFolder(folder, attempt), 0));
   group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
 }
 
@@ -135,13 +153,15 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
     auto attempts = trial.state == ensemble::TrialState::kFailed ? book.Attempts(trial.number)
                                                                  : std::vector<ensemble::AttemptRecord>();
     if (attempts.empty()) continue;
-    failures.push_back({trial.number, HowItFailed(attempts.back())});
+    failures.push_back(HowItFailed(attempts.back()));
     last[trial.number] = std::move(attempts.back());
   }
   for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
   facts.failures = GroupFailures(failures);
   const auto study = book.Study();
-  for (auto& group : facts.failures) TellOfOne(folder, last.at(group.trials.front()), study->objectives, group);
+  for (auto& group : facts.failures) {
+    TellOfOne(folder, last.at(group.trials.front()), study->objectives, facts.metrics_pattern, group);
+  }
 } catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
 }
 

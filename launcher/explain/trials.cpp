@@ -46,6 +46,7 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
   for (std::size_t i = 0; i < std::min(kGroupsShown, facts.failures.size()); ++i) {
     const auto& group = facts.failures[i];
     explanation.because.push_back(Line(group));
+    if (group.unmatched) AddUnmatched(*group.unmatched, fmt::format("  trial {}: ", group.trials.front()), explanation);
     for (const auto& unread : group.unread) {
       explanation.because.push_back(fmt::format("  trial {}: {}", group.trials.front(), Describe(unread)));
     }

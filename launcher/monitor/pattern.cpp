@@ -5,7 +5,6 @@
 #include <pcre2.h>
 
 #include <cstdlib>
-#include <optional>
 
 #include "core/error.h"
 #include "core/unique_handle.h"
@@ -31,13 +30,6 @@ struct ContextTraits {
   static Handle Null() { return nullptr; }
   static void Release(Handle context) noexcept { pcre2_match_context_free(context); }
 };
-
-std::optional<double> ParseNumber(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0') return {};
-  return value;
-}
 
 struct Compilation {
   UniqueHandle<CodeTraits> code;  ///< null after an error
@@ -76,6 +68,13 @@ std::map<std::string, std::uint32_t> GroupsOf(const pcre2_code* code) {
 
 }  // namespace
 
+std::optional<double> NumberIn(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0') return {};
+  return value;
+}
+
 PatternInfo InspectPattern(const std::string& pattern) {
   const auto compilation = Compile(pattern);
   if (!compilation.code) return {ErrorText(compilation.error), compilation.offset, {}};
@@ -107,16 +106,26 @@ Pattern::Pattern(const std::string& pattern) : compiled_(std::make_unique<Compil
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-std::map<std::string, double> Pattern::Match(std::string_view line) const {
-  std::map<std::string, double> values;
+std::optional<std::map<std::string, std::string>> Pattern::Groups(std::string_view line) const {
   const int found = pcre2_match(compiled_->code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()), line.size(), 0, 0,
                                 compiled_->data.get(), compiled_->context.get());
-  if (found <= 0) return values;
+  if (found <= 0) return std::nullopt;
+  std::map<std::string, std::string> texts;
   const auto* places = pcre2_get_ovector_pointer(compiled_->data.get());
   for (const auto& [name, group] : compiled_->groups) {
     const auto begin = places[2 * group], end = places[2 * group + 1];
     if (begin == PCRE2_UNSET) continue;
-    if (const auto value = ParseNumber(std::string(line.substr(begin, end - begin)))) values[name] = *value;
+    texts[name] = line.substr(begin, end - begin);
+  }
+  return texts;
+}
+
+std::map<std::string, double> Pattern::Match(std::string_view line) const {
+  std::map<std::string, double> values;
+  const auto groups = Groups(line);
+  if (!groups) return values;
+  for (const auto& [name, text] : *groups) {
+    if (const auto value = NumberIn(text)) values[name] = *value;
   }
   return values;
 }

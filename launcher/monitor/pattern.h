@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ struct PatternInfo {
 };
 PatternInfo InspectPattern(const std::string& pattern);
 
+/// The whole text as a number, "nan" and "inf" included; nothing when it is none.
+std::optional<double> NumberIn(const std::string& text);
+
 /// PCRE2 with UTF-8 and named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the
 /// line.
 class Pattern {
@@ -27,6 +31,8 @@ class Pattern {
   Pattern(Pattern&&) noexcept;
   ~Pattern();
 
+  /// Name -> text of every named group that took part; nothing when the line does not match.
+  std::optional<std::map<std::string, std::string>> Groups(std::string_view line) const;
   /// Name -> number for every named group that matched a number; empty when the line does not match.
   std::map<std::string, double> Match(std::string_view line) const;
 

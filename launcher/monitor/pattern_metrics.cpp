@@ -1,5 +1,7 @@
 #include "launcher/monitor/pattern_metrics.h"
 
+#include <fmt/format.h>
+
 namespace slipway::launcher {
 namespace {
 
@@ -22,8 +24,27 @@ std::vector<MetricsLine> PatternMetrics::Take(std::string_view line) {
   }
 }
 
+std::map<std::string, double> PatternMetrics::NumbersIn(std::string_view part) {
+  std::map<std::string, double> values;
+  if (part.empty()) return values;
+  ++tally_.lines;
+  const auto groups = pattern_.Groups(part);
+  if (!groups) return values;
+  ++tally_.matched;
+  for (const auto& [name, text] : *groups) {
+    if (const auto value = NumberIn(text)) {
+      values[name] = *value;
+      numbers_.insert(name);
+      tally_.no_number.erase(name);
+    } else if (!numbers_.contains(name)) {
+      tally_.no_number.try_emplace(name, text);
+    }
+  }
+  return values;
+}
+
 std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
-  auto values = pattern_.Match(part);
+  auto values = NumbersIn(part);
   if (values.empty()) return {};
   MetricsLine metrics;
   const auto step = TakeOut(values, "step");
@@ -31,7 +52,21 @@ std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
   metrics.epoch = TakeOut(values, "epoch");
   metrics.values = std::move(values);
   ++next_step_;
+  ++tally_.read;
   return metrics;
+}
+
+std::string WhatIsWrong(const PatternTally& tally) {
+  if (tally.lines == 0) return "rank 0 printed nothing, so the pattern of train.metrics found nothing";
+  const auto* lines = tally.lines == 1 ? "line" : "lines";
+  if (tally.matched == 0) {
+    return fmt::format("the pattern of train.metrics matches none of the {} {} of rank 0", tally.lines, lines);
+  }
+  if (tally.no_number.empty()) return tally.read > 0 ? "" : "no group of the pattern of train.metrics took part";
+  const auto& [name, text] = *tally.no_number.begin();
+  return fmt::format(
+      "the pattern of train.metrics matches {} of the {} {} of rank 0, but '{}' was never a number: '{}'",
+      tally.matched, tally.lines, lines, name, text);
 }
 
 }  // namespace slipway::launcher

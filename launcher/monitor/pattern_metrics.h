@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,17 @@
 #include "launcher/monitor/pattern.h"
 
 namespace slipway::launcher {
+
+/// What a pattern has found so far.
+struct PatternTally {
+  std::int64_t lines = 0;                          ///< that were not empty
+  std::int64_t matched = 0;                        ///< of them
+  std::int64_t read = 0;                           ///< of those that matched, with a number at least
+  std::map<std::string, std::string> no_number{};  ///< groups that never were a number -> what stood there first
+};
+
+/// "the pattern of train.metrics matches none of the 37 lines of rank 0"; empty: nothing is wrong.
+std::string WhatIsWrong(const PatternTally& tally);
 
 class PatternMetrics {
  public:
@@ -22,11 +35,16 @@ class PatternMetrics {
   /// group named `step` or `epoch` says when; without one, steps are counted.
   std::vector<MetricsLine> Take(std::string_view line);
 
+  const PatternTally& tally() const { return tally_; }
+
  private:
   std::optional<MetricsLine> TakePart(std::string_view part);
+  std::map<std::string, double> NumbersIn(std::string_view part);
 
   Pattern pattern_;
   std::int64_t next_step_;
+  PatternTally tally_;
+  std::set<std::string> numbers_;  // groups that were one
 };
 
 }  // namespace slipway::launcher

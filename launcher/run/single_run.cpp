@@ -70,6 +70,11 @@ class SingleRun final : public JobObserver {
     context_.folder.AppendEvent("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
   }
 
+  void OnUnmatched(std::string_view what, JobStage stage) override {
+    if (stage == JobStage::kEnded) unmatched_ = what;
+    OnWarning(what);
+  }
+
   void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
 
  private:
@@ -105,6 +110,7 @@ class SingleRun final : public JobObserver {
 
   void RunAttempt(const Checkpoint& newest) {
     outcome_.reset();
+    unmatched_.clear();
     node_trouble_.clear();
     reported_ = false;
     start_hung_ = false;
@@ -225,6 +231,7 @@ class SingleRun final : public JobObserver {
       result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
     } else if (outcome_->status.Success()) {
       result.phase = Phase::kSucceeded;
+      result.detail = unmatched_;
     } else {
       const auto end_of_line = outcome_->detail.find('\n');
       result.reason = outcome_->detail.substr(0, end_of_line);
@@ -258,6 +265,7 @@ class SingleRun final : public JobObserver {
   bool start_hung_ = false;  ///< of this attempt
   bool start_retried_ = false;
   std::set<std::string> warnings_;
+  std::string unmatched_;  ///< what is wrong with the pattern of the metrics; empty: nothing
   std::map<std::string, double> metrics_;
   std::optional<GroupOutcome> outcome_;
   std::uint64_t kills_before_ = 0;

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/write_probe.h"
 #include "launcher/engines/local/node_cores.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
@@ -126,12 +128,22 @@ class Job::Watch {
     for (auto& [name, follower] : followers_) follower.Finish();
   }
 
+  /// To be called after Finish.
+  void TellUnmatched() {
+    const auto wrong = pattern_ ? WhatIsWrong(pattern_->tally()) : std::string();
+    if (!wrong.empty()) observer_.OnUnmatched(wrong, JobStage::kEnded);
+  }
+
  private:
   /// Trials by the thousand are over by then, and for them a watch would cost more than it tells.
   static constexpr auto kTrialWatchDelay = std::chrono::milliseconds(100);
   static constexpr auto kPollPause = std::chrono::milliseconds(500);
   /// A file system that many share is asked for about a hundred files a second.
   static constexpr auto kPollPauseOfRank = std::chrono::milliseconds(10);
+  static constexpr std::int64_t kMatchesWithoutNumber = 3;
+  static constexpr std::int64_t kManyLines = 100;
+  static constexpr std::int64_t kFewLines = 5;
+  static constexpr auto kWaitForMatch = std::chrono::minutes(1);
 
   void Begin() {
     directory_.emplace(files_, place_.directory, [this](const std::string& name) { Look(name); });
@@ -174,13 +186,32 @@ class Job::Watch {
     if (pattern_ && rank == 0) TakeMatches(line);
   }
 
-  /// What the pattern finds is kept in metrics.jsonl too, so that the run folder tells all.
   void TakeMatches(std::string_view line) {
     for (const auto& metrics : pattern_->Take(line)) {
-      const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
-      WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+      Keep(metrics);
       observer_.OnMetrics(metrics);
     }
+    if (SeemsWrong() && !std::exchange(has_warned_, true)) {
+      observer_.OnUnmatched(WhatIsWrong(pattern_->tally()), JobStage::kRunning);
+    }
+  }
+
+  /// In metrics.jsonl too, so that the run folder tells all. On a full disk the log is all that there is.
+  void Keep(const MetricsLine& metrics) const try {
+    const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
+    WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+  } catch (const SystemError& error) {
+    if (!MeansNoRoom(error.code())) throw;
+  }
+
+  /// Programs say much before their first metric; a line that matches without a number is seldom one of these.
+  bool SeemsWrong() {
+    const auto& tally = pattern_->tally();
+    const auto now = SystemClock().Steady();
+    if (!first_line_) first_line_ = now;
+    if (tally.matched > 0) return tally.read == 0 && tally.matched >= kMatchesWithoutNumber;
+    const bool has_waited = now - *first_line_ >= kWaitForMatch && tally.lines >= kFewLines;
+    return has_waited || tally.lines >= kManyLines;
   }
 
   EventLoop& loop_;
@@ -193,6 +224,8 @@ class Job::Watch {
   std::optional<EventLoop::TimerId> begin_;
   std::optional<EventLoop::TimerId> look_;
   std::optional<PatternMetrics> pattern_;
+  std::optional<SteadyTime> first_line_;
+  bool has_warned_ = false;  // that the pattern finds nothing
   std::map<std::string, LineFollower> followers_;
   std::optional<DirectoryWatch> directory_;
 };
@@ -303,7 +336,13 @@ void Job::Stop(std::string_view reason, Seconds least) {
       can_be_told_ ? std::max<std::chrono::nanoseconds>(kRanksStopPatience, wanted) : std::chrono::nanoseconds(0);
   const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
-  WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
+  try {
+    WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
+  } catch (const SystemError& error) {
+    if (!MeansNoRoom(error.code())) throw;
+    observer_.OnWarning(
+        fmt::format("the stop file cannot be written, so signals alone end the ranks: {}", error.message()));
+  }
   if (can_be_told_) ranks_->ExpectEnd();
   if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
   stop_timer_ = loop_.After(patience, [this] {
@@ -321,7 +360,10 @@ void Job::Kill() {
 void Job::End(const GroupOutcome& outcome) {
   watch_->Finish();
   LookForWatchReport();
-  if (outcome.status.Success()) return observer_.OnEnd(outcome);
+  if (outcome.status.Success()) {
+    watch_->TellUnmatched();
+    return observer_.OnEnd(outcome);
+  }
   auto explained = outcome;
   if (watch_report_ && watch_report_->report) {
     explained.detail = watch_report_->report->message + "\n" + outcome.detail;

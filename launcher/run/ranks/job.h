@@ -24,6 +24,8 @@ namespace slipway::launcher {
 class JobWatch;
 class Nodes;
 
+enum class JobStage { kRunning, kEnded };
+
 /// Hears what happens in a job. Called from the event loop.
 class JobObserver {
  public:
@@ -36,6 +38,9 @@ class JobObserver {
   virtual void OnFailure(std::string_view what) = 0;
   /// Something is not as it was asked for; the job goes on.
   virtual void OnWarning(std::string_view what) = 0;
+  /// The pattern of train.metrics finds nothing in what rank 0 prints, or no number where one should stand: `what` says
+  /// more. Once while the job runs, when that begins to look like a mistake, and once when it has ended well.
+  virtual void OnUnmatched(std::string_view /*what*/, JobStage /*stage*/) {}
   /// The last call; all lines and metrics came before it.
   virtual void OnEnd(const GroupOutcome& outcome) = 0;
 };

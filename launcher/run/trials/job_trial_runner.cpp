@@ -31,7 +31,8 @@ using ensemble::TrialStart;
 class JobTrialRunner::Running final : public JobObserver {
  public:
   Running(JobTrialRunner& runner, const TrialStart& start, AttemptPlace place)
-      : context_(runner.context_),
+      : runner_(runner),
+        context_(runner.context_),
         events_(runner.events_),
         trial_(start.trial),
         attempt_(start.attempt),
@@ -59,6 +60,11 @@ class JobTrialRunner::Running final : public JobObserver {
   void OnFailure(std::string_view) override {}
   void OnWarning(std::string_view) override {}
 
+  void OnUnmatched(std::string_view what, JobStage stage) override {
+    if (stage == JobStage::kRunning) return runner_.WarnOfPattern(trial_, what);
+    unmatched_ = what;
+  }
+
   void OnEnd(const GroupOutcome& outcome) override {
     ended_ = true;
     const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
@@ -66,16 +72,19 @@ class JobTrialRunner::Running final : public JobObserver {
                        : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
                        : outcome.started ? ensemble::OutsideCause::kNone
                                          : ensemble::OutsideCause::kNotStarted;
-    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, outcome.detail, cause});
+    const auto& detail = outcome.status.Success() ? unmatched_ : outcome.detail;
+    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, detail, cause});
   }
 
  private:
+  JobTrialRunner& runner_;
   RunContext& context_;
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
   std::uint64_t kills_before_;
   bool ended_ = false;
+  std::string unmatched_;  ///< what is wrong with the pattern of the metrics
   Job job_;
 };
 
@@ -263,6 +272,11 @@ std::vector<TrialEvent> JobTrialRunner::Recover(TrialNumber trial, int attempt) 
     events.push_back(std::move(ended));
   }
   return events;
+}
+
+/// Trials differ in their parameters, seldom in what they print: one of them stands for all.
+void JobTrialRunner::WarnOfPattern(TrialNumber trial, std::string_view what) {
+  if (!std::exchange(has_warned_of_pattern_, true)) context_.output.Warn(fmt::format("trial {}: {}", trial, what));
 }
 
 std::uint64_t JobTrialRunner::KillsBefore() {

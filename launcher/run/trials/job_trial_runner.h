@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ensemble/trial_runner.h"
@@ -47,6 +48,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   /// The kernel's count of processes that it has killed, at most a moment ago: it costs as much as a file.
   std::uint64_t KillsBefore();
 
+  void WarnOfPattern(ensemble::TrialNumber trial, std::string_view what);
   void AddNodes(Nodes& nodes);
   const Node& NodeOf(const ensemble::NodeShare& share) const;
   std::vector<int> CoresOf(const ensemble::NodeShare& share) const;
@@ -62,6 +64,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   std::map<std::string, Node> nodes_;  ///< by name; this machine has none
   bool cores_are_shared_;
   TrialLogs& logs_;
+  bool has_warned_of_pattern_ = false;
   std::uint64_t kills_before_ = 0;
   std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;

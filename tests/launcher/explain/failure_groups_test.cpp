@@ -23,6 +23,13 @@ TEST(GroupFailures, PutsTheMostFrequentFirst) {
   EXPECT_THAT(groups[1].trials, ElementsAre(4));
 }
 
+TEST(GroupFailures, TakesTheFirstTrialsWordsForAllThatAreAlike) {
+  const auto groups = GroupFailures({{9, "no room in /b", "no room in PATH"}, {2, "no room in /a", "no room in PATH"}});
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].what, "no room in /a");
+  EXPECT_THAT(groups[0].trials, ElementsAre(2, 9));
+}
+
 TEST(GroupFailures, OrdersEqualGroupsByTheirFirstTrial) {
   const auto groups = GroupFailures({{5, "a"}, {1, "b"}});
   EXPECT_EQ(groups[0].what, "b");

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "launcher/monitor/pattern_metrics.h"
+#include "launcher/monitor/unmatched_pattern.h"
 
 namespace slipway::launcher {
 namespace {
@@ -59,6 +60,33 @@ TEST(PatternMetrics, CountOnWhereAnEarlierAttemptEnded) {
   PatternMetrics counted("x=(?<x>\\S+)", 7);
   EXPECT_EQ(counted.Take("x=1").front().step, 7);
   EXPECT_EQ(counted.Take("x=1").front().step, 8);
+}
+
+std::string WrongIn(const std::string& pattern, std::initializer_list<const char*> lines) {
+  PatternMetrics metrics(pattern);
+  for (const char* line : lines) metrics.Take(line);
+  return WhatIsWrong(metrics.tally());
+}
+
+TEST(PatternMetrics, SayWhatIsWrongWithAPatternThatFindsNothing) {
+  const std::string pattern = "loss=(?<loss>\\S+)";
+  EXPECT_EQ(WrongIn(pattern, {}), "rank 0 printed nothing, so the pattern of train.metrics found nothing");
+  EXPECT_EQ(WrongIn(pattern, {"Loss=1", "", "Loss=2"}),
+            "the pattern of train.metrics matches none of the 2 lines of rank 0");
+  EXPECT_EQ(WrongIn(pattern, {"begin", "loss=0.5s", "loss=0.4s"}),
+            "the pattern of train.metrics matches 2 of the 3 lines of rank 0, but 'loss' was never a number: '0.5s'");
+  EXPECT_EQ(WrongIn(pattern, {"loss=pending", "loss=0.4"}), "") << "one number is enough";
+  EXPECT_EQ(WrongIn(pattern, {"loss=nan"}), "") << "a number that programs print";
+}
+
+TEST(NearestLines, HaveTheWordsOfThePatternWhateverTheirCase) {
+  const std::vector<std::string> lines = {"starting on 2 GPUs", "Epoch 1: Training Loss = 0.5", "saving model",
+                                          "Epoch 2: Training Loss = 0.4", "training took 3 s"};
+  EXPECT_THAT(NearestLines("training loss: (?<loss>\\S+)", lines),
+              testing::ElementsAre("Epoch 1: Training Loss = 0.5"));
+  EXPECT_THAT(NearestLines("accuracy=(?<accuracy>\\S+)", lines), testing::Contains("training took 3 s"))
+      << "without a word in common those with numbers";
+  EXPECT_THAT(NearestLines("loss", {}), testing::IsEmpty());
 }
 
 TEST(PatternMetrics, AreTakenFromEachDrawingOfAProgressBar) {
