@@ -8,10 +8,17 @@
 namespace slipway {
 namespace {
 
+/// Counts on while the machine sleeps, and nobody sets it.
+std::chrono::nanoseconds SinceBoot() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 class MachineClock final : public Clock {
  public:
   WallTime Now() override { return std::chrono::system_clock::now(); }
-  SteadyTime Steady() override { return std::chrono::steady_clock::now(); }
+  SteadyTime Steady() override { return SteadyTime(SinceBoot()); }
   void Sleep(std::chrono::nanoseconds duration) override { std::this_thread::sleep_for(duration); }
 };
 

@@ -19,6 +19,9 @@ namespace {
 /// The exit status of a program that ended well: what a caller's loop did when it tells a result.
 constexpr ExitStatus kEndedWell{0, 0};
 
+/// Who asks and tells has a program that waits, and nothing to do meanwhile.
+constexpr auto kPatienceWithOthers = std::chrono::minutes(1);
+
 /// Given out by an earlier session, and perhaps still run by someone.
 bool IsOutside(const AttemptRecord& attempt) { return attempt.state == TrialState::kRunning && !attempt.process; }
 
@@ -57,12 +60,13 @@ AskTell::AskTell(TrialBook& book, EnsembleOptions options, LossRules rules, Cloc
     : book_(book),
       options_(std::move(options)),
       rules_(rules),
-      clock_(clock),
+      clock_(clock, book.LastReading()),
       host_(HostName()),
       study_(book, options_, Now()),
       judge_(options_) {
   for (const auto& attempt : book_.OpenAttempts()) CheckNotAlive(attempt);
-  book_.BeginSession(Now(), host_);
+  book_.SetPatience(kPatienceWithOthers);
+  book_.BeginSession(clock_.Reading(), host_);
   judge_.Restore(book_, study_.trials());
   TakeOver(rules_.earlier);
 }

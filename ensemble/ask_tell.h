@@ -14,6 +14,7 @@
 #include "ensemble/manager/live_attempt.h"
 #include "ensemble/manager/verdict.h"
 #include "ensemble/open_study.h"
+#include "ensemble/study_clock.h"
 
 namespace slipway::ensemble {
 
@@ -116,7 +117,7 @@ class AskTell {
   TrialBook& book_;
   EnsembleOptions options_;
   LossRules rules_;
-  Clock& clock_;
+  StudyClock clock_;
   std::string host_;
   OpenStudy study_;
   ReportJudge judge_;

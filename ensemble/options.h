@@ -26,9 +26,12 @@ struct EnsembleOptions {
   Need need = {};                     ///< of one attempt
   std::string sampler = "auto";       ///< one of SamplerNames()
   std::uint64_t seed = 1;
-  int grid_points = 3;                       ///< of uniform and log ranges, for `grid`
-  int retries = 0;                           ///< failures of one trial that are forgiven
-  std::optional<int> max_failures;           ///< more failed trials end the ensemble; none: all may fail
+  int grid_points = 3;              ///< of uniform and log ranges, for `grid`
+  int retries = 0;                  ///< failures of one trial that are forgiven
+  std::optional<int> max_failures;  ///< more failed trials end the ensemble; none: all may fail
+  /// So many trials that fail alike from the beginning, or could not run one after the other, end the ensemble before
+  /// they have cost it all others; 0: never.
+  int stop_on_same_failure = 0;
   std::optional<double> trial_time_limit;    ///< seconds of one trial, all its attempts together
   std::optional<double> manager_time_limit;  ///< seconds of this run of the manager
   Budget budget;

@@ -45,8 +45,11 @@ std::string_view StopReasonName(StopReason reason);
 
 /// What ended a trial from outside, as far as the runner can know it. kTimedOut, kCancelled: by the batch system that
 /// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that
-/// is to blame.
-enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted };
+/// is to blame. kNoRoom: nothing could be written while it ran, so what it reported may not be all.
+enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted, kNoRoom };
+
+/// How carefully to look for room. kGlance costs next to nothing, and may miss a quota.
+enum class RoomCheck { kGlance, kTry };
 
 struct TrialEnded {
   TrialNumber trial = 0;
@@ -119,6 +122,10 @@ class TrialRunner {
   /// Whether an attempt of an earlier manager goes on without one, asked after Recover when that knew of no end. If so
   /// Wait tells of it as of any other; if not, it is lost, and the trial runs again.
   virtual bool GoesOn(TrialNumber /*trial*/, int /*attempt*/) { return false; }
+
+  /// Why nothing more can be written where trials write, such as "No space left on device in '/scratch/runs'"; empty:
+  /// there is room.
+  virtual std::string WhyNoRoom(RoomCheck /*check*/) { return {}; }
 
   /// Waits for events, at most `limit`; returns all that are there, metrics of a trial before its end.
   virtual std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) = 0;

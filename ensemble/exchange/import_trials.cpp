@@ -106,7 +106,7 @@ ImportCount ImportTrials(TrialBook& book, const std::vector<ImportedTrial>& tria
   }
   if (configurations == 0) return count;
   // The book takes no trials beyond the budget; a budget that grew for nothing is set right by the next manager.
-  book.BeginSession(now, changes.host);
+  book.BeginSession({now, {}, 0}, changes.host);
   book.SetBudget(study.trials + configurations);
   book.Write(changes);
   return count;

@@ -9,11 +9,15 @@
 #include "ensemble/manager/judge_reports.h"
 #include "ensemble/manager/next_trial.h"
 #include "ensemble/manager/record_end.h"
+#include "ensemble/manager/room_watch.h"
 #include "ensemble/manager/round_commit.h"
 #include "ensemble/manager/running_attempts.h"
+#include "ensemble/manager/same_failure.h"
 #include "ensemble/manager/starter.h"
 #include "ensemble/manager/verdict.h"
 #include "ensemble/open_study.h"
+#include "ensemble/store/book_error.h"
+#include "ensemble/study_clock.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -21,6 +25,11 @@ namespace {
 // How long the manager sleeps at most while requests from outside may come.
 constexpr auto kLookForRequests = std::chrono::seconds(1);
 constexpr auto kLongest = std::chrono::hours(1);
+// While the book is locked or has no room: how long one try may take, and the pause before the next.
+constexpr auto kPatienceOfATry = std::chrono::milliseconds(200);
+constexpr auto kPauseBetweenTries = std::chrono::milliseconds(300);
+// How long a book that is in the way is waited for when the ensemble is to end.
+constexpr auto kPatienceAtTheEnd = std::chrono::seconds(5);
 
 std::chrono::nanoseconds Until(double seconds) {
   const double bounded = std::clamp(seconds, 0.0, std::chrono::duration<double>(kLongest).count());
@@ -36,21 +45,25 @@ class Manager {
         options_(options),
         runner_(runner),
         observer_(observer),
-        clock_(clock),
+        clock_(clock, book.LastReading()),
         study_(book, options, Now()),
         judge_(options),
-        running_(options, book.Used(), clock),
+        running_(options, book.Used(), clock_),
         early_end_(options, study_.trials().Count(TrialState::kFailed)),
+        room_(runner, observer, clock_),
+        same_failure_(options.stop_on_same_failure, AnyHasWorked()),
         starter_(options, book, runner, study_, judge_, running_),
-        commit_(options, book, study_, observer) {}
+        commit_(options, book, study_, observer) {
+    book_.SetPatience(kPatienceOfATry);
+  }
 
   EnsembleSummary Run() {
-    book_.BeginSession(Now(), host_);
+    WaitForBook([&] { book_.BeginSession(clock_.Reading(), host_); });
     judge_.Restore(book_, study_.trials());
     observer_.Opened(study_.trials());
     TakeOver();
     Round({});
-    while (!running_.empty()) Round(runner_.Wait(LongestWait()));
+    while (!running_.empty() || WaitsForRoom()) Round(NextEvents());
     book_.Settle();
     return Summarise();
   }
@@ -65,6 +78,77 @@ class Manager {
     return changes;
   }
 
+  bool AnyHasWorked() const {
+    const auto& trials = study_.trials();
+    return trials.Count(TrialState::kComplete) + trials.Count(TrialState::kPruned) + trials.Count(TrialState::kPaused) >
+           0;
+  }
+
+  /// What ended for want of room is in line.
+  bool WaitsForRoom() const { return room_.IsMissing() && !early_end_.reason() && !study_.queued().empty(); }
+
+  // --- what the runner says ---
+
+  std::vector<TrialEvent> Receive(std::chrono::nanoseconds limit) {
+    auto events = runner_.Wait(limit);
+    for (auto& event : events) TakeOverTimes(event);
+    return events;
+  }
+
+  /// The times of events are of the clock of the day.
+  void TakeOverTimes(TrialEvent& event) {
+    auto* metric = std::get_if<TrialMetric>(&event);
+    auto* ended = std::get_if<TrialEnded>(&event);
+    auto* began = std::get_if<TrialBegan>(&event);
+    if (metric != nullptr && metric->time) metric->time = clock_.OfDay(*metric->time);
+    if (ended != nullptr && ended->time) ended->time = clock_.OfDay(*ended->time);
+    if (began != nullptr) began->time = clock_.OfDay(began->time);
+  }
+
+  std::vector<TrialEvent> NextEvents() { return held_.empty() ? Receive(LongestWait()) : std::exchange(held_, {}); }
+
+  /// Of a round that will come late: they happened now.
+  void Hold(std::vector<TrialEvent> events) {
+    for (auto& event : events) {
+      auto* ended = std::get_if<TrialEnded>(&event);
+      if (ended != nullptr && !ended->time) ended->time = Now();
+      held_.push_back(std::move(event));
+    }
+  }
+
+  // --- the book ---
+
+  /// What another process locks, and a disk without room, pass: the runner is heard meanwhile. Who ends the ensemble
+  /// does not wait for long.
+  template <class Write>
+  void WaitForBook(const Write& write) {
+    std::optional<SteadyTime> since;
+    while (!TryToWrite(write, since)) Hold(Receive(kPauseBetweenTries));
+    if (since) observer_.GoesOn();
+  }
+
+  /// False when it is worth another try.
+  template <class Write>
+  bool TryToWrite(const Write& write, std::optional<SteadyTime>& since) try {
+    write();
+    return true;
+  } catch (const BookError& error) {
+    const auto now = clock_.Steady();
+    if (!error.MayPass() || (since && IsToEnd() && now - *since >= kPatienceAtTheEnd)) throw;
+    if (!since) observer_.Paused(error.message() + ": nothing is written down until that has passed");
+    since = since.value_or(now);
+    return false;
+  }
+
+  bool IsToEnd() const {
+    const auto asks = [](const TrialEvent& event) { return std::holds_alternative<StopAsked>(event); };
+    return early_end_.reason() || running_.SecondsLeft() <= 0 || std::ranges::any_of(held_, asks);
+  }
+
+  void Commit(const Changes& changes, const std::function<void()>& meanwhile = {}) {
+    WaitForBook([&] { commit_(changes, meanwhile); });
+  }
+
   // --- what an earlier manager left ---
 
   /// Ends what still runs, and takes over what that manager did not live to write down. As in its rounds, those that
@@ -77,7 +161,7 @@ class Manager {
     for (const auto& attempt : left) {
       if (study_.trials().Has(attempt.trial)) TakeOver(attempt, changes);
     }
-    commit_(changes);
+    Commit(changes);
     running_.CountAnew(book_.Used().node_seconds);
   }
 
@@ -85,7 +169,10 @@ class Manager {
     if (left.process) runner_.EndOrphan(*left.process);
     running_.Add(left.trial, LiveAttempt(book_, left.trial, left.number, options_.objectives));
     if (left.process) {
-      for (const auto& event : runner_.Recover(left.trial, left.number)) Take(event, changes);
+      for (auto& event : runner_.Recover(left.trial, left.number)) {
+        TakeOverTimes(event);
+        Take(event, changes);
+      }
     }
     LiveAttempt* attempt = running_.Present(left.trial, left.number);
     if (attempt == nullptr) return;
@@ -116,14 +203,16 @@ class Manager {
 
   std::chrono::nanoseconds LongestWait() const {
     if (starter_.HasUnstarted()) return std::chrono::nanoseconds(0);
+    const bool looks_around = !options_.requests_in.empty() || room_.IsMissing();
     std::chrono::nanoseconds wait =
-        options_.requests_in.empty() ? std::chrono::nanoseconds(kLongest) : std::chrono::nanoseconds(kLookForRequests);
+        looks_around ? std::chrono::nanoseconds(kLookForRequests) : std::chrono::nanoseconds(kLongest);
     if (!early_end_.reason()) wait = std::min(wait, Until(running_.SecondsLeft()));
     return std::min(wait, Until(running_.SecondsToTrialLimit()));
   }
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
+    room_.BeginRound();
     TakeAll(events, changes);
     for (const auto& failed : starter_.TakeUnstarted()) EndUnstarted(failed, changes);
     if (!options_.requests_in.empty()) AnswerRequests(changes);
@@ -133,9 +222,9 @@ class Manager {
     Prepared prepared;
     const bool at_once = HangOnKeepers(changes);
     if (at_once) {
-      commit_(changes, [&] { prepared = starter_.Prepare(changes); });
+      Commit(changes, [&] { prepared = starter_.Prepare(changes); });
     } else {
-      commit_(changes);
+      Commit(changes);
     }
     Stop(changes);
     if (!at_once) prepared = starter_.Prepare(changes);
@@ -156,7 +245,7 @@ class Manager {
   void Launch(const Prepared& prepared) {
     Changes changes = NewChanges();
     const double now = changes.time;
-    starter_.WriteDown(prepared, std::move(changes));
+    WaitForBook([&] { starter_.WriteDown(prepared, changes); });
     for (const auto number : prepared.trials) {
       const TrialRecord& trial = starter_.Release(number, now);
       runner_.Queues() ? observer_.AttemptWaits(trial) : observer_.AttemptStarted(trial);
@@ -223,10 +312,28 @@ class Manager {
     LiveAttempt* attempt = running_.Present(ended.trial, ended.attempt);
     if (attempt == nullptr) return;
     if (AsksToGoOn(ended.status)) HeedLateWish(ended.trial, *attempt);
-    AttemptFacts facts = FactsOf(ended.trial, ended.status);
-    facts.cause = ended.cause;
+    const auto cause = CauseOf(ended.cause, *attempt, ended.status.Success() ? RoomCheck::kGlance : RoomCheck::kTry);
+    const bool has_run = cause != OutsideCause::kNoRoom || ended.cause != OutsideCause::kNotStarted;
+    AttemptFacts facts = FactsOf(ended.trial, has_run ? std::optional(ended.status) : std::nullopt);
+    facts.cause = cause;
     facts.detail = ended.detail;
-    End(ended.trial, Judge(facts), {ended.status, ended.time}, changes);
+    Conclude(ended.trial, facts, {facts.status, ended.time}, changes);
+  }
+
+  /// What seems to be the fault of the program may be that of a disk without room.
+  OutsideCause CauseOf(OutsideCause told, const LiveAttempt& attempt, RoomCheck check) {
+    const bool may_be_room = told == OutsideCause::kNone || told == OutsideCause::kNotStarted;
+    return may_be_room && room_.WasMissingDuring(attempt, check) ? OutsideCause::kNoRoom : told;
+  }
+
+  void Conclude(TrialNumber trial, const AttemptFacts& facts, const KnownEnd& end, Changes& changes) {
+    const auto verdict = Judge(facts);
+    const bool was_held = !same_failure_.what().empty();
+    same_failure_.Take(trial, facts, verdict);
+    const bool is_held = !same_failure_.what().empty();
+    if (is_held && !was_held) observer_.Warned(same_failure_.what() + "; no further trial begins");
+    if (was_held && !is_held) observer_.GoesOn();
+    End(trial, verdict, end, changes);
   }
 
   /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
@@ -237,9 +344,9 @@ class Manager {
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
-    facts.cause = OutsideCause::kNotStarted;
+    facts.cause = CauseOf(OutsideCause::kNotStarted, running_.at(failed.trial), RoomCheck::kTry);
     facts.detail = failed.why;
-    End(failed.trial, Judge(facts), {}, changes);
+    Conclude(failed.trial, facts, {}, changes);
   }
 
   AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) {
@@ -284,8 +391,10 @@ class Manager {
     attempt.stop_detail = wish->why;
   }
 
+  bool MayBegin() const { return !early_end_.reason() && !room_.IsMissing() && same_failure_.what().empty(); }
+
   void Claim(Changes& changes) {
-    while (!early_end_.reason() && running_.size() < options_.parallel) {
+    while (MayBegin() && running_.size() < options_.parallel) {
       auto place = running_.TakePlace();
       if (!place) return;
       const auto trial = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
@@ -325,7 +434,10 @@ class Manager {
     summary.exhausted = study_.exhausted();
     summary.not_begun = std::max<std::int64_t>(study_.Budget() - study_.NextConfiguration(), 0);
     early_end_.Tell(summary);
-    summary.out_of_nodes = running_.OutOfNodes() && !early_end_.reason() && HasMoreToDo();
+    const bool may_go_on = !early_end_.reason() && (running_.OutOfNodes() || !same_failure_.what().empty());
+    if (!may_go_on || !HasMoreToDo()) return summary;
+    summary.out_of_nodes = running_.OutOfNodes();
+    summary.same_failure = same_failure_.what();
     return summary;
   }
 
@@ -333,15 +445,18 @@ class Manager {
   const EnsembleOptions& options_;
   TrialRunner& runner_;
   EnsembleObserver& observer_;
-  Clock& clock_;
+  StudyClock clock_;
   const std::string host_ = HostName();
 
   OpenStudy study_;
   ReportJudge judge_;
   RunningAttempts running_;
   EarlyEnd early_end_;
+  RoomWatch room_;
+  SameFailure same_failure_;
   Starter starter_;
   RoundCommit commit_;
+  std::vector<TrialEvent> held_;  // heard while the book could not be written
   bool has_warned_ = false;
 };
 

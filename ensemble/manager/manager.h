@@ -27,6 +27,7 @@ struct EnsembleSummary {
   bool too_many_failures = false;  ///< ended by max_failures
   bool out_of_time = false;        ///< its budget or this run's time limit was used up
   bool out_of_nodes = false;       ///< trials are left to run, but the nodes that are left are too few or too small
+  std::string same_failure;        ///< trials are left, but none begins: the first ones failed alike, in this way
   bool exhausted = false;          ///< the grid had fewer points than the budget
   std::int64_t not_begun = 0;      ///< configurations of the budget
 };
@@ -45,6 +46,9 @@ class EnsembleObserver {
   virtual void AttemptEnded(const TrialRecord& trial, TrialState attempt, const TrialRecord* best) = 0;
   /// Something of the whole ensemble is not as its options say; each is told once.
   virtual void Warned(const std::string& what) = 0;
+  /// Nothing begins, or nothing is written down, until what is in the way has gone; GoesOn follows.
+  virtual void Paused(const std::string& /*why*/) {}
+  virtual void GoesOn() {}
 };
 
 /// Begins the study of an empty book, or continues the one that is in it.
@@ -56,7 +60,8 @@ class EnsembleObserver {
 /// the trial again as its next attempt, unless the runner can tell that it was over already. Result: the same
 /// configurations for the same trial numbers, however often it was
 /// interrupted. Errors: kUsage when the options contradict the book; what the runner's EndOrphan and Wait throw; the
-/// book's. A trial that cannot be started is a failed trial, not an error.
+/// book's. A trial that cannot be started is a failed trial, not an error. A book that another process has locked, and
+/// a disk without room, are waited for; who asks to stop meanwhile gets the book's error.
 EnsembleSummary RunEnsemble(TrialBook& book, const EnsembleOptions& options, TrialRunner& runner,
                             EnsembleObserver& observer, Clock& clock = SystemClock());
 

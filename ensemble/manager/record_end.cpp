@@ -13,9 +13,9 @@ std::optional<double> ValueFor(TrialState state, const LiveAttempt& attempt) {
   return has_value && value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-/// Clocks differ between hosts, and are set: never before its begin, and never in the future.
+/// Never before its begin, also where another machine, or another boot of this one, has another time.
 double TimeOf(const KnownEnd& end, const LiveAttempt& attempt, double now) {
-  return std::clamp(end.time.value_or(now), std::min(attempt.since(), now), now);
+  return std::max(end.time.value_or(now), attempt.since());
 }
 
 }  // namespace

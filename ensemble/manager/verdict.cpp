@@ -91,6 +91,16 @@ Verdict EndedWithItsNode(const AttemptFacts& facts) {
   return {TrialState::kLost, again ? TrialState::kQueued : TrialState::kFailed, Outcome::kNodeLost, reason};
 }
 
+/// One that has not run may wait for room for ever.
+bool WantedRoom(const AttemptFacts& facts) {
+  return facts.cause == OutsideCause::kNoRoom && (!facts.status || facts.losses < kMostLosses);
+}
+
+Verdict EndedWithoutRoom(const AttemptFacts& facts) {
+  const auto* how = facts.status ? "there was no room while it ran, so it runs again" : "no room to start it";
+  return {TrialState::kLost, TrialState::kQueued, Outcome::kNoRoom, WithDetail(how, facts.detail)};
+}
+
 /// What Slurm or a site's operator has ended. Whether more time would help only the user can know.
 Verdict EndedFromOutside(Outcome outcome, std::string_view what, const AttemptFacts& facts) {
   return {TrialState::kFailed, TrialState::kFailed, outcome, WithDetail(std::string(what), facts.detail)};
@@ -121,6 +131,7 @@ Verdict Judge(const AttemptFacts& facts) {
   if (facts.cause == OutsideCause::kTimedOut) return EndedFromOutside(Outcome::kTimedOut, "time limit", facts);
   if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, "cancelled", facts);
   if (facts.cause == OutsideCause::kNotStarted) return NotStarted(facts);
+  if (WantedRoom(facts)) return EndedWithoutRoom(facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

@@ -24,7 +24,7 @@ struct AttemptFacts {
   bool is_whole = false;                     ///< it has reported all that a whole trial does
   int failures = 0;                          ///< earlier attempts that failed
   int retries = 0;                           ///< how many failures are forgiven
-  int losses = 0;                            ///< earlier attempts that ended with their node
+  int losses = 0;                            ///< earlier attempts that ended with their node, or ran without room
   bool start_failed_before = false;          ///< the attempt before could not be started
   bool as_before = false;                    ///< the attempt before ended with the same exit status after the same step
   bool has_moved_on = false;  ///< it has reported a step or an epoch beyond those of all earlier attempts
@@ -45,9 +45,10 @@ struct Verdict {
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
 /// it cannot cure is not: out of memory, no usable value, the trial's own time limit or that of its job, a job that
 /// somebody cancelled. A start that fails before anything of the program has run is tried once more and is no failure,
-/// but the second in a row is; a lost node is nobody's failure, but the fifth is. Stopped by the user or the ensemble's
-/// time: queued, so that a resume runs it. A program that asks to go on later and has moved on is paused where the
-/// scheduler lets trials wait, else queued again.
+/// but the second in a row is; a lost node is nobody's failure, but the fifth is. An attempt that could write nothing
+/// for a time proves nothing, whatever it reported, and is repeated; the fifth counts as it is. Stopped by the user or
+/// the ensemble's time: queued, so that a resume runs it. A program that asks to go on later and has moved on is paused
+/// where the scheduler lets trials wait, else queued again.
 Verdict Judge(const AttemptFacts& facts);
 
 /// "; it reported: epoch_time, loss"; of many names the first eight. Empty without any.

@@ -13,11 +13,15 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/write_probe.h"
+#include "ensemble/store/book_error.h"
 
 namespace slipway::ensemble {
 namespace {
 
 constexpr int kBusyTimeoutMs = static_cast<int>(kBusyPatience.count());
+/// More than a commit of the manager mostly takes.
+constexpr Bytes kRoomOfACommit{64 << 10};
 constexpr int kSettleTimeoutMs = 250;
 /// SQLite begins the log anew when 1,000 pages are in it; a large commit may come on top.
 constexpr std::uintmax_t kLogBytes = 4608 * 1024;
@@ -38,26 +42,39 @@ struct Explanation {
   ErrorKind kind;
   std::string reason;
   std::string next_step;
+  BookTrouble trouble = BookTrouble::kOther;
 };
 
-Explanation Explain(const SQLite::Exception& error) {
+Explanation ExplainFull(const std::string& reason) {
+  return {ErrorKind::kEnvironment, "cannot grow: " + reason, "free space and resume", BookTrouble::kNoRoom};
+}
+
+/// SQLite knows of a full disk, but not of a quota.
+Explanation ExplainFailedWrite(const std::string& native, const std::filesystem::path& book) {
+  const auto why = WhyNoRoom(book.parent_path(), kRoomOfACommit);
+  if (!why.empty()) return ExplainFull(why);
+  return {ErrorKind::kEnvironment, "cannot be read or written: " + native, "check the disk"};
+}
+
+Explanation Explain(const SQLite::Exception& error, const std::filesystem::path& book) {
   const std::string native = error.what();
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB: return {ErrorKind::kEnvironment, "is not a trial book", "name the folder of an ensemble run"};
     case SQLITE_CORRUPT:
       return {ErrorKind::kEnvironment, "is damaged (" + native + ")",
               "copy the run folder, then try `sqlite3 trials.db .recover` on the copy"};
-    case SQLITE_FULL: return {ErrorKind::kEnvironment, "cannot grow: the disk is full", "free space and resume"};
+    case SQLITE_FULL: return ExplainFull("the disk is full");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {ErrorKind::kBusy, "is locked by another process", "wait for it to end, or look at it on its own host"};
+      return {ErrorKind::kBusy, "is locked by another process", "wait for it to end, or look at it on its own host",
+              BookTrouble::kHeld};
     case SQLITE_READONLY:
     case SQLITE_PERM: return {ErrorKind::kEnvironment, "cannot be written (" + native + ")", "check its permissions"};
     case SQLITE_CANTOPEN:
       return {ErrorKind::kEnvironment, "cannot be opened (" + native + ")",
               "check that it exists and its permissions; a book whose manager was killed needs a writable folder: "
               "resume it, or read a copy"};
-    case SQLITE_IOERR: return {ErrorKind::kEnvironment, "cannot be read or written: " + native, "check the disk"};
+    case SQLITE_IOERR: return ExplainFailedWrite(native, book);
     default: return {ErrorKind::kInternal, native, {}};
   }
 }
@@ -68,9 +85,9 @@ void RethrowAsError(const std::filesystem::path& path) {
   try {
     throw;
   } catch (const SQLite::Exception& error) {
-    const auto explanation = Explain(error);
-    throw Error(explanation.kind, fmt::format("trial book '{}': {}", path.string(), explanation.reason),
-                explanation.next_step);
+    const auto explanation = Explain(error, path);
+    throw BookError(explanation.trouble, explanation.kind,
+                    fmt::format("trial book '{}': {}", path.string(), explanation.reason), explanation.next_step);
   }
 }
 
@@ -110,6 +127,9 @@ Connection Connection::InMemory(Connection& source) {
 void Connection::Execute(const std::string& sql) { database_->exec(sql); }
 std::int64_t Connection::Integer(const std::string& sql) { return database_->execAndGet(sql).getInt64(); }
 std::string Connection::Text(const std::string& sql) { return database_->execAndGet(sql).getString(); }
+void Connection::SetPatience(std::chrono::milliseconds patience) {
+  database_->setBusyTimeout(static_cast<int>(patience.count()));
+}
 void Connection::SyncFully() noexcept { (void)database_->tryExec("PRAGMA synchronous = FULL"); }
 void Connection::RollBack() noexcept { (void)database_->tryExec("ROLLBACK"); }
 

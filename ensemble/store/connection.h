@@ -47,6 +47,8 @@ class Connection {
   void Execute(const std::string& sql);
   std::int64_t Integer(const std::string& sql);
   std::string Text(const std::string& sql);
+  /// How long a book that another process has locked is waited for from now on.
+  void SetPatience(std::chrono::milliseconds patience);
   /// Commits outlive a loss of power from now on; never fails.
   void SyncFully() noexcept;
   /// Undoes an open transaction, if there is one; never throws.
@@ -75,7 +77,7 @@ class Connection {
   std::map<std::string_view, std::unique_ptr<SQLite::Statement>> statements_;
 };
 
-/// To be called in a catch block: rethrows what is in flight, an SQLite error as an Error that names `path`, the
+/// To be called in a catch block: rethrows what is in flight, an SQLite error as a BookError that names `path`, the
 /// reason and the next step.
 [[noreturn]] void RethrowAsError(const std::filesystem::path& path);
 

@@ -13,7 +13,7 @@ namespace slipway::ensemble {
 namespace {
 
 // Element i brings a book of version i to version i + 1.
-const std::array<const char*, kBookSchemaVersion> kMigrations = {kSchema1, kSchema2};
+const std::array<const char*, kBookSchemaVersion> kMigrations = {kSchema1, kSchema2, kSchema3};
 
 void MigrateFrom(Connection& connection, std::int64_t version) {
   connection.Execute("BEGIN IMMEDIATE");

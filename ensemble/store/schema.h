@@ -9,7 +9,7 @@ class Connection;
 
 /// "SLWY": tells a trial book from other SQLite files.
 inline constexpr std::int64_t kBookApplicationId = 0x534c5759;
-inline constexpr std::int64_t kBookSchemaVersion = 2;
+inline constexpr std::int64_t kBookSchemaVersion = 3;
 
 /// A file without any table, as it is just after its creation.
 bool IsEmptyDatabase(Connection& connection);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/write_probe.h"
+#include "ensemble/store/book_error.h"
 #include "ensemble/store/book_state.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/schema.h"
@@ -153,6 +155,19 @@ Connection OpenToRead(const fs::path& folder) {
   });
 }
 
+/// False where that may pass: readers see the snapshot before meanwhile.
+bool TryToCopy(Connection& connection) try {
+  const auto& book = connection.path();
+  Translating(book, [&] { connection.CopyInto(book.parent_path() / kSnapshotName); });
+  return true;
+} catch (const BookError& error) {
+  if (!error.MayPass()) throw;
+  return false;
+} catch (const SystemError& error) {
+  if (!MeansNoRoom(error.code())) throw;
+  return false;
+}
+
 }  // namespace
 
 TrialBook::TrialBook(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -181,10 +196,8 @@ void TrialBook::ShareSnapshot(SteadyTime now) {
   auto& state = *state_;
   const bool is_due = !state.snapshot_at || now - *state.snapshot_at >= kSnapshotPeriod;
   if (state.storage == Storage::kLocal || !state.has_news || !is_due) return;
-  const auto& book = state.connection.path();
-  Translating(book, [&] { state.connection.CopyInto(book.parent_path() / kSnapshotName); });
   state.snapshot_at = now;
-  state.has_news = false;
+  state.has_news = !TryToCopy(state.connection);
 }
 
 void TrialBook::Settle() {

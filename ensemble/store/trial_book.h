@@ -1,7 +1,8 @@
 /// The trial book: everything an ensemble knows, in one SQLite file (`trials.db` in the run folder).
 ///
 /// One process writes (the manager); any number read. Tables and views: docs/ensembles.md.
-/// Errors of all functions: Error(kEnvironment) for a damaged, foreign, newer or unreadable file, naming the next step.
+/// Errors of all functions: Error(kEnvironment) for a damaged, foreign, newer or unreadable file, naming the next step;
+/// BookError where the cause may pass: a lock of another process, a full disk. Nothing has changed then.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "ensemble/records.h"
 #include "ensemble/space.h"
 #include "ensemble/store/storage.h"
+#include "ensemble/study_clock.h"
 
 namespace slipway::ensemble {
 
@@ -63,11 +65,16 @@ class TrialBook {
   /// What the manager has answered to the request of this name; nothing: not yet.
   std::optional<std::string> AnswerTo(const std::string& request);
 
+  /// How long calls wait for another process that has locked the book, from now on; then they throw BookError.
+  void SetPatience(std::chrono::milliseconds patience);
   void CreateStudy(const StudyRecord& study, const SearchSpace& space);
   /// A manager begins: its time counts from now to the last thing that it writes.
-  void BeginSession(double now, const std::string& host);
+  void BeginSession(const ClockReading& now, const std::string& host);
   /// The manager is there, and has nothing to write.
   void NoteSignOfManager(double now);
+  /// What the times of the book follow from while attempts are open: when the latest session began. Nothing: none is
+  /// open, or there was no session.
+  std::optional<ClockReading> LastReading();
   /// When the earlier manager that was there at `time` last wrote; all are seconds since 1970. Nothing: none was.
   std::optional<double> LastSignOfManagerAt(double time);
   /// Changes the budget of a resumed study, never to less than what has begun.

@@ -295,6 +295,18 @@ Usage TrialBook::Used() {
   });
 }
 
+std::optional<ClockReading> TrialBook::LastReading() {
+  return Translating(state_->connection.path(), [&]() -> std::optional<ClockReading> {
+    auto query = state_->Prepare(
+        "SELECT started, boot_id, since_boot FROM session WHERE EXISTS (SELECT * FROM attempt WHERE ended IS NULL) "
+        "ORDER BY n DESC LIMIT 1");
+    if (!query.Next()) return std::nullopt;
+    const double time = query.Real(0);
+    auto boot_id = query.Text(1);
+    return ClockReading{time, std::move(boot_id), query.Real(2)};
+  });
+}
+
 std::optional<double> TrialBook::LastSignOfManagerAt(double time) {
   return Translating(state_->connection.path(), [&]() -> std::optional<double> {
     auto query = state_->Prepare(

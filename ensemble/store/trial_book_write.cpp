@@ -326,11 +326,15 @@ void TrialBook::CreateStudy(const StudyRecord& study, const SearchSpace& space) 
   });
 }
 
-void TrialBook::BeginSession(double now, const std::string& host) {
+void TrialBook::SetPatience(std::chrono::milliseconds patience) { state_->connection.SetPatience(patience); }
+
+void TrialBook::BeginSession(const ClockReading& now, const std::string& host) {
   Translating(state_->connection.path(), [&] {
     Transaction transaction(state_->connection);
-    state_->Prepare("INSERT INTO session(host, pid, started, last_seen) VALUES (?1, ?2, ?3, ?3)")
-        .Bind(host, static_cast<std::int64_t>(::getpid()), now)
+    state_
+        ->Prepare(
+            "INSERT INTO session(host, pid, started, last_seen, boot_id, since_boot) VALUES (?1, ?2, ?3, ?3, ?4, ?5)")
+        .Bind(host, static_cast<std::int64_t>(::getpid()), now.time, now.boot_id, now.since_boot)
         .Run();
     transaction.Commit();
   });

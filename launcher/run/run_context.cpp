@@ -2,10 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "core/units.h"
+#include "core/write_probe.h"
 #include "launcher/run/ranks/job.h"
 
 namespace slipway::launcher {
+namespace {
+
+/// With less a trial would hardly come to its first report.
+constexpr Bytes kRoomOfATrial{256 << 10};
+
+}  // namespace
 
 void RunContext::SayWhatStops(std::string_view whom) const {
   if (interrupt.forced()) return output.Say(fmt::format("killing {}", whom));
@@ -17,13 +25,25 @@ void RunContext::SayWhatStops(std::string_view whom) const {
                          FormatDuration(LongestStop(plan.spec()))));
 }
 
+std::string RunContext::WhyNoRoom(ensemble::RoomCheck check) const {
+  if (check == ensemble::RoomCheck::kGlance && !MayLackRoom(folder.path(), kRoomOfATrial)) return {};
+  const auto why = slipway::WhyNoRoom(folder.path(), kRoomOfATrial);
+  return why.empty() ? why : fmt::format("{} in '{}'", why, folder.path().string());
+}
+
+void RunContext::Note(std::string_view event, const Json& more) const try {
+  folder.AppendEvent(event, more);
+} catch (const SystemError& error) {
+  output.Warn(fmt::format("the event '{}' is not recorded: {}", event, error.message()));
+}
+
 void RunContext::RecordWatch(const WatchFinding& finding, Json where) const {
   if (!finding.report) {
     output.Warn(finding.problem);
     return;
   }
   where.update(ToJson(*finding.report));
-  folder.AppendEvent("watch", where);
+  Note("watch", where);
 }
 
 }  // namespace slipway::launcher

@@ -48,6 +48,12 @@ struct RunContext {
   /// have it sooner.
   void SayWhatStops(std::string_view whom) const;
 
+  /// Why nothing can be written into the run folder for want of room, and where that is; empty: there is room.
+  std::string WhyNoRoom(ensemble::RoomCheck check) const;
+
+  /// An event of the run. One that cannot be written, as on a full disk, is worth a warning, not the run.
+  void Note(std::string_view event, const Json& more) const;
+
   /// Records what the runtime's watch left behind, with the members of `where` that say in which attempt or trial.
   void RecordWatch(const WatchFinding& finding, Json where) const;
 };

@@ -237,6 +237,7 @@ EnsembleSpec BuildEnsemble(const Json& json) {
   if (!json.at("scheduler").is_null()) result.scheduler = BuildScheduler(json["scheduler"]);
   result.seed = json.at("seed").get<std::uint64_t>();
   result.max_failures = Maybe<int>(json.at("max_failures"));
+  result.stop_on_same_failure = json.value("stop_on_same_failure", 0);  // runs of earlier versions have none
   result.time_limit = MaybeSeconds(json.at("time_limit"));
   result.repeats = json.at("repeats").get<int>();
   const Json& budget = json.at("budget");

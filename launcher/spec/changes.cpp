@@ -68,6 +68,7 @@ constexpr std::array kRules = {
     Rule{"ensemble.trials"},
     Rule{"ensemble.parallel"},
     Rule{"ensemble.max_failures"},
+    Rule{"ensemble.stop_on_same_failure"},
     Rule{"ensemble.time_limit"},
     Rule{"ensemble.budget"},
     Rule{"ensemble.select"},

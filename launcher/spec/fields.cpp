@@ -324,6 +324,8 @@ std::vector<Field> EnsembleFields() {
       {"ensemble.seed", Seed(), "0", "Same seed, same values.", "1"},
       {"ensemble.max_failures", Integer(0), "",
        "The ensemble fails when more trials than this fail; left out: when none succeeds.", "2"},
+      {"ensemble.stop_on_same_failure", Integer(0), "3",
+       "So many first trials that fail alike, or trials in a row that cannot be run, end the ensemble; 0: never.", "0"},
       {"ensemble.time_limit", Of(kDuration), "",
        "Time that one trial may run, all its attempts together; then it is ended as timed out.", "30m"},
       {"ensemble.space", MapOf(Of(kFree)), "",

@@ -231,6 +231,7 @@ struct EnsembleSpec {
   std::optional<SchedulerSpec> scheduler;
   std::uint64_t seed = 0;
   std::optional<int> max_failures;    ///< unset: it fails only when no trial succeeds
+  int stop_on_same_failure = 3;       ///< 0: never
   std::optional<Seconds> time_limit;  ///< of one trial
   int repeats = 1;
   std::optional<BudgetSpec> budget;

@@ -81,8 +81,8 @@ std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal go
 
 std::optional<double> DurationOf(const TrialRecord& trial, double now) {
   if (!trial.started) return std::nullopt;
-  if (trial.ended) return *trial.ended - *trial.started;
-  if (trial.state == TrialState::kRunning) return now - *trial.started;
+  if (trial.ended) return std::max(0.0, *trial.ended - *trial.started);
+  if (trial.state == TrialState::kRunning) return std::max(0.0, now - *trial.started);
   return std::nullopt;
 }
 

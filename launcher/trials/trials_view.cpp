@@ -26,7 +26,8 @@ TrialsView OpenTrials(const std::filesystem::path& run_folder) {
                 "look again in a moment, or resume the run");
   }
   auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal(), study->repeats);
-  return {std::move(book), std::move(*study), std::move(trials), UnixSeconds(SystemClock().Now())};
+  const double now = UnixSeconds(ensemble::StudyClock(SystemClock(), book.LastReading()).Now());
+  return {std::move(book), std::move(*study), std::move(trials), now};
 }
 
 std::vector<ensemble::TrialRecord> RecordsByNumber(const TrialsView& view) {

@@ -1,8 +1,12 @@
 #include "core/clock.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include "core/error.h"
+#include "core/files.h"
 #include "core/parse_utc.h"
+#include "tests/support/privileges.h"
 
 namespace slipway {
 namespace {
@@ -38,6 +42,29 @@ TEST(Clock, ReadsWhatItHasWritten) {
 }
 
 TEST(Clock, SecondsCarryTheirFraction) { EXPECT_DOUBLE_EQ(UnixSeconds(WallTime(1500ms)), 1.5); }
+
+/// In a child of this process the machine was booted so much earlier. False where that is not allowed.
+bool BootEarlier(std::chrono::seconds seconds) {
+  constexpr int kNewTime = 0x80;  // CLONE_NEWTIME
+  if (::unshare(kNewTime) != 0 && ::unshare(kNewTime | CLONE_NEWUSER) != 0) return false;
+  try {
+    WriteFile("/proc/self/timens_offsets", "boottime " + std::to_string(seconds.count()) + " 0");
+  } catch (const SystemError&) {
+    return false;
+  }
+  return true;
+}
+
+/// A machine that has slept counts less by the monotonic clock than by that of its boot.
+TEST(Clock, CountsTheTimeThatTheMachineSleeps) {
+  constexpr auto kAsleep = std::chrono::hours(1000);
+  const auto before = SystemClock().Steady();
+  if (!BootEarlier(kAsleep)) GTEST_SKIP() << "time namespaces are not allowed here";
+  EXPECT_TRUE(test::Succeeded(test::InChild([&] {
+    const auto passed = SystemClock().Steady() - before;
+    return passed >= kAsleep && passed < kAsleep + std::chrono::minutes(1);
+  })));
+}
 
 TEST(Clock, SleepsAtLeastAsLongAsAsked) {
   const auto start = SystemClock().Steady();

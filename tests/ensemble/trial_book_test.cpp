@@ -258,7 +258,7 @@ TEST(TrialBook, RefusesTheBookOfANewerVersion) {
   TempDirectory folder;
   { TrialBook::OpenForWriting(folder.path()).Settle(); }
   SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
-  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("newer Slipway (schema 99; this one knows 2)"));
+  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("newer Slipway (schema 99; this one knows 3)"));
   EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("newer Slipway"));
 }
 

@@ -152,6 +152,19 @@ TEST(Verdict, WhatARetryCannotCureIsNotTriedAgain) {
   EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
 }
 
+TEST(Verdict, WhatRanWithoutRoomProvesNothing) {
+  auto facts = Good();  // also with status 0 and a value: a later one may be missing
+  facts.cause = OutsideCause::kNoRoom;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued);
+  EXPECT_EQ(Judge(facts).outcome, Outcome::kNoRoom);
+  facts.losses = 4;
+  EXPECT_EQ(Judge(facts).trial, TrialState::kComplete) << "the fifth counts as it is";
+  facts.status = ExitStatus{3, 0};
+  EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
+  facts.status.reset();
+  EXPECT_EQ(Judge(facts).trial, TrialState::kQueued) << "what was not started has cost nothing";
+}
+
 TEST(Verdict, WhatTheBatchSystemEndedIsNotTriedAgainAndTellsWhy) {
   auto facts = Good();  // also with status 0: a program may heed the warning before its time limit
   facts.retries = 5;

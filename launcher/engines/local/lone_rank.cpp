@@ -9,7 +9,7 @@ namespace {
 
 /// Errors of a start that are the machine's, not the program's: a moment later there may be room.
 bool MayPass(int start_error) {
-  constexpr int kOfTheMachine[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ECANCELED};
+  constexpr int kOfTheMachine[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ECANCELED, ENOSPC, EDQUOT};
   return std::ranges::find(kOfTheMachine, start_error) != std::end(kOfTheMachine);
 }
 

@@ -35,6 +35,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   void EndOrphan(const ProcessIdentity& identity) override;
   std::vector<ensemble::TrialEvent> Recover(ensemble::TrialNumber trial, int attempt) override;
   bool GoesOn(ensemble::TrialNumber trial, int attempt) override;
+  std::string WhyNoRoom(ensemble::RoomCheck check) override { return context_.WhyNoRoom(check); }
   std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
 
  private:

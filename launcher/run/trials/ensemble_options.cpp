@@ -61,6 +61,7 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
   const auto& ensemble = *spec.ensemble;
   options.retries = spec.resilience.max_restarts;
   options.max_failures = ensemble.max_failures;
+  options.stop_on_same_failure = ensemble.stop_on_same_failure;
   if (ensemble.time_limit) options.trial_time_limit = ensemble.time_limit->count();
   // That of jobs is each trial's.
   if (spec.launch.time_limit && !TrialsAreJobs(spec)) options.manager_time_limit = spec.launch.time_limit->count();

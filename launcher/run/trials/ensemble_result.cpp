@@ -76,6 +76,13 @@ std::string OutOfNodesText(const ensemble::EnsembleSummary& summary, const ensem
   return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text, left);
 }
 
+/// What failed alike once will again: the cause is to be mended first.
+std::string SameFailureText(const std::string& what) {
+  return what +
+         "; no further trial began ('ensemble.stop_on_same_failure'); when that is mended: slipway trials retry "
+         "--failed && slipway resume";
+}
+
 /// A population begins further trials only in place of those that it gives up.
 std::string UnbegunText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
   auto scheduler = options.scheduler;
@@ -104,6 +111,8 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
     result.reason = OutOfNodesText(summary, options.need);
   } else if (summary.too_many_failures) {
     result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
+  } else if (!summary.same_failure.empty()) {
+    result.reason = SameFailureText(summary.same_failure);
   } else if (summary.out_of_time) {
     if (summary.complete > 0) result.phase = Phase::kSucceeded;
     result.reason = fmt::format("its time is used up{}", WhatIsUsedUp(options));

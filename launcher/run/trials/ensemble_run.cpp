@@ -29,7 +29,8 @@ namespace {
 /// Tells the user how the trials go.
 class Reporter final : public ensemble::EnsembleObserver {
  public:
-  Reporter(Output& output, std::int64_t trials, TrialLogs& logs) : output_(output), trials_(trials), logs_(logs) {}
+  Reporter(RunContext& context, std::int64_t trials, TrialLogs& logs)
+      : context_(context), output_(context.output), trials_(trials), logs_(logs) {}
 
   void Opened(const ensemble::TrialTable& trials) override {
     for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
@@ -73,6 +74,19 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void Warned(const std::string& what) override { output_.Warn(what); }
 
+  /// `status` says it, too, where that can be written.
+  void Paused(const std::string& why) override {
+    output_.Warn("paused: " + why);
+    context_.Note("paused", Json{{"reason", why}});
+    ShowReason("paused: " + why);
+  }
+
+  void GoesOn() override {
+    output_.Say("the ensemble goes on");
+    context_.Note("goes_on", Json::object());
+    ShowReason("");
+  }
+
   /// Trials that came to their end while this looked on.
   int ended() const { return ended_; }
 
@@ -101,12 +115,20 @@ class Reporter final : public ensemble::EnsembleObserver {
                             begun, trials_));
   }
 
+  void ShowReason(const std::string& reason) try {
+    context_.state.reason = reason;
+    context_.folder.WriteState(context_.state);
+  } catch (const SystemError&) {
+    // No room: the words above are all that can be said.
+  }
+
   void ShowProgress() {
     auto text = fmt::format("{} of {} trials ended, {} running", over_.size(), trials_, running_.size());
     if (!waiting_.empty()) text += fmt::format(", {} in the queue", waiting_.size());
     output_.Progress(best_.empty() ? text : text + ", " + best_);
   }
 
+  RunContext& context_;
   Output& output_;
   std::int64_t trials_;
   TrialLogs& logs_;
@@ -186,7 +208,7 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   context.commit("running");
   TrialLogs logs(context);
   const auto runner = MakeRunner(context, logs);
-  Reporter reporter(context.output, options.trials * options.repeats, logs);
+  Reporter reporter(context, options.trials * options.repeats, logs);
   const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }

@@ -182,7 +182,7 @@ void JobTrialRunner::LookForLostNodes() {
     if (trouble.empty()) continue;
     node.lost = true;
     context_.output.Warn(trouble + "; its trials run again elsewhere");
-    context_.folder.AppendEvent("node_lost", Json{{"reason", trouble}});
+    context_.Note("node_lost", Json{{"reason", trouble}});
     events_.push_back(ensemble::NodeLost{name});
   }
 }
@@ -287,6 +287,8 @@ std::uint64_t JobTrialRunner::KillsBefore() {
   }
   return kills_before_;
 }
+
+std::string JobTrialRunner::WhyNoRoom(ensemble::RoomCheck check) { return context_.WhyNoRoom(check); }
 
 std::vector<TrialEvent> JobTrialRunner::Wait(std::chrono::nanoseconds limit) {
   if (events_.empty()) context_.loop.RunOnce(limit);

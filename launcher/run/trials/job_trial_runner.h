@@ -30,6 +30,7 @@ class JobTrialRunner final : public ensemble::TrialRunner {
   void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
   void EndOrphan(const ProcessIdentity& identity) override;
   std::vector<ensemble::TrialEvent> Recover(ensemble::TrialNumber trial, int attempt) override;
+  std::string WhyNoRoom(ensemble::RoomCheck check) override;
   std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
 
  private:

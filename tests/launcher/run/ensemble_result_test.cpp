@@ -43,6 +43,17 @@ TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
               HasSubstr("a trial needs a node with 1 core, and no such node is left"));
 }
 
+TEST(EnsembleResult, IsAFailureWhenTheTrialsFailedAlike) {
+  ensemble::EnsembleSummary summary;
+  summary.failed = 3;
+  summary.not_begun = 237;
+  summary.same_failure = "3 trials in a row failed alike: exit status 1: no licence";
+  const auto result = ResultOf(summary, Options());
+  EXPECT_EQ(result.phase, Phase::kFailed);
+  EXPECT_THAT(result.reason, HasSubstr("failed alike: exit status 1: no licence; no further trial began"));
+  EXPECT_THAT(result.reason, HasSubstr("slipway trials retry --failed && slipway resume"));
+}
+
 TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
   ensemble::EnsembleSummary summary;
   summary.failed = 2;

@@ -1,0 +1,94 @@
+#include "ensemble/manager/same_failure.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "core/likeness.h"
+
+namespace slipway::ensemble {
+namespace {
+
+// Of the shell, and of programs that start others: it cannot be executed, it is not found.
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+
+struct Kind {
+  bool of_environment = false;
+  std::string words;
+  std::string key = {};  ///< the same for failures alike
+};
+
+enum class Effect {
+  kFailed,
+  kWorked,  ///< also what went wrong for reasons of its own, such as too little memory
+  kNothing  ///< it says nothing about programs and machines
+};
+
+Effect EffectOf(const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::kFailed:
+    case Outcome::kKilled:
+    case Outcome::kNotStarted:
+    case Outcome::kNoObjective: return Effect::kFailed;
+    case Outcome::kComplete:
+    case Outcome::kPruned:
+    case Outcome::kPaused:
+    case Outcome::kTimedOut:
+    case Outcome::kOutOfMemory: return Effect::kWorked;
+    default: return Effect::kNothing;
+  }
+}
+
+bool CouldNotRun(const AttemptFacts& facts, const Verdict& verdict) {
+  if (verdict.outcome == Outcome::kNotStarted) return true;
+  return facts.status && (facts.status->code == kNotExecutable || facts.status->code == kNotFound);
+}
+
+/// How the attempt ended, and the last line of its log: "exit status 1: No module named 'torch'".
+std::string Words(const AttemptFacts& facts, const Verdict& verdict) {
+  if (verdict.outcome == Outcome::kNoObjective) return verdict.reason;
+  const auto last_line = facts.detail.substr(facts.detail.rfind('\n') + 1);
+  return facts.status ? fmt::format("{}: {}", facts.status->Describe(), last_line) : last_line;
+}
+
+/// Nothing for one that is like no other. Exit statuses differ in kind, other numbers do not.
+std::optional<Kind> KindOf(const AttemptFacts& facts, const Verdict& verdict) {
+  const bool of_environment = CouldNotRun(facts, verdict);
+  const bool has_words = verdict.outcome == Outcome::kNoObjective || facts.detail.find('\n') != std::string::npos;
+  if (!of_environment && !has_words) return std::nullopt;
+  const auto words = Words(facts, verdict);
+  const auto status = facts.status ? facts.status->Describe() : std::string();
+  return Kind{of_environment, words,
+              fmt::format("{}/{}/{}", OutcomeName(verdict.outcome), status, WithoutPathsAndNumbers(words))};
+}
+
+/// A value that is NaN came from a program that works.
+bool IsOfItsValue(const AttemptFacts& facts, const Verdict& verdict) {
+  return verdict.outcome == Outcome::kNoObjective && facts.value;
+}
+
+}  // namespace
+
+void SameFailure::Take(TrialNumber trial, const AttemptFacts& facts, const Verdict& verdict) {
+  const auto effect = EffectOf(verdict);
+  if (effect == Effect::kWorked || IsOfItsValue(facts, verdict)) return Worked();
+  if (effect == Effect::kNothing || limit_ == 0 || !what_.empty()) return;
+  const auto kind = KindOf(facts, verdict);
+  const bool counts = kind && (kind->of_environment || !any_has_worked_);
+  if (!counts || kind->key != key_) trials_.clear();
+  if (!counts) return;
+  key_ = kind->key;
+  trials_.insert(trial);
+  if (static_cast<int>(trials_.size()) < limit_) return;
+  what_ = fmt::format("{} trials in a row failed alike: {}", limit_, kind->words);
+}
+
+void SameFailure::Worked() {
+  any_has_worked_ = true;
+  trials_.clear();
+  key_.clear();
+  what_.clear();
+}
+
+}  // namespace slipway::ensemble
