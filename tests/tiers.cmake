@@ -49,6 +49,9 @@ full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in 
 full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")
 full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|portfolio)" "hundreds of asks of a Gaussian process")
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
+full("^RandomPrograms\\.500\\." "500 programs on each disk; 40 of them are in the default tier")
+slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
+slow("^(LockedBook|Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
 
 # slipway_tier_of(<test> <result>): "full", or the budget of a test of the default tier in seconds.

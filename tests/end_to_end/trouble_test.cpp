@@ -1,0 +1,279 @@
+// Ensembles in trouble that is not theirs: a full disk, a locked book, a clock that is set, trials that all fail alike,
+// a pattern that finds nothing. Nothing of it is silent, and nothing of it costs trials.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <fstream>
+#include <map>
+
+#include "core/files.h"
+#include "tests/end_to_end/workplace.h"
+#include "tests/support/privileges.h"
+
+namespace slipway::test {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr auto kPattern = "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n";
+
+std::string Ensemble(int trials, int parallel = 3) {
+  return fmt::format(
+      "{}ensemble:\n"
+      "  objective: {{metric: objective, goal: maximize}}\n"
+      "  parallel: {}\n"
+      "  sampler: grid\n"
+      "  space: {{x: {{int: [0, {}]}}}}\n",
+      kPattern, parallel, trials - 1);
+}
+
+Json Trials(const Workplace& place) {
+  return Json::parse(place.Slipway({"trials", "ls", "--json", "-n", "1000"}).output);
+}
+
+/// A small disk with the runs on it.
+class SmallDisk {
+ public:
+  explicit SmallDisk(Workplace& place) : path_(place / "disk") {
+    place.SetVariable("SLIPWAY_RUNS", path_.string());
+    is_there_ = MountSmallDisk(path_, "size=2m");
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() { ::umount2(path_.c_str(), MNT_DETACH); }
+
+  bool is_there() const { return is_there_; }
+  void Grow() const { ASSERT_EQ(::mount("slipway-test", path_.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0); }
+
+ private:
+  fs::path path_;
+  bool is_there_ = false;
+};
+
+TEST(FullDisk, PausesTheEnsembleUntilThereIsRoomAndCostsNoTrial) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'head -c 100000 /dev/zero > $SLIPWAY_OUTPUT_DIR/x && echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(40));
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: paused: ");
+  const auto paused = place.Slipway({"trials", "ls", "--state", "failed", "--json"});
+  EXPECT_THAT(Json::parse(paused.output)["counts"], Not(testing::Contains("failed")));
+  disk.Grow();
+  ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
+  place.WaitForWords("the ensemble goes on");
+  const auto trials = Trials(place);
+  EXPECT_EQ(trials["counts"], (Json{{"complete", 40}}));
+  for (const auto& trial : trials["trials"]) EXPECT_EQ(trial["objective"], trial["parameters"]["x"]);
+}
+
+TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'head -c 100000 /dev/zero > $SLIPWAY_OUTPUT_DIR/x && echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(40));
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: paused: ");
+  run.Signal(SIGINT);
+  const auto status = run.WaitFor(std::chrono::seconds(20));
+  ASSERT_TRUE(status) << ReadFile(place / "output.log");
+  EXPECT_NE(status->code, 0);
+  disk.Grow();
+  ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}}));
+}
+
+TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {
+  Workplace place;
+  place.WriteSpec(
+      "exp.yaml",
+      "[sh, -c, 'test -e licence || { echo server 17: no licence for trial $1 >&2; exit 1; }; echo FoM: $1', "
+      "trial, '{x}']",
+      1, Ensemble(24, 1));
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.errors,
+              HasSubstr("3 trials in a row failed alike: exit status 1: server 17: no licence for trial 2"));
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("no further trial began ('ensemble.stop_on_same_failure')"),
+                                HasSubstr("slipway trials retry --failed && slipway resume")));
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"failed", 3}}));
+  const auto explained = place.Slipway({"explain", "last"});
+  EXPECT_THAT(explained.output, HasSubstr("3 trials failed: exit status 1 (0, 1, 2)"));
+
+  place.Write("licence", "");
+  const auto retried = place.Slipway({"trials", "retry", "--failed"});
+  EXPECT_EQ(retried.status.code, 0) << retried.errors;
+  EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 24}}));
+}
+
+TEST(SameFailure, OfAMissingInterpreterIsFoundInTheFirstTrials) {
+  Workplace place;
+  place.Write("train", "#!/no/such/python3\n");
+  fs::permissions(place / "train", fs::perms(0755));
+  place.WriteSpec("exp.yaml", "[./train, '{x}']", 1, Ensemble(24, 1));
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("failed alike"));
+  EXPECT_LE(Trials(place)["counts"]["failed"], 3);
+}
+
+TEST(SameFailure, IsNotLookedForWhereThatIsNotWanted) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'test $1 -gt 5 || { echo too small >&2; exit 1; }; echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(12, 1));
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "ensemble.stop_on_same_failure=0"});
+  EXPECT_EQ(ran.status.code, 0) << ran.output;
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 6}, {"failed", 6}}));
+}
+
+TEST(Retry, OfTrialsByTheirOutcome) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'test -e go || case $1 in 0) exit 3;; 1) exit 0;; esac; echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(3, 1));
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto none = place.Slipway({"trials", "retry", "--outcome", "timed_out"});
+  EXPECT_EQ(none.status.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("no trial that could run again has ended as 'timed_out'"));
+  const auto both = place.Slipway({"trials", "retry", "1", "last", "--failed"});
+  EXPECT_EQ(both.status.code, 2);
+  EXPECT_THAT(both.errors, HasSubstr("a trial is named beside --failed or --outcome"));
+  EXPECT_EQ(place.Slipway({"trials", "retry"}).status.code, 2);
+  EXPECT_EQ(place.Slipway({"trials", "retry", "last"}).status.code, 2);
+  place.Write("go", "");
+  EXPECT_EQ(place.Slipway({"trials", "retry", "--outcome", "no_objective", "last"}).status.code, 0);
+  EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 2}, {"failed", 1}}));
+}
+
+TEST(Explain, GroupsFailuresWhateverTheirPathsAndNumbers) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo loss 0.$1']", 1, Ensemble(12, 1));
+  EXPECT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.stop_on_same_failure=0"}).status.code, 1);
+  const auto explained = Json::parse(place.Slipway({"explain", "last", "--json"}).output);
+  EXPECT_EQ(explained["failures"].size(), 1u) << explained.dump(2);
+}
+
+// ---- patterns
+
+constexpr auto kOtherWords = "[sh, -c, 'echo Epoch 1: Loss = 0.5; echo Epoch 2: Loss = 0.4']";
+constexpr auto kWrongPattern = "  metrics: {from: stdout, pattern: 'loss: (?<loss>\\S+)'}\n";
+
+TEST(Pattern, ThatNeverMatchesIsToldAtTheEndAndExplained) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kOtherWords, 1, kWrongPattern);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0);
+  EXPECT_THAT(ran.errors, HasSubstr("warning: the pattern of train.metrics matches none of the 2 lines of rank 0"));
+  const auto explained = place.Slipway({"explain", "last"});
+  EXPECT_THAT(explained.output,
+              AllOf(HasSubstr("matches none of the 2 lines"), HasSubstr("the pattern: loss: (?<loss>\\S+)"),
+                    HasSubstr("a line near it: Epoch 1: Loss = 0.5"), HasSubstr("mend train.metrics.pattern")));
+  EXPECT_THAT(place.Status()["detail"].get<std::string>(), HasSubstr("matches none of the 2 lines"));
+}
+
+TEST(Pattern, ThatNeverMatchesANumberIsTold) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo loss: 0.5s']", 1, kWrongPattern);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_THAT(ran.errors, HasSubstr("matches 1 of the 1 line of rank 0, but 'loss' was never a number: '0.5s'"));
+}
+
+TEST(Pattern, ThatFindsNothingIsToldWhileTheProgramRuns) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'for i in $(seq 120); do echo Loss = $i; done; while test ! -e go; do sleep 0.05; done']",
+                  1, kWrongPattern);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: the pattern of train.metrics matches none of the 100 lines of rank 0");
+  place.Write("go", "");
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
+TEST(Pattern, ThatFindsItsMetricsIsNoWarning) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo begin; echo loss: pending; echo loss: 0.5']", 1, kWrongPattern);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_THAT(ran.errors, Not(HasSubstr("warning")));
+  EXPECT_THAT(place.Slipway({"explain", "last"}).output, Not(HasSubstr("pattern")));
+}
+
+TEST(Pattern, ThatMissesTheObjectiveIsWhyTheTrialsFailed) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FOM = $1', trial, '{x}']", 1, Ensemble(12, 1));
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("3 trials in a row failed alike: reported no 'objective': the pattern of "
+                                    "train.metrics matches none of the 1 line of rank 0"));
+  const auto explained = place.Slipway({"explain", "last"});
+  EXPECT_THAT(explained.output, AllOf(HasSubstr("trial 0: a line near it: FOM = 0"),
+                                      HasSubstr("trial 0: the pattern: FoM: (?<objective>\\S+)")));
+}
+
+// ---- a book that somebody else has locked
+
+TEST(LockedBook, IsWaitedForWithAWarning) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.1; echo FoM: $1', trial, '{x}']", 1, Ensemble(24, 2));
+  place.Write("hold.py",
+              "import os, sqlite3, sys, time\n"
+              "book = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n"
+              "book.execute('BEGIN EXCLUSIVE')\n"
+              "time.sleep(7)\n"
+              "book.execute('ROLLBACK')\n");
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("trial   0  complete");
+  SpawnOptions holder;
+  holder.argv = {"/usr/bin/python3", (place / "hold.py").string(), (place.RunFolder() / "trials.db").string()};
+  auto other = ChildProcess::Spawn(holder);
+  place.WaitForWords("locked by another process");
+  EXPECT_EQ(other.Wait().code, 0);
+  EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
+  place.WaitForWords("the ensemble goes on");
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 24}}));
+}
+
+// ---- a clock that somebody sets
+
+constexpr auto kSteppedClock = SLIPWAY_BUILD_DIR "/tests/libstepped_clock.so";
+
+class SteppedClock : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Days, SteppedClock, testing::Values("-172800", "172800"),
+                         [](const auto& day) { return day.index == 0 ? "Back" : "Forward"; });
+
+TEST_P(SteppedClock, LeavesDurationsAndBudgetsRight) {
+  Workplace place;
+  place.SetVariable("LD_PRELOAD", kSteppedClock);
+  place.SetVariable("STEPPED_CLOCK", (place / "step").string());
+  place.WriteSpec("exp.yaml", "[sh, -c, 'touch begun.$1; sleep 0.5; echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(12, 2) + "  budget: {time: 1h}\n");
+  auto run = place.Start({"run", "exp.yaml", "--set", "ensemble.trials=6"});
+  place.WaitForFile(place / "begun.2");
+  place.Write("step", GetParam());
+  ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
+  const auto resumed = place.Slipway({"resume", "last", "--set", "ensemble.trials=12"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.output, Not(HasSubstr("time is used up")));
+  const auto trials = Trials(place);
+  EXPECT_EQ(trials["counts"], (Json{{"complete", 12}}));
+  for (const auto& trial : trials["trials"]) {
+    EXPECT_GE(trial["duration_s"], 0.4) << trial;
+    EXPECT_LE(trial["duration_s"], 60) << trial;
+  }
+}
+
+}  // namespace
+}  // namespace slipway::test
