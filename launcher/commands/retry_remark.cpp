@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/files.h"
+#include "core/documents.h"
 #include "core/units.h"
 
 namespace slipway::launcher {
@@ -17,7 +17,7 @@ using ensemble::AttemptRecord;
 
 /// Seconds, as the run began or last went on. Nothing where the plan does not say.
 std::optional<double> LimitInPlan(const std::filesystem::path& run_folder, std::string_view section) {
-  const auto plan = Json::parse(ReadFileIfPresent(run_folder / "plan.json").value_or(""), nullptr, false);
+  const auto plan = Json::parse(ReadDocumentIfPresent(run_folder / "plan.json").value_or(""), nullptr, false);
   const Json::json_pointer field(fmt::format("/spec/{}/time_limit", section));
   if (!plan.is_object() || !plan.contains(field) || !plan.at(field).is_number()) return std::nullopt;
   return plan.at(field).get<double>();

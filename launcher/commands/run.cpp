@@ -21,6 +21,7 @@
 #include "launcher/run/batch/batch_turn.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/batch/submit_remarks.h"
+#include "launcher/run/folder/edited_spec.h"
 #include "launcher/run/folder/prepare.h"
 #include "launcher/run/manager.h"
 
@@ -105,6 +106,7 @@ int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& 
 void SayHowItGoesOn(const RunFolder& folder, const Plan& plan, Session& session) {
   for (const auto& warning : plan.document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
   session.output.Say("resuming " + folder.id());
+  if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
   for (const auto& change : plan.document.changes) session.output.Say("changed: " + Describe(change));
   if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
 }
@@ -149,7 +151,10 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
-  if (IsDone(folder, state) && options.overrides.empty()) return SayNothingToResume(folder, state, session);
+  if (IsDone(folder, state) && options.overrides.empty()) {
+    if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
+    return SayNothingToResume(folder, state, session);
+  }
   // A manager whose run has ended is not at once gone: its agents end first.
   std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
   const auto plan = ReplanRun(folder, options.overrides);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -16,6 +17,7 @@
 #include "launcher/run/results/outbox_record.h"
 #include "launcher/run/trials/batch_trial.h"
 #include "launcher/trials/model_ensemble.h"
+#include "launcher/trials/trials_glance.h"
 
 namespace slipway::launcher {
 namespace {
@@ -50,6 +52,7 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
+  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);
   if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
   for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
   if (const auto left = LeftBehind(run, state)) {
@@ -66,8 +69,11 @@ struct RunRow {
   std::optional<RunState> state;
 };
 
+/// Of any document that is shown here.
 std::optional<Error> TroubleWith(const RunFolder& run) try {
-  IsInBatchSystem(run, run.ReadState());
+  const auto state = run.ReadState();
+  IsInBatchSystem(run, state);
+  StatusDocument(run, state);
   return {};
 } catch (const Error& error) {
   return error;
@@ -114,8 +120,19 @@ std::vector<std::string> CellsOf(const RunRow& row) {
           state.reason};
 }
 
+/// What is read from the book of trials, and so only of the run that is asked for.
+std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state) {
+  return state.ensemble ? GlanceAtTrials(run.path()) : std::nullopt;
+}
+
 int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
-  session.output.Print({StatusDocument(run, state), StatusText(run, state), PhaseName(state.phase)});
+  auto document = StatusDocument(run, state);
+  auto text = StatusText(run, state);
+  if (const auto trials = TrialsOf(run, state)) {
+    document["trials"] = ToJson(*trials);
+    text.insert(std::min(text.find("\n\n"), text.size()), "\n" + Describe(*trials));
+  }
+  session.output.Print({document, text, PhaseName(state.phase)});
   return OutcomeExitCode(state.phase);
 }
 
@@ -146,7 +163,8 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
 
 int Ls(const LsOptions& options, Session& session) {
   auto runs = ListRuns(session.runs_directory);
-  if (static_cast<int>(runs.size()) > options.limit) runs.erase(runs.begin(), runs.end() - options.limit);
+  const auto total = runs.size();
+  if (total > static_cast<std::size_t>(options.limit)) runs.erase(runs.begin(), runs.end() - options.limit);
   Json list = Json::array();
   TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
   std::string brief;
@@ -155,9 +173,14 @@ int Ls(const LsOptions& options, Session& session) {
     table.AddRow(CellsOf(row));
     brief += row.run.id() + "\n";
   }
-  const Json document{
-      {"schema", "slipway.runs/1"}, {"runs_directory", session.runs_directory.string()}, {"runs", list}};
-  const auto text = runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
+  const Json document{{"schema", "slipway.runs/1"},
+                      {"runs_directory", session.runs_directory.string()},
+                      {"total", total},
+                      {"runs", list}};
+  auto text = runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
+  if (runs.size() < total) {
+    text += fmt::format("the newest {0} of {1} runs; all: slipway ls --limit {1}\n", runs.size(), total);
+  }
   session.output.Print({document, text, brief});
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint.h"
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/likeness.h"
@@ -47,7 +48,7 @@ void AddJob(const RunFolder& folder, RunFacts& facts) {
 }
 
 void AddPlan(const RunFolder& folder, RunFacts& facts) try {
-  const auto plan = Json::parse(ReadFile(folder.plan_file()));
+  const auto plan = Json::parse(ReadDocument(folder.plan_file()));
   facts.ranks = plan.at("ranks").get<int>();
   const auto& metrics = plan.at("spec").at("train").at("metrics");
   if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();

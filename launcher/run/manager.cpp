@@ -64,6 +64,7 @@ class Manager {
     state_.ended.clear();
     state_.reason.clear();
     state_.detail.clear();
+    state_.metrics.clear();
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
@@ -266,6 +267,7 @@ class Manager {
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
     state_.detail += result.detail;
     state_.ended = FormatUtc(SystemClock().Now());
+    state_.metrics = result.metrics;
     state_.job = {};
     Enter(result.phase);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -66,6 +67,7 @@ struct RunResult {
   bool progressed = true;      ///< since the manager began; if not, going on would be without end
   ExitStatus status = {1, 0};  ///< of a single run: the job of its last attempt
   ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;  ///< of the same
+  std::map<std::string, double> metrics = {};                    ///< of a single run: the last value of each
   Json summary;  ///< members for the document of `run`: metrics, or the best trials
   std::string summary_text;
 };

@@ -241,6 +241,7 @@ class SingleRun final : public JobObserver {
       result.phase = Phase::kQueued;
       result.reason += "; the job is queued again, and goes on from its newest checkpoint";
     }
+    result.metrics = metrics_;
     result.summary = Json{{"metrics", Json::object()}};
     for (const auto& [name, value] : metrics_) {
       result.summary["metrics"][name] = value;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/files.h"
+#include "core/documents.h"
 
 namespace slipway::launcher {
 namespace {
@@ -31,7 +31,7 @@ ModelEnsemble FromJson(const Json& document) {
 }  // namespace
 
 std::optional<ModelEnsemble> ReadModelEnsemble(const std::filesystem::path& run_folder) try {
-  const auto text = ReadFileIfPresent(run_folder / kModelEnsembleName);
+  const auto text = ReadDocumentIfPresent(run_folder / kModelEnsembleName);
   if (!text) return std::nullopt;
   return FromJson(Json::parse(*text));
 } catch (const std::exception&) {

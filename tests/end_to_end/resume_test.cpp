@@ -236,5 +236,17 @@ TEST_F(Resume, HoldsAgainstADamagedPlan) {
   EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
 }
 
+TEST_F(Resume, SaysThatTheSpecWasEditedSinceTheRunBegan) {
+  WriteEnsemble("['false']");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "ensemble.parallel=1"}).status.code, 1);
+  EXPECT_THAT(place_.Slipway({"resume", "last"}).errors, Not(HasSubstr("has changed since")));
+  WriteEnsemble("['false']", "  max_failures: 9\n# a remark\n");
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_THAT(resumed.errors, HasSubstr("exp.yaml' has changed since this run began, and the run goes on with its own "
+                                        "copy: ensemble.max_failures none -> 9; to change the run: slipway resume"));
+  place_.Write("exp.yaml", "name: [");
+  EXPECT_THAT(place_.Slipway({"resume", "last"}).errors, HasSubstr("it is no valid spec now"));
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -1,8 +1,10 @@
 // Run folders that are damaged, copied, or only prepared, as users find them.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
@@ -74,6 +76,33 @@ TEST_F(DamagedRun, ThatCannotBeReadLeavesTheOthersUsable) {
   ExpectTheOtherUsable("Too many levels of symbolic links");
 }
 
+/// Whoever may write into the folder of runs must not keep the others from listing them.
+TEST_F(DamagedRun, WhoseStateIsAPipeLeavesTheOthersUsable) {
+  fs::remove(StateFile());
+  ASSERT_EQ(::mkfifo(StateFile().c_str(), 0600), 0);
+  ExpectTheOtherUsable("is not a file");
+}
+
+TEST_F(DamagedRun, WhoseStateIsHugeLeavesTheOthersUsable) {
+  fs::resize_file(StateFile(), std::uintmax_t{40} << 30);
+  ExpectTheOtherUsable("has 42.9 GB, and no document of Slipway is larger than 268 MB");
+}
+
+TEST_F(DamagedRun, WhosePlanIsAPipeIsListed) {
+  fs::remove(StateFile().parent_path() / "plan.json");
+  ASSERT_EQ(::mkfifo((StateFile().parent_path() / "plan.json").c_str(), 0600), 0);
+  EXPECT_EQ(place_.Slipway({"ls"}).status.code, 0);
+}
+
+TEST_F(DamagedRun, ThatIsRenamedIsListedAndFound) {
+  fs::rename(StateFile().parent_path(), place_ / "runs/best");
+  const auto runs = Json::parse(place_.Slipway({"ls", "--json"}).output)["runs"];
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_THAT(runs[1]["folder"].get<std::string>(), testing::EndsWith("/runs/best"));
+  EXPECT_EQ(place_.Slipway({"status", "best"}).status.code, 0);
+  EXPECT_THAT(place_.Slipway({"ls"}).output, HasSubstr("best"));
+}
+
 TEST_F(DamagedRun, IsPassedOverWithAWarningWhenItMayBeTheLast) {
   fs::create_directories(place_ / "runs" / "test-29991231-235959-ffff");
   place_.Write("runs/test-29991231-235959-ffff/state.json", "{");
@@ -118,6 +147,66 @@ TEST(PreparedRun, SaysThatItIsReadyAndIsRunOrCancelled) {
   const auto cancelled = place.Slipway({"status", second});
   EXPECT_EQ(cancelled.status.code, 130);
   EXPECT_THAT(cancelled.output, HasSubstr("cancelled before it began"));
+}
+
+/// A run as far as `ls` looks at it.
+void WriteRun(const Workplace& place, const std::string& id, const std::string& created) {
+  const Json state{{"run", id},
+                   {"name", "made"},
+                   {"phase", "succeeded"},
+                   {"ensemble", false},
+                   {"attempt", 1},
+                   {"created", created},
+                   {"started", created},
+                   {"ended", created},
+                   {"reason", ""},
+                   {"detail", ""},
+                   {"host", ""},
+                   {"manager", {{"pid", 0}, {"start_time", 0}, {"boot_id", ""}}},
+                   {"job", {{"pid", 0}, {"start_time", 0}, {"boot_id", ""}}}};
+  place.Write("runs/" + id + "/state.json", state.dump());
+}
+
+TEST(ListOfRuns, SaysHowManyItLeavesOut) {
+  Workplace place;
+  for (int i = 10; i < 35; ++i) {
+    WriteRun(place, fmt::format("made-202611{}-120000-aaaa", i), fmt::format("2026-11-{}T12:00:00.000Z", i));
+  }
+  const auto listed = place.Slipway({"ls"});
+  EXPECT_THAT(listed.output, HasSubstr("the newest 20 of 25 runs; all: slipway ls --limit 25"));
+  EXPECT_EQ(Json::parse(place.Slipway({"ls", "--json"}).output)["total"], 25);
+  EXPECT_THAT(place.Slipway({"ls", "--limit", "25"}).output, Not(HasSubstr("the newest")));
+}
+
+TEST(ListOfRuns, KeepsTheOrderOfThoseOfOneSecond) {
+  Workplace place;
+  WriteRun(place, "made-20261122-120000-0003", "2026-11-22T12:00:00.100Z");
+  WriteRun(place, "made-20261122-120000-0001", "2026-11-22T12:00:00.200Z");
+  WriteRun(place, "another-20261122-120000-0002", "2026-11-22T12:00:00.300Z");
+  EXPECT_EQ(place.Slipway({"ls", "-q"}).output,
+            "made-20261122-120000-0003\nmade-20261122-120000-0001\nanother-20261122-120000-0002\n");
+}
+
+TEST(ListOfRuns, OfAFolderThatCannotBeReadIsAnError) {
+  Workplace place;
+  place.Write("runs", "no folder");
+  const auto listed = place.Slipway({"ls"});
+  EXPECT_EQ(listed.status.code, 3) << listed.output;
+  EXPECT_THAT(listed.errors, HasSubstr("cannot read the runs in"));
+  EXPECT_EQ(place.Slipway({"ls", "--runs-dir", "nowhere"}).status.code, 0);
+}
+
+/// A folder that cannot be finished is not left for others to wonder about.
+TEST(RefusedRun, LeavesNothingBehind) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "['true']");
+  fs::create_directory(place / "runs");
+  // With no room for a file of more than a few bytes plan.json cannot be written.
+  const auto program = fs::path(SLIPWAY_BUILD_DIR) / "bin/slipway";
+  const auto script = fmt::format("ulimit -f 4; trap '' XFSZ; exec {} run exp.yaml", program.string());
+  const auto ran = RunAndCapture({.argv = {"sh", "-c", script}, .working_directory = place / ""});
+  EXPECT_NE(ran.status.code, 0);
+  EXPECT_TRUE(fs::is_empty(place / "runs")) << ran.output << ran.errors;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -23,7 +24,7 @@ JobIdentity JobIn(const Json& json) {
 }  // namespace
 
 BatchRecord ReadBatchRecord(const RunFolder& folder) try {
-  const auto text = ReadFileIfPresent(RecordFile(folder));
+  const auto text = ReadDocumentIfPresent(RecordFile(folder));
   const auto json = text ? Json::parse(*text, nullptr, false) : Json();
   if (!json.is_object()) return {};
   return {JobIn(json), json.value("stages_out", false), json.value("lost", std::string()),

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/files.h"
 #include "launcher/plan/batch_plan.h"
 
@@ -14,7 +15,7 @@ constexpr char kRecord[] = "staged_in.json";
 
 /// The generation's name holds size, time and inode of every source.
 std::string RecordedGeneration(const RunFolder& folder, const std::string& dataset) {
-  const auto text = ReadFileIfPresent(folder.path() / kRecord);
+  const auto text = ReadDocumentIfPresent(folder.path() / kRecord);
   const auto record = text ? Json::parse(*text, nullptr, false) : Json();
   if (!record.is_object() || !record.contains("datasets") || !record["datasets"].is_object()) return {};
   const auto& generation = record["datasets"].value(dataset, Json());

@@ -6,16 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
+namespace fs = std::filesystem;
+
 namespace {
 
 /// Discarded when it cannot be read as JSON.
-Json StoredPlan(const RunFolder& folder) { return Json::parse(ReadFile(folder.plan_file()), nullptr, false); }
+Json StoredPlan(const RunFolder& folder) { return Json::parse(ReadDocument(folder.plan_file()), nullptr, false); }
 
 /// A member of plan.json that plans of single trials and of older runs do not have.
 constexpr auto kChanges = "changes";
@@ -69,11 +72,25 @@ void Reopen(const RunFolder& folder) {
 
 }  // namespace
 
-RunFolder PrepareRun(const Plan& plan) {
-  const auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
+namespace {
+
+void WriteDocuments(const RunFolder& folder, const Plan& plan) {
   WriteFile(folder.spec_file(), plan.document.source);
   WriteFileDurably(folder.plan_file(), TextOf(ToJson(plan)), kPlanMode);
   folder.AppendEvent("created", Json{{"spec_hash", plan.document.spec_hash}});
+}
+
+}  // namespace
+
+RunFolder PrepareRun(const Plan& plan) {
+  auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
+  try {
+    WriteDocuments(folder, plan);
+  } catch (const Error&) {  // nobody could go on with it
+    std::error_code left;
+    fs::remove_all(folder.path(), left);
+    throw;
+  }
   return folder;
 }
 
@@ -105,7 +122,7 @@ SpecDocument StoredSpec(const RunFolder& folder) {
   SpecDocument document;
   document.spec = SpecOf(folder, stored);
   document.resolved = std::make_shared<const Json>(stored["spec"]);
-  document.source = ReadFile(folder.spec_file());
+  document.source = ReadDocument(folder.spec_file());
   document.file = folder.spec_file();
   document.directory = stored["spec_directory"].get<std::string>();
   document.spec_hash = stored["spec_hash"].get<std::string>();
@@ -145,12 +162,12 @@ void KeepChanges(const RunFolder& folder, const Plan& plan) {
 
 std::vector<PastChange> PastChanges(const RunFolder& folder) try {
   std::vector<PastChange> changes;
-  const auto text = ReadFileIfPresent(folder.plan_file());
+  const auto text = ReadDocumentIfPresent(folder.plan_file());
   if (!text) return changes;
   const auto plan = Json::parse(*text);
   for (const auto& change : plan.value(kChanges, Json::array())) changes.push_back(PastChangeFrom(change));
   return changes;
-} catch (const Json::exception&) {
+} catch (const std::exception&) {
   return {};
 } catch (const SystemError&) {  // it is its owner's to read
   return {};

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "core/clock.h"
+#include "core/documents.h"
 #include "core/error.h"
 #include "launcher/run/folder/manager_elsewhere.h"
 
@@ -39,9 +42,10 @@ fs::path MakeNewFolder(const fs::path& runs_directory, const std::string& name) 
 }
 
 RunState ReadStoredState(const fs::path& path) {
-  const auto text = ReadFile(path / "state.json");
   try {
-    return RunStateFromJson(Json::parse(text, nullptr, false));
+    return RunStateFromJson(Json::parse(ReadDocument(path / "state.json"), nullptr, false));
+  } catch (const SystemError&) {
+    throw;
   } catch (const Error& error) {
     throw Error(error.kind(), error.message(),
                 fmt::format("move the folder away, or start its experiment again with: slipway run {}",
@@ -139,7 +143,7 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
 
 int RunFolder::CountEvents(std::string_view event) const {
   int count = 0;
-  std::istringstream lines(ReadFileIfPresent(path_ / "events.jsonl").value_or(""));
+  std::istringstream lines(ReadDocumentIfPresent(path_ / "events.jsonl").value_or(""));
   for (std::string line; std::getline(lines, line);) {
     const auto found = Json::parse(line, nullptr, false);
     if (found.is_object() && found.value("event", Json()) == event) ++count;
@@ -156,7 +160,7 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
     lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   }
   if (!lock) {
-    const auto holder = ReadFileIfPresent(path).value_or("another process");
+    const auto holder = ReadDocumentIfPresent(path).value_or("another process");
     throw Error(ErrorKind::kBusy, fmt::format("run {} is managed by {}", id(), holder),
                 fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
   }
@@ -165,19 +169,92 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
   return std::move(*lock);
 }
 
-std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
-  std::vector<std::pair<std::string, fs::path>> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(runs_directory, error)) {
-    const auto name = entry.path().filename().string();
-    if (name.size() < 20 || !MayBeRun(entry.path())) continue;
-    found.emplace_back(name.substr(name.size() - 20), entry.path());  // yyyymmdd-hhmmss-xxxx
+namespace {
+
+/// Where a run stands among the others.
+struct ListedRun {
+  std::string time;     ///< yyyymmdd-hhmmss, as in its name
+  std::string created;  ///< more exactly; only where another has the same time
+  fs::path path;
+};
+
+constexpr std::string_view kTimePattern = "dddddddd-dddddd-xxxx";
+
+bool FitsPattern(std::string_view text) {
+  return std::ranges::equal(text, kTimePattern, [](unsigned char c, char wanted) {
+    if (wanted == 'd') return std::isdigit(c) != 0;
+    return wanted == 'x' ? std::isxdigit(c) != 0 : c == static_cast<unsigned char>(wanted);
+  });
+}
+
+/// What its name ends with; empty for a folder that somebody has renamed.
+std::string TimeInName(const std::string& name) {
+  if (name.size() <= kTimePattern.size()) return {};
+  const auto end = name.substr(name.size() - kTimePattern.size());
+  return FitsPattern(end) ? end.substr(0, end.size() - 5) : std::string();
+}
+
+/// Empty where it cannot be read.
+std::string CreatedIn(const fs::path& path) try { return ReadStoredState(path).created; } catch (const Error&) {
+  return {};
+}
+
+/// "2026-11-22T06:41:00.123Z" as it stands in names.
+std::string AsInNames(const std::string& utc) {
+  std::string time;
+  for (const char c : utc.substr(0, utc.find('.'))) {
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) time += c;
+    if (c == 'T') time += '-';
   }
-  std::sort(found.begin(), found.end());
+  return time;
+}
+
+/// A folder without a time in its name is a run only when its state shows it.
+std::optional<ListedRun> LookAtFolder(const fs::path& path) {
+  auto time = TimeInName(path.filename());
+  if (!time.empty()) return MayBeRun(path) ? std::optional(ListedRun{time, {}, path}) : std::nullopt;
+  std::error_code error;
+  const bool has_state = fs::exists(path / "state.json", error) && path.filename().string().front() != '.';
+  if (!has_state) return {};
+  auto created = CreatedIn(path);
+  return ListedRun{AsInNames(created), created, path};
+}
+
+std::vector<ListedRun> LookIntoFolder(const fs::path& runs_directory) {
+  std::vector<ListedRun> found;
+  std::error_code error;
+  fs::directory_iterator entry(runs_directory, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    if (auto run = LookAtFolder(entry->path())) found.push_back(std::move(*run));
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw SystemError(error.value(), fmt::format("cannot read the runs in '{}'", runs_directory.string()),
+                      "ask its owner to let you read it, or name another place with --runs-dir or SLIPWAY_RUNS");
+  }
+  return found;
+}
+
+/// Several of one second come in the order in which they were made.
+void SortByTime(std::vector<ListedRun>& runs) {
+  std::ranges::sort(runs, {}, &ListedRun::time);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool shares =
+        (i > 0 && runs[i - 1].time == runs[i].time) || (i + 1 < runs.size() && runs[i + 1].time == runs[i].time);
+    if (shares && runs[i].created.empty()) runs[i].created = CreatedIn(runs[i].path);
+  }
+  std::ranges::sort(runs, {}, [](const ListedRun& run) { return std::tie(run.time, run.created, run.path); });
+}
+
+}  // namespace
+
+std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
+  auto found = LookIntoFolder(runs_directory);
+  SortByTime(found);
   std::vector<RunFolder> runs;
-  for (const auto& [time, path] : found) {
-    const auto canonical = fs::canonical(path, error);
-    runs.push_back(RunFolder(error ? fs::absolute(path) : canonical));
+  for (const auto& run : found) {
+    std::error_code error;
+    const auto canonical = fs::canonical(run.path, error);
+    runs.push_back(RunFolder(error ? fs::absolute(run.path) : canonical));
   }
   return runs;
 }
@@ -214,9 +291,14 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
             fmt::format("no run '{}' in '{}'", selector, fs::absolute(runs_directory).lexically_normal().string()),
             "list the runs with: slipway ls (or name another place with --runs-dir)"};
   }
+  constexpr std::size_t kMostNamed = 5;
   std::string ids;
-  for (const auto& run : matches) ids += (ids.empty() ? "" : ", ") + run.id();
-  return {ErrorKind::kUsage, fmt::format("'{}' fits several runs: {}", selector, ids), "give more of the id"};
+  for (std::size_t i = matches.size() - std::min(matches.size(), kMostNamed); i < matches.size(); ++i) {
+    ids += (ids.empty() ? "" : ", ") + matches[i].id();
+  }
+  const auto newest =
+      matches.size() > kMostNamed ? fmt::format("{}, the newest of them ", matches.size()) : std::string();
+  return {ErrorKind::kUsage, fmt::format("'{}' fits several runs: {}{}", selector, newest, ids), "give more of the id"};
 }
 
 }  // namespace

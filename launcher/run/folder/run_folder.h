@@ -70,7 +70,8 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-/// The folders of all runs, oldest first, also of those whose state cannot be read.
+/// The folders of all runs, oldest first, also of those whose state cannot be read, or that somebody has renamed. None
+/// where there is no such directory. Errors: SystemError when it cannot be read.
 std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
 
 using WarningSink = std::function<void(const std::string&)>;

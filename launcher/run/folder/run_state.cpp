@@ -1,6 +1,8 @@
 #include "launcher/run/folder/run_state.h"
 
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -22,6 +24,22 @@ constexpr std::array kPhases = {
     PhaseRow{Phase::kCancelled, "cancelled", true, 130}, PhaseRow{Phase::kLost, "lost", true, 1},
 };
 
+/// JSON has no word for NaN and the infinities.
+Json MetricsJson(const std::map<std::string, double>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics)
+    json[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
+  return json;
+}
+
+std::map<std::string, double> MetricsFrom(const Json& json) {
+  std::map<std::string, double> metrics;
+  for (const auto& [name, value] : json.items()) {
+    metrics[name] = value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  }
+  return metrics;
+}
+
 const PhaseRow& RowOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
 }  // namespace
@@ -40,14 +58,22 @@ std::optional<Phase> ParsePhase(std::string_view name) {
 bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
 
 Json ToJson(const RunState& state) {
-  return Json{{"schema", "slipway.state/1"},  {"run", state.run},
-              {"name", state.name},           {"phase", PhaseName(state.phase)},
-              {"ensemble", state.ensemble},   {"attempt", state.attempt},
-              {"created", state.created},     {"started", state.started},
-              {"ended", state.ended},         {"reason", state.reason},
-              {"detail", state.detail},       {"host", state.host},
-              {"batch_job", state.batch_job}, {"batch_cluster", state.batch_cluster},
-              {"manager", ToJson(state.manager)}, {"job", ToJson(state.job)}};
+  return Json{{"schema", "slipway.state/1"},
+              {"run", state.run},
+              {"name", state.name},
+              {"phase", PhaseName(state.phase)},
+              {"ensemble", state.ensemble},
+              {"attempt", state.attempt},
+              {"created", state.created},
+              {"started", state.started},
+              {"ended", state.ended},
+              {"reason", state.reason},
+              {"detail", state.detail},
+              {"host", state.host},
+              {"batch_job", state.batch_job},
+              {"metrics", MetricsJson(state.metrics)},
+              {"manager", ToJson(state.manager)},
+              {"job", ToJson(state.job)}};
 }
 
 RunState RunStateFromJson(const Json& json) {
@@ -68,6 +94,7 @@ RunState RunStateFromJson(const Json& json) {
     state.host = json.at("host").get<std::string>();
     state.batch_job = json.value("batch_job", std::uint32_t{0});
     state.batch_cluster = json.value("batch_cluster", std::string());
+    state.metrics = MetricsFrom(json.value("metrics", Json::object()));
     state.manager = ProcessIdentityFromJson(json.at("manager"));
     state.job = ProcessIdentityFromJson(json.at("job"));
     return state;

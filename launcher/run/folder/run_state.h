@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ struct RunState {
   std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
   std::string batch_cluster;    ///< the cluster that the run was handed to, whose number that is; empty: not known
   ProcessIdentity manager;
+  std::map<std::string, double> metrics;  ///< the last values of a single run that has ended; may be NaN or infinite
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };
 

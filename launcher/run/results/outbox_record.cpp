@@ -9,6 +9,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/error.h"
 
 namespace slipway::launcher {
@@ -52,7 +53,7 @@ fs::path UnfinishedOutbox(const OutboxRecord& record) {
 fs::path OutboxRecordFile(const RunFolder& folder) { return folder.path() / "outbox.json"; }
 
 std::optional<OutboxRecord> ReadOutboxRecord(const RunFolder& folder) try {
-  const auto text = ReadFileIfPresent(OutboxRecordFile(folder));
+  const auto text = ReadDocumentIfPresent(OutboxRecordFile(folder));
   if (!text) return {};
   const auto json = Json::parse(*text);
   OutboxRecord record{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
@@ -95,7 +96,7 @@ bool HasOutbox(const RunFolder& folder, const OutboxRecord& record) {
   if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
     return false;
   }
-  const auto owner = ReadFileIfPresent(record.directory / kOutboxOwner);
+  const auto owner = ReadDocumentIfPresent(record.directory / kOutboxOwner);
   return owner ? *owner == folder.id() + "\n" : BearsNameOf(folder, record);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -31,7 +32,7 @@ fs::path WishOf(const RunFolder& trial) { return trial.path() / "stop_wish"; }
 /// What `read` makes of the document in `file`; nothing when there is none.
 template <class Read>
 auto ReadDocument(const fs::path& file, Read read) -> std::optional<decltype(read(Json()))> {
-  const auto text = ReadFileIfPresent(file);
+  const auto text = ReadDocumentIfPresent(file);
   if (!text) return {};
   try {
     return read(Json::parse(*text));
@@ -92,6 +93,6 @@ void WriteStopWish(const RunFolder& trial, std::string_view reason) {
 
 void RemoveStopWish(const RunFolder& trial) { fs::remove(WishOf(trial)); }
 
-std::string ReadStopWish(const RunFolder& trial) { return ReadFileIfPresent(WishOf(trial)).value_or(""); }
+std::string ReadStopWish(const RunFolder& trial) { return ReadDocumentIfPresent(WishOf(trial)).value_or(""); }
 
 }  // namespace slipway::launcher

@@ -1,0 +1,78 @@
+#include "core/documents.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace slipway {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Without O_NONBLOCK the open of a pipe waits for its writer.
+constexpr int kLookOnly = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+constexpr std::size_t kReadAtLeast = 4096;
+
+/// How many bytes it has.
+std::uint64_t RequireDocument(const UniqueFd& fd, const fs::path& path) {
+  struct stat info {};
+  CheckErrno(::fstat(fd.get(), &info), fmt::format("cannot look at '{}'", path.string()));
+  if (!S_ISREG(info.st_mode)) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a file", path.string()),
+                "move it away: something else than Slipway has put it there");
+  }
+  const auto bytes = static_cast<std::uint64_t>(info.st_size);
+  if (bytes > kLargestDocument) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' has {}, and no document of Slipway is larger than {}", path.string(),
+                            FormatBytes(Bytes{bytes}), FormatBytes(Bytes{kLargestDocument})),
+                "move it away: something else than Slipway has written it");
+  }
+  return bytes;
+}
+
+std::string ReadDocumentFrom(const UniqueFd& fd, const fs::path& path) {
+  std::string content(RequireDocument(fd, path), '\0');
+  std::size_t length = 0;
+  while (true) {  // it may grow, and files of /proc have no size
+    if (length == content.size()) content.resize(content.size() + kReadAtLeast);
+    const ssize_t count = ::read(fd.get(), content.data() + length, content.size() - length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    length += static_cast<std::size_t>(count);
+    if (count > 0) continue;
+    content.resize(length);
+    return content;
+  }
+}
+
+}  // namespace
+
+std::string ReadDocument(const fs::path& path) { return ReadDocumentFrom(OpenFile(path, kLookOnly), path); }
+
+std::optional<std::string> ReadDocumentIfPresent(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), kLookOnly));
+  if (fd) return ReadDocumentFrom(fd, path);
+  if (errno == ENOENT || errno == ENOTDIR) return {};
+  ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
+}
+
+std::vector<fs::path> MatchingPaths(const std::string& pattern) {
+  glob_t found{};
+  std::vector<fs::path> result;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    result.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return result;
+}
+
+}  // namespace slipway

@@ -1,0 +1,23 @@
+/// Reading small documents from folders that others may write into, and files by pattern.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slipway {
+
+/// Larger than any document that Slipway writes.
+inline constexpr std::uint64_t kLargestDocument = std::uint64_t{256} << 20;
+/// The whole file. It never waits, and takes no memory for what is no document. Errors: Error(kEnvironment) also for a
+/// pipe, a device, or a file of more than kLargestDocument bytes.
+std::string ReadDocument(const std::filesystem::path& path);
+/// The same, or nothing when it does not exist.
+std::optional<std::string> ReadDocumentIfPresent(const std::filesystem::path& path);
+
+/// Existing paths that fit a pattern of glob(3), by name; a name without special characters fits itself.
+std::vector<std::filesystem::path> MatchingPaths(const std::string& pattern);
+
+}  // namespace slipway

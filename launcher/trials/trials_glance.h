@@ -1,0 +1,26 @@
+/// An ensemble at a glance: how many trials are in which state, and the best.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "launcher/trials/trials_documents.h"
+
+namespace slipway::launcher {
+
+struct TrialsGlance {
+  ensemble::StudyRecord study;
+  std::vector<RankedTrial> trials;  ///< ranked first
+};
+
+/// Nothing before the ensemble has begun, and where its book cannot be read (`slipway trials ls` says why).
+std::optional<TrialsGlance> GlanceAtTrials(const std::filesystem::path& run_folder);
+
+/// {"budget": 64, "counts": {"complete": 12, ...}, "best": {...}}; the best is null where no trial is complete.
+Json ToJson(const TrialsGlance& glance);
+/// "  trials  12 complete, 2 running, of 64", and a line for the best.
+std::string Describe(const TrialsGlance& glance);
+
+}  // namespace slipway::launcher
