@@ -14,6 +14,7 @@
 #include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/plan.h"
+#include "launcher/plan/workdir.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -123,14 +124,14 @@ std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool jo
 }
 
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
-                                     const Json& parameters) {
-  const auto program = TrainingCommand(plan.spec().train, parameters);
+                                     const Json& parameters, const TrialTerms& terms) {
+  const auto program = ProgramCommand(plan, place, parameters, terms);
   if (!plan.container) return program;
   ContainedStart start;
   start.runtime = plan.container->runtime;
   start.image = plan.container->image;
   start.mounts = MountsFor(plan, data);
-  start.working_directory = plan.working_directory;
+  start.working_directory = WorkdirOf(plan, place, terms);
   start.options = plan.spec().launch.container->options;
   start.variables = VariablesToPass(plan);
   start.ranks_on_node = plan.spec().launch.ranks_per_node;

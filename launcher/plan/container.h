@@ -33,7 +33,7 @@ std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool jo
 
 /// The command of a rank: in its container, if it has one.
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
-                                     const Json& parameters);
+                                     const Json& parameters, const TrialTerms& terms);
 
 /// What the runtime itself reads, and what MPI must know in a container.
 Variables ContainerVariables(const Plan& plan, const Variables& variables);

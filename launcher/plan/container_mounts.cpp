@@ -11,6 +11,7 @@
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/promised_buffer.h"
+#include "launcher/plan/workdir.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -58,6 +59,13 @@ fs::path RootOfRuns(const fs::path& runs) {
   return runs.filename() == "trials" ? runs.parent_path().parent_path() : runs;
 }
 
+/// Of the run's own, which lie in its folder, none.
+fs::path FolderOfWorkdirs(const WorkdirSpec& workdir) {
+  const auto placeholder = workdir.path.find('{');
+  const fs::path fixed = workdir.path.substr(0, placeholder);
+  return placeholder == std::string::npos ? fixed : fixed.parent_path();
+}
+
 /// What makes mount points is the kernel's overlay or an image that is written to.
 bool MakesMountPoints(const ContainerSpec& spec) {
   return std::ranges::any_of(spec.options, [](const std::string& option) {
@@ -77,7 +85,9 @@ void RequireNoSeparator(const std::string& path) {
 std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data) {
   std::vector<Mount> mounts;
   Add(mounts, RootOfRuns(plan.runs_directory));
-  Add(mounts, plan.working_directory);
+  Add(mounts, plan.document.directory);
+  Add(mounts, FolderOfWorkdirs(plan.spec().launch.workdir));
+  for (const auto& link : LinksOf(plan)) Add(mounts, link.target.parent_path());
   Add(mounts, InstallPrefix());
   Add(mounts, plan.exchange.tuned.parent_path());
   AddTier(mounts, plan.checkpoints.root);
@@ -93,7 +103,7 @@ std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data) {
     for (const auto& [node, directory] : place.on_node) AddTier(mounts, directory.parent_path());
   }
   for (const auto& bind : plan.spec().launch.container->binds) {
-    mounts.push_back(MountFrom(bind, plan.working_directory));
+    mounts.push_back(MountFrom(bind, plan.document.directory));
   }
   return mounts;
 }

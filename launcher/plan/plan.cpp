@@ -16,6 +16,7 @@
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/scheduler_settings.h"
 #include "staging/plan/tiers.h"
@@ -77,7 +78,6 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   auto start = StartOf(document.spec.launch);
   plan.mpi = std::move(start.by);
   plan.start_reason = std::move(start.reason);
-  plan.working_directory = document.directory;
   plan.data = PlanDatasets(document);
   plan.checkpoints = PlanCheckpoints(document);
   plan.exchange = PlanExchange(document.spec);
@@ -126,8 +126,8 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
   RankLaunch launch;
   launch.ranks = plan.spec().launch.ranks();
   launch.mpi = plan.mpi;
-  launch.command = RankCommand(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters);
-  launch.working_directory = plan.working_directory;
+  launch.command = RankCommand(plan, PlannedDirectories(plan), PlannedPlace(plan), parameters, PlannedTerms(plan));
+  launch.working_directory = WorkdirOf(plan, PlannedPlace(plan), PlannedTerms(plan));
   launch.log_directory = PlannedPlace(plan).directory;
   if (IsPlacedOnNodes(plan)) {
     for (int node = 0; node < plan.spec().launch.nodes_per_job; ++node) {
@@ -141,7 +141,8 @@ std::vector<std::string> LaunchCommand(const Plan& plan, const Json& parameters)
 Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                        const Json& parameters, const TrialTerms& terms) {
   auto variables = LibraryVariables(plan);
-  const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms);
+  const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms,
+                                      CommandPlaceOf(plan, place, terms));
   variables.insert(variables.end(), more.begin(), more.end());
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
   const auto contained = ContainerVariables(plan, variables);

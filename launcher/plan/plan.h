@@ -24,11 +24,10 @@ struct CheckpointPlan {
 
 struct Plan {
   SpecDocument document;
-  std::string engine;                       ///< "local" or "slurm"
-  std::filesystem::path runs_directory;     ///< absolute
-  MpiLauncher mpi;                          ///< of several ranks
-  std::string start_reason;                 ///< why they are started so; empty where there is no choice
-  std::filesystem::path working_directory;  ///< of the ranks: the spec's own folder
+  std::string engine;                    ///< "local" or "slurm"
+  std::filesystem::path runs_directory;  ///< absolute
+  MpiLauncher mpi;                       ///< of several ranks
+  std::string start_reason;              ///< why they are started so; empty where there is no choice
   std::vector<staging::StagingPlan> data;
   CheckpointPlan checkpoints;
   ExchangePlan exchange;

@@ -1,6 +1,7 @@
 // How a plan reads: for people, and as a document.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "launcher/plan/plan.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
@@ -133,13 +135,31 @@ std::string DescribeWay(const Plan& plan) {
   return text + DescribeGpus(plan);
 }
 
+std::filesystem::path PlannedWorkdir(const Plan& plan) {
+  return WorkdirOf(plan, PlannedPlace(plan), PlannedTerms(plan));
+}
+
+/// Where the ranks work, and what they find of the files beside the spec.
+std::string DescribeWorkdir(const Plan& plan, const Json& parameters) {
+  auto text = fmt::format("  in  {}\n", PlannedWorkdir(plan).string());
+  std::vector<std::string> linked;
+  for (const auto& link : LinksOf(plan)) linked.push_back(link.name);
+  if (!linked.empty()) text += fmt::format("  links to  {}\n", fmt::join(linked, ", "));
+  std::vector<std::string> named;
+  for (const auto& path : NamedBesideSpec(plan, parameters)) named.push_back(path);
+  if (!named.empty()) {
+    text += fmt::format("  uses  {} in {}\n", fmt::join(named, ", "), plan.document.directory.string());
+  }
+  return text;
+}
+
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
   const auto& launch = plan.spec().launch;
   const auto& reason = plan.document.engine_reason;
   auto text =
       fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
                   launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
-  text += fmt::format("  in  {}\n", plan.working_directory.string());
+  text += DescribeWorkdir(plan, parameters);
   text += DescribeWay(plan);
   text += DescribeContainer(plan);
   if (IsSubmitted(plan)) return text + "  the job looks at its own nodes and plans data and ranks again there\n";
@@ -260,7 +280,7 @@ Json ToJson(const Plan& plan) {
               {"container", ContainerOf(plan)},
               {"command", CommandOf(plan, parameters)},
               {"script", IsSubmitted(plan) ? Json(RenderBatchScript(SubmittedJob(plan))) : Json()},
-              {"working_directory", plan.working_directory.string()},
+              {"working_directory", PlannedWorkdir(plan).string()},
               {"environment", EnvironmentOf(plan, parameters)},
               {"runs_directory", plan.runs_directory.string()},
               {"slipway", {{"version", Version()}, {"revision", SourceRevision()}}}};

@@ -8,7 +8,6 @@
 
 #include "core/install.h"
 #include "launcher/plan/data_plan.h"
-#include "launcher/spec/command_line.h"
 
 namespace slipway::launcher {
 namespace {
@@ -79,11 +78,30 @@ void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms&
   variables.emplace_back("SLIPWAY_RESOURCE_LIMIT", terms.limit ? fmt::format("{:.10g}", *terms.limit) : "");
 }
 
-/// What the user has, then the Python face of libslipway.
-std::string PythonPath() {
-  const auto own = (LibraryDirectory() / "slipway/python").string();
+/// What the user has, then the Python face of libslipway, then modules beside the spec.
+std::string PythonPath(const std::filesystem::path& modules) {
+  auto path = (LibraryDirectory() / "slipway/python").string();
   const char* inherited = std::getenv("PYTHONPATH");
-  return inherited == nullptr || *inherited == '\0' ? own : std::string(inherited) + ":" + own;
+  if (inherited != nullptr && *inherited != '\0') path = std::string(inherited) + ":" + path;
+  return modules.empty() ? path : path + ":" + modules.string();
+}
+
+/// Own names have their values.
+Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
+  auto effective = EffectiveParameters(train, parameters);
+  for (auto& value : effective) {
+    if (value.is_string()) value = ReplaceOwnNames(value.get<std::string>(), own);
+  }
+  return effective;
+}
+
+/// Where the program works, and where its spec lies; nothing where that is not known.
+void AddPlaceVariables(Variables& variables, const OwnValues& own) {
+  const auto add = [&](const char* variable, const char* name) {
+    if (const auto found = own.find(name); found != own.end()) variables.emplace_back(variable, found->second);
+  };
+  add("SLIPWAY_WORKDIR", "slipway.workdir");
+  add("SLIPWAY_SPEC_DIR", "slipway.spec_dir");
 }
 
 }  // namespace
@@ -120,17 +138,18 @@ Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat
   return raised;
 }
 
-std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters) {
+std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   const auto program =
       train.program.empty() ? train.command : std::vector<std::string>{HelperProgram("trainers") / train.program};
-  return ExpandCommand(program, ensemble::PointFromJson(EffectiveParameters(train, parameters)));
+  return ExpandCommand(program, ensemble::PointFromJson(ParametersAt(train, parameters, own)), own);
 }
 
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
-                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms) {
+                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms,
+                            const CommandPlace& at) {
   Variables variables{{"SLIPWAY_RUN_DIR", place.run},
                       {"SLIPWAY_ATTEMPT", std::to_string(place.attempt)},
-                      {"SLIPWAY_PARAMS", EffectiveParameters(spec.train, parameters).dump()},
+                      {"SLIPWAY_PARAMS", ParametersAt(spec.train, parameters, at.own).dump()},
                       {"SLIPWAY_CHECKPOINT_DIR", place.checkpoints},
                       {"SLIPWAY_OUTPUT_DIR", place.outputs},
                       {"SLIPWAY_RESUME_FROM", place.resume_from},
@@ -139,8 +158,9 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
                       {"MASTER_ADDR", "127.0.0.1"},
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
-                      {"PYTHONPATH", PythonPath()},
+                      {"PYTHONPATH", PythonPath(at.python_modules)},
                       {"PYTHONUNBUFFERED", "1"}};
+  AddPlaceVariables(variables, at.own);
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
   AddTrialVariables(variables, spec, terms);
   for (const auto& dataset : data) {
@@ -148,7 +168,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
     if (!dataset.directory.empty()) variables.emplace_back("SLIPWAY_DATA_" + name, dataset.directory);
     if (!dataset.shares.empty()) variables.emplace_back("SLIPWAY_SHARES_" + name, dataset.shares);
   }
-  for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, value);
+  for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, ReplaceOwnNames(value, at.own));
   return variables;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/json.h"
 #include "core/mllog.h"
+#include "launcher/spec/command_line.h"
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
@@ -19,10 +20,11 @@ namespace slipway::launcher {
 /// The words of one rank's command: a bundled trainer by its full path, or the user's command.
 ///
 /// `parameters` (a trial's point; an object, may be empty) override `train.args`. A command that uses a `{name}`
-/// placeholder gets its values there and nowhere else; any other program gets `--name value` for each.
-std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters);
+/// placeholder gets its values there and nowhere else; any other program gets `--name value` for each. `own`: what
+/// `{slipway.NAME}` stands for; without, it stays.
+std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own = {});
 
-/// `train.args` overridden by `parameters`, as a JSON object: SLIPWAY_PARAMS.
+/// `train.args` overridden by `parameters`, as a JSON object: SLIPWAY_PARAMS, but for own names.
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters);
 
 /// The parameters of a trial's run number `repeat`: where the program takes an integer `seed`, it is raised by that.
@@ -60,6 +62,12 @@ std::string_view WordFor(GradientMode mode);
 std::string_view WordFor(Compression compression);
 Json ToJson(Determinism determinism);
 
+/// What a command and its environment are told of where they run.
+struct CommandPlace {
+  OwnValues own = {};
+  std::filesystem::path python_modules = {};  ///< where Python looks for modules, too; empty: nowhere else
+};
+
 /// What the program of a trial is told that a single run's is not.
 struct TrialTerms {
   std::int64_t trial = 0;            ///< its number, as in `slipway trials ls`
@@ -69,7 +77,8 @@ struct TrialTerms {
 
 /// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
-                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms = {});
+                            const AttemptPlace& place, const Json& parameters, const TrialTerms& terms = {},
+                            const CommandPlace& at = {});
 
 /// What only the ranks of one node are told: where its shares lie.
 Variables VariablesOfNode(const StagedDirectories& data, int node);

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "launcher/engines/slurm/slurm_trouble.h"
 #include "launcher/plan/trial_document.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/data/staging_session.h"
@@ -272,6 +273,17 @@ class Manager {
     Enter(result.phase);
   }
 
+  /// Where the files are that the program has written into its working directory, if any.
+  std::string FilesText() const {
+    AttemptPlace place;
+    place.run = folder_.path();
+    const auto workdir = WorkdirOf(plan_, place, {});
+    std::error_code error;
+    const bool any = plan_.spec().launch.workdir.kind == WorkdirKind::kOwn &&
+                     std::filesystem::directory_iterator(workdir, error) != std::filesystem::directory_iterator();
+    return any ? fmt::format("\n  files   {}", workdir.string()) : std::string();
+  }
+
   void Announce(const RunResult& result) {
     auto document = ToJson(state_);
     document["schema"] = "slipway.run/1";
@@ -282,6 +294,7 @@ class Manager {
     if (!result.reason.empty()) text += "\n  " + result.reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
+    text += FilesText();
     if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.id());
     if (!result.detail.empty()) text += "\n\n" + result.detail;
     output_.Print({document, text, folder_.id()});

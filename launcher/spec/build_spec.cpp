@@ -116,6 +116,13 @@ std::optional<ContainerRuntime> RuntimeCalled(const std::string& word) {
   return found != std::end(kContainerRuntimes) ? std::optional(*found) : std::nullopt;
 }
 
+/// Runs of earlier versions, which had no such field, worked in the spec's folder.
+WorkdirSpec BuildWorkdir(const Json& launch) {
+  const auto value = launch.value("workdir", "spec");
+  if (value == "own") return {};
+  return value == "spec" ? WorkdirSpec{WorkdirKind::kSpec} : WorkdirSpec{WorkdirKind::kPath, value};
+}
+
 LaunchSpec BuildLaunch(const Json& json) {
   LaunchSpec result;
   result.engine = FromWord(kEngines, json.at("engine"));
@@ -130,6 +137,8 @@ LaunchSpec BuildLaunch(const Json& json) {
   result.slurm = BuildSlurm(json.at("slurm"));
   result.modules = Texts(json.at("modules"));
   for (const auto& [name, value] : json.at("env").items()) result.env.emplace_back(name, value.get<std::string>());
+  result.workdir = BuildWorkdir(json);
+  result.files = Texts(json.value("files", Json::array()));
   if (const Json& container = json.at("container"); !container.is_null()) {
     result.container = {TextOrEmpty(container.at("image")), RuntimeCalled(container.at("runtime").get<std::string>()),
                         Texts(container.at("binds")), Texts(container.at("options"))};

@@ -51,6 +51,7 @@ constexpr std::array kRules = {
     Rule{"launch.bind"},
     Rule{"launch.memory_per_rank"},
     Rule{"launch.time_limit"},
+    Rule{"launch.files"},
     Rule{"launch.slurm"},
     Rule{"train", May::kNever, "what was learned so far was learned by the other program", NextRun::kRepeats},
     Rule{"train.args", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},

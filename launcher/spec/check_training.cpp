@@ -67,7 +67,7 @@ void CheckPlaceholders(Report& report, const Draft& draft) {
   for (const std::string& name : KeysOf(draft.At("ensemble.space"))) names.push_back(name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const std::string& name : Placeholders(words[i].get<std::string>())) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      if (IsOwnName(name) || std::find(names.begin(), names.end(), name) != names.end()) continue;
       report.Error(draft.PlaceOf(fmt::format("train.command[{}]", i)),
                    fmt::format("nothing gives a value for {{{0}}}: neither 'train.args' nor 'ensemble.space'; write "
                                "{{{{{0}}}}} for that very text",
@@ -75,6 +75,35 @@ void CheckPlaceholders(Report& report, const Draft& draft) {
                    NearestWord(name, names));
     }
   }
+}
+
+void CheckOwnNames(Report& report, const Draft& draft, const std::string& path, const Json& value) {
+  if (!value.is_string()) return;
+  for (const std::string& name : OwnPlaceholders(value.get<std::string>())) {
+    if (std::ranges::find(OwnNames(), name) == OwnNames().end()) {
+      report.Error(draft.PlaceOf(path), fmt::format("Slipway has no value {{{}}}", name),
+                   NearestWord(name, OwnNames()));
+    } else if (name == kOwnTrial && !draft.Has("ensemble")) {
+      report.Error(draft.PlaceOf(path),
+                   fmt::format("{{{}}} is the number of a trial; this spec has no ensemble", name));
+    } else if (path == "launch.workdir" && name == OwnNames().front()) {
+      report.Error(draft.PlaceOf(path), fmt::format("{{{}}} is what this field says", name));
+    }
+  }
+}
+
+/// Wherever they may stand.
+void CheckOwnNames(Report& report, const Draft& draft) {
+  const Json& words = draft.At("train.command");
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    CheckOwnNames(report, draft, fmt::format("train.command[{}]", i), words[i]);
+  }
+  for (const std::string map : {"train.args", "launch.env"}) {
+    for (const std::string& key : KeysOf(draft.At(map))) {
+      CheckOwnNames(report, draft, map + "." + key, draft.At(map)[key]);
+    }
+  }
+  CheckOwnNames(report, draft, "launch.workdir", draft.At("launch.workdir"));
 }
 
 void CheckValidation(Report& report, const Draft& draft) {
@@ -177,6 +206,7 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft) {
   CheckProgram(report, draft);
   CheckArgumentNames(report, draft);
   CheckPlaceholders(report, draft);
+  CheckOwnNames(report, draft);
   CheckValidation(report, draft);
   WarnOfNoWatch(report, draft);
   CheckMetrics(sources, report, draft);

@@ -18,13 +18,24 @@ std::size_t NameLength(std::string_view text) {
   return end != text.end() && *end == '}' ? static_cast<std::size_t>(end - text.begin()) : 0;
 }
 
-/// Copies `word`; each placeholder goes through `replace`.
-std::string ReplacePlaceholders(std::string_view word, const std::function<std::string(std::string_view)>& replace) {
+using Replace = std::function<std::string(std::string_view)>;
+using IsWanted = std::function<bool(std::string_view)>;
+
+bool AnyName(std::string_view) { return true; }
+
+std::string Bare(std::string_view name) { return "{" + std::string(name) + "}"; }
+
+/// Copies `word`; each placeholder of a wanted name goes through `replace`.
+std::string ReplacePlaceholders(std::string_view word, const Replace& replace, const IsWanted& wanted = AnyName) {
+  const auto wanted_length = [&](std::string_view text) {
+    const std::size_t length = NameLength(text);
+    return wanted(text.substr(0, length)) ? length : 0;
+  };
   std::string result;
   for (std::size_t at = 0; at < word.size(); ++at) {
     const std::string_view rest = word.substr(at);
-    const std::size_t quoted = rest.starts_with("{{") ? NameLength(rest.substr(2)) : 0;
-    const std::size_t length = rest[0] == '{' && !result.ends_with('$') ? NameLength(rest.substr(1)) : 0;
+    const std::size_t quoted = rest.starts_with("{{") ? wanted_length(rest.substr(2)) : 0;
+    const std::size_t length = rest[0] == '{' && !result.ends_with('$') ? wanted_length(rest.substr(1)) : 0;
     if (quoted > 0 && rest.substr(2 + quoted).starts_with("}}")) {
       result += rest.substr(1, quoted + 2);
       at += quoted + 3;
@@ -40,13 +51,42 @@ std::string ReplacePlaceholders(std::string_view word, const std::function<std::
 
 }  // namespace
 
-std::vector<std::string> Placeholders(std::string_view word) {
-  std::vector<std::string> names;
-  ReplacePlaceholders(word, [&](std::string_view name) {
-    names.emplace_back(name);
-    return std::string();
-  });
+const std::vector<std::string>& OwnNames() {
+  static const std::vector<std::string> names{"slipway.workdir", "slipway.checkpoint_dir", "slipway.output_dir",
+                                              "slipway.run_dir", "slipway.spec_dir",       std::string(kOwnTrial)};
   return names;
+}
+
+bool IsOwnName(std::string_view name) { return name.starts_with("slipway."); }
+
+namespace {
+
+std::vector<std::string> NamesIn(std::string_view text, const IsWanted& wanted) {
+  std::vector<std::string> names;
+  ReplacePlaceholders(
+      text,
+      [&](std::string_view name) {
+        names.emplace_back(name);
+        return std::string();
+      },
+      wanted);
+  return names;
+}
+
+std::string ValueOf(std::string_view name, const OwnValues& own) {
+  const auto found = own.find(name);
+  return found != own.end() ? found->second : Bare(name);
+}
+
+}  // namespace
+
+std::vector<std::string> Placeholders(std::string_view word) { return NamesIn(word, AnyName); }
+
+std::vector<std::string> OwnPlaceholders(std::string_view text) { return NamesIn(text, IsOwnName); }
+
+std::string ReplaceOwnNames(std::string_view text, const OwnValues& own) {
+  return ReplacePlaceholders(
+      text, [&](std::string_view name) { return ValueOf(name, own); }, IsOwnName);
 }
 
 std::string ArgumentText(const ensemble::Scalar& value) {
@@ -54,14 +94,16 @@ std::string ArgumentText(const ensemble::Scalar& value) {
   return text != nullptr ? *text : ensemble::Describe(value);
 }
 
-std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ensemble::Point& args) {
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ensemble::Point& args,
+                                       const OwnValues& own) {
   bool has_placeholders = false;
   std::vector<std::string> result;
   for (const std::string& word : command) {
     result.push_back(ReplacePlaceholders(word, [&](std::string_view name) {
+      if (IsOwnName(name)) return ValueOf(name, own);
       has_placeholders = true;
       const ensemble::Scalar* value = ensemble::Find(args, name);
-      return value != nullptr ? ArgumentText(*value) : "{" + std::string(name) + "}";
+      return value != nullptr ? ArgumentText(*value) : Bare(name);
     }));
   }
   if (has_placeholders) return result;

@@ -123,6 +123,13 @@ std::vector<Field> LaunchFields() {
       {"launch.time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"},
       {"launch.modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", Since::kWithSlurm},
       {"launch.env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"},
+      {"launch.workdir", OneOf({Words({"own", "spec"}), Of(kPath)}), "own",
+       "Folder that the ranks work in: own, one for each run and trial; spec, that of the spec; or a path.",
+       "\"/scratch/me/{slipway.trial}\""},
+      {"launch.files", ListOf(Of(kPath)), "[]",
+       "Files and folders beside the spec that programs find in their working directory, as links; patterns with * ? "
+       "[ ] are allowed.",
+       "[conf, \"*.json\"]"},
       {"launch.container", Section(kOptional), "", "Container the ranks run in.", ""},
       {"launch.container.image", Of(kText), "",
        "Image: a file, a directory, or a reference that the runtime knows; a relative path starts at the spec's "
@@ -189,8 +196,10 @@ std::vector<Field> TrainFields() {
       {"train", Section(), "", "The training program: either `program` or `command`.", ""},
       {"train.program", Of(kText), "", "A bundled trainer.", "fashion"},
       {"train.command", ListOf(Of(kText)), "",
-       "Any program with its arguments; {NAME} stands for an argument's value, {{NAME}} for itself. Without any {NAME} "
-       "the arguments follow as --NAME VALUE. No shell is involved.",
+       "Any program with its arguments; {NAME} stands for an argument's value, {{NAME}} for itself, {slipway.workdir} "
+       "and the like for what the run knows. Without any {NAME} of an argument they follow as --NAME VALUE. No shell "
+       "is "
+       "involved.",
        "[python3, train.py, \"--lr={lr}\"]"},
       {"train.validation", Section(kOptional), "",
        "Records set aside to select on, split off by record; left out, bundled trainers take a tenth of 'train'.", ""},

@@ -57,6 +57,14 @@ enum class EngineChoice { kAuto, kLocal, kSlurm };
 /// Whether each rank has cores of its own.
 enum class Bind { kAuto, kCores, kNone };
 
+/// Which folder the ranks work in: one of the run's or trial's own, the spec's, or a given one.
+enum class WorkdirKind { kOwn, kSpec, kPath };
+
+struct WorkdirSpec {
+  WorkdirKind kind = WorkdirKind::kOwn;
+  std::string path = {};  ///< absolute, may hold `{slipway.NAME}`; only of kPath
+};
+
 struct BurstBufferSpec {
   BurstBufferKind type = BurstBufferKind::kNone;
   std::string pool;
@@ -101,6 +109,8 @@ struct LaunchSpec {
   SlurmSpec slurm;
   std::vector<std::string> modules;
   NamedStrings env;
+  WorkdirSpec workdir;
+  std::vector<std::string> files;  ///< absolute; may be patterns: what the working directory has links to
   std::optional<ContainerSpec> container;
 
   /// That belong together.

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "core/process.h"
@@ -17,17 +17,6 @@ namespace slipway::launcher {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Existing paths that match; a pattern without special characters matches itself.
-std::vector<fs::path> Match(const std::string& pattern) {
-  glob_t found{};
-  std::vector<fs::path> result;
-  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-    result.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  ::globfree(&found);
-  return result;
-}
 
 /// The options of a bundled trainer, as its build has written them down. Empty where it has not.
 std::vector<std::string> OptionsOf(const std::string& trainer) {
@@ -44,6 +33,7 @@ class EnvironmentCheck {
   std::vector<Diagnostic> Run() {
     for (const DatasetSpec& dataset : spec_.data) CheckDataset(dataset);
     CheckTiers("checkpoint", spec_.checkpoint.tiers);
+    CheckFiles();
     CheckEngine();
     CheckMpi();
     CheckGpus();
@@ -101,7 +91,7 @@ class EnvironmentCheck {
   }
 
   void CheckSource(const std::string& path, const std::string& pattern) {
-    const std::vector<fs::path> files = Match(pattern);
+    const std::vector<fs::path> files = MatchingPaths(pattern);
     if (files.empty()) Add(path, fmt::format("no file matches '{}'", pattern));
     for (const fs::path& file : files) {
       std::error_code code;
@@ -110,6 +100,14 @@ class EnvironmentCheck {
       } else if (::access(file.c_str(), R_OK) != 0) {
         Add(path, fmt::format("'{}' cannot be read by this user", file.string()));
       }
+    }
+  }
+
+  void CheckFiles() {
+    for (std::size_t i = 0; i < spec_.launch.files.size(); ++i) {
+      const auto& pattern = spec_.launch.files[i];
+      const bool is_there = !MatchingPaths(pattern).empty();
+      if (!is_there) Add(fmt::format("launch.files[{}]", i), fmt::format("no file matches '{}'", pattern));
     }
   }
 

@@ -103,7 +103,7 @@ def test_what_the_program_says_and_how_it_ends_is_known(everyone):
 
 
 def test_cancel_leaves_nothing_behind(everyone):
-    write(everyone, shell(f"touch up; exec sleep 4{os.getpid()}"))
+    write(everyone, shell(f"touch $SLIPWAY_SPEC_DIR/up; exec sleep 4{os.getpid()}"))
     run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdin=subprocess.DEVNULL)
     while not (everyone / "up").exists():
         assert run.poll() is None

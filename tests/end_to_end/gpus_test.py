@@ -28,7 +28,7 @@ def place(tmp_path, monkeypatch):
 
 
 def write(place, script, ensemble=None, **launch):
-    spec = {"name": "gpus", "launch": {"engine": "local", "gpus_per_rank": 1, **launch},
+    spec = {"name": "gpus", "launch": {"engine": "local", "workdir": "spec", "gpus_per_rank": 1, **launch},
             "train": {"command": ["sh", "-c", script],
                       "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}}
     if ensemble is not None:

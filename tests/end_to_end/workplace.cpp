@@ -68,8 +68,10 @@ void Workplace::Write(const std::string& name, const std::string& content) const
 
 void Workplace::WriteSpec(const std::string& name, const std::string& command, int ranks,
                           const std::string& more) const {
-  Write(name, fmt::format("name: test\nlaunch: {{engine: local, ranks_per_node: {}}}\ntrain:\n  command: {}\n{}\n",
-                          ranks, command, more));
+  Write(name,
+        fmt::format(
+            "name: test\nlaunch: {{engine: local, workdir: spec, ranks_per_node: {}}}\ntrain:\n  command: {}\n{}\n",
+            ranks, command, more));
 }
 
 SpawnOptions Workplace::OptionsFor(std::vector<std::string> arguments) const {

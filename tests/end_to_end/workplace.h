@@ -19,7 +19,7 @@ class Workplace {
   std::filesystem::path operator/(const std::filesystem::path& name) const { return directory_.path() / name; }
 
   void Write(const std::string& name, const std::string& content) const;
-  /// A spec that starts `command` (YAML list) on `ranks` ranks; `more` is appended.
+  /// A spec that starts `command` (YAML list) on `ranks` ranks, which work here; `more` is appended.
   void WriteSpec(const std::string& name, const std::string& command, int ranks = 1,
                  const std::string& more = "") const;
 

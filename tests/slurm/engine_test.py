@@ -53,7 +53,7 @@ class Engine(support.TestWithBed):
         return done
 
     def write(self, command, slurm=None, ensemble=None, **launch):
-        spec = {"name": "small", "launch": {"engine": "slurm", "slurm": slurm or {}, **launch},
+        spec = {"name": "small", "launch": {"engine": "slurm", "slurm": slurm or {}, "workdir": "spec", **launch},
                 "train": {"command": ["sh", "-c", command],
                           "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}}
         if ensemble:

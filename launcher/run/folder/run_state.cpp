@@ -71,6 +71,7 @@ Json ToJson(const RunState& state) {
               {"detail", state.detail},
               {"host", state.host},
               {"batch_job", state.batch_job},
+              {"batch_cluster", state.batch_cluster},
               {"metrics", MetricsJson(state.metrics)},
               {"manager", ToJson(state.manager)},
               {"job", ToJson(state.job)}};

@@ -23,6 +23,7 @@
 #include "launcher/monitor/rank_log.h"
 #include "launcher/nodes/job_watch.h"
 #include "launcher/nodes/nodes.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/run/ranks/allocation.h"
 #include "launcher/run/folder/attempt_files.h"
 #include "launcher/run/ranks/device_sharing.h"
@@ -238,6 +239,7 @@ Job::Job(EventLoop& loop, DirectoryWatcher& files, JobRequest request, JobObserv
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   MakeDirectories(place_.outputs);
+  MakeWorkdir(request.plan, place_, request.share.terms);
   watch_ = std::make_unique<Watch>(loop, files, request, observer);
   auto launch = MakeLaunch(request);
   launch.warned = [this](const std::string& what) { observer_.OnWarning(what); };
@@ -258,7 +260,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   RankLaunch launch;
   launch.ranks = spec.launch.ranks();
   const Json parameters = WithSeedOfRepeat(spec.train, request.parameters, request.share.terms.repeat);
-  launch.command = RankCommand(request.plan, request.data, place_, parameters);
+  launch.command = RankCommand(request.plan, request.data, place_, parameters, request.share.terms);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
   if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
@@ -267,7 +269,7 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
     launch.environment.Set(name, value);
   }
   launch.environment.Set("MASTER_PORT", std::to_string(FreePort()));
-  launch.working_directory = request.plan.working_directory;
+  launch.working_directory = WorkdirOf(request.plan, place_, request.share.terms);
   launch.log_directory = place_.directory;
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;

@@ -19,6 +19,7 @@
 #include "launcher/run/trials/ensemble_result.h"
 #include "launcher/run/trials/job_trial_runner.h"
 #include "launcher/run/trials/open_book.h"
+#include "launcher/run/trials/shared_writes.h"
 #include "launcher/run/trials/trial_logs.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
@@ -30,7 +31,7 @@ namespace {
 class Reporter final : public ensemble::EnsembleObserver {
  public:
   Reporter(RunContext& context, std::int64_t trials, TrialLogs& logs)
-      : context_(context), output_(context.output), trials_(trials), logs_(logs) {}
+      : context_(context), output_(context.output), trials_(trials), logs_(logs), shared_(context.plan) {}
 
   void Opened(const ensemble::TrialTable& trials) override {
     for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
@@ -50,6 +51,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     waiting_.erase(trial.number);
     running_.insert(trial.number);
     over_.erase(trial.number);
+    Tell(shared_.Began(trial.number));
     ShowProgress();
     if (trial.attempts > 1)
       output_.Say(fmt::format("trial {} starts again (attempt {})", trial.number, trial.attempts));
@@ -62,6 +64,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     waiting_.erase(trial.number);
     running_.erase(trial.number);  // not there when an earlier manager had started it
     logs_.AttemptEnded(trial);
+    Tell(shared_.Ended(trial.number));
     if (ensemble::IsFinal(trial.state)) {
       over_.insert(trial.number);
       ++ended_;
@@ -86,6 +89,9 @@ class Reporter final : public ensemble::EnsembleObserver {
     context_.Note("goes_on", Json::object());
     ShowReason("");
   }
+
+  /// After the last of them.
+  void Finish() const { Tell(shared_.Finish()); }
 
   /// Trials that came to their end while this looked on.
   int ended() const { return ended_; }
@@ -122,6 +128,13 @@ class Reporter final : public ensemble::EnsembleObserver {
     // No room: the words above are all that can be said.
   }
 
+  void Tell(const std::vector<std::string>& warnings) const {
+    for (const auto& warning : warnings) {
+      output_.Warn(warning);
+      context_.Note("warning", Json{{"reason", warning}});
+    }
+  }
+
   void ShowProgress() {
     auto text = fmt::format("{} of {} trials ended, {} running", over_.size(), trials_, running_.size());
     if (!waiting_.empty()) text += fmt::format(", {} in the queue", waiting_.size());
@@ -132,6 +145,7 @@ class Reporter final : public ensemble::EnsembleObserver {
   Output& output_;
   std::int64_t trials_;
   TrialLogs& logs_;
+  SharedFiles shared_;
   std::set<ensemble::TrialNumber> waiting_;  // in the queue of a batch system
   std::set<ensemble::TrialNumber> running_;
   std::set<ensemble::TrialNumber> over_;
@@ -210,6 +224,7 @@ Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) 
   const auto runner = MakeRunner(context, logs);
   Reporter reporter(context, options.trials * options.repeats, logs);
   const auto summary = ensemble::RunEnsemble(book, options, *runner, reporter);
+  reporter.Finish();
   return {summary, reporter.ended() > 0 || HasCheckpointSince(began, context)};
 }
 

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/nodes/supervisor_on_node.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/watch_end_of_job.h"
 #include "launcher/run/folder/attempt_files.h"
@@ -92,6 +93,8 @@ namespace {
 
 constexpr auto kKillsCountFor = std::chrono::milliseconds(50);
 
+TrialTerms TermsOf(const TrialStart& start) { return {start.trial, start.repeat, start.limit}; }
+
 /// Why an attempt failed that nobody saw end.
 std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
   const auto watch = FindWatchReport(attempt);
@@ -151,7 +154,7 @@ NodeDevices JobTrialRunner::DevicesOf(const ensemble::NodeShare& share) const {
 }
 
 TrialShare JobTrialRunner::ShareOf(const TrialStart& start) const {
-  TrialShare share{{start.trial, start.repeat, start.limit}, true};
+  TrialShare share{TermsOf(start), true};
   share.supervisor = SupervisorFor(start.place);
   if (start.place.empty()) return share;
   share.cores = CoresOf(start.place.front());
@@ -224,7 +227,7 @@ ProcessIdentity JobTrialRunner::Prepare(const TrialStart& start) {
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
                     {"parameters", start.parameters},
-                    {"command", TrainingCommand(context_.plan.spec().train, start.parameters)}};
+                    {"command", ProgramCommand(context_.plan, place, start.parameters, TermsOf(start))}};
     WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
     logs_.Prepare(start, place.run);
     auto running = std::make_unique<Running>(*this, start, std::move(place));

@@ -104,7 +104,7 @@ TEST_F(Container, ShowsRunsSlipwayAndWhatTheUserBinds) {
   Have("ch-run");
   auto plan = PlanOf("{image: tree, binds: [data, '/scratch/x:/inside'], options: [-w]}");
   plan.runs_directory = "/shared/runs/boxed-1/trials";  // as the job of a single trial has it
-  plan.working_directory = "/shared";
+  plan.document.directory = "/shared";
   const auto mounts = MountsFor(plan, {{"train", "/fast/train-1"}, {"near", "/shared/near"}, {"here", "/tmp/near"}});
   EXPECT_THAT(mounts, Contains(Mount{"/shared", "/shared"}));
   EXPECT_THAT(mounts, Contains(Mount{"/fast/train-1", "/fast/train-1"}));
