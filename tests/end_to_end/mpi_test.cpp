@@ -66,5 +66,57 @@ TEST(MpiOfLoneRank, DoesNotMatter) {
   EXPECT_THAT(ran.output, HasSubstr("rank 0 of 1: sum 1")) << ran.errors;
 }
 
+/// Programs of somebody else, by the MPI that they are linked with.
+class ForeignMpiProgram : public testing::TestWithParam<std::string> {
+ protected:
+  /// Two ranks by the launcher of `launcher`.
+  Captured Run(const std::string& command, const std::string& launcher) {
+    WriteFile(place_ / "exp.yaml", "name: foreign\nlaunch: {ranks_per_node: 2, mpi: " + launcher +
+                                       "}\ntrain: {command: " + command + "}\n");
+    return place_.Slipway({"run", "exp.yaml"});
+  }
+  static std::string Program() { return "[" SLIPWAY_BUILD_DIR "/tests/end_to_end_world_" + GetParam() + "]"; }
+  static std::string Module() {
+    return "[/usr/bin/python3, -c, 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).World()', " SLIPWAY_BUILD_DIR
+           "/tests/end_to_end_world_module_" +
+           GetParam() + ".so]";
+  }
+
+  Workplace place_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, ForeignMpiProgram, testing::ValuesIn(Mpis()));
+
+std::string OtherThan(const std::string& mpi) { return mpi == "openmpi" ? "mpich" : "openmpi"; }
+
+TEST_P(ForeignMpiProgram, UnderItsOwnLauncherRunsAsOneJob) {
+  for (const auto& command : {Program(), Module()}) {
+    const auto ran = Run(command, GetParam());
+    EXPECT_EQ(ran.status.code, 0) << ran.errors << ran.output;
+    EXPECT_THAT(ran.output, testing::AllOf(HasSubstr("rank 0 of 2"), HasSubstr("rank 1 of 2")));
+  }
+}
+
+/// Each rank would be alone, and all of them would succeed.
+TEST_P(ForeignMpiProgram, UnderTheOtherLauncherIsRefused) {
+  if (Mpis().size() < 2) GTEST_SKIP() << "there is one MPI only";
+  for (const auto& command : {Program(), Module()}) {
+    const auto ran = Run(command, OtherThan(GetParam()));
+    EXPECT_EQ(ran.status.code, 1) << ran.output;
+    EXPECT_THAT(
+        ran.output + ran.errors,
+        testing::ContainsRegex("2 ranks were started \\([A-Z_]*\\), but .*, which this program uses, sees one"));
+    EXPECT_THAT(ran.output + ran.errors, HasSubstr("Set launch.mpi: " + GetParam()));
+    EXPECT_THAT(ran.output, testing::Not(HasSubstr("of 1")));
+  }
+}
+
+TEST_P(ForeignMpiProgram, MayBeMeantToRunAlone) {
+  if (Mpis().size() < 2) GTEST_SKIP() << "there is one MPI only";
+  const auto ran = Run("[env, SLIPWAY_MPI_CHECK=0, " + Program().substr(1), OtherThan(GetParam()));
+  EXPECT_EQ(ran.status.code, 0) << ran.errors << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("rank 0 of 1"));
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -269,6 +269,7 @@ void RankGroup::TellVariables(const Channel& channel, int place_on_node) const {
   const auto tell = [&](const auto& variables) {
     for (const auto& [name, value] : variables) channel.Send(fmt::format("{} {} {}", shim::kSet, name, value));
   };
+  tell(launch_.variables_of_ranks);
   const auto of_node = launch_.variables_on.find(channel.outcome.node);
   if (of_node != launch_.variables_on.end()) tell(of_node->second);
   const auto devices = launch_.devices_of.find(channel.outcome.node);

@@ -39,6 +39,8 @@ struct RankLaunch {
   /// Node -> what each of several ranks there finds in its environment about GPUs, in the order of the ranks. Those of
   /// other nodes see what the node shows them.
   std::map<int, std::vector<DeviceVariables>> devices_of = {};
+  /// Variables of several ranks, which what starts them has not.
+  std::vector<std::pair<std::string, std::string>> variables_of_ranks = {};
   /// Node -> variables that only the ranks there have.
   std::map<int, std::vector<std::pair<std::string, std::string>>> variables_on = {};
   std::filesystem::path log_directory;  ///< exists; gets rank-00000.log ... and, from mpirun, launcher.log

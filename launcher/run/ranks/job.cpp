@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/write_probe.h"
+#include "launcher/engines/local/mpi_check.h"
 #include "launcher/engines/local/node_cores.h"
 #include "launcher/monitor/directory_watch.h"
 #include "launcher/monitor/line_follower.h"
@@ -24,8 +25,8 @@
 #include "launcher/nodes/job_watch.h"
 #include "launcher/nodes/nodes.h"
 #include "launcher/plan/workdir.h"
-#include "launcher/run/ranks/allocation.h"
 #include "launcher/run/folder/attempt_files.h"
+#include "launcher/run/ranks/allocation.h"
 #include "launcher/run/ranks/device_sharing.h"
 #include "launcher/run/ranks/rank_binding.h"
 #include "runtime/watch/hand_over.h"
@@ -279,6 +280,8 @@ RankLaunch Job::MakeLaunch(const JobRequest& request) {
   }
   if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
   if (launch.ranks > 1) Bind(request, launch);
+  // A container has another linker, and need not see where Slipway lies.
+  if (launch.ranks > 1 && !request.plan.container) launch.variables_of_ranks = VariablesOfMpiCheck(launch.environment);
   GiveDevices(request, launch);
   return launch;
 }
