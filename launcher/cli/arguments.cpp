@@ -102,6 +102,7 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   AddRunSelector(resume, arguments.resume.run);
   AddOverrides(resume, arguments.resume.overrides);
   AddPrefixOption(resume, arguments.resume.prefix);
+  resume->add_flag("--trust", arguments.resume.trust, "Also run the command of a run folder that others can write to");
   resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
 
   auto* manage = app.add_subcommand("manage", "Carry out a prepared run (started by submit)")->group("");

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/ownership.h"
 #include "core/process.h"
 #include "ensemble/manager/requests.h"
 #include "launcher/commands/find_run.h"
@@ -103,6 +104,28 @@ int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& 
   return 0;
 }
 
+/// The words that `resume` would start, as far as they can be read.
+std::string CommandIn(const RunFolder& folder) try {
+  const auto& train = StoredSpec(folder).spec.train;
+  return train.program.empty() ? QuoteForShell(train.command) : train.program;
+} catch (const Error&) {
+  return "its command";
+}
+
+/// What a run's documents say is executed as the user.
+void RequireOwn(const RunFolder& folder) {
+  for (const auto& path : {folder.path(), folder.plan_file(), folder.trial_book()}) {
+    std::error_code error;
+    const auto why = std::filesystem::exists(path, error) ? WhyNotOwn(path) : std::string();
+    if (why.empty()) continue;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("run {} may run what somebody else wants as {}: of '{}', {}; it runs {}", folder.id(),
+                            UserName(::geteuid()), path.string(), why, CommandIn(folder)),
+                fmt::format("read '{}', and to run it all the same: slipway resume {} --trust",
+                            folder.plan_file().string(), folder.id()));
+  }
+}
+
 void SayHowItGoesOn(const RunFolder& folder, const Plan& plan, Session& session) {
   for (const auto& warning : plan.document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
   session.output.Say("resuming " + folder.id());
@@ -149,6 +172,7 @@ int Submit(const SpecSelection& selection, Session& session) {
 
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
+  if (!options.trust) RequireOwn(folder);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (IsDone(folder, state) && options.overrides.empty()) {

@@ -22,6 +22,7 @@ struct ResumeOptions {
   std::string run = "last";
   std::vector<std::string> overrides;  ///< KEY=VALUE, laid over the run's spec for good
   LinePrefix prefix = LinePrefix::kRank;
+  bool trust = false;  ///< also a run that somebody else can have written
 };
 /// Continues a run that was cancelled, failed or lost: from its newest valid checkpoint, or, for an ensemble, from
 /// its trial book. A run that succeeded is left alone, unless its spec changes or it is an ensemble whose time was used

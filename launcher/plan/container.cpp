@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "core/ownership.h"
 #include "core/process.h"
 #include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/container_mounts.h"
@@ -79,11 +79,6 @@ ContainerPlan WithFirstThere(const Image& image, bool job_looks_again) {
   return {candidates.front(), image.name, fmt::format(kLooksAgain, missing)};
 }
 
-std::string UserName() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
-}
-
 /// What MPI, its launchers and programs of several ranks are told by variables. Podman knows patterns.
 constexpr std::string_view kToldByVariables =
     "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* RANK WORLD_SIZE "
@@ -146,7 +141,7 @@ Variables ContainerVariables(const Plan& plan, const Variables& variables) {
   const auto runtime = plan.container->runtime;
   // ch-run will not start without it, and a manager may have been started without it.
   if (runtime == ContainerRuntime::kCharliecloud && !Environment::Inherited().Get("USER")) {
-    more.emplace_back("USER", UserName());
+    more.emplace_back("USER", UserName(::geteuid()));
   }
   // They set it themselves, but for what these say.
   for (const auto& [name, value] : variables) {

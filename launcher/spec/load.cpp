@@ -12,6 +12,7 @@
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/project_settings.h"
 #include "launcher/spec/read_fields.h"
 #include "launcher/spec/yaml_tree.h"
 
@@ -40,6 +41,10 @@ std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   return ReadFile(path);
 }
 
+std::string ReadSettingsFile(const fs::path& file) {
+  return file == kProjectSettings ? ReadProjectSettings() : ReadYamlFile(file, "settings file");
+}
+
 std::string WithoutByteOrderMark(std::string text) { return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text; }
 
 fs::path DirectoryOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
@@ -66,8 +71,7 @@ class Loader {
   }
 
   void AddSettings(const fs::path& file) {
-    const int source =
-        sources_.Add(file.string(), WithoutByteOrderMark(ReadYamlFile(file, "settings file")), DirectoryOf(file));
+    const int source = sources_.Add(file.string(), WithoutByteOrderMark(ReadSettingsFile(file)), DirectoryOf(file));
     settings_.insert(source);
     std::optional<YamlNode> tree = Parse(source);
     if (!tree) return;
@@ -237,7 +241,7 @@ std::vector<fs::path> SettingsFiles() {
   const bool named = site != nullptr && *site != '\0';
   if (named) result.emplace_back(site);
   for (const fs::path& file :
-       {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path("slipway.yaml")}) {
+       {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path(kProjectSettings)}) {
     if (fs::is_regular_file(file, code)) result.push_back(file);
   }
   return result;

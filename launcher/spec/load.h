@@ -63,8 +63,8 @@ struct SpecDocument {
 std::filesystem::path UserSettingsDirectory();
 
 /// The settings files that exist, weakest first: /etc/slipway/site.yaml (or the one that $SLIPWAY_SITE names, which
-/// must exist), $XDG_CONFIG_HOME/slipway/config.yaml, ./slipway.yaml. They hold the same fields except `name`, `data`,
-/// `train` and `ensemble`.
+/// must exist), $XDG_CONFIG_HOME/slipway/config.yaml, ./slipway.yaml (only one that nobody else can have written). They
+/// hold the same fields except `name`, `data`, `train` and `ensemble`.
 std::vector<std::filesystem::path> SettingsFiles();
 
 /// `overrides` are `KEY=VALUE`: a dotted path and a YAML value; relative paths in them start at the working directory.

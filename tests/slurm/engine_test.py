@@ -41,8 +41,8 @@ class Engine(support.TestWithBed):
 
     def setUp(self):
         self.place = self.bed.shared / self.id().rsplit(".", 1)[1]
-        self.place.mkdir(mode=0o777)
-        self.place.chmod(0o777)
+        self.place.mkdir()
+        support.give_to_ordinary_user(self.place)
 
     def slipway(self, *words, status=0, **variables):
         environment = {**self.bed.environment, **variables}

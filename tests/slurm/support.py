@@ -25,6 +25,13 @@ def ordinary_user():
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
+def give_to_ordinary_user(path):
+    """Settings in a folder that everybody can write to are not obeyed."""
+    user = ordinary_user()
+    if user:
+        os.chown(path, user["user"], user["group"])
+
+
 def testbed(*words, environment=None, timeout=60, **options):
     """Runs the program testbed to its end."""
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL,

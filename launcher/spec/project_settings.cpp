@@ -1,0 +1,82 @@
+#include "launcher/spec/project_settings.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/documents.h"
+#include "core/files.h"
+#include "core/ownership.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is below them decides which code runs.
+constexpr std::array kCodeFields = {std::string_view("launch.env"), std::string_view("launch.modules"),
+                                    std::string_view("launch.container"), std::string_view("launch.slurm.extra")};
+
+bool IsBelowField(std::string_view path, std::string_view field) {
+  if (!path.starts_with(field)) return false;
+  const auto rest = path.substr(field.size());
+  return rest.empty() || rest.front() == '.' || rest.front() == '[';
+}
+
+bool DecidesOnCode(std::string_view path) {
+  return std::ranges::any_of(kCodeFields, [&](std::string_view field) { return IsBelowField(path, field); });
+}
+
+[[noreturn]] void Refuse(const std::string& why) {
+  const auto path = fs::absolute(kProjectSettings).string();
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' may not decide what runs as {}: {}", path, UserName(::geteuid()), why),
+              "call slipway in another folder; to use these settings read them, and copy them to a folder of your own");
+}
+
+/// Null where the path leads to nothing that was set.
+const Json* ValueAt(const Json& resolved, std::string_view path) {
+  const Json* value = &resolved;
+  while (value != nullptr && !path.empty()) {
+    const auto dot = std::min(path.find('.'), path.size());
+    const auto found = value->is_object() ? value->find(std::string(path.substr(0, dot))) : value->end();
+    value = value->is_object() && found != value->end() ? &*found : nullptr;
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return value;
+}
+
+bool IsSpecItself(const SpecDocument& document) {
+  std::error_code error;
+  return fs::equivalent(document.file, kProjectSettings, error);
+}
+
+}  // namespace
+
+std::string ReadProjectSettings() {
+  if (IsOpenToAll(".")) Refuse("everybody may write to its folder");
+  if (const auto why = WhyNotOwn(fs::path(kProjectSettings)); !why.empty()) Refuse(why);
+  const auto fd = OpenFile(kProjectSettings, O_RDONLY);
+  if (const auto why = WhyNotOwn(fd.get()); !why.empty()) Refuse(why);
+  return ReadDocument(fmt::format("/proc/self/fd/{}", fd.get()));
+}
+
+std::vector<std::string> CodeFromProjectSettings(const SpecDocument& document) {
+  std::vector<std::string> lines;
+  if (IsSpecItself(document)) return lines;
+  for (const auto& [path, origin] : document.origins) {
+    if (!origin.starts_with(std::string(kProjectSettings) + ":") || !DecidesOnCode(path)) continue;
+    const auto* value = ValueAt(*document.resolved, path);
+    const bool is_leaf = value != nullptr && !value->is_object() && !value->is_null();
+    if (!is_leaf) continue;
+    lines.push_back(
+        fmt::format("{} sets {}: {}", origin, path, value->is_string() ? value->get<std::string>() : value->dump()));
+  }
+  return lines;
+}
+
+}  // namespace slipway::launcher
