@@ -18,15 +18,31 @@ namespace slipway::staging {
 
 namespace {
 
-std::vector<std::byte> ReadHead(const std::filesystem::path& path) {
-  const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
-  std::vector<std::byte> head(kSuperblockSearchBytes);
-  ssize_t count = 0;
+constexpr std::size_t kHeadBytes = 2048 + 96;
+
+/// At most `count` bytes from `offset` on.
+std::vector<std::byte> ReadPiece(int fd, std::uint64_t offset, std::size_t count, const std::filesystem::path& path) {
+  std::vector<std::byte> piece(count);
+  ssize_t done = 0;
   do {
-    count = ::pread(fd.get(), head.data(), head.size(), 0);
-  } while (count < 0 && errno == EINTR);
-  head.resize(static_cast<std::size_t>(CheckErrno(count, fmt::format("cannot read '{}'", path.string()))));
-  return head;
+    done = ::pread(fd, piece.data(), piece.size(), static_cast<off_t>(offset));
+  } while (done < 0 && errno == EINTR);
+  piece.resize(static_cast<std::size_t>(CheckErrno(done, fmt::format("cannot read '{}'", path.string()))));
+  return piece;
+}
+
+std::vector<std::byte> ReadHead(const std::filesystem::path& path) {
+  return ReadPiece(OpenFile(path, O_RDONLY | O_NONBLOCK).get(), 0, kHeadBytes, path);
+}
+
+/// Cost: a look at each place, up to the end of the file.
+bool HasSuperblock(const std::filesystem::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
+  for (std::uint64_t place = 0;; place = NextSuperblockPlace(place)) {
+    const auto piece = ReadPiece(fd.get(), place, kHdf5SignatureBytes, path);
+    if (piece.size() < kHdf5SignatureBytes) return false;
+    if (IsHdf5Signature(piece)) return true;
+  }
 }
 
 /// True when a TFRecord begins there, plain or compressed.
@@ -43,9 +59,8 @@ bool BeginsWithRecord(std::span<const std::byte> head, const std::filesystem::pa
 }  // namespace
 
 DataFormat DetectFormat(const std::filesystem::path& path) {
-  const auto head = ReadHead(path);
-  if (HasHdf5Signature(head)) return DataFormat::kHdf5;
-  return BeginsWithRecord(head, path) ? DataFormat::kTfrecord : FormatOfName(path);
+  if (BeginsWithRecord(ReadHead(path), path)) return DataFormat::kTfrecord;
+  return HasSuperblock(path) ? DataFormat::kHdf5 : FormatOfName(path);
 }
 
 Compression DetectCompression(const std::filesystem::path& path) {

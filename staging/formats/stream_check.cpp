@@ -25,14 +25,13 @@ class Hdf5Check : public StreamCheck {
   explicit Hdf5Check(std::filesystem::path name) : name_(std::move(name)) {}
 
   std::uint32_t Update(std::span<const std::byte> bytes) override {
-    const auto count = std::min(bytes.size(), kSuperblockSearchBytes - head_.size());
-    head_.insert(head_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+    search_.Update(bytes);
     size_ += bytes.size();
     return Crc32c(bytes);
   }
 
   StreamSummary Finish() override {
-    const auto expected = Hdf5EndOfFile(head_, name_);
+    const auto expected = Hdf5EndOfFile(search_, name_);
     if (size_ == expected) return {};
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' is {}: its HDF5 superblock expects {} bytes, it has {}", name_.string(),
@@ -42,7 +41,7 @@ class Hdf5Check : public StreamCheck {
 
  private:
   std::filesystem::path name_;
-  std::vector<std::byte> head_;
+  SuperblockSearch search_;
   std::uint64_t size_ = 0;
 };
 

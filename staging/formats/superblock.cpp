@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "core/error.h"
 
@@ -12,18 +11,11 @@ namespace slipway::staging {
 
 namespace {
 
-constexpr std::array<unsigned char, 8> kSignature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+constexpr std::array<unsigned char, kHdf5SignatureBytes> kSignature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
-std::optional<std::size_t> FindSuperblock(std::span<const std::byte> head) {
-  for (const std::size_t offset : {0, 512, 1024, 2048}) {
-    if (head.size() < offset + kSignature.size()) return {};
-    const auto found = head.subspan(offset, kSignature.size());
-    if (std::ranges::equal(found, kSignature, {}, [](std::byte b) { return std::to_integer<unsigned char>(b); })) {
-      return offset;
-    }
-  }
-  return {};
-}
+constexpr std::size_t kSuperblockBytes = 96;
+constexpr std::uint64_t kSmallestUserBlock = 512;
+constexpr std::uint64_t kLastPlace = std::uint64_t{1} << 62;
 
 /// Reads fields of one superblock; leaving its bytes is the error of a file cut there.
 class SuperblockFields {
@@ -63,18 +55,50 @@ SuperblockLayout LayoutOf(const SuperblockFields& fields) {
 
 }  // namespace
 
-bool HasHdf5Signature(std::span<const std::byte> head) { return FindSuperblock(head).has_value(); }
+bool IsHdf5Signature(std::span<const std::byte> bytes) {
+  if (bytes.size() < kSignature.size()) return false;
+  return std::ranges::equal(bytes.first(kSignature.size()), kSignature, {},
+                            [](std::byte b) { return std::to_integer<unsigned char>(b); });
+}
 
-std::uint64_t Hdf5EndOfFile(std::span<const std::byte> head, const std::filesystem::path& name) {
-  const auto start = FindSuperblock(head);
-  const SuperblockFields fields(head.subspan(start.value_or(0)), name);
-  if (!start) fields.Fail("is not an HDF5 file: expected the HDF5 signature at its start");
+std::uint64_t NextSuperblockPlace(std::uint64_t place) { return place == 0 ? kSmallestUserBlock : 2 * place; }
+
+void SuperblockSearch::Update(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && Collects()) {
+    const auto ahead = std::min<std::uint64_t>(bytes.size(), place_ - std::min(place_, seen_));
+    const auto taken = ahead > 0 ? 0 : std::min(bytes.size(), kSuperblockBytes - collected_.size());
+    const auto piece = bytes.first(ahead + taken);
+    collected_.insert(collected_.end(), piece.begin() + static_cast<std::ptrdiff_t>(ahead), piece.end());
+    seen_ += piece.size();
+    bytes = bytes.subspan(piece.size());
+    GiveUpPlace();
+  }
+}
+
+/// False once all of the superblock is there, or no further place can lie in any file.
+bool SuperblockSearch::Collects() const { return collected_.size() < kSuperblockBytes && place_ <= kLastPlace; }
+
+void SuperblockSearch::GiveUpPlace() {
+  if (collected_.size() < kSignature.size() || IsHdf5Signature(collected_)) return;
+  collected_.clear();
+  place_ = NextSuperblockPlace(place_);
+}
+
+std::span<const std::byte> SuperblockSearch::found() const {
+  return IsHdf5Signature(collected_) ? std::span<const std::byte>(collected_) : std::span<const std::byte>();
+}
+
+std::uint64_t Hdf5EndOfFile(const SuperblockSearch& search, const std::filesystem::path& name) {
+  const SuperblockFields fields(search.found(), name);
+  if (search.found().empty()) fields.Fail("is not an HDF5 file: it has no HDF5 signature");
   const auto layout = LayoutOf(fields);
   const auto offset_size = fields.Number(layout.offset_size_at, 1);
   if (offset_size != 2 && offset_size != 4 && offset_size != 8) {
     fields.Fail(fmt::format("has an HDF5 superblock with offsets of {} bytes", offset_size));
   }
-  return fields.Number(layout.addresses_at + 2 * offset_size, offset_size);
+  const auto base = fields.Number(layout.addresses_at, offset_size);
+  const auto end = fields.Number(layout.addresses_at + 2 * offset_size, offset_size);
+  return end - base + search.place();
 }
 
 }  // namespace slipway::staging

@@ -77,7 +77,11 @@ void FuzzHeaders(Input input) {
     const auto size = staging::ReadImageSize(input, "input");
     FuzzRequire(size.height > 0 && size.width > 0, "an image has a size");
   });
-  Try([input] { staging::Hdf5EndOfFile(input, "input"); });
+  Try([input] {
+    staging::SuperblockSearch search;
+    search.Update(input);
+    staging::Hdf5EndOfFile(search, "input");
+  });
 }
 
 }  // namespace slipway::fuzz

@@ -114,8 +114,17 @@ TEST(StreamCheck, NamesTheSizesOfATornHdf5File) {
 }
 
 TEST(StreamCheck, FindsTheSuperblockBehindAUserBlock) {
-  const auto file = std::string(512, 'u') + OldSuperblock(0, 1000, 488);
-  EXPECT_NO_THROW(CheckInPieces(DataFormat::kHdf5, file, 100));
+  for (const std::size_t block : {512, 1024, 4096, 65536}) {
+    for (const std::size_t piece : {1, 100, 1 << 20}) {
+      EXPECT_NO_THROW(CheckInPieces(DataFormat::kHdf5, std::string(block, 'u') + OldSuperblock(0, 488, 488), piece));
+    }
+  }
+}
+
+TEST(StreamCheck, FindsNoSuperblockWhereNoneCanLie) {
+  const auto file = std::string(768, 'u') + OldSuperblock(0, 488, 488);
+  const auto error = ErrorOf([&] { CheckInPieces(DataFormat::kHdf5, file, 100); });
+  EXPECT_THAT(error.message(), HasSubstr("is not an HDF5 file"));
 }
 
 TEST(StreamCheck, RefusesAnHdf5FileThatWasNotClosed) {
