@@ -64,7 +64,8 @@ std::vector<float> Floats(NumberType type, std::span<const std::byte> bytes) {
 }
 
 void AddFeature(ExampleBuilder& example, const ProducedField& field, std::span<const std::byte> value) {
-  const bool bytes = field.any_length || (SizeOf(field.type) == 1 && !field.shape.empty());
+  // int8 as bytes would be read back as uint8.
+  const bool bytes = field.any_length || (field.type == NumberType::kUint8 && !field.shape.empty());
   const bool floats = field.type == NumberType::kFloat32 || field.type == NumberType::kFloat64;
   if (bytes) {
     example.AddBytes(field.name, {reinterpret_cast<const char*>(value.data()), value.size()});
