@@ -46,6 +46,7 @@ full("^slurm\\." "four files are in the default tier; one Slurm at a time fits t
 full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in the default tier")
 
 # Kills, faults and searches at a length that shows something.
+slow("^end_to_end\\.hdf5_test$" 120 "reads hundreds of damaged files; some keep HDF5 busy until a limit ends it")
 full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")
 full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|portfolio)" "hundreds of asks of a Gaussian process")
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")

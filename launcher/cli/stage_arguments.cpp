@@ -42,7 +42,8 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
       ->check(CLI::IsMember({"tfrecord", "hdf5", "raw"}));
   AddTierOption(in, options.tiers,
                 "Where to, instead of what the spec or the site says; the first of several that fits");
-  in->add_option("--verify", options.verify, "off, format (while copying) or full (and read again)")
+  in->add_option("--verify", options.verify,
+                 "off, format (while copying) or full (read again, with the checksums inside HDF5)")
       ->check(CLI::IsMember({"off", "format", "full"}));
   in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
   in->add_option("--nodes", options.nodes_file,

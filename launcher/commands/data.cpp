@@ -9,11 +9,11 @@
 #include "core/progress.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "launcher/commands/data_hdf5.h"
 #include "staging/dataset/check_file.h"
 #include "staging/dataset/dataset_files.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/detect.h"
-#include "staging/formats/hdf5.h"
 #include "staging/reader/reader.h"
 
 namespace slipway::launcher {
@@ -49,65 +49,12 @@ Json FieldsDocument(const std::vector<staging::FieldInfo>& fields) {
   return list;
 }
 
-/// "chunked 2x28x28, shuffle, deflate"
-std::string LayoutText(const staging::Hdf5Layout& layout) {
-  auto text = std::string(staging::Hdf5StorageName(layout.storage));
-  if (!layout.chunk_shape.empty()) text += fmt::format(" {}", fmt::join(layout.chunk_shape, "x"));
-  for (const auto& filter : layout.filters) text += ", " + filter.name;
-  return text;
-}
-
-Json LayoutDocument(const staging::Hdf5Dataset& dataset, const staging::Hdf5Layout& layout) {
-  Json filters = Json::array();
-  for (const auto& filter : layout.filters) filters.push_back(filter.name);
-  return {{"name", dataset.name},           {"type", NumberTypeName(dataset.type)},
-          {"shape", dataset.shape},         {"storage", staging::Hdf5StorageName(layout.storage)},
-          {"bytes", layout.bytes},          {"chunk_shape", layout.chunk_shape},
-          {"chunks", layout.chunks.size()}, {"filters", filters}};
-}
-
-struct Layouts {
-  std::string text;
-  Json document = Json::array();
-};
-
-/// How each dataset of an HDF5 file is stored; nothing for another format.
-Layouts LayoutsOf(const fs::path& path, staging::DataFormat format) {
-  Layouts result;
-  if (format != staging::DataFormat::kHdf5) return result;
-  const auto file = staging::OpenHdf5(path);
-  for (const auto& dataset : file->Datasets()) {
-    const auto layout = file->Layout(dataset.name);
-    result.text += fmt::format("{}{}: {} {}", result.text.empty() ? "" : "; ", dataset.name,
-                               NumberTypeName(dataset.type), LayoutText(layout));
-    result.document.push_back(LayoutDocument(dataset, layout));
-  }
-  return result;
-}
-
 std::string Stored(std::string_view compression) { return std::string(compression == "none" ? "plain" : compression); }
 
 class InfoReport {
  public:
   void Add(const fs::path& file) {
-    const auto dataset = staging::Dataset::OpenFiles({file});
-    const auto format = staging::DataFormatName(dataset.format());
-    const auto compression = staging::CompressionName(staging::DetectCompression(file));
-    const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
-    const auto layouts = LayoutsOf(file, dataset.format());
-    const Bytes size{fs::file_size(file)};
-    table_.AddRow({file.string(), std::string(format), layouts.text.empty() ? Stored(compression) : layouts.text,
-                   indexed ? "yes" : "no", FormatBytes(size), std::to_string(dataset.record_count()),
-                   FieldsText(dataset.fields())});
-    files_.push_back({{"path", file.string()},
-                      {"format", format},
-                      {"compression", compression},
-                      {"index", indexed},
-                      {"bytes", size.count},
-                      {"records", dataset.record_count()},
-                      {"fields", FieldsDocument(dataset.fields())},
-                      {"layout", layouts.document}});
-    records_ += dataset.record_count();
+    staging::DetectFormat(file) == staging::DataFormat::kHdf5 ? AddHdf5(file) : AddRecords(file);
   }
 
   void Print(Output& output) const {
@@ -116,6 +63,42 @@ class InfoReport {
   }
 
  private:
+  void AddHdf5(const fs::path& file) {
+    const auto info = InfoOfHdf5(file);
+    const Bytes size{fs::file_size(file)};
+    table_.AddRow({file.string(), "hdf5", info.stored, "no", FormatBytes(size),
+                   info.records ? std::to_string(*info.records) : "differ", info.fields});
+    files_.push_back({{"path", file.string()},
+                      {"format", "hdf5"},
+                      {"compression", "none"},
+                      {"index", false},
+                      {"bytes", size.count},
+                      {"records", info.records ? Json(*info.records) : Json()},
+                      {"fields", info.field_list},
+                      {"layout", info.layout},
+                      {"others", info.others}});
+    records_ += info.records.value_or(0);
+  }
+
+  void AddRecords(const fs::path& file) {
+    const auto dataset = staging::Dataset::OpenFiles({file});
+    const auto compression = staging::CompressionName(staging::DetectCompression(file));
+    const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
+    const Bytes size{fs::file_size(file)};
+    table_.AddRow({file.string(), std::string(DataFormatName(dataset.format())), Stored(compression),
+                   indexed ? "yes" : "no", FormatBytes(size), std::to_string(dataset.record_count()),
+                   FieldsText(dataset.fields())});
+    files_.push_back({{"path", file.string()},
+                      {"format", DataFormatName(dataset.format())},
+                      {"compression", compression},
+                      {"index", indexed},
+                      {"bytes", size.count},
+                      {"records", dataset.record_count()},
+                      {"fields", FieldsDocument(dataset.fields())},
+                      {"layout", Json::array()}});
+    records_ += dataset.record_count();
+  }
+
   TextTable table_{{"file", "format", "stored", "index", "size", "records", "first record"}};
   Json files_ = Json::array();
   std::uint64_t records_ = 0;
@@ -186,21 +169,39 @@ Json VerdictDocument(const Verdict& verdict) {
   } else {
     document["format"] = DataFormatName(verdict.checked.format);
     document["bytes"] = verdict.checked.bytes;
-    document["records"] = verdict.checked.records;
+    document["records"] = verdict.checked.records ? Json(*verdict.checked.records) : Json();
+    if (verdict.checked.format == staging::DataFormat::kHdf5) {
+      document["checksums"] = VerificationDocument(verdict.checked.hdf5);
+    }
   }
   return document;
 }
 
+/// A TFRecord has a checksum of every byte; HDF5 has them where its writer chose them.
+std::string UnderChecksums(const staging::CheckedFile& checked) {
+  return checked.format == staging::DataFormat::kHdf5 ? SummedText(checked.hdf5) : "all";
+}
+
+std::vector<std::string> GoodRow(const Verdict& verdict) {
+  const auto& checked = verdict.checked;
+  return {verdict.path.string(),
+          std::string(DataFormatName(checked.format)),
+          FormatBytes(Bytes{checked.bytes}),
+          checked.records ? std::to_string(*checked.records) : "differ",
+          UnderChecksums(checked),
+          checked.hdf5.unread.empty() ? "ok" : "ok in part"};
+}
+
 std::string VerdictText(const std::vector<Verdict>& verdicts) {
-  TextTable table({"file", "format", "size", "records", "verdict"});
+  TextTable table({"file", "format", "size", "records", "under checksums", "verdict"});
   std::string reasons;
   for (const auto& verdict : verdicts) {
     if (verdict.error) {
-      table.AddRow({verdict.path.string(), "-", "-", "-", "bad"});
+      table.AddRow({verdict.path.string(), "-", "-", "-", "-", "bad"});
       reasons += fmt::format("bad: {}\n", verdict.error->what());
     } else {
-      table.AddRow({verdict.path.string(), std::string(DataFormatName(verdict.checked.format)),
-                    FormatBytes(Bytes{verdict.checked.bytes}), std::to_string(verdict.checked.records), "ok"});
+      table.AddRow(GoodRow(verdict));
+      reasons += UnreadText(verdict.path.string(), verdict.checked.hdf5);
     }
   }
   return table.Render() + reasons;

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "core/progress.h"
+#include "launcher/commands/data_hdf5.h"
 #include "launcher/commands/stage.h"
 #include "launcher/commands/stage_tiers.h"
 #include "launcher/plan/data_plan.h"
@@ -150,6 +151,14 @@ std::string DescribePlanned(const staging::StagingPlan& plan) {
   return text;
 }
 
+/// What was looked at inside HDF5 files, whose checksums do not stream past.
+std::string OwnSumsText(const staging::StagingPlan& plan, const staging::StagedDataset& staged) {
+  if (staged.adopted || plan.request.format != staging::DataFormat::kHdf5) return {};
+  if (!staged.own_sums) return "  checksums inside the HDF5 files: not compared; --verify full compares them\n";
+  return fmt::format("  checksums inside the HDF5 files: compared, {} of the values have them\n{}",
+                     SummedText(*staged.own_sums), UnreadText(plan.request.name, *staged.own_sums));
+}
+
 class Stager {
  public:
   Stager(Output& output, std::optional<staging::NodeGroup> group)
@@ -175,7 +184,9 @@ class Stager {
     const auto how = staged.adopted ? std::string("already there")
                                     : fmt::format("staged in {} ({})", FormatDuration(staged.elapsed),
                                                   FormatRate(staged.copied, staged.elapsed));
-    return fmt::format("{} -> tier {}: {}\n  {}\n", HeadOf(plan), plan.tier, how, plan.directory.string());
+    document["checksums"] = staged.own_sums ? VerificationDocument(*staged.own_sums) : Json();
+    return fmt::format("{} -> tier {}: {}\n  {}\n{}", HeadOf(plan), plan.tier, how, plan.directory.string(),
+                       OwnSumsText(plan, staged));
   }
 
  private:

@@ -13,7 +13,7 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kHelpers[] = {"slipway-rank", "slipway-slurm", "slipway-supervisor"};
+constexpr const char* kHelpers[] = {"slipway-hdf5", "slipway-rank", "slipway-slurm", "slipway-supervisor"};
 
 bool CanRun(const fs::path& program) { return ::access(program.c_str(), X_OK) == 0; }
 

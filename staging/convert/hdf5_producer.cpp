@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "staging/convert/files_in_turn.h"
 #include "staging/convert/record_producer.h"
+#include "staging/foreign/foreign_hdf5.h"
 
 namespace slipway::staging {
 namespace {
@@ -44,12 +45,12 @@ bool SameField(const ProducedField& left, const ProducedField& right) {
 /// An open file, and the fields of its records sorted by name.
 class DatasetPart {
  public:
-  explicit DatasetPart(const fs::path& path) : file_(OpenHdf5(path)) {
-    for (const auto& dataset : file_->Datasets()) {
+  explicit DatasetPart(const fs::path& path) : file_(path) {
+    for (const auto& dataset : file_.Datasets()) {
       RequireValues(FieldOf(dataset), path);
       Add(FieldOf(dataset), dataset.shape[0], path);
     }
-    for (const auto& other : file_->Others()) {
+    for (const auto& other : file_.Others()) {
       RequireBytes(other, path);
       Add({other.name, NumberType::kUint8, {}, true}, other.shape[0], path);
     }
@@ -61,7 +62,7 @@ class DatasetPart {
 
   std::uint64_t record_count() const { return rows_; }
   const std::vector<ProducedField>& fields() const { return fields_; }
-  Hdf5File& file() { return *file_; }
+  ForeignHdf5& file() { return file_; }
 
  private:
   void Add(ProducedField field, std::uint64_t rows, const fs::path& path) {
@@ -73,7 +74,7 @@ class DatasetPart {
     fields_.push_back(std::move(field));
   }
 
-  std::unique_ptr<Hdf5File> file_;
+  ForeignHdf5 file_;
   std::vector<ProducedField> fields_;
   std::uint64_t rows_ = 0;
 };

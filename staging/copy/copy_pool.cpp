@@ -8,11 +8,13 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "core/share_out.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/medium.h"
+#include "staging/copy/own_sums.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -79,6 +81,15 @@ OnBlock StepsOf(Reporter& reporter, const SourceFile& file) {
   };
 }
 
+void AddTo(Hdf5Verification& sum, Hdf5Verification found, const SourceFile& file) {
+  sum.summed_bytes += found.summed_bytes;
+  sum.unsummed_bytes += found.unsummed_bytes;
+  for (auto& unread : found.unread) {
+    unread.name = fmt::format("{}: {}", file.name.string(), unread.name);
+    sum.unread.push_back(std::move(unread));
+  }
+}
+
 }  // namespace
 
 void CheckCancelled(const StagingPlan& plan, const StageOptions& options) {
@@ -119,6 +130,20 @@ void CompareAll(const StagingPlan& plan, const fs::path& directory, const std::v
                   "the medium of this tier is not to be trusted: tell its administrator and use another tier");
     };
   });
+}
+
+Hdf5Verification CompareAllOwnSums(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {
+  Reporter reporter(plan, options, plan.total);
+  std::vector<Hdf5Verification> found(plan.files.size());
+  ShareOut(plan.files.size(), UsableProcessors(), reporter.stopped, [&]() -> Worker {
+    return [&](std::size_t index) {
+      const auto& file = plan.files[index];
+      found[index] = CompareOwnSums(file, directory / file.name, [&] { reporter.Advance(0, file); });
+    };
+  });
+  Hdf5Verification sum;
+  for (std::size_t i = 0; i < found.size(); ++i) AddTo(sum, std::move(found[i]), plan.files[i]);
+  return sum;
 }
 
 }  // namespace slipway::staging

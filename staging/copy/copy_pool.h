@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "staging/copy/copier.h"
+#include "staging/formats/hdf5.h"
 
 namespace slipway::staging {
 
@@ -18,6 +19,11 @@ std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const std::filesystem::
 /// Errors: Error(kEnvironment) naming the file whose copy differs; Error(kInterrupted).
 void CompareAll(const StagingPlan& plan, const std::filesystem::path& directory, const std::vector<CopiedFile>& copied,
                 const StageOptions& options);
+
+/// Compares the checksums inside all copies. The result is the sum over all files; what was not looked at is named by
+/// file and dataset. Errors: those of CompareOwnSums; Error(kInterrupted).
+Hdf5Verification CompareAllOwnSums(const StagingPlan& plan, const std::filesystem::path& directory,
+                                   const StageOptions& options);
 
 /// Throws Error(kInterrupted) when the user has ended the staging.
 void CheckCancelled(const StagingPlan& plan, const StageOptions& options);

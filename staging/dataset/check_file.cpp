@@ -4,23 +4,23 @@
 
 #include "core/error.h"
 #include "staging/formats/detect.h"
-#include "staging/formats/hdf5.h"
+#include "staging/foreign/foreign_hdf5.h"
 
 namespace slipway::staging {
 
 namespace {
 
-/// Returns the number of records: the rows of the first dataset.
-std::uint64_t ReadEveryValue(const std::filesystem::path& path) {
-  const auto file = OpenHdf5(path);
-  file->Verify();
-  return file->Datasets().empty() ? 0 : file->Datasets()[0].shape[0];
+void ReadEveryValue(const std::filesystem::path& path, CheckedFile& checked) {
+  ForeignHdf5 file(path);
+  checked.hdf5 = file.Verify();
+  checked.records = CommonRows(file.Datasets());
 }
 
 }  // namespace
 
 CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uint64_t)>& progress) {
-  CheckedFile checked{DetectFormat(file.path), 0, 0};
+  CheckedFile checked;
+  checked.format = DetectFormat(file.path);
   if (checked.format == DataFormat::kRaw) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' is neither a TFRecord nor an HDF5 file", file.path.string()));
@@ -31,7 +31,8 @@ CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uin
     progress(count);
   });
   const auto summary = check->Finish();
-  checked.records = summary.records ? *summary.records : ReadEveryValue(file.path);
+  checked.records = summary.records;
+  if (checked.format == DataFormat::kHdf5) ReadEveryValue(file.path, checked);
   CheckPromises(file, checked.bytes, checked.records);
   return checked;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "staging/dataset/dataset_files.h"
+#include "staging/formats/hdf5.h"
 #include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
@@ -13,11 +15,13 @@ namespace slipway::staging {
 struct CheckedFile {
   DataFormat format = DataFormat::kRaw;
   std::uint64_t bytes = 0;
-  std::uint64_t records = 0;
+  std::optional<std::uint64_t> records;  ///< nothing where the datasets of an HDF5 file have different numbers of rows
+  Hdf5Verification hdf5 = {};            ///< of HDF5 only
 };
 
-/// TFRecord: both CRCs of every record. HDF5: the size, the metadata, and every value is read once, so that the file's
-/// own checksums (where its writer chose them) are compared. Then the manifest's numbers, where `file` has them.
+/// TFRecord: both CRCs of every record. HDF5: the size, the metadata, and in a helper process every value is read once,
+/// so that the file's own checksums (where its writer chose them) are compared. Then the manifest's numbers, where
+/// `file` has them.
 ///
 /// `progress` is called with the bytes read since its last call.
 /// Errors: Error(kEnvironment) at the first thing wrong; also for a file that is neither TFRecord nor HDF5.

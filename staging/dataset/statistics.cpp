@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "staging/formats/example.h"
-#include "staging/formats/hdf5.h"
+#include "staging/foreign/foreign_hdf5.h"
 #include "staging/formats/tfrecord.h"
 
 namespace slipway::staging {
@@ -107,7 +107,7 @@ bool IsIntegerType(NumberType type) { return type != NumberType::kFloat32 && typ
 
 /// Calls `use(values)` for all values, a megabyte at a time.
 template <class Value, class Use>
-void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
+void ReadAll(ForeignHdf5& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
   const auto row = ValuesPerRow(dataset);
   if (row == 0) return;  // such rows may be any number
   const auto rows = std::max<std::uint64_t>(1, kStatisticsReadBytes / sizeof(Value) / row);
@@ -120,7 +120,7 @@ void ReadAll(Hdf5File& file, const Hdf5Dataset& dataset, NumberType as, Use&& us
   }
 }
 
-void AddDataset(Hdf5File& file, const Hdf5Dataset& dataset, Fields& fields) {
+void AddDataset(ForeignHdf5& file, const Hdf5Dataset& dataset, Fields& fields) {
   auto& field = FieldOf(fields, dataset.name, NumberTypeName(dataset.type));
   field.records += dataset.shape[0];
   if (dataset.shape.size() != 1 || !IsIntegerType(dataset.type)) field.classes.reset();
@@ -140,9 +140,9 @@ void AddDataset(Hdf5File& file, const Hdf5Dataset& dataset, Fields& fields) {
 
 void AddHdf5(const DatasetFile& listed, Fields& fields, std::uint64_t& records,
              const std::function<void(std::uint64_t)>& progress) {
-  const auto file = OpenHdf5(listed.path);
-  for (const auto& dataset : file->Datasets()) AddDataset(*file, dataset, fields);
-  records += file->Datasets().empty() ? 0 : file->Datasets()[0].shape[0];
+  ForeignHdf5 file(listed.path);
+  for (const auto& dataset : file.Datasets()) AddDataset(file, dataset, fields);
+  records += file.Datasets().empty() ? 0 : file.Datasets()[0].shape[0];
   progress(records);
 }
 

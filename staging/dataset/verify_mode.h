@@ -16,7 +16,7 @@ enum class VerifyMode {
   kFraming,  ///< as kFormat, but what a TFRecord's records hold is left to the reader: it may skip damaged ones
   kFormat,   ///< the format is checked while the bytes stream past (TFRecord: framing and both CRCs of every record)
   kFullFraming,  ///< as kFraming, then as kFull
-  kFull          ///< as kFormat, then the copy is read again and compared with the recorded CRCs
+  kFull  ///< as kFormat, then the copy is read again and compared with the recorded CRCs, and in HDF5 with its own sums
 };
 std::string_view VerifyModeName(VerifyMode mode);
 std::optional<VerifyMode> ParseVerifyMode(std::string_view name);

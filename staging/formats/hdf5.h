@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -76,6 +77,23 @@ struct Hdf5Layout {
   std::vector<Hdf5Chunk> chunks;  ///< sorted by origin. A chunk that is missing was never written: all fill values (0)
 };
 
+/// A dataset whose values Verify could not look at.
+struct Hdf5Unread {
+  std::string name;
+  std::string why;        ///< "needs the filter lzf (32000), which is not installed"
+  std::string next_step;  ///< "install ...", or empty
+};
+
+/// What Verify has looked at. Bytes are counted as they are stored.
+struct Hdf5Verification {
+  std::uint64_t summed_bytes = 0;    ///< compared with the file's own sums: Fletcher32, or the Adler-32 of deflate
+  std::uint64_t unsummed_bytes = 0;  ///< without such sums: other values in their place would not be noticed
+  std::vector<Hdf5Unread> unread;
+};
+
+/// The rows of all these datasets, where they have the same number of them.
+std::optional<std::uint64_t> CommonRows(std::span<const Hdf5Dataset> datasets);
+
 /// The product of shape[1:]. Errors: Error(kEnvironment) when it does not fit 64 bits.
 std::uint64_t ValuesPerRow(const Hdf5Dataset& dataset);
 
@@ -109,10 +127,11 @@ class Hdf5File {
                              std::vector<std::byte>& out) = 0;
 
   /// Reads every stored chunk of every dataset, numbers or not, through the library, so that filters that cannot be
-  /// undone and wrong checksums (fletcher32) are found. Contiguous values have no checksums: only that they lie inside
-  /// the file is checked.
+  /// undone and wrong checksums are found. Contiguous values have no checksums: only that they lie inside the file is
+  /// checked, and that strings and sequences of any length can be followed to their bytes.
+  /// `on_step` is called between reads and may throw.
   /// Errors: name the dataset and the chunk's first coordinates.
-  virtual void Verify() = 0;
+  virtual Hdf5Verification Verify(const std::function<void()>& on_step) = 0;
 
   /// Creates a contiguous dataset, to be filled by WriteRows.
   virtual void CreateDataset(const Hdf5Dataset& dataset) = 0;
@@ -125,7 +144,8 @@ class Hdf5File {
   virtual void Close() = 0;
 };
 
-/// Opens for reading. Errors: Error(kEnvironment), also when the module is not installed.
+/// Opens for reading in this process: the library crashes on some damaged files. What comes from elsewhere and was not
+/// looked at yet is opened as a ForeignHdf5. Errors: Error(kEnvironment), also when the module is not installed.
 std::unique_ptr<Hdf5File> OpenHdf5(const std::filesystem::path& path);
 /// Creates or replaces; the newest file format (its metadata carries checksums).
 std::unique_ptr<Hdf5File> CreateHdf5(const std::filesystem::path& path);

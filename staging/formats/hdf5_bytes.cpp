@@ -26,8 +26,7 @@ class RawRows {
   void Read(const OpenDataset& dataset, std::uint64_t begin) {
     const auto selection = SelectRows(dataset, {count()}, begin);
     if (H5Dread(dataset.id.get(), type_.get(), space_.get(), selection.get(), H5P_DEFAULT, values_.data()) >= 0) return;
-    ThrowHdf5(dataset.file,
-              fmt::format("cannot read rows {} to {} of the dataset '{}'", begin, begin + count(), dataset.name));
+    ThrowUnreadable(dataset, fmt::format("cannot read rows {} to {}", begin, begin + count()));
   }
 
   std::size_t count() const { return values_.size() / size_; }

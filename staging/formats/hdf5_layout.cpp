@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -18,12 +17,50 @@ namespace {
               "the file is damaged: copy it again from its source");
 }
 
-/// The places in the file that HDF5 tells do not count a user block: then we tell none.
-bool HasUserBlock(hid_t dataset) {
+/// What the superblock says about all of the file.
+struct FileFacts {
+  hsize_t user_block = 0;
+  std::size_t address_bytes = 0;
+};
+
+FileFacts FactsOf(hid_t dataset) {
   const FileId file(H5Iget_file_id(dataset));
   const PropertyId creation(H5Fget_create_plist(file.get()));
-  hsize_t bytes = 0;
-  return H5Pget_userblock(creation.get(), &bytes) < 0 || bytes != 0;
+  FileFacts facts;
+  std::size_t length_bytes = 0;
+  if (H5Pget_userblock(creation.get(), &facts.user_block) < 0 ||
+      H5Pget_sizes(creation.get(), &facts.address_bytes, &length_bytes) < 0) {
+    return {1, sizeof(haddr_t)};
+  }
+  return facts;
+}
+
+std::uint64_t StoredSize(hid_t type, std::size_t address_bytes);
+
+std::uint64_t StoredSizeOfCompound(hid_t type, std::size_t address_bytes) {
+  std::uint64_t bytes = H5Tget_size(type);
+  for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+    const TypeId member(H5Tget_member_type(type, static_cast<unsigned>(i)));
+    bytes += StoredSize(member.get(), address_bytes) - H5Tget_size(member.get());
+  }
+  return bytes;
+}
+
+/// Of one value in the file: in memory, values of any length are pointers.
+std::uint64_t StoredSize(hid_t type, std::size_t address_bytes) {
+  const std::uint64_t size = H5Tget_size(type);
+  const auto heap_place = 8 + address_bytes;
+  switch (H5Tget_class(type)) {
+    case H5T_VLEN: return heap_place;
+    case H5T_STRING: return H5Tis_variable_str(type) > 0 ? heap_place : size;
+    case H5T_REFERENCE: return size - sizeof(haddr_t) + address_bytes;
+    case H5T_COMPOUND: return StoredSizeOfCompound(type, address_bytes);
+    case H5T_ARRAY: {
+      const TypeId element(H5Tget_super(type));
+      return size / H5Tget_size(element.get()) * StoredSize(element.get(), address_bytes);
+    }
+    default: return size;
+  }
 }
 
 class LayoutReader {
@@ -33,7 +70,7 @@ class LayoutReader {
         creation_(H5Dget_create_plist(dataset.id.get())),
         shape_(ShapeOf(dataset.id.get())),
         file_bytes_(FileBytes(dataset.file)),
-        has_user_block_(HasUserBlock(dataset.id.get())) {}
+        facts_(FactsOf(dataset.id.get())) {}
 
   Hdf5Layout Read() {
     layout_.bytes = H5Dget_storage_size(dataset_.id.get());
@@ -55,7 +92,7 @@ class LayoutReader {
   /// The pieces of a contiguous dataset are found by counting, so all must be there.
   void RequireAllValues() const {
     const TypeId type(H5Dget_type(dataset_.id.get()));
-    std::uint64_t bytes = H5Tget_size(type.get());
+    auto bytes = StoredSize(type.get(), facts_.address_bytes);
     bool fits = true;
     for (const auto extent : shape_) fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
     if (!fits || bytes != layout_.bytes) {
@@ -72,23 +109,8 @@ class LayoutReader {
     }
     layout_.chunk_shape.assign(extents.begin(), extents.end());
     if (std::ranges::count(layout_.chunk_shape, 0) != 0) ThrowDamaged(dataset_, "has chunks without values");
-    ReadFilters();
+    layout_.filters = FiltersOf(dataset_);
     ReadChunkTable();
-  }
-
-  void ReadFilters() {
-    const int count = H5Pget_nfilters(creation_.get());
-    for (int i = 0; i < count; ++i) {
-      unsigned flags = 0, config = 0;
-      std::array<unsigned, 32> parameters{};
-      std::size_t used = parameters.size();
-      std::array<char, 128> name{};
-      const auto id = H5Pget_filter2(creation_.get(), static_cast<unsigned>(i), &flags, &used, parameters.data(),
-                                     name.size(), name.data(), &config);
-      name.back() = '\0';
-      used = std::min(used, parameters.size());
-      layout_.filters.push_back({id, name.data(), {parameters.begin(), parameters.begin() + static_cast<long>(used)}});
-    }
   }
 
   /// How many chunks it takes to cover the shape; nothing when that is too many to count.
@@ -167,7 +189,7 @@ class LayoutReader {
   }
 
   std::optional<std::uint64_t> PlaceOf(std::uint64_t offset, std::uint64_t bytes) const {
-    if (has_user_block_) return {};
+    if (facts_.user_block != 0) return {};  // the places that HDF5 tells do not count it
     if (offset > file_bytes_ || bytes > file_bytes_ - offset) {
       ThrowDamaged(dataset_, fmt::format("has {} bytes at byte {}: its file has only {}", bytes, offset, file_bytes_));
     }
@@ -182,7 +204,7 @@ class LayoutReader {
   PropertyId creation_;
   std::vector<std::uint64_t> shape_;
   std::uint64_t file_bytes_;
-  bool has_user_block_;
+  FileFacts facts_;
   Hdf5Layout layout_;
 };
 
@@ -203,8 +225,7 @@ unsigned ReadStoredChunk(const OpenDataset& dataset, std::span<const std::uint64
   out.resize(bytes);
   std::uint32_t skipped = 0;
   if (H5Dread_chunk(dataset.id.get(), H5P_DEFAULT, place.data(), &skipped, out.data()) < 0) {
-    ThrowHdf5(dataset.file,
-              fmt::format("cannot read the chunk at [{}] of the dataset '{}'", fmt::join(origin, ", "), dataset.name));
+    ThrowUnreadable(dataset, fmt::format("cannot read the chunk at [{}]", fmt::join(origin, ", ")));
   }
   return skipped;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ class Hdf5Session {
 
 /// Throws what is the root cause on HDF5's error stack.
 [[noreturn]] void ThrowHdf5(const std::filesystem::path& path, std::string_view what);
+/// The same of values that could not be read: a filter that is not installed is the better reason.
+struct OpenDataset;
+[[noreturn]] void ThrowUnreadable(const OpenDataset& dataset, std::string_view what);
 
 hid_t MemoryType(NumberType type);
 /// Empty for what is not an array.
@@ -79,7 +83,10 @@ Hdf5Layout LayoutOf(const OpenDataset& dataset);
 /// Those of Hdf5File::ReadChunk.
 unsigned ReadStoredChunk(const OpenDataset& dataset, std::span<const std::uint64_t> origin,
                          std::vector<std::byte>& out);
-/// Reads all stored values. Errors: those of Hdf5File::Verify.
-void VerifyDataset(const OpenDataset& dataset);
+std::vector<Hdf5Filter> FiltersOf(const OpenDataset& dataset);
+/// The first filter that cannot be undone here.
+std::optional<Hdf5Unread> NeedsMissingFilter(const OpenDataset& dataset);
+/// Reads all stored values and adds to `result` what that means. Errors: those of Hdf5File::Verify.
+void VerifyDataset(const OpenDataset& dataset, const std::function<void()>& on_step, Hdf5Verification& result);
 
 }  // namespace slipway::staging

@@ -22,12 +22,27 @@ herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) noexce
   return 0;
 }
 
+std::string RootCause() {
+  const char* reason = "HDF5 gives no reason";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepDescription, &reason);
+  return reason;
+}
+
 }  // namespace
 
 void ThrowHdf5(const std::filesystem::path& path, std::string_view what) {
-  const char* reason = "HDF5 gives no reason";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepDescription, &reason);
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}: {}", path.string(), what, reason));
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}: {}", path.string(), what, RootCause()));
+}
+
+void ThrowUnreadable(const OpenDataset& dataset, std::string_view what) {
+  const auto reason = RootCause();  // every call of HDF5 clears it
+  if (const auto unread = NeedsMissingFilter(dataset)) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}': the dataset '{}' {}", dataset.file.string(), unread->name, unread->why),
+                unread->next_step);
+  }
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}': {} of the dataset '{}': {}", dataset.file.string(), what, dataset.name, reason));
 }
 
 hid_t MemoryType(NumberType type) {
@@ -89,7 +104,7 @@ class LibraryFile : public Hdf5File {
     const auto memory = SpaceFor(rows);
     const auto selection = SelectRows(dataset, rows, begin);
     if (H5Dread(dataset.id.get(), MemoryType(as), memory.get(), selection.get(), H5P_DEFAULT, out.data()) < 0) {
-      ThrowHdf5(path_, fmt::format("cannot read rows {} to {} of the dataset '{}'", begin, end, name));
+      ThrowUnreadable(dataset, fmt::format("cannot read rows {} to {}", begin, end));
     }
   }
 
@@ -121,12 +136,19 @@ class LibraryFile : public Hdf5File {
     return ReadStoredChunk(Open(info.name), origin, out);
   }
 
-  void Verify() override {
+  Hdf5Verification Verify(const std::function<void()>& on_step) override {
+    Hdf5Verification result;
     for (const auto& name : NamesOfAllDatasets()) {
+      on_step();
       const Hdf5Session session;
       const auto dataset = Open(name);
-      if (LiesInItsFile(dataset.id.get())) VerifyDataset(dataset);
+      if (LiesInItsFile(dataset.id.get())) {
+        VerifyDataset(dataset, on_step, result);
+      } else {
+        result.unread.push_back({name, "has its values in other files", {}});
+      }
     }
+    return result;
   }
 
   void CreateDataset(const Hdf5Dataset& info) override {

@@ -1,6 +1,8 @@
 // What both sides of the module's border need to know of numbers.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "staging/formats/hdf5.h"
 
@@ -45,6 +47,12 @@ std::string_view Hdf5StorageName(Hdf5Storage storage) {
     case Hdf5Storage::kOther: return "other";
   }
   return "other";
+}
+
+std::optional<std::uint64_t> CommonRows(std::span<const Hdf5Dataset> datasets) {
+  const auto differs = [&](const Hdf5Dataset& dataset) { return dataset.shape[0] != datasets[0].shape[0]; };
+  if (datasets.empty() || std::ranges::any_of(datasets, differs)) return {};
+  return datasets[0].shape[0];
 }
 
 std::uint64_t ValuesPerRow(const Hdf5Dataset& dataset) {

@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
+#include "staging/copy/own_sums.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
@@ -132,6 +133,7 @@ std::vector<CopiedFile> LinkAndCheck(const StagingPlan& plan, const fs::path& di
 struct Filled {
   std::vector<CopiedFile> files;
   std::vector<MendedFile> mended = {};
+  std::optional<Hdf5Verification> own_sums = {};
 };
 
 Filled CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
@@ -177,12 +179,18 @@ std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vect
   return ManifestIndex{std::string(kRecordIndexName), Bytes{bytes.size()}, Crc32c(bytes)};
 }
 
-Filled Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
-  MakeTree(plan, directory.path());
-  if (ReadsInPlace(plan)) return {LinkAndCheck(plan, directory.path(), options)};
+Filled CopyAndCompare(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
   auto filled = CopyFiles(plan, directory, options);
   directory.Sync();
   if (ReadsAgain(plan.request.verify)) CompareAll(plan, directory.path(), filled.files, options);
+  return filled;
+}
+
+Filled Fill(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
+  MakeTree(plan, directory.path());
+  auto filled = ReadsInPlace(plan) ? Filled{LinkAndCheck(plan, directory.path(), options)}
+                                   : CopyAndCompare(plan, directory, options);
+  if (ComparesOwnSums(plan.request)) filled.own_sums = CompareAllOwnSums(plan, directory.path(), options);
   return filled;
 }
 
@@ -191,14 +199,15 @@ Bytes KeptOf(const std::vector<CopiedFile>& files) {
                          [](Bytes sum, const CopiedFile& file) { return Bytes{sum.count + file.kept.count}; });
 }
 
-/// What had not to be copied, and what of it had to be after all.
+/// What had not to be copied, what of it had to be after all, and what the files' own sums said.
 struct Spared {
   Bytes bytes;
   std::vector<MendedFile> mended;
+  std::optional<Hdf5Verification> own_sums;
 };
 
 Spared FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, const StageOptions& options) {
-  auto [copied, mended] = Fill(plan, directory, options);
+  auto [copied, mended, own_sums] = Fill(plan, directory, options);
   directory.owner().CheckIn(directory.path());  // from here on files are written by their names
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
@@ -206,7 +215,7 @@ Spared FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, cons
                    RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
   for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   directory.Publish();
-  return {kept, std::move(mended)};
+  return {kept, std::move(mended), std::move(own_sums)};
 }
 
 void KeepForTheNextRun(const StagingPlan& plan, PrivateDirectory& directory, Error& failure) {
@@ -336,6 +345,7 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
     staged.kept = spared.bytes;
     staged.found = !options.found.directory.empty();
     staged.mended = std::move(spared.mended);
+    staged.own_sums = std::move(spared.own_sums);
     if (!ReadsInPlace(plan)) staged.copied.count = plan.total.count - staged.kept.count;
   }
   if (!options.found.directory.empty()) RemoveTree(options.found.directory);  // what was not taken is of no use

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/units.h"
 #include "staging/copy/copier.h"
+#include "staging/formats/hdf5.h"
 #include "staging/generation/found_files.h"
 #include "staging/generation/generation.h"
 #include "staging/plan/plan.h"
@@ -24,6 +25,7 @@ struct StagedDataset {
   Bytes kept;                           ///< not copied: left by an earlier run that was interrupted, or found
   bool found = false;                   ///< there were files to be taken over (StageOptions::found)
   std::vector<MendedFile> mended = {};  ///< those that were missing or not as they should be, in the order of the plan
+  std::optional<Hdf5Verification> own_sums = {};  ///< VerifyMode::kFull: what was compared inside HDF5 files
   Seconds elapsed{};
   std::optional<FileLock> lease;  ///< shared: keeps the generation from being removed while it is held
 };

@@ -23,10 +23,6 @@ FeatureKind KindOf(NumberType type) {
 
 bool IsInteger(NumberType type) { return KindOf(type) != FeatureKind::kFloat; }
 
-FieldInfo InfoOf(const Hdf5Dataset& dataset) {
-  return {dataset.name, KindOf(dataset.type), ValuesPerRow(dataset), {dataset.shape.begin() + 1, dataset.shape.end()}};
-}
-
 /// The number of rows that all datasets of the file share.
 std::uint64_t RowsOf(const Hdf5File& file, const std::filesystem::path& path) {
   const auto& datasets = file.Datasets();
@@ -57,7 +53,7 @@ class Hdf5Source final : public RecordSource {
     if (borders_.count() == 0) {
       throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()));
     }
-    for (const auto& field : opened_[0]->Datasets()) fields_.push_back(InfoOf(field));
+    for (const auto& field : opened_[0]->Datasets()) fields_.push_back(FieldOf(field));
   }
 
   std::uint64_t record_count() const override { return borders_.count(); }
@@ -135,6 +131,10 @@ class Hdf5Source final : public RecordSource {
 };
 
 }  // namespace
+
+FieldInfo FieldOf(const Hdf5Dataset& dataset) {
+  return {dataset.name, KindOf(dataset.type), ValuesPerRow(dataset), {dataset.shape.begin() + 1, dataset.shape.end()}};
+}
 
 std::unique_ptr<RecordSource> OpenHdf5Source(const DatasetFiles& files) { return std::make_unique<Hdf5Source>(files); }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "staging/dataset/dataset_files.h"
+#include "staging/formats/hdf5.h"
 #include "staging/reader/reader.h"
 #include "staging/reader/record_borders.h"
 
@@ -38,5 +39,8 @@ class RecordSource {
 
 std::unique_ptr<RecordSource> OpenTfrecordSource(const DatasetFiles& files);
 std::unique_ptr<RecordSource> OpenHdf5Source(const DatasetFiles& files);
+
+/// What a row of the dataset is to the reader. Errors: those of ValuesPerRow.
+FieldInfo FieldOf(const Hdf5Dataset& dataset);
 
 }  // namespace slipway::staging

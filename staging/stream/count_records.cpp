@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/share_out.h"
 #include "staging/dataset/manifest.h"
-#include "staging/formats/hdf5.h"
+#include "staging/foreign/foreign_hdf5.h"
 #include "staging/formats/little_endian.h"
 #include "staging/reader/inflated_files.h"
 #include "staging/reader/record_file.h"
@@ -31,10 +31,9 @@ bool HasLargeRecords(const SourceFile& file) {
 }
 
 std::uint64_t RowsOf(const SourceFile& file) {
-  const auto opened = OpenHdf5(file.path);
-  const auto& datasets = opened->Datasets();
-  if (datasets.empty()) throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no rows", file.path.string()));
-  return datasets[0].shape[0];
+  const ForeignHdf5 opened(file.path);
+  if (const auto rows = CommonRows(opened.Datasets())) return *rows;
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no rows that all its datasets share", file.path.string()));
 }
 
 std::uint64_t Count(const SourceFile& file, DataFormat format) {
@@ -44,6 +43,13 @@ std::uint64_t Count(const SourceFile& file, DataFormat format) {
   plain.path = file.path;
   InflatedFiles none(0);
   return RecordFile(plain, AccessPattern::kInOrder, none).record_count();
+}
+
+std::string HowToCount(const DatasetRequest& request) {
+  if (request.format == DataFormat::kHdf5) {
+    return "'slipway data info' shows its datasets: all must have one row for each record";
+  }
+  return fmt::format("leave data.{}.verify at format: then they are counted while they are checked", request.name);
 }
 
 }  // namespace
@@ -80,8 +86,7 @@ std::uint64_t CountStaged(const StagingPlan& plan, const StagedDataset& staged,
   for (const auto& file : copies.files) {
     if (!file.records) {
       throw Error(ErrorKind::kEnvironment, fmt::format("the records of '{}' cannot be counted", file.path.string()),
-                  fmt::format("leave data.{}.verify at format: then they are counted while they are checked",
-                              plan.request.name));
+                  HowToCount(plan.request));
     }
     records += *file.records;
   }

@@ -16,6 +16,7 @@
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/copy/medium.h"
+#include "staging/copy/own_sums.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/record_index.h"
 #include "staging/generation/generation.h"
@@ -124,7 +125,12 @@ class StreamStager::Copies {
       CheckCancelled(stager_.plan_, options_);
       if (options_.progress) options_.progress({Bytes{before + done}, {}, source.name.native()});
     });
-    if (ReadsAgain(stager_.plan_.request.verify)) ReadBack(source, copied);
+    const auto& request = stager_.plan_.request;
+    if (ReadsAgain(request.verify)) ReadBack(source, copied);
+    if (ComparesOwnSums(request)) {
+      CompareOwnSums(source, stager_.directory_ / kIncoming / source.name,
+                     [this] { CheckCancelled(stager_.plan_, options_); });
+    }
     return copied;
   }
 

@@ -31,6 +31,14 @@ std::string HowStaged(const staging::StagedDataset& staged) {
              : copied;
 }
 
+void WarnOfUnread(const staging::StagedDataset& staged, Output& output) {
+  if (!staged.own_sums) return;
+  for (const auto& unread : staged.own_sums->unread) {
+    output.Warn(fmt::format("staged {}: the checksums of '{}' were not compared: it {}", staged.name, unread.name,
+                            unread.why));
+  }
+}
+
 /// A stream removes itself.
 bool EndsWithItsJob(const DatasetStaging& dataset) {
   return dataset.spec().keep == Keep::kJob && !dataset.plan().root.empty() && !dataset.is_stream();
@@ -143,6 +151,7 @@ void StagingSession::EndRun(const Error& error) {
 void StagingSession::Announce(const DatasetStaging& dataset) {
   const auto& staged = *dataset.staged();
   output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, HowStaged(staged), dataset.plan().tier));
+  WarnOfUnread(staged, output_);
   if (!staged.mended.empty()) TellOfMended(dataset);
   RemoveEmptyStagedIn();
   folder_.AppendEvent("staged", Json{{"dataset", staged.name},
