@@ -110,7 +110,7 @@ class Frozen(Hanging):
         self.assertEqual([rank["rank"] for rank in report["ranks"]], [2, 3])
 
     def test_node_with_all_that_runs_on_it_is_lost(self):
-        run = self.run_program("endless", nodes=2, ranks_per_node=1)
+        run = self.run_program("endless", slurm={"requeue": False}, nodes=2, ranks_per_node=1)
         support.wait_for(self.trained, 60, "training")
         (rank,) = self.processes_of(1)
         frozen = [int(process) for process in os.listdir("/proc") if process.isdigit() and
