@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -50,6 +51,7 @@ class SingleRun final : public JobObserver {
 
   void OnMetrics(const MetricsLine& line) override {
     reported_ = true;
+    steps_ = std::max(steps_, line.step + 1);
     for (const auto& [name, value] : line.values) metrics_[name] = value;
     context_.output.Progress(MetricsText(line));
   }
@@ -184,10 +186,20 @@ class SingleRun final : public JobObserver {
     if (context_.interrupt.forced()) job.Kill();
   }
 
-  /// The time limit, or a wish of the program, cuts a run that goes on.
+  /// The time limit, or a wish of the program, cuts a run that goes on. At a limit that ends the run a program that
+  /// saves and asks for another turn does not get one.
   bool AsksToGoOn() const {
     const bool requeue = context_.plan.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    return outcome_->requeue || (time_limit_hit_ && requeue);
+    return time_limit_hit_ ? requeue : outcome_->requeue;
+  }
+
+  /// A program that keeps what it has saved to itself is believed for some turns.
+  bool GetsAnotherTurn(bool progressed) {
+    if (progressed || std::exchange(steps_seen_, steps_) < steps_) {
+      unseen_turns_ = 0;
+      return true;
+    }
+    return outcome_->requeue && ++unseen_turns_ <= kMostUnseenTurns;
   }
 
   /// Whatever it has reached.
@@ -208,7 +220,7 @@ class SingleRun final : public JobObserver {
     if (!node_trouble_.empty()) return nodes_.LeaveOutLost();  // costs none: there are fewer each time
     if (StartHasFailed() && !std::exchange(start_retried_, true)) return true;
     if (context_.trial != nullptr) return false;  // its ensemble decides
-    if (AsksToGoOn() && progressed) return true;  // as long as it moves on
+    if (AsksToGoOn() && GetsAnotherTurn(progressed)) return true;
     if (outcome_->status.Success() || time_limit_hit_) return false;
     return restarts_left-- > 0;
   }
@@ -235,6 +247,12 @@ class SingleRun final : public JobObserver {
     } else {
       const auto end_of_line = outcome_->detail.find('\n');
       result.reason = outcome_->detail.substr(0, end_of_line);
+      if (unseen_turns_ > kMostUnseenTurns) {
+        result.reason += fmt::format(
+            "; {} times in a row it asked to be started again and showed no progress: neither a checkpoint in "
+            "SLIPWAY_CHECKPOINT_DIR nor a further step of its metrics",
+            unseen_turns_);
+      }
       if (end_of_line != std::string::npos) result.detail = outcome_->detail.substr(end_of_line + 1);
     }
     if (!node_trouble_.empty() && !context_.interrupt.asked() && MayGetOtherNodes(context_.plan, context_.state)) {
@@ -257,6 +275,7 @@ class SingleRun final : public JobObserver {
     return text;
   }
 
+  static constexpr int kMostUnseenTurns = 20;
   static constexpr auto kNewsPatience = std::chrono::milliseconds(500);
 
   RunContext& context_;
@@ -268,6 +287,9 @@ class SingleRun final : public JobObserver {
   std::set<std::string> warnings_;
   std::string unmatched_;  ///< what is wrong with the pattern of the metrics; empty: nothing
   std::map<std::string, double> metrics_;
+  std::int64_t steps_ = 0;       ///< reported in all attempts
+  std::int64_t steps_seen_ = 0;  ///< when a turn was last asked for
+  int unseen_turns_ = 0;         ///< asked for in a row, without a sign of progress
   std::optional<GroupOutcome> outcome_;
   std::uint64_t kills_before_ = 0;
   bool time_limit_hit_ = false;

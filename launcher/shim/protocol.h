@@ -10,6 +10,9 @@
 ///                     signal NUMBER               pass a signal on to its group, and go on
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
 ///
+/// What the program leaves running when it ends is ended with it, also outside its group; the rank's log says what that
+/// was.
+///
 /// End of file at the shim means that the manager is gone: before `go` it leaves, after it it ends the program.
 /// Both sides include this file; it needs nothing but the language.
 #pragma once

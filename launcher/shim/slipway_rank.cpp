@@ -22,6 +22,7 @@
 #include "launcher/shim/ending.h"
 #include "launcher/shim/exit_record.h"
 #include "launcher/shim/protocol.h"
+#include "launcher/shim/strays.h"
 
 namespace {
 
@@ -233,8 +234,26 @@ Started Start(const Settings& settings, int rank) {
   return {pid, count == sizeof error ? error : 0};
 }
 
+/// Those that have ended by themselves while the program runs.
+void ReapOrphans(pid_t program) {
+  siginfo_t info{};
+  while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 && info.si_pid != program) {
+    waitpid(info.si_pid, nullptr, 0);
+    info.si_pid = 0;
+  }
+}
+
 void PassOn(int number, pid_t group) {
   if (number > 0) kill(-group, number);
+}
+
+/// All children but the program are what it has left behind.
+OrphansOf Orphans(pid_t program) { return {program, nullptr, nullptr}; }
+
+void BeginEnding(Ending& ending, pid_t program) {
+  if (ending.begun()) return;
+  ending.Begin();
+  SignalStrays(Orphans(program), SIGTERM);
 }
 
 /// Waits for the program's end; orders, signals and the manager's death end it early.
@@ -249,13 +268,14 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(atoi(line.words), pid) : ending.Begin();
+      line.order == Order::kSignal ? PassOn(atoi(line.words), pid) : BeginEnding(ending, pid);
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&
         signal.ssi_signo != SIGCHLD) {
-      ending.Begin();
+      BeginEnding(ending, pid);
     }
+    ReapOrphans(pid);
     ending.KillIfDue();
   }
   // The program is still a zombie, so its group's number cannot be anybody else's: end what it left behind in it.
@@ -297,6 +317,7 @@ int Run(const Settings& settings, int channel) {
   SetVariable("LOCAL_RANK", rank.local);
   NameNodeInVariables();
   const int signals = TakeSignals();
+  AdoptOrphans();
   const Started started = Start(settings, rank.rank);
   if (started.error != 0) {
     Say(channel, "%s %d\n", kFailed, started.error);
@@ -305,6 +326,7 @@ int Run(const Settings& settings, int channel) {
   }
   Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
   const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
+  EndStrays(Orphans(started.pid), settings.log_directory, rank.rank);
   if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
   Say(channel, "%s %d %d\n", kExited, end.code, end.signal);
   return StatusForStarter(end);

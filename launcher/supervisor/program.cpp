@@ -1,9 +1,12 @@
 #include "launcher/supervisor/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,10 +69,54 @@ int Become(void* argument) {
 
 }  // namespace
 
+namespace {
+
+constexpr char kTagName[] = "SLIPWAY_SUPERVISED=";
+
+/// Of another process; its end may be cut off.
+std::string EnvironmentOf(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/environ", static_cast<int>(process));
+  std::string text;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  char buffer[16384];
+  for (ssize_t count = read(fd, buffer, sizeof buffer); count > 0; count = read(fd, buffer, sizeof buffer)) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(fd);
+  return text;
+}
+
+/// The tag comes first.
+std::vector<char*> WithTag(const Tag& tag, const std::vector<char*>& variables) {
+  std::vector<char*> all{const_cast<char*>(tag.variable())};
+  for (char* variable : variables) {
+    const bool is_of_another = variable != nullptr && strncmp(variable, kTagName, sizeof kTagName - 1) == 0;
+    if (!is_of_another) all.push_back(variable);
+  }
+  return all;
+}
+
+}  // namespace
+
+Tag::Tag(std::uint64_t id) {
+  snprintf(text_, sizeof text_, "%s%d-%llu", kTagName, static_cast<int>(getpid()), static_cast<unsigned long long>(id));
+}
+
+std::optional<bool> HasTag(pid_t process, const Tag& tag) {
+  const std::string environment = '\0' + EnvironmentOf(process);
+  const std::size_t found = environment.find(std::string(1, '\0') + kTagName);
+  if (found == std::string::npos) return std::nullopt;
+  return strcmp(environment.c_str() + found + 1, tag.variable()) == 0;
+}
+
 Started Start(const Request& request) {
   Birth birth{request, getpid(), 0};
+  const Tag tag(request.id);
+  const auto variables = WithTag(tag, request.variables);
   char** const own = environ;
-  environ = const_cast<char**>(request.variables.data());  // execvp looks on the program's PATH, and passes them on
+  environ = const_cast<char**>(variables.data());  // execvp looks on the program's PATH, and passes them on
   const pid_t pid = clone(Become, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &birth);
   const int error = pid < 0 ? errno : birth.error;
   environ = own;

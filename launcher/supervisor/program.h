@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "launcher/shim/ending.h"
@@ -17,6 +18,21 @@ struct Program {
   std::string folder;
   shim::Ending ending;
 };
+
+/// Every program finds one like "4711-12" in its environment, and so do its children: by it those are told apart that
+/// outlive their parents.
+class Tag {
+ public:
+  explicit Tag(std::uint64_t id);
+  /// NAME=value.
+  const char* variable() const { return text_; }
+
+ private:
+  char text_[64];
+};
+
+/// Whether a process has that tag; nothing when it has none, or its environment cannot be read.
+std::optional<bool> HasTag(pid_t process, const Tag& tag);
 
 struct Started {
   pid_t pid = -1;  ///< -1: there is no process

@@ -19,6 +19,8 @@
 ///     failed ID ERRNO       it cannot be started; its only line
 ///     exited ID CODE SIGNAL its last line
 ///
+/// What a program leaves running when it ends is ended with it, also outside its group; the log says what that was.
+///
 /// End of file at the supervisor means that the manager is gone: all programs are asked to end, and with the last of
 /// them the supervisor ends. When the supervisor itself is killed, the kernel kills its programs.
 #pragma once

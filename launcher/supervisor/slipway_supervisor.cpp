@@ -17,6 +17,7 @@
 #include <initializer_list>
 
 #include "launcher/shim/exit_record.h"
+#include "launcher/shim/strays.h"
 #include "launcher/supervisor/program.h"
 #include "launcher/supervisor/protocol.h"
 
@@ -48,6 +49,7 @@ class Supervisor {
  public:
   explicit Supervisor(int manager) : manager_(manager), signals_(TakeSignals()) {
     fcntl(manager_, F_SETFD, FD_CLOEXEC);
+    slipway::shim::AdoptOrphans();
   }
 
   void Run() {
@@ -104,7 +106,7 @@ class Supervisor {
         std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) { return each.id == request.id; });
     if (program == programs_.end()) return;  // it has just ended
     if (request.signal > 0) kill(-program->pid, request.signal);
-    if (strcmp(request.order, kStop) == 0) program->ending.Begin();
+    if (strcmp(request.order, kStop) == 0) BeginEnding(*program);
     if (strcmp(request.order, kKill) == 0) program->ending.Kill();
   }
 
@@ -116,7 +118,31 @@ class Supervisor {
   }
 
   void EndAll() {
-    for (auto& program : programs_) program.ending.Begin();
+    for (auto& program : programs_) BeginEnding(program);
+  }
+
+  void BeginEnding(Program& program) {
+    if (program.ending.begun()) return;
+    program.ending.Begin();
+    const Family family{*this, Tag(program.id)};
+    slipway::shim::SignalStrays({program.pid, IsOfFamily, &family}, SIGTERM);
+  }
+
+  /// What descends from a program.
+  struct Family {
+    const Supervisor& supervisor;
+    Tag tag;
+  };
+
+  /// One without a tag may be of any program that runs: it goes with the last.
+  static bool IsOfFamily(pid_t child, const void* context) {
+    const auto& [supervisor, tag] = *static_cast<const Family*>(context);
+    if (supervisor.IsProgram(child)) return false;
+    return HasTag(child, tag).value_or(supervisor.programs_.size() == 1);
+  }
+
+  bool IsProgram(pid_t pid) const {
+    return std::any_of(programs_.begin(), programs_.end(), [&](const Program& each) { return each.pid == pid; });
   }
 
   void Reap() {
@@ -139,6 +165,8 @@ class Supervisor {
   /// looks for it finds it until the record of its end is there.
   void Conclude(const Program& program, ProgramEnd end) {
     kill(-program.pid, SIGKILL);  // what it left behind in its group
+    const Family family{*this, Tag(program.id)};
+    slipway::shim::EndStrays({program.pid, IsOfFamily, &family}, program.folder.c_str(), 0);
     if (!program.ending.begun()) WriteExitRecord(program.folder.c_str(), 0, end);
     Say(kExited, program.id, end.code, end.signal);
     waitpid(program.pid, nullptr, 0);

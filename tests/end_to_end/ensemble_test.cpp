@@ -485,5 +485,41 @@ TEST(Ensemble, IsReadableAfterItWasCopiedAway) {
   EXPECT_EQ(place.Slipway({"status", "./elsewhere"}).status.code, 0);
 }
 
+/// Each trial leaves a session behind; those of others that still run are left alone.
+TEST(Ensemble, EndsWhatEachTrialLeavesRunningInASessionOfItsOwn) {
+  Workplace place;
+  place.Write("watch.sh",
+              "if test $1 = 1; then setsid sleep 60 & echo $! > stray; echo FoM: 1; exit; fi\n"
+              "setsid sleep 60 & echo $! > mine\n"
+              "until test -e stray && ! kill -0 $(cat stray) 2> /dev/null; do sleep 0.05; done\n"
+              "kill -0 $(cat mine) && echo FoM: 7\n");
+  place.WriteSpec("exp.yaml", "[sh, watch.sh, '{x}']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n  objective: {metric: objective, goal: maximize}\n  sampler: grid\n  trials: 2\n"
+                  "  parallel: 2\n  space: {x: {choice: [1, 2]}}\n");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+  EXPECT_EQ(Json::parse(ran.output)["best"]["objective"], 7) << "what the other trial had started was ended";
+  EXPECT_FALSE(IsAlive(IdentityOf(std::stoi(ReadFile(place / "mine")))));
+}
+
+TEST(Ensemble, ShowsItsCountsAndItsBestInItsStatus) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'test $1 = 3 && exit 1; echo FoM: $1', trial, '{x}']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n  objective: {metric: objective, goal: maximize}\n  sampler: grid\n  trials: 3\n"
+                  "  space: {x: {choice: [1, 2, 3]}}\n");
+  place.Slipway({"run", "exp.yaml"});
+  const auto shown = place.Slipway({"status"}).output;
+  EXPECT_THAT(shown, HasSubstr("2 complete"));
+  EXPECT_THAT(shown, HasSubstr("1 failed"));
+  EXPECT_THAT(shown, HasSubstr("of 3"));
+  EXPECT_THAT(shown, HasSubstr("best    objective 2  trial 1  x=2"));
+  const auto trials = place.Status()["trials"];
+  EXPECT_EQ(trials["budget"], 3);
+  EXPECT_EQ(trials["counts"]["failed"], 1);
+  EXPECT_EQ(trials["best"]["trial"], 1);
+}
+
 }  // namespace
 }  // namespace slipway::test

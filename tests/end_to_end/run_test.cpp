@@ -168,6 +168,74 @@ TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
   EXPECT_EQ(ReadFileIfPresent(place / "saved"), "7\n");
 }
 
+TEST(Run, GivesAProgramThatAsksForItAnotherTurn) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo . >> saved; test $(wc -l < saved) = 3 || exit 75']");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+  EXPECT_EQ(place.Status()["attempt"], 3);
+}
+
+TEST(Run, EndsAProgramThatAsksForTurnsWithoutEnd) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'exit 75']");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("21 times in a row it asked to be started again and showed no progress"));
+  EXPECT_EQ(place.Status()["attempt"], 21);
+}
+
+/// A session of its own: the signals of its group do not reach it.
+constexpr auto kLeavesASession =
+    "setsid sh -c 'trap \"echo told > told\" TERM; while :; do sleep 0.1; done' & echo $! > stray; "
+    "until kill -0 $(cat stray); do sleep 0.05; done; touch up; ";
+
+pid_t StrayOf(const Workplace& place) { return std::stoi(ReadFile(place / "stray")); }
+
+TEST(Run, EndsWhatItsProgramLeavesRunningInASessionOfItsOwn) {
+  for (const int ranks : {1, 2}) {
+    Workplace place;
+    place.Write("train.sh", kLeavesASession);
+    place.WriteSpec("exp.yaml", "[sh, train.sh]", ranks);
+    const auto ran = place.Slipway({"run", "exp.yaml"});
+    EXPECT_EQ(ran.status.code, 0) << ran.errors;
+    EXPECT_FALSE(IsAlive(IdentityOf(StrayOf(place))));
+    EXPECT_THAT(ran.output, HasSubstr("slipway: ended 1 process that the program had left running: "));
+  }
+}
+
+TEST(Run, EndsSessionsOfItsProgramAtTheTimeLimit) {
+  Workplace place;
+  place.Write("train.sh", std::string(kLeavesASession) + "wait; while :; do sleep 0.1; done");
+  place.WriteSpec("exp.yaml", "[sh, train.sh]", 1, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=2s"});
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 2.0 s reached"));
+  EXPECT_FALSE(IsAlive(IdentityOf(StrayOf(place))));
+}
+
+TEST(Run, EndsSessionsOfItsProgramWhenItsManagerIsKilled) {
+  Workplace place;
+  place.Write("train.sh", std::string(kLeavesASession) + "sleep 60");
+  place.WriteSpec("exp.yaml", "[sh, train.sh]");
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForFile(place / "up");
+  const auto stray = IdentityOf(StrayOf(place));
+  run.Signal(SIGKILL);
+  run.Wait();
+  for (int i = 0; i < 1000 && IsAlive(stray); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(IsAlive(stray));
+}
+
+TEST(Run, KeepsTheLastMetricsOfASubmittedRunInItsState) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo loss: 0.5; echo loss: 0.25']", 1,
+                  "  metrics: {from: stdout, pattern: 'loss: (?<loss>\\S+)'}");
+  ASSERT_EQ(place.Slipway({"submit", "exp.yaml"}).status.code, 0);
+  const auto waited = place.Slipway({"wait"});
+  EXPECT_THAT(waited.output, HasSubstr("loss                     0.25"));
+  EXPECT_EQ(place.Status()["metrics"]["loss"], 0.25);
+}
+
 TEST(Run, ReadsAsLostWhenItsManagerWasKilledAndResumes) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'touch started; test $SLIPWAY_ATTEMPT = 2 || sleep 60']", 2);
