@@ -167,9 +167,7 @@ std::vector<PastChange> PastChanges(const RunFolder& folder) try {
   const auto plan = Json::parse(*text);
   for (const auto& change : plan.value(kChanges, Json::array())) changes.push_back(PastChangeFrom(change));
   return changes;
-} catch (const std::exception&) {
-  return {};
-} catch (const SystemError&) {  // it is its owner's to read
+} catch (const std::exception&) {  // damaged, or its owner's to read
   return {};
 }
 
