@@ -15,21 +15,32 @@ struct FanovaOptions {
   bool pairs = false;  ///< also of each pair of axes
 };
 
+/// A part of the variance, in [0, 1].
+struct Share {
+  double mean = 0;  ///< over the trees
+  /// Nine of ten trees lie between, if all that the forest does not predict belonged to the others, or to this one.
+  double low = 0;
+  double high = 0;
+};
+
 struct PairShare {
   std::size_t first = 0;  ///< axes, first < second
   std::size_t second = 0;
-  double share = 0;
+  Share share;
 };
 
-/// Parts of the variance over the whole space, each in [0, 1]; with all higher interactions they sum to 1.
+/// Parts of the variance over the whole space; with all higher interactions the means sum to 1.
 struct VarianceShares {
-  std::vector<double> main;      ///< of each axis by itself
+  /// Which part of the variance the trees predict of trials that they did not learn from; 0: nothing is known.
+  double predicted = 0;
+  std::vector<Share> main;       ///< of each axis by itself
   std::vector<PairShare> pairs;  ///< what two axes explain together beyond what each does; empty unless asked for
 };
 
 /// A forest of regression trees stands for the objective; the variance of each of its trees is taken apart exactly and
-/// the parts are averaged. All values of an axis count alike; the inactive cell counts as often as trials are inactive.
-/// One huge value rules the variance: PedAnova knows only ranks. All shares are 0 when nothing varies.
+/// the parts are averaged. All values of an axis count alike, wherever the sampler has looked most; an axis changes
+/// nothing where it is not active. Values of another order of magnitude are tamed (TamedValues). All is 0 when nothing
+/// varies.
 ///
 /// Shape:  at least one trial.
 /// Cost:   trees * (trials * axes * depth + leaves * cells * axes); with pairs leaves * cells^2 * axes^2 at worst.

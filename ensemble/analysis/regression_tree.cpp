@@ -61,11 +61,8 @@ std::pair<std::size_t, double> BestCut(const std::vector<SplitTally>& tallies, d
   return best;
 }
 
-/// The first cell of the right side: in the middle between cells with samples, but never beyond the inactive cell.
-std::uint32_t Border(const AxisCells& cells, const SplitTally& left, const SplitTally& right) {
-  if (right.cell >= cells.active()) return right.cell;
-  return (left.cell + right.cell + 1) / 2;
-}
+/// The first cell of the right side: in the middle between cells with samples.
+std::uint32_t Border(const SplitTally& left, const SplitTally& right) { return (left.cell + right.cell + 1) / 2; }
 
 CellSet CellsBelow(const CellSet& box, std::uint32_t border) {
   return {box.begin(), std::ranges::lower_bound(box, border)};
@@ -92,9 +89,19 @@ Split SplitOf(const AxisCells& cells, std::size_t axis, const CellSet& box, cons
   const auto [cut, gain] =
       BestCut(tallies, static_cast<double>(samples.size()), static_cast<double>(settings.fewest_in_leaf));
   if (cut == 0) return {};
-  auto left = cells.is_ordered() ? CellsBelow(box, Border(cells, tallies[cut - 1], tallies[cut]))
+  auto left = cells.is_ordered() ? CellsBelow(box, Border(tallies[cut - 1], tallies[cut]))
                                  : CategoriesOfLeft(box, tallies, cut);
   return {axis, std::move(left), gain};
+}
+
+/// Those of the left side and those of the right side.
+std::pair<Samples, Samples> Part(const Samples& samples, const Split& split) {
+  std::pair<Samples, Samples> sides;
+  for (const auto* sample : samples) {
+    const bool is_left = std::ranges::binary_search(split.left, sample->cells[split.axis]);
+    (is_left ? sides.first : sides.second).push_back(sample);
+  }
+  return sides;
 }
 
 /// Some axes in random order.
@@ -112,22 +119,21 @@ class Grower {
   Grower(const std::vector<AxisCells>& cells, Draws& draws, const TreeSettings& settings)
       : cells_(cells), draws_(draws), settings_(settings) {}
 
-  void Grow(CellBox box, const Samples& samples) {
+  void Grow(CellBox box, const Samples& samples, Samples followers) {
     const double mean = Mean(samples);
     auto split = BestSplit(box, samples, mean);
     if (!(split.gain > 0)) {
-      leaves_.push_back({std::move(box), mean});
+      leaves_.push_back({std::move(box), mean, std::move(followers)});
       return;
     }
     const auto is_left = [&](std::uint32_t cell) { return std::ranges::binary_search(split.left, cell); };
     CellBox right_box = box;
     std::erase_if(right_box[split.axis], is_left);
     box[split.axis] = split.left;
-    Samples left;
-    Samples right;
-    for (const auto* sample : samples) (is_left(sample->cells[split.axis]) ? left : right).push_back(sample);
-    Grow(std::move(box), left);
-    Grow(std::move(right_box), right);
+    auto [left, right] = Part(samples, split);
+    auto [left_followers, right_followers] = Part(followers, split);
+    Grow(std::move(box), left, std::move(left_followers));
+    Grow(std::move(right_box), right, std::move(right_followers));
   }
 
   std::vector<Leaf> Leaves() { return std::move(leaves_); }
@@ -151,15 +157,15 @@ class Grower {
 
 }  // namespace
 
-std::vector<Leaf> GrowTree(const std::vector<AxisCells>& cells, std::vector<const CellSample*> samples, Draws& draws,
-                           const TreeSettings& settings) {
+std::vector<Leaf> GrowTree(const std::vector<AxisCells>& cells, std::vector<const CellSample*> samples,
+                           std::vector<const CellSample*> followers, Draws& draws, const TreeSettings& settings) {
   CellBox everything;
   for (const auto& axis : cells) {
     everything.emplace_back(axis.size());
     std::iota(everything.back().begin(), everything.back().end(), std::uint32_t{0});
   }
   Grower grower(cells, draws, settings);
-  grower.Grow(std::move(everything), samples);
+  grower.Grow(std::move(everything), samples, std::move(followers));
   return grower.Leaves();
 }
 

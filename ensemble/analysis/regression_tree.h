@@ -20,19 +20,22 @@ using CellBox = std::vector<std::vector<std::uint32_t>>;
 
 struct Leaf {
   CellBox box;
-  double value = 0;  ///< mean of its samples
+  double value = 0;                          ///< mean of its samples
+  std::vector<const CellSample*> followers;  ///< that fall into it
 };
 
 struct TreeSettings {
-  std::size_t fewest_in_leaf = 3;
+  std::size_t fewest_in_leaf = 1;
   double axes_tried = 2.0 / 3;  ///< part of the axes that each split may choose from
 };
 
-/// Leaves that do not overlap and cover every box of cells. Each split makes the sum of squares smallest; categories
-/// are cut in the order of their means, the inactive cell of an ordered axis lies behind its last. Shape:  at least one
-/// sample. Cost:   samples * axes * depth, and cells * axes for each leaf. Source: Breiman, Friedman, Olshen, Stone:
-/// "Classification and regression trees", 1984.
-std::vector<Leaf> GrowTree(const std::vector<AxisCells>& cells, std::vector<const CellSample*> samples, Draws& draws,
-                           const TreeSettings& settings = {});
+/// Leaves that do not overlap and cover every box of cells. Each split makes the sum of squares of `samples` smallest;
+/// categories are cut in the order of their means. `followers` are sorted into the leaves and teach nothing.
+///
+/// Shape:  at least one sample.
+/// Cost:   samples * axes * depth, and cells * axes for each leaf.
+/// Source: Breiman, Friedman, Olshen, Stone: "Classification and regression trees", 1984.
+std::vector<Leaf> GrowTree(const std::vector<AxisCells>& cells, std::vector<const CellSample*> samples,
+                           std::vector<const CellSample*> followers, Draws& draws, const TreeSettings& settings = {});
 
 }  // namespace slipway::ensemble

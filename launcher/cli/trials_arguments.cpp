@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
-#include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/selection.h"
 #include "ensemble/records.h"
 #include "launcher/cli/arguments.h"
@@ -57,11 +56,8 @@ void DescribeImportance(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_importance;
   auto* importance = AddCommand(trials, "importance", "Which parameters matter for the objective",
                                 "  slipway trials importance\n"
-                                "  slipway trials importance last --method fanova --pairs --json");
-  importance->add_option("--method", options.method, "ped-anova: where good trials lie; fanova: parts of the variance")
-      ->check(CLI::IsMember(ensemble::ImportanceMethodNames()))
-      ->capture_default_str();
-  importance->add_flag("--pairs", options.pairs, "Of fanova: also what two parameters explain only together");
+                                "  slipway trials importance last --pairs --json");
+  importance->add_flag("--pairs", options.pairs, "Also what two parameters explain only together");
   AddTrialsCommand(importance, arguments, options, TrialsImportance);
 }
 

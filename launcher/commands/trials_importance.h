@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 namespace slipway {
 class Output;
@@ -12,12 +11,11 @@ namespace slipway::launcher {
 
 struct TrialsImportanceOptions {
   std::filesystem::path run_folder;
-  std::string method = "ped-anova";  ///< one of ImportanceMethodNames()
-  bool pairs = false;                ///< of fanova: also of each pair of parameters
+  bool pairs = false;  ///< also of each pair of parameters
 };
 
 /// JSON: `slipway.trials.importance/1`.
-/// Errors: those of OpenTrials; kUsage for an unknown method and for fewer than ten trials with a value.
+/// Errors: those of OpenTrials; kUsage for fewer than ten trials with a value.
 int TrialsImportance(const TrialsImportanceOptions& options, Output& output);
 
 }  // namespace slipway::launcher

@@ -117,7 +117,7 @@ std::optional<std::string> Importance(const TrialsView& view) {
   BarPlot plot{"Importance of the parameters", LinearAxis("share", 0, 1), {}};
   try {
     for (const auto& [parameter, share] : ensemble::ImportancesOf(encoding, known).parameters) {
-      plot.bars.emplace_back(parameter, share);
+      plot.bars.emplace_back(parameter, share.mean);
     }
   } catch (const Error&) {  // too few of them have a value
     return std::nullopt;

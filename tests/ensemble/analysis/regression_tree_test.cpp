@@ -10,15 +10,15 @@
 namespace slipway::ensemble {
 namespace {
 
-const AxisCells kThreeOrdered({0, AxisKind::kOrdered, 3}, true);
-const AxisCells kFourCategories({1, AxisKind::kCategorical, 4}, false);
+const AxisCells kThreeOrdered({0, AxisKind::kOrdered, 3});
+const AxisCells kFourCategories({1, AxisKind::kCategorical, 4});
 
 std::vector<Leaf> Grow(const std::vector<AxisCells>& cells, const std::vector<CellSample>& samples,
                        const TreeSettings& settings = {1, 1.0}) {
   std::vector<const CellSample*> drawn;
   for (const auto& sample : samples) drawn.push_back(&sample);
   Draws draws(1, 0, "test");
-  return GrowTree(cells, drawn, draws, settings);
+  return GrowTree(cells, drawn, {}, draws, settings);
 }
 
 bool Holds(const Leaf& leaf, const std::vector<std::uint32_t>& cells) {
@@ -29,14 +29,13 @@ bool Holds(const Leaf& leaf, const std::vector<std::uint32_t>& cells) {
 }
 
 TEST(AxisCells, CutsRangesAndKeepsSingleValues) {
-  const AxisCells range({0, AxisKind::kContinuous, 0}, false);
+  const AxisCells range({0, AxisKind::kContinuous, 0});
   EXPECT_EQ(range.size(), AxisCells::kMostCells);
   EXPECT_EQ(range.CellOf(0), 0u);
   EXPECT_EQ(range.CellOf(1), AxisCells::kMostCells - 1);
-  EXPECT_EQ(AxisCells({0, AxisKind::kOrdered, 1000}, false).size(), AxisCells::kMostCells);
-  EXPECT_EQ(kThreeOrdered.size(), 4u);
+  EXPECT_EQ(AxisCells({0, AxisKind::kOrdered, 1000}).size(), AxisCells::kMostCells);
+  EXPECT_EQ(kThreeOrdered.size(), 3u);
   EXPECT_EQ(kThreeOrdered.CellOf(0.5), 1u);
-  EXPECT_EQ(kThreeOrdered.CellOf(std::nan("")), 3u);
   EXPECT_EQ(kFourCategories.CellOf(3), 3u);
 }
 
@@ -48,11 +47,16 @@ TEST(RegressionTree, SetsCategoriesWithTheSameMeanTogether) {
   EXPECT_EQ(leaves[1].value, 5);
 }
 
-TEST(RegressionTree, SetsTheInactiveCellApart) {
-  const auto leaves = Grow({kThreeOrdered}, {{{0}, 1}, {{0}, 1}, {{3}, 5}});
+TEST(RegressionTree, SortsFollowersIntoTheLeaves) {
+  const std::vector<CellSample> samples = {{{0}, 1}, {{2}, 5}};
+  const std::vector<CellSample> followers = {{{1}, 1}, {{0}, 100}, {{2}, 3}};
+  Draws draws(1, 0, "test");
+  const auto leaves = GrowTree({kThreeOrdered}, {&samples[0], &samples[1]},
+                               {&followers[0], &followers[1], &followers[2]}, draws, {1, 1.0});
   ASSERT_EQ(leaves.size(), 2u);
-  EXPECT_THAT(leaves[0].box[0], testing::ElementsAre(0, 1, 2));
-  EXPECT_THAT(leaves[1].box[0], testing::ElementsAre(3));
+  EXPECT_THAT(leaves[0].followers, testing::ElementsAre(&followers[1]));
+  EXPECT_THAT(leaves[1].followers, testing::ElementsAre(&followers[0], &followers[2]));
+  EXPECT_EQ(leaves[0].value, 1) << "followers teach nothing";
 }
 
 TEST(RegressionTree, KeepsEnoughSamplesInEachLeaf) {
@@ -65,9 +69,9 @@ TEST(RegressionTree, CoversEveryCellOnceWithTheMeanOfItsSamples) {
   rc::check([](const std::vector<std::tuple<std::uint8_t, std::uint8_t, std::int8_t>>& rows) {
     RC_PRE(!rows.empty());
     std::vector<CellSample> samples;
-    for (const auto& [x, y, value] : rows) samples.push_back({{x % 4u, y % 4u}, value * 1.0});
+    for (const auto& [x, y, value] : rows) samples.push_back({{x % 3u, y % 4u}, value * 1.0});
     const auto leaves = Grow({kThreeOrdered, kFourCategories}, samples, {2, 0.5});
-    for (std::uint32_t x = 0; x < 4; ++x) {
+    for (std::uint32_t x = 0; x < 3; ++x) {
       for (std::uint32_t y = 0; y < 4; ++y) {
         RC_ASSERT(std::ranges::count_if(leaves, [&](const Leaf& leaf) { return Holds(leaf, {x, y}); }) == 1);
       }
