@@ -142,7 +142,7 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
   const int failed = study_.trials().Count(TrialState::kFailed);
   const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
   std::optional<TrialNumber> next;
-  if (may_begin) next = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
+  if (may_begin) next = NextTrial(options_, study_, judge_.scheduler(), changes);
   if (next) GiveOut(*next, changes);
   Write(changes);
   RemoveAnswered(changes);

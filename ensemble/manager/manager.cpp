@@ -397,7 +397,7 @@ class Manager {
     while (MayBegin() && running_.size() < options_.parallel) {
       auto place = running_.TakePlace();
       if (!place) return;
-      const auto trial = NextTrial(options_, study_, judge_.scheduler(), running_.size(), changes);
+      const auto trial = NextTrial(options_, study_, judge_.scheduler(), changes);
       if (!trial) {
         running_.GiveBack(*place);
         return;
@@ -418,7 +418,7 @@ class Manager {
   /// Whether another trial would begin or go on if it had a place. The last question to the study, which it changes.
   bool HasMoreToDo() {
     Changes unwritten = NewChanges();
-    return NextTrial(options_, study_, judge_.scheduler(), running_.size(), unwritten).has_value();
+    return NextTrial(options_, study_, judge_.scheduler(), unwritten).has_value();
   }
 
   EnsembleSummary Summarise() {

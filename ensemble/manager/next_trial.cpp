@@ -35,12 +35,12 @@ bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& sc
 }  // namespace
 
 std::optional<TrialNumber> NextTrial(const EnsembleOptions& options, OpenStudy& study, Scheduler& scheduler,
-                                     std::size_t running, Changes& changes) {
+                                     Changes& changes) {
   while (true) {
     if (const auto queued = NextQueued(options, study, changes)) return queued;
     if (const auto promoted = scheduler.Promote()) return promoted;
     if (Begin(options, study, scheduler, changes)) continue;
-    return running == 0 ? scheduler.Rescue() : std::nullopt;
+    return scheduler.Finish(study.trials());
   }
 }
 

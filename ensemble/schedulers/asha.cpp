@@ -57,6 +57,11 @@ void Asha::Move(TrialNumber trial, TrialState state, std::optional<Decision> tol
   member.state = state;
   member.told = told;
   Place(trial, member);
+  if (state == TrialState::kPaused && member.entries.empty()) {
+    before_rungs_.insert(trial);
+  } else {
+    before_rungs_.erase(trial);
+  }
 }
 
 /// The entry into a rung is the first report there or beyond, whichever attempt it came from.
@@ -137,25 +142,42 @@ std::optional<TrialNumber> Asha::FirstPaused(RungPlace place, std::size_t count)
   return std::nullopt;
 }
 
+TrialNumber Asha::Claimed(TrialNumber trial) {
+  Move(trial, TrialState::kClaimed, std::nullopt);
+  return trial;
+}
+
 std::optional<TrialNumber> Asha::Promote() {
+  if (!before_rungs_.empty()) return Claimed(*before_rungs_.begin());
   for (const auto at : highest_first_) {
     const Rungs& rungs = brackets_[at.bracket];
     if (rungs.gone_on(at.rung) >= rungs.places(at.rung)) continue;
-    const auto found = FirstPaused(at, rungs.places(at.rung));
-    if (!found) continue;
-    Move(*found, TrialState::kClaimed, std::nullopt);
-    return found;
+    if (const auto found = FirstPaused(at, rungs.places(at.rung))) return Claimed(*found);
   }
   return std::nullopt;
 }
 
-std::optional<TrialNumber> Asha::Rescue() {
-  if (std::ranges::find(members_, TrialState::kComplete, &Member::state) != members_.end()) return std::nullopt;
-  for (const auto at : highest_first_) {
-    const auto found = FirstPaused(at, members_.size());
-    if (!found) continue;
-    Move(*found, TrialState::kClaimed, std::nullopt);
-    return found;
+std::vector<std::size_t> Asha::LowestOpenRungs(const TrialTable& trials) const {
+  std::vector<std::size_t> lowest;
+  for (const auto& rungs : brackets_) lowest.push_back(rungs.size());
+  for (const auto& trial : trials.trials()) {
+    if (IsFinal(trial.state) || trial.state == TrialState::kPaused) continue;
+    const auto index = static_cast<std::size_t>(trial.number);
+    const std::size_t next = index < members_.size() ? members_[index].entries.size() : 0;
+    auto& open = lowest[bracket_of_(trial.number)];
+    open = std::min(open, next);
+  }
+  return lowest;
+}
+
+/// From the lowest rung on: who leads a rung is known when nobody comes to it any more.
+std::optional<TrialNumber> Asha::Finish(const TrialTable& trials) {
+  const auto open = LowestOpenRungs(trials);
+  for (std::size_t bracket = 0; bracket < brackets_.size(); ++bracket) {
+    const std::size_t below_last = brackets_[bracket].size() - 1;
+    for (std::size_t rung = 0; rung < std::min(open[bracket], below_last); ++rung) {
+      if (const auto leader = FirstPaused({bracket, rung}, 1)) return Claimed(*leader);
+    }
   }
   return std::nullopt;
 }

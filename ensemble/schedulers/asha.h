@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "ensemble/schedulers/curve.h"
@@ -18,6 +19,9 @@ namespace slipway::ensemble {
 /// or were cancelled are still counted among the n, and give their place back.
 /// A value that is not finite ends a trial at a rung. A trial that runs on while it is being paused enters further
 /// rungs: what was computed is evidence. At `max` nobody is paused or ended: the program ends by itself.
+/// When no trial begins any more, the leader of each rung goes on, rung by rung from the lowest, until the best of each
+/// bracket is complete: the paper's study has no end. One that is paused below the first rung of its bracket (the
+/// budget was raised, and with it came other brackets) goes on at once.
 ///
 /// Cost:   a report O(1), at a rung a sorted insert among its trials; Promote, the places of all rungs.
 /// Source: Li, Jamieson, Rostamizadeh, Gonina, Hardt, Recht, Talwalkar: "A system for massively parallel hyperparameter
@@ -33,7 +37,7 @@ class Asha : public Scheduler {
   void Tell(TrialNumber trial, Decision decision) override;
   void End(TrialNumber trial, TrialState state) override;
   std::optional<TrialNumber> Promote() override;
-  std::optional<TrialNumber> Rescue() override;
+  std::optional<TrialNumber> Finish(const TrialTable& trials) override;
   std::optional<double> Limit(TrialNumber trial) const override;
   bool MayWait(TrialNumber trial) const override;
 
@@ -55,9 +59,12 @@ class Asha : public Scheduler {
   void Move(TrialNumber trial, TrialState state, std::optional<Decision> told);
   void Place(TrialNumber trial, const Member& member);
   void Remove(TrialNumber trial, const Member& member);
+  TrialNumber Claimed(TrialNumber trial);
   static bool GoesOn(const Member& member, std::size_t rung);
 
   Judgement Judge(TrialNumber trial, std::size_t rung);
+  /// Of each bracket the lowest rung that a trial may still come to.
+  std::vector<std::size_t> LowestOpenRungs(const TrialTable& trials) const;
   /// The best paused trial among the first `count` of a rung that has not gone on from there.
   std::optional<TrialNumber> FirstPaused(RungPlace place, std::size_t count) const;
 
@@ -66,6 +73,7 @@ class Asha : public Scheduler {
   Goal goal_;
   std::vector<RungPlace> highest_first_;  // every rung at which trials pause
   std::vector<Member> members_;           // by trial number
+  std::set<TrialNumber> before_rungs_;    // paused, and have entered no rung
 };
 
 /// One bracket with all rungs.

@@ -11,13 +11,17 @@ namespace slipway::ensemble {
 /// hedges against objectives whose early values mislead.
 ///
 /// Bracket b of B with s = B - 1 - b rungs to pause at gets trials in proportion to reduction^s / (s + 1): then each
-/// costs about the same when it runs through.
+/// costs about the same when it runs through. Brackets for which the budget is too small are left out.
 /// Source: Li, Jamieson, DeSalvo, Rostamizadeh, Talwalkar: "Hyperband", JMLR 18, 2018, algorithm 1; asynchronous as in
 ///         Li et al., MLSys 2020, section 3.
 std::unique_ptr<Scheduler> MakeHyperband(const SchedulerSettings& settings);
 
 /// The part of all trials that each of `brackets` gets; they sum to 1.
 std::vector<double> BracketShares(std::size_t brackets, int reduction);
+
+/// The same for a budget of `trials`: a bracket that would get fewer than `reduction` of them has nothing to compare
+/// and gets none, the last ones first. Bracket 0 is always there.
+std::vector<double> BracketSharesOf(std::int64_t trials, std::size_t brackets, int reduction);
 
 /// The bracket of a trial: the first n trials keep to the shares within a few trials, and neighbours of the same
 /// bracket lie apart. Independent of what Sobol points do at the same numbers. Source: the golden ratio's additive

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
@@ -120,6 +121,20 @@ void CheckCommon(const SchedulerSettings& settings, const SchedulerEntry& entry)
   }
 }
 
+/// "1, 3 and 9"
+std::string PausesOf(const std::vector<double>& resources) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < resources.size(); ++i) {
+    text += fmt::format("{}{:.6g}", i == 0 ? "" : i + 2 == resources.size() ? " and " : ", ", resources[i]);
+  }
+  return text;
+}
+
+/// The part of `trials` that the bracket with all rungs gets.
+double FirstBracketShare(const SchedulerSettings& settings, std::size_t rungs, std::int64_t trials) {
+  return settings.type == "hyperband" ? BracketSharesOf(trials, rungs, settings.reduction).front() : 1;
+}
+
 }  // namespace
 
 void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& trials,
@@ -139,6 +154,23 @@ const std::vector<std::string>& SchedulerNames() {
     return all;
   }();
   return names;
+}
+
+std::optional<std::string> WhyTooFewTrials(const SchedulerSettings& settings) {
+  const bool has_rungs = settings.type == "asha" || settings.type == "hyperband";
+  if (!has_rungs || !settings.max) return std::nullopt;
+  const auto resources = RungResources(settings.min, settings.max, settings.reduction);
+  const double wanted = std::pow(settings.reduction, resources.size() - 1);
+  const auto enough_at = [&](std::int64_t trials) {
+    // Shares are fractions: 49 * (27 / 49) may miss 27 by a rounding.
+    return std::ceil(wanted / FirstBracketShare(settings, resources.size(), trials) * (1 - 1e-12));
+  };
+  if (static_cast<double>(settings.trials) >= enough_at(settings.trials)) return std::nullopt;
+  return fmt::format(
+      "{} pauses trials at {}, and one in {:.0f} comes to {:.6g}: of {} only the leader of each rung goes on; {:.0f} "
+      "trials would do, or a larger 'min'",
+      settings.type, PausesOf(resources), wanted, *settings.max, settings.trials,
+      enough_at(std::numeric_limits<std::int64_t>::max()));
 }
 
 std::unique_ptr<Scheduler> MakeScheduler(const SchedulerSettings& settings) {

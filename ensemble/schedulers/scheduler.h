@@ -68,9 +68,9 @@ class Scheduler {
 
   /// The paused trial that goes on now. Asked before a new trial is begun; from then on the trial counts as claimed.
   virtual std::optional<TrialNumber> Promote() { return std::nullopt; }
-  /// Asked when nothing runs, nothing is promoted and no new trial will begin: the paused trial that goes on
-  /// nevertheless, so that the ensemble does not end without any complete trial.
-  virtual std::optional<TrialNumber> Rescue() { return std::nullopt; }
+  /// Asked when nothing is promoted and no new trial will begin: the paused trial that goes on nevertheless, so that
+  /// the ensemble does not end with its leaders waiting. From then on it counts as claimed.
+  virtual std::optional<TrialNumber> Finish(const TrialTable& /*trials*/) { return std::nullopt; }
   /// Whether the new trial with this number may begin now. Where nothing runs and nothing is promoted, false means that
   /// the ensemble is over.
   virtual bool MayBegin(TrialNumber /*trial*/) const { return true; }
@@ -108,6 +108,9 @@ struct SchedulerSettings {
 /// Every type of scheduler by its name. `wilcoxon` judges repeats of a configuration (signed_rank.h), never a trial by
 /// its reports.
 const std::vector<std::string>& SchedulerNames();
+
+/// Whether `trials` are so few that no trial comes to `max` by comparisons alone: why, and what would do.
+std::optional<std::string> WhyTooFewTrials(const SchedulerSettings& settings);
 
 /// Errors: Error(kUsage) naming the settings that contradict each other.
 std::unique_ptr<Scheduler> MakeScheduler(const SchedulerSettings& settings);

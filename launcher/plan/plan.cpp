@@ -154,6 +154,7 @@ TrialTerms PlannedTerms(const Plan& plan) {
   const auto& ensemble = plan.spec().ensemble;
   if (!ensemble || !ensemble->scheduler) return {};
   auto settings = ensemble->scheduler->settings;
+  settings.trials = ensemble->trials.value_or(settings.trials);
   SetParallel(settings, ensemble->parallel);
   TrialTerms terms;
   terms.limit = ensemble::MakeScheduler(settings)->Limit(0);

@@ -157,6 +157,8 @@ void CheckSettings(Report& report, const Draft& draft, const ensemble::Scheduler
   }
   try {
     ensemble::MakeScheduler(settings);
+    const auto why = ensemble::WhyTooFewTrials(settings);
+    if (why && draft.At("ensemble.trials").is_number()) report.Warn(draft.PlaceOf("ensemble.trials"), *why);
   } catch (const Error& error) {
     report.Error(draft.PlaceOf("ensemble.scheduler.type"), error.message());
   }

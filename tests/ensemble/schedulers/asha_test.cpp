@@ -160,15 +160,51 @@ TEST_F(AshaRules, EqualValuesGoByTheTrialsNumber) {
   EXPECT_EQ(scheduler_->Promote(), std::nullopt);
 }
 
-TEST_F(AshaRules, TooFewTrialsStillGiveACompleteOne) {
+TEST_F(AshaRules, AtTheEndTheLeaderOfEachRungGoesOn) {
+  using enum TrialState;
   Pause(0, {0.5, 0.4});
   EXPECT_EQ(scheduler_->Promote(), std::nullopt);
-  EXPECT_EQ(scheduler_->Rescue(), TrialNumber{1});
+  EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kPaused})), TrialNumber{1});
   EXPECT_EQ(Take(1, 3, 0.9), Decision::kPause);
-  scheduler_->End(1, TrialState::kPaused);
-  EXPECT_EQ(scheduler_->Rescue(), TrialNumber{1}) << "it is the furthest";
-  scheduler_->End(1, TrialState::kComplete);
-  EXPECT_EQ(scheduler_->Rescue(), std::nullopt);
+  scheduler_->End(1, kPaused);
+  EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kPaused})), TrialNumber{1}) << "it leads the next one";
+  scheduler_->End(1, kComplete);
+  EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kComplete})), std::nullopt);
+}
+
+/// Trial 0 was the best of the first three; trial 3, which is better, came when the place was given away.
+TEST_F(AshaRules, ALeaderThatCameTooLateGoesOnAtTheEnd) {
+  using enum TrialState;
+  Pause(0, {0.2, 0.5, 0.6});
+  EXPECT_EQ(scheduler_->Promote(), TrialNumber{0});
+  scheduler_->End(0, kComplete);
+  Pause(3, {0.1});
+  EXPECT_EQ(scheduler_->Promote(), std::nullopt);
+  EXPECT_EQ(scheduler_->Finish(TableOf({kComplete, kPaused, kPaused, kPaused})), TrialNumber{3});
+}
+
+TEST_F(AshaRules, WhoLeadsARungIsKnownWhenNobodyComesToItAnyMore) {
+  using enum TrialState;
+  Pause(0, {0.5, 0.4});
+  for (const auto state : {kQueued, kClaimed, kRunning}) {
+    EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kPaused, state})), std::nullopt);
+  }
+  EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kPaused, kFailed})), TrialNumber{1});
+}
+
+TEST_F(AshaRules, AnotherRungIsNotFinishedBeforeTheOneBelow) {
+  using enum TrialState;
+  Pause(0, {0.1, 0.2, 0.3});
+  EXPECT_EQ(scheduler_->Promote(), TrialNumber{0});
+  EXPECT_EQ(Take(0, 3, 0.1), Decision::kPause);
+  scheduler_->End(0, kPaused);
+  Pause(3, {0.05});
+  const auto all = TableOf({kPaused, kPaused, kPaused, kPaused});
+  EXPECT_EQ(scheduler_->Finish(all), TrialNumber{3});
+  EXPECT_EQ(scheduler_->Finish(TableOf({kPaused, kPaused, kPaused, kRunning})), std::nullopt);
+  EXPECT_EQ(Take(3, 3, 0.2), Decision::kPause);
+  scheduler_->End(3, kPaused);
+  EXPECT_EQ(scheduler_->Finish(all), TrialNumber{0});
 }
 
 TEST_F(AshaRules, TellsWhereATrialMayPauseNext) {

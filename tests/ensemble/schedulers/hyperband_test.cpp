@@ -22,6 +22,20 @@ TEST(BracketShares, AreThoseOfThePaper) {
   EXPECT_THAT(BracketShares(1, 3), ElementsAre(1));
 }
 
+TEST(BracketSharesOf, LeavesOutBracketsThatWouldHaveNothingToCompare) {
+  EXPECT_EQ(BracketSharesOf(1000, 4, 3), BracketShares(4, 3));
+  EXPECT_THAT(BracketSharesOf(9, 4, 3), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(BracketSharesOf(10, 4, 3), ElementsAre(testing::Gt(0.6), testing::Gt(0.3), 0, 0));
+  EXPECT_THAT(BracketSharesOf(1, 4, 3), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(BracketSharesOf(1, 1, 3), ElementsAre(1));
+  for (std::int64_t trials = 1; trials < 200; ++trials) {
+    std::vector<int> counts(4);
+    for (TrialNumber trial = 0; trial < trials; ++trial) ++counts[BracketOfTrial(trial, BracketSharesOf(trials, 4, 3))];
+    const auto shares = BracketSharesOf(trials, 4, 3);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(counts[i] > 0, shares[i] > 0) << trials << " trials, bracket " << i;
+  }
+}
+
 TEST(BracketOfTrial, KeepsTheSharesAtEveryMoment) {
   for (const std::size_t brackets : {1, 2, 3, 5, 7}) {
     const auto shares = BracketShares(brackets, 3);
@@ -70,6 +84,18 @@ TEST(Hyperband, TrialsAreComparedWithinTheirBracket) {
   std::vector<int> promoted(3);
   while (const auto next = scheduler->Promote()) ++promoted[BracketOfTrial(*next, shares)];
   EXPECT_THAT(promoted, ElementsAre(entered[0] / 3, entered[1] / 3, 0));
+}
+
+/// With 9 trials there is one bracket, which pauses at 1; with 90 trial 1 is in one that pauses at 3 first.
+TEST(Hyperband, ATrialPausedBelowItsFirstRungGoesOnWhenTheBudgetWasRaised) {
+  auto settings = SettingsOf("hyperband");
+  settings.max = 9;
+  settings.trials = 90;
+  const auto scheduler = MakeScheduler(settings);
+  ASSERT_EQ(scheduler->Limit(1), 3);
+  scheduler->Restore({{1, 1, 0.5}}, TableOf({TrialState::kRunning, TrialState::kPaused}));
+  EXPECT_EQ(scheduler->Promote(), TrialNumber{1});
+  EXPECT_EQ(scheduler->Promote(), std::nullopt) << "once";
 }
 
 }  // namespace

@@ -68,11 +68,31 @@ TEST(MakeScheduler, NamesWhatContradicts) {
   EXPECT_THAT(Refusal("wilcoxon", [](auto& settings) { settings.p_value = 0; }), HasSubstr("'p_value'"));
 }
 
+std::optional<std::string> TooFew(const std::string& type, std::int64_t trials, double min = 1) {
+  auto settings = SettingsOf(type);
+  settings.trials = trials;
+  settings.min = min;
+  settings.max = 27;
+  return WhyTooFewTrials(settings);
+}
+
+TEST(TooFewTrials, AreThoseOfWhichNoneComesToTheEndByComparisons) {
+  EXPECT_EQ(TooFew("asha", 10),
+            "asha pauses trials at 1, 3 and 9, and one in 27 comes to 27: of 10 only the leader of each rung goes on; "
+            "27 trials would do, or a larger 'min'");
+  EXPECT_EQ(TooFew("asha", 27), std::nullopt);
+  EXPECT_EQ(TooFew("asha", 10, 3), std::nullopt);
+  EXPECT_THAT(TooFew("hyperband", 30).value(), HasSubstr("49 trials would do"));
+  EXPECT_EQ(TooFew("hyperband", 49), std::nullopt);
+  EXPECT_EQ(TooFew("median", 2), std::nullopt);
+  EXPECT_EQ(WhyTooFewTrials(SettingsOf("asha")), std::nullopt) << "its rungs have no end";
+}
+
 TEST(NeverStop, LetsEveryTrialRun) {
   const auto scheduler = MakeScheduler(SettingsOf("none"));
   EXPECT_EQ(scheduler->Take({0, 1, kNotANumber}), Judgement{});
   EXPECT_EQ(scheduler->Promote(), std::nullopt);
-  EXPECT_EQ(scheduler->Rescue(), std::nullopt);
+  EXPECT_EQ(scheduler->Finish(TableOf({})), std::nullopt);
   EXPECT_TRUE(scheduler->MayBegin(5));
   EXPECT_EQ(scheduler->Descend(5), std::nullopt);
   EXPECT_EQ(scheduler->Limit(5), std::nullopt);

@@ -36,7 +36,7 @@ void SimulatedEnsemble::Run() {
   for (int step = 0; step < most; ++step) {
     while (static_cast<int>(running_.size()) < settings_.parallel && Fill()) {
     }
-    if (running_.empty() && !Resume(Ask([](Scheduler& scheduler) { return scheduler.Rescue(); }))) return;
+    if (running_.empty()) return;
     auto chosen = running_.begin();
     std::advance(chosen, draws_.Below(running_.size()));
     Advance(chosen->first);
@@ -46,7 +46,8 @@ void SimulatedEnsemble::Run() {
 }
 
 bool SimulatedEnsemble::Fill() {
-  return ResumeQueued() || Resume(Ask([](Scheduler& scheduler) { return scheduler.Promote(); })) || Begin();
+  return ResumeQueued() || Resume(Ask([](Scheduler& scheduler) { return scheduler.Promote(); })) || Begin() ||
+         Resume(Ask([&](Scheduler& scheduler) { return scheduler.Finish(table_); }));
 }
 
 bool SimulatedEnsemble::ResumeQueued() {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <set>
+
 #include "tests/ensemble/schedulers/simulated_ensemble.h"
 
 namespace slipway::ensemble {
@@ -59,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(OfEveryType, Simulation, testing::ValuesIn(SchedulerNam
 
 class RungSimulation : public testing::TestWithParam<std::string> {};
 
-TEST_P(RungSimulation, NoRungSendsOnMoreThanItsPart) {
+TEST_P(RungSimulation, ARungSendsOnItsPartAndAtTheEndItsLeader) {
   EXPECT_TRUE(rc::check(GetParam(), [] {
     auto settings = AnySettings(GetParam());
     settings.trials = *rc::gen::inRange(60, 120);
@@ -68,11 +70,22 @@ TEST_P(RungSimulation, NoRungSendsOnMoreThanItsPart) {
     std::map<int, int> last;
     for (const auto& [rung, count] : ensemble.entered()) last[rung.first] = std::max(last[rung.first], rung.second);
     for (const auto& [rung, entered] : ensemble.entered()) {
-      const auto sent_on = ensemble.sent_on().find(rung);
-      if (rung.second == last[rung.first] || sent_on == ensemble.sent_on().end()) continue;
-      RC_ASSERT(sent_on->second <= entered / settings.reduction);
-      RC_ASSERT(sent_on->second >= entered / settings.reduction);
+      if (rung.second == last[rung.first]) continue;
+      const auto sent_on = ensemble.sent_on().at(rung);
+      RC_ASSERT(sent_on <= entered / settings.reduction + 1);
+      RC_ASSERT(sent_on >= std::max(1, entered / settings.reduction));
     }
+  }));
+}
+
+TEST_P(RungSimulation, EveryBracketHasACompleteTrial) {
+  EXPECT_TRUE(rc::check(GetParam(), [] {
+    const auto settings = AnySettings(GetParam());
+    SimulatedEnsemble ensemble(settings, 9, {}, *rc::gen::arbitrary<std::uint64_t>());
+    ensemble.Run();
+    std::set<int> brackets;
+    for (const auto& [rung, count] : ensemble.entered()) brackets.insert(rung.first);
+    RC_ASSERT(ensemble.Count(TrialState::kComplete) >= static_cast<int>(brackets.size()));
   }));
 }
 
