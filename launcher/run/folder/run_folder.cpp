@@ -292,13 +292,15 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
             "list the runs with: slipway ls (or name another place with --runs-dir)"};
   }
   constexpr std::size_t kMostNamed = 5;
+  const auto named = std::min(kMostNamed, matches.size());
   std::string ids;
-  for (std::size_t i = matches.size() - std::min(matches.size(), kMostNamed); i < matches.size(); ++i) {
-    ids += (ids.empty() ? "" : ", ") + matches[i].id();
+  for (auto run = matches.end() - static_cast<std::ptrdiff_t>(named); run != matches.end(); ++run) {
+    ids += (ids.empty() ? "" : ", ") + run->id();
   }
-  const auto newest =
-      matches.size() > kMostNamed ? fmt::format("{}, the newest of them ", matches.size()) : std::string();
-  return {ErrorKind::kUsage, fmt::format("'{}' fits several runs: {}{}", selector, newest, ids), "give more of the id"};
+  return {ErrorKind::kUsage,
+          fmt::format("'{}' fits {} runs{}: {}", selector, matches.size(),
+                      named < matches.size() ? fmt::format(", the newest {}", named) : "", ids),
+          "give more of the id"};
 }
 
 }  // namespace

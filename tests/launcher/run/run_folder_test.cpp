@@ -72,9 +72,17 @@ TEST_F(Runs, ThatCannotBeFoundAreExplained) {
   EXPECT_THAT(ErrorOf("last"), HasSubstr("there is no run yet"));
   Create("same");
   Create("same");
-  EXPECT_THAT(ErrorOf("same"), HasSubstr("fits several runs"));
+  EXPECT_THAT(ErrorOf("same"), HasSubstr("'same' fits 2 runs: same-"));
   EXPECT_THAT(ErrorOf("other"), HasSubstr("slipway ls"));
   EXPECT_THAT(ErrorOf("./nowhere"), HasSubstr("not a run folder"));
+}
+
+TEST_F(Runs, ThatFitInGreatNumberAreNotAllNamed) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 9; ++i) ids.push_back(Create("same").id());
+  const auto text = ErrorOf("same");
+  EXPECT_THAT(text, HasSubstr("'same' fits 9 runs, the newest 5: same-"));
+  EXPECT_EQ(std::ranges::count_if(ids, [&](const auto& id) { return text.find(id) != std::string::npos; }), 5);
 }
 
 TEST_F(Runs, SayWhenTheirStateIsDamaged) {
