@@ -21,6 +21,21 @@ namespace {
 
 std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+/// What other tools call the kinds of domains. By its letters alone 'loguniform' would be nearest to 'uniform'.
+constexpr std::pair<std::string_view, std::string_view> kCustomaryKinds[] = {
+    {"loguniform", "log"},   {"log_uniform", "log"}, {"reciprocal", "log"},     {"qloguniform", "log"},
+    {"logint", "int_log"},   {"log_int", "int_log"}, {"lograndint", "int_log"}, {"int_loguniform", "int_log"},
+    {"randint", "int"},      {"integer", "int"},     {"int_uniform", "int"},    {"float", "uniform"},
+    {"quniform", "uniform"}, {"range", "uniform"},   {"categorical", "choice"}, {"choices", "choice"},
+    {"values", "choice"},    {"grid", "choice"},     {"grid_search", "choice"}, {"constant", "fixed"},
+    {"const", "fixed"},      {"value", "fixed"},     {"linear", "uniform"},     {"discrete", "ordinal"}};
+
+std::string SuggestKind(std::string_view word, const std::vector<std::string>& words) {
+  const auto customary = std::ranges::find(kCustomaryKinds, word, [](const auto& entry) { return entry.first; });
+  if (customary == std::end(kCustomaryKinds)) return SuggestWord(word, words);
+  return fmt::format("; did you mean '{}'?", customary->second);
+}
+
 /// One parameter's definition while it is read; every refusal names the parameter and the kind of domain.
 class Definition {
  public:
@@ -48,7 +63,7 @@ class Definition {
     std::string kind;
     for (const auto& [word, unused] : json_.items()) {
       if (std::ranges::find(words, word) == words.end()) {
-        Refuse(name_, fmt::format("unknown kind '{}'{}", word, SuggestWord(word, words)));
+        Refuse(name_, fmt::format("unknown kind '{}'{}", word, SuggestKind(word, words)));
       }
       if (word == "when" || word == "step") continue;
       if (!kind.empty()) Refuse(name_, fmt::format("has both '{}' and '{}'; one is needed", kind, word));

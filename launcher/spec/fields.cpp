@@ -447,6 +447,34 @@ const FieldNode* FieldNode::Child(std::string_view key) const {
   return found == children.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+/// Words that are customary elsewhere, and the field that they stand for. Arguments are those of the program.
+constexpr std::pair<std::string_view, std::string_view> kCustomaryFields[] = {
+    {"ranks", "launch.ranks_per_node"},
+    {"nprocs", "launch.ranks_per_node"},
+    {"ntasks", "launch.ranks_per_node"},
+    {"ntasks_per_node", "launch.ranks_per_node"},
+    {"cpus", "launch.cpus_per_rank"},
+    {"cpus_per_task", "launch.cpus_per_rank"},
+    {"gpus", "launch.gpus_per_rank"},
+    {"memory", "launch.memory_per_rank"},
+    {"walltime", "launch.time_limit"},
+    {"search_space", "ensemble.space"},
+    {"hyperparameters", "ensemble.space"},
+    {"epochs", "train.args.epochs"},
+    {"batch_size", "train.args.batch_size"},
+    {"lr", "train.args.lr"},
+    {"learning_rate", "train.args.learning_rate"},
+};
+
+std::string CustomaryField(std::string_view word) {
+  const auto found = std::ranges::find(kCustomaryFields, word, [](const auto& entry) { return entry.first; });
+  return found == std::end(kCustomaryFields) ? std::string() : std::string(found->second);
+}
+
+}  // namespace
+
 std::string SuggestField(const FieldNode& section, std::string_view key) {
   constexpr std::size_t kLongestKey = 64;
   if (key.size() > kLongestKey) return {};
@@ -455,7 +483,8 @@ std::string SuggestField(const FieldNode& section, std::string_view key) {
   }
   std::vector<std::string> names;
   for (const auto& child : section.children) names.push_back(child.first);
-  return NearestWord(key, names);
+  const auto nearest = NearestWord(key, names);
+  return nearest.empty() ? CustomaryField(key) : nearest;
 }
 
 bool MayStandInSettings(std::string_view key) {

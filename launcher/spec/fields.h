@@ -45,7 +45,7 @@ struct FieldNode {
 const FieldNode& FieldTree();
 
 /// What the user probably meant by `key` in the section `path` ("" = top level): a field of the section, or the full
-/// path of a field of that name elsewhere. Empty when nothing is near.
+/// path of a field of that name elsewhere, or of what other tools call so. Empty when nothing is near.
 std::string SuggestField(const FieldNode& section, std::string_view key);
 
 /// True when a settings file may hold the top-level field `key`.

@@ -72,6 +72,14 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
+  /// Where the parser gave up: it tells what it wanted there, not where the bracket stands that is open.
+  std::string HintForOpenBracket() const {
+    if (stack_.empty() || !stack_.back().in_brackets) return {};
+    const auto& node = stack_.back().node;
+    return fmt::format("; the '{}' in line {}, column {} is not closed", node.kind == YamlNode::Kind::kMap ? '{' : '[',
+                       node.place.line, node.place.column + 1);
+  }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) Refuse(PlaceOf(mark), "a spec is one YAML document; remove the second '---'");
   }
@@ -106,13 +114,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    Open(YamlNode::Kind::kList, mark, tag, anchor);
+                       YAML::EmitterStyle::value style) override {
+    Open(YamlNode::Kind::kList, mark, tag, anchor, style);
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    Open(YamlNode::Kind::kMap, mark, tag, anchor);
+                  YAML::EmitterStyle::value style) override {
+    Open(YamlNode::Kind::kMap, mark, tag, anchor, style);
   }
   void OnMapEnd() override { Close(); }
 
@@ -120,6 +128,7 @@ class TreeBuilder : public YAML::EventHandler {
   struct Frame {
     YamlNode node;
     YAML::anchor_t anchor = 0;
+    bool in_brackets = false;
     bool has_key = false;
     std::string key;
     Place key_place;
@@ -153,7 +162,8 @@ class TreeBuilder : public YAML::EventHandler {
     return false;
   }
 
-  void Open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+  void Open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YAML::EmitterStyle::value style) {
     const Place place = PlaceOf(mark);
     CheckTag(tag == "!" ? "" : tag, place);
     if (stack_.size() >= kDeepest) RefuseDepth(place);
@@ -161,6 +171,7 @@ class TreeBuilder : public YAML::EventHandler {
     frame.node.kind = kind;
     frame.node.place = place;
     frame.anchor = anchor;
+    frame.in_brackets = style == YAML::EmitterStyle::Flow;
     stack_.push_back(std::move(frame));
   }
 
@@ -297,7 +308,8 @@ std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& re
   } catch (const YAML::Exception& error) {
     const int offset = error.mark.line == 0 ? static_cast<int>(start.offset) : 0;
     report.Error({source, error.mark.line + 1, error.mark.column + offset},
-                 "not valid YAML: " + error.msg + HintFor(sources[source].Line(error.mark.line + 1)));
+                 "not valid YAML: " + error.msg + builder.HintForOpenBracket() +
+                     HintFor(sources[source].Line(error.mark.line + 1)));
     return std::nullopt;
   }
   return builder.TakeRoot();
