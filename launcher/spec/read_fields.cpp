@@ -172,10 +172,10 @@ class FieldReader {
     return WithKept(field, path, std::move(value));
   }
 
-  /// Maps are merged by key.
+  /// Maps are merged by key; {} empties one.
   Json WithKept(const Field& field, const std::string& path, Json value) const {
     const Json* kept = Find(before_, path);
-    if (field.type.kind != TypeKind::kMap || kept == nullptr || !kept->is_object()) return value;
+    if (field.type.kind != TypeKind::kMap || kept == nullptr || !kept->is_object() || value.empty()) return value;
     Json merged = *kept;
     merged.update(value);
     return merged;
@@ -250,7 +250,7 @@ void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay) {
   const bool is_section = IsSection(fields);
   const bool removable = fields.field != nullptr && fields.field->type.presence == Presence::kOptional;
   if (is_section && !removable && overlay.kind == Kind::kNull && base.kind != Kind::kNull) return;
-  const bool by_key = is_section || fields.field->type.kind == TypeKind::kMap;
+  const bool by_key = is_section || (fields.field->type.kind == TypeKind::kMap && !overlay.entries.empty());
   if (!by_key || base.kind != Kind::kMap || overlay.kind != Kind::kMap || base.entries.empty()) {
     base = std::move(overlay);
     return;

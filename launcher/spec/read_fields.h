@@ -13,7 +13,7 @@
 
 namespace slipway::launcher {
 
-/// Lays `overlay` over `base`: sections and maps are merged by key, everything else is replaced.
+/// Lays `overlay` over `base`: sections and maps are merged by key, everything else is replaced. {} empties a map.
 /// An empty section leaves what lies below it; an empty optional section removes it.
 void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay);
 

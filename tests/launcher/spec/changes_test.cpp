@@ -60,6 +60,10 @@ class Changes : public testing::Test {
   test::TempDirectory directory_;
 };
 
+TEST_F(Changes, AnEmptyMapEmptiesTheMap) {
+  EXPECT_THAT(Described(kSingle, {"train.args={}"}), ElementsAre(HasSubstr("train.args")));
+}
+
 TEST_F(Changes, WithoutAnyTheSpecIsTheSameToTheBit) {
   for (const auto* text : {kEnsemble, kSingle}) {
     const auto begun = Begun(text);

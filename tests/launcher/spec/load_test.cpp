@@ -66,6 +66,13 @@ TEST_F(Load, LetsOverridesWin) {
   EXPECT_EQ(document.origins.at("train.args.lr"), "--set");
 }
 
+TEST_F(Load, EmptiesAMapThatAnOverrideSaysIsEmpty) {
+  const auto text = std::string(kSmall) + "launch: {env: {A: '1'}}\n";
+  EXPECT_EQ(LoadText(text, {"launch.env={}"}).spec.launch.env.size(), 0u);
+  EXPECT_EQ(LoadText(text, {"launch.env={}", "launch.env.B='2'"}).spec.launch.env.size(), 1u);
+  EXPECT_EQ(LoadText(text, {"launch.env={B: '2'}"}).spec.launch.env.size(), 2u) << "maps are merged by key";
+}
+
 TEST_F(Load, RefusesOverridesThatNameNothing) {
   EXPECT_THAT(ErrorOf(kSmall, {"launch.node=2"}), HasSubstr("did you mean 'nodes'?"));
   EXPECT_THAT(ErrorOf(kSmall, {"launch.nodes"}), HasSubstr("KEY=VALUE"));
