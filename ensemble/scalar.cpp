@@ -54,6 +54,12 @@ Json ToJson(const Scalar& value) {
 
 std::string Describe(const Scalar& value) { return ToJson(value).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+std::string Brief(const Scalar& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return *word;
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:.6g}", *number);
+  return Describe(value);
+}
+
 bool SameValue(const Scalar& left, const Scalar& right) { return Normalised(left) == Normalised(right); }
 
 bool IsAmong(const std::vector<Scalar>& values, const Scalar& value) {
@@ -85,8 +91,7 @@ Point PointFromJson(const Json& json) {
 std::string Describe(const Point& point) {
   std::string text;
   for (const auto& [name, value] : point) {
-    const auto* word = std::get_if<std::string>(&value);
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, word != nullptr ? *word : Describe(value));
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, Brief(value));
   }
   return text;
 }

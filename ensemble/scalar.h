@@ -21,6 +21,8 @@ std::optional<Scalar> ScalarFromJson(const Json& json);
 Json ToJson(const Scalar& value);
 /// As JSON writes it: 0.1, "sgd", true.
 std::string Describe(const Scalar& value);
+/// For people: 0.1, sgd, true; of a number that is no integer six digits.
+std::string Brief(const Scalar& value);
 /// Numbers are compared by value, exactly: 2 and 2.0 are the same.
 bool SameValue(const Scalar& left, const Scalar& right);
 
@@ -35,7 +37,7 @@ const Scalar* Find(const Point& point, std::string_view name);
 Json ToJson(const Point& point);
 /// Errors: Error(kUsage) when it is not an object of scalars.
 Point PointFromJson(const Json& json);
-/// "lr=0.01 optimizer=sgd", for people.
+/// "lr=0.01 optimizer=sgd", for people: each value in brief.
 std::string Describe(const Point& point);
 
 /// 32 hexadecimal digits that are equal for equal configurations: the order of the members does not count,

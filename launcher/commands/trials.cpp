@@ -197,8 +197,7 @@ std::string ShowText(const TrialsView& view, const RankedTrial& ranked, const st
   const TrialRecord& trial = ranked.trial;
   auto text = StandingText(view, ranked) + "\n" + TiesText(view, trial, ReadModelEnsemble(run_folder));
   text += fmt::format("folder: {}\n", (run_folder / TrialFolder(trial.number)).string());
-  for (const auto& [name, value] : trial.parameters)
-    text += fmt::format("  {} = {}\n", name, ensemble::Describe(value));
+  for (const auto& [name, value] : trial.parameters) text += fmt::format("  {} = {}\n", name, ensemble::Brief(value));
   if (!attempts.empty()) text += "\n" + AttemptsTable(attempts);
   if (!metrics.empty()) text += "\n" + MetricsTable(metrics);
   return text;

@@ -164,7 +164,7 @@ std::vector<std::string> CellsOf(const LeaderboardRow& row, const StudyRecord& s
   for (std::size_t i = 0; i + 1 < study.objectives.size(); ++i) {
     cells.push_back(NumberCell(i < trial.further.size() ? std::optional(trial.further[i]) : std::nullopt));
   }
-  cells.push_back(ParametersCell(trial.parameters));
+  cells.push_back(ensemble::Describe(trial.parameters));
   cells.push_back(row.seconds ? FormatDuration(Seconds(*row.seconds)) : "-");
   cells.push_back(std::to_string(trial.attempts));
   return cells;

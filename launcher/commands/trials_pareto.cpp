@@ -71,7 +71,7 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
     const auto& trial = fronts.trials[standing.point];
     std::vector<std::string> row = {std::to_string(standing.front + 1), std::to_string(trial.number)};
     for (const double value : ValuesOf(trial)) row.push_back(NumberCell(value));
-    row.push_back(ParametersCell(trial.parameters));
+    row.push_back(ensemble::Describe(trial.parameters));
     table.AddRow(std::move(row));
   }
   return table.Render();

@@ -16,7 +16,7 @@ std::string TableOf(const Json& models, const std::string& by) {
   for (const auto& member : models["members"]) {
     table.AddRow({member[by].dump(), fmt::format("{:.3f}", member["weight"].get<double>()),
                   NumberCell(member["objective"].get<double>()),
-                  ParametersCell(ensemble::PointFromJson(member["parameters"]))});
+                  ensemble::Describe(ensemble::PointFromJson(member["parameters"]))});
   }
   return table.Render();
 }

@@ -31,14 +31,9 @@ std::pair<double, double> Widened(double low, double high) {
   return {low - around, high + around};
 }
 
-std::string Word(const ensemble::Scalar& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? *text : ensemble::Describe(value);
-}
-
 std::vector<std::string> WordsOf(const std::vector<ensemble::Scalar>& values) {
   std::vector<std::string> words;
-  for (const auto& value : values) words.push_back(Word(value));
+  for (const auto& value : values) words.push_back(ensemble::Brief(value));
   return words;
 }
 
@@ -55,7 +50,9 @@ struct AxisOfDomain {
   }
   Axis operator()(const ensemble::ChoiceDomain& domain) const { return WordsAxis(title, WordsOf(domain.values)); }
   Axis operator()(const ensemble::OrdinalDomain& domain) const { return WordsAxis(title, WordsOf(domain.values)); }
-  Axis operator()(const ensemble::FixedDomain& domain) const { return WordsAxis(title, {Word(domain.value)}); }
+  Axis operator()(const ensemble::FixedDomain& domain) const {
+    return WordsAxis(title, {ensemble::Brief(domain.value)});
+  }
 };
 
 bool HasWords(const ensemble::Domain& domain) {

@@ -8,15 +8,6 @@
 #include "core/error.h"
 
 namespace slipway::launcher {
-namespace {
-
-std::string ValueCell(const ensemble::Scalar& value) {
-  if (const auto* number = std::get_if<double>(&value)) return NumberCell(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return ensemble::Describe(value);
-}
-
-}  // namespace
 
 TrialsView OpenTrials(const std::filesystem::path& run_folder) {
   auto book = ensemble::TrialBook::OpenForReading(run_folder);
@@ -49,13 +40,5 @@ std::filesystem::path TrialFolder(ensemble::TrialNumber trial) {
 }
 
 std::string NumberCell(const std::optional<double>& number) { return number ? fmt::format("{:.6g}", *number) : "-"; }
-
-std::string ParametersCell(const ensemble::Point& point) {
-  std::string text;
-  for (const auto& [name, value] : point) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ValueCell(value));
-  }
-  return text;
-}
 
 }  // namespace slipway::launcher

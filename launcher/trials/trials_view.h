@@ -34,7 +34,5 @@ std::filesystem::path TrialFolder(ensemble::TrialNumber trial);
 
 /// A number with at most six digits; "-" for none.
 std::string NumberCell(const std::optional<double>& number);
-/// "lr=0.01 optimizer=sgd", numbers with at most six digits.
-std::string ParametersCell(const ensemble::Point& point);
 
 }  // namespace slipway::launcher
