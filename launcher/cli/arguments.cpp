@@ -1,6 +1,11 @@
 #include "launcher/cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "core/install.h"
@@ -301,11 +306,29 @@ SpecSelection SelectionOf(const Arguments& arguments) {
   return selection;
 }
 
+namespace {
+
+/// Nothing: it is no whole number of 0 or more.
+std::optional<std::int64_t> NumberIn(const std::string& word) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 bool IsForUsers(const CLI::App* command) { return !command->get_group().empty(); }
 
 void AddRunSelector(CLI::App* command, std::string& run) {
   command->add_option("run", run, "Run: full id, unique prefix, 'last', or the path of its folder")
       ->capture_default_str();
+}
+
+std::int64_t TakeTrial(TrialOfRun& words) {
+  if (!NumberIn(words.trial)) std::swap(words.trial, words.run);
+  if (const auto number = NumberIn(words.trial)) return *number;
+  throw Error(ErrorKind::kUsage, fmt::format("neither '{}' nor '{}' is the number of a trial", words.run, words.trial),
+              "write for example: slipway trials show 7 last");
 }
 
 void DescribeCommands(CLI::App& app, Arguments& arguments) {

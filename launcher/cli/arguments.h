@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/output.h"
+#include "launcher/cli/describe.h"
 #include "launcher/commands/bench.h"
 #include "launcher/commands/data.h"
 #include "launcher/commands/doctor.h"
@@ -70,6 +71,7 @@ struct Arguments {
   DataIndexOptions data_index;
   DataReshardOptions data_reshard;
   std::string trials_run = "last";
+  TrialOfRun trial_of_run;
   TrialsLsOptions trials_ls;
   TrialsBestOptions trials_best;
   TrialsShowOptions trials_show;

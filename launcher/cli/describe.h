@@ -1,6 +1,7 @@
 /// How groups of commands are described to the parser, each in a file of its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "launcher/commands/plan.h"
@@ -22,6 +23,15 @@ void AddSpecOptions(CLI::App* command, Arguments& arguments);
 SpecSelection SelectionOf(const Arguments& arguments);
 /// The run that a command is about.
 void AddRunSelector(CLI::App* command, std::string& run);
+
+/// A trial and its run, as the command line names them.
+struct TrialOfRun {
+  std::string trial;
+  std::string run = "last";
+};
+/// The number of the trial. Where only the run is a number, the two change places: `show 7 last`, `show last 7`.
+/// Errors: Error(kUsage) when neither is one.
+std::int64_t TakeTrial(TrialOfRun& words);
 
 void DescribeInit(CLI::App& app, Arguments& arguments);
 void DescribeDiagnosis(CLI::App& app, Arguments& arguments);

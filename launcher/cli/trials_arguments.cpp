@@ -23,15 +23,33 @@ void WarnIfLost(const RunFolder& run, Output& output) try {
   output.Warn(error.message());
 }
 
+std::filesystem::path FolderOf(const std::string& selector, Session& session) {
+  const auto run = FindRun(session, selector);
+  WarnIfLost(run, session.output);
+  return run.path();
+}
+
 /// The trial commands work on the folder of one run.
 template <class Options, class Function>
 void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
   AddRunSelector(command, arguments.trials_run);
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
-      const auto run = FindRun(session, arguments.trials_run);
-      WarnIfLost(run, session.output);
-      options.run_folder = run.path();
+      options.run_folder = FolderOf(arguments.trials_run, session);
+      return function(options, session.output);
+    };
+  });
+}
+
+/// The same for one trial of the run.
+template <class Options, class Function>
+void AddTrialCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
+  command->add_option("trial", arguments.trial_of_run.trial, "Number of the trial; may also come last")->required();
+  AddRunSelector(command, arguments.trial_of_run.run);
+  command->callback([&arguments, &options, function] {
+    arguments.command = [&arguments, &options, function](Session& session) {
+      options.trial = TakeTrial(arguments.trial_of_run);
+      options.run_folder = FolderOf(arguments.trial_of_run.run, session);
       return function(options, session.output);
     };
   });
@@ -48,8 +66,7 @@ void DescribeLooks(CLI::App& trials, Arguments& arguments) {
   AddTrialsCommand(best, arguments, arguments.trials_best, TrialsBest);
 
   auto* show = AddCommand(trials, "show", "Everything of one trial", "  slipway trials show 7 last");
-  show->add_option("trial", arguments.trials_show.trial, "Number of the trial")->required();
-  AddTrialsCommand(show, arguments, arguments.trials_show, TrialsShow);
+  AddTrialCommand(show, arguments, arguments.trials_show, TrialsShow);
 }
 
 void DescribeImportance(CLI::App& trials, Arguments& arguments) {

@@ -47,8 +47,9 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
   auto* tell = AddCommand(trials, "tell", "Tell what became of a trial that was asked for",
                           "  slipway trials tell last 7 --value 0.93\n"
                           "  slipway trials tell last 7 --failed 'out of memory'");
-  tell->add_option("run", options.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
-  tell->add_option("trial", options.trial, "Number of the trial")->required()->check(kNotNegative);
+  auto& named = arguments.trial_of_run;
+  tell->add_option("run", named.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
+  tell->add_option("trial", named.trial, "Number of the trial; may also come first")->required();
   auto* value = tell->add_option("--value", options.values, "Its result; repeat it for several objectives")
                     ->expected(1)
                     ->take_all();
@@ -57,7 +58,13 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
   value->excludes(failed)->excludes(pruned);
   failed->excludes(pruned);
   tell->add_option("--attempt", options.attempt, "Refuse unless it is at this attempt")->check(kPositive);
-  tell->callback([&] { arguments.command = [&](Session& session) { return TrialsTell(options, session); }; });
+  tell->callback([&] {
+    arguments.command = [&](Session& session) {
+      options.trial = TakeTrial(named);
+      options.run = named.run;
+      return TrialsTell(options, session);
+    };
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Trials that come in, go out, and are run from outside, as a user does it.
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -51,6 +52,38 @@ TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
   ASSERT_TRUE(place.Slipway({"resume", run}).status.Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", run, "--json"}).output);
   EXPECT_EQ(trials["counts"]["complete"], 4);
+}
+
+TEST(TrialsExchange, ATrialAndItsRunAreNamedInEitherOrder) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 3\n", "{uniform: [0, 1]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(place.Slipway({"trials", "ask"}).status.Success());
+  EXPECT_TRUE(place.Slipway({"trials", "tell", "last", "0", "--value", "1"}).status.Success());
+  EXPECT_TRUE(place.Slipway({"trials", "tell", "1", "last", "--value", "2"}).status.Success());
+  const auto shown = place.Slipway({"trials", "show", "1", "last"}).output;
+  EXPECT_THAT(shown, StartsWith("trial 1: complete, rank 1, objective 2"));
+  EXPECT_EQ(place.Slipway({"trials", "show", "last", "1"}).output, shown);
+  EXPECT_EQ(place.Slipway({"trials", "show", "1"}).output, shown);
+  EXPECT_THAT(place.Slipway({"trials", "show", "last"}).errors,
+              HasSubstr("neither 'last' nor 'last' is the number of a trial"));
+}
+
+/// All digits are in the documents; people see six.
+TEST(TrialsExchange, ViewsShowSixDigits) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", kExchangeCommand, 1, Ensemble("  trials: 1\n", "{uniform: [0, 1]}"));
+  const auto run = place.Slipway({"run", "exp.yaml"});
+  ASSERT_TRUE(run.status.Success()) << run.errors;
+  const auto document = Json::parse(place.Slipway({"trials", "show", "0", "--json"}).output);
+  const auto exact = document["parameters"]["x"].dump();
+  const auto six = fmt::format("{:.6g}", document["parameters"]["x"].get<double>());
+  ASSERT_GT(exact.size(), six.size() + 5);
+  for (const auto& text : {run.output + run.errors, place.Slipway({"trials", "show", "0"}).output,
+                           place.Slipway({"trials", "ls"}).output}) {
+    EXPECT_THAT(text, HasSubstr(six));
+    EXPECT_THAT(text, testing::Not(HasSubstr(exact)));
+  }
 }
 
 TEST(TrialsExchange, AScriptAsksAndTells) {
