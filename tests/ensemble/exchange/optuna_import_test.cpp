@@ -54,7 +54,7 @@ TEST(FromOptuna, CountsWhyTrialsAreLeftOut) {
                                 Complete({{"x", 2}, {"y", 0}})},
                                R"({"x":{"uniform":[0,4]},"y":{"int":[0,9]},"epochs":3,"":["x < y"]})");
   ASSERT_EQ(imported.trials.size(), 1u);
-  EXPECT_EQ(Describe(imported.trials[0].parameters), "x=1.0 y=3 epochs=3");
+  EXPECT_EQ(Describe(imported.trials[0].parameters), "x=1 y=3 epochs=3");
   EXPECT_THAT(imported.left_out, ElementsAre(Pair("it has no value for 'y'", 1), Pair("it is not over", 1),
                                              Pair("the point breaks the constraint \"x < y\"", 1),
                                              Pair("the space has no parameter \"\\u001b[2J\"", 1),
@@ -75,7 +75,7 @@ TEST(FromOptuna, MeansTheDecimalsOfSteps) {
   const char* space = R"({"x":{"uniform":[0,1],"step":0.1},"y":{"uniform":[0,1],"when":{"x":0.3}},"":["x != 0.7"]})";
   const auto imported = Import({Complete({{"x", 3 * 0.1}, {"y", 1}}), Complete({{"x", 7 * 0.1}})}, space);
   ASSERT_EQ(imported.trials.size(), 1u);
-  EXPECT_EQ(Describe(imported.trials[0].parameters), "x=0.3 y=1.0");
+  EXPECT_EQ(Describe(imported.trials[0].parameters), "x=0.3 y=1");
   EXPECT_THAT(imported.left_out, ElementsAre(Pair("the point breaks the constraint \"x != 0.7\"", 1)));
 }
 

@@ -30,13 +30,13 @@ TEST(Encoding, LaysEveryVaryingParameterOnAnAxis) {
 
 TEST(Encoding, DecodesTheNearestPointAndLeavesInactiveParametersOut) {
   const auto encoding = EncodingOfSpace(kMixedToEncode);
-  EXPECT_EQ(Describe(encoding.Decode({1.2, 2.0, 0.99, 0.5})), "optimizer=adam lr=1.0 layers=4 batch=64");
+  EXPECT_EQ(Describe(encoding.Decode({1.2, 2.0, 0.99, 0.5})), "optimizer=adam lr=1 layers=4 batch=64");
   EXPECT_EQ(Describe(encoding.Decode({-7, -0.5, -1, 0.5})), "optimizer=sgd lr=0.0001 layers=1 momentum=0.25 batch=64");
 }
 
 TEST(Encoding, TakesTheMiddleWhereNobodySaid) {
   const auto encoding = EncodingOfSpace(R"({"x":{"uniform":[0,4]},"c":{"choice":["a","b"]}})");
-  EXPECT_EQ(Describe(encoding.Decode({NAN, NAN})), "x=2.0 c=a");
+  EXPECT_EQ(Describe(encoding.Decode({NAN, NAN})), "x=2 c=a");
 }
 
 TEST(Encoding, CarriesTheWidestIntegers) {
