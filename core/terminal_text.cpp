@@ -1,10 +1,15 @@
 #include "core/terminal_text.h"
 
+#include <algorithm>
+
+#include "core/utf8_character.h"
+
 namespace slipway {
 namespace {
 
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\x07';
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f'; }
 
@@ -45,17 +50,18 @@ std::string WithoutControls(std::string_view text) {
   bool is_over_line = false;  // after a carriage return: what comes next stands where the line stands
   while (!text.empty()) {
     const char c = text.front();
-    std::size_t length = 1;
+    const auto character = Utf8CharacterLength(text);
+    std::size_t length = std::max<std::size_t>(character, 1);
     if (c == kEscape) {
       length = LengthOfEscape(text);
-    } else if (c == '\xc2' && text.size() > 1 && IsSecondOfControl(text[1])) {
+    } else if (c == '\xc2' && character == 2 && IsSecondOfControl(text[1])) {
       length = 2;
     } else if (c == '\r') {
       is_over_line = true;
     } else if (!IsControl(c)) {
       if (is_over_line && c != '\n') shown.erase(shown.rfind('\n') + 1);  // where there is none: npos + 1 is 0
       is_over_line = false;
-      shown += c;
+      shown += character == 0 ? kReplacement : text.substr(0, length);
     }
     text.remove_prefix(length);
   }

@@ -8,7 +8,16 @@ namespace {
 TEST(TerminalText, LeavesTextAsItIs) {
   EXPECT_EQ(WithoutControls("lr\t0.1\nna\xc3\xafve \xe2\x9c\x93\n"), "lr\t0.1\nna\xc3\xafve \xe2\x9c\x93\n");
   EXPECT_EQ(WithoutControls(""), "");
-  EXPECT_EQ(WithoutControls("cut \xc2"), "cut \xc2");
+}
+
+TEST(TerminalText, ShowsThatBytesAreNoText) {
+  EXPECT_EQ(WithoutControls("cut \xc2"), "cut \xef\xbf\xbd");
+  EXPECT_EQ(WithoutControls("\xff\xfe"
+                            "a\xc0\x80"
+                            "b\xed\xa0\x80"),
+            "\xef\xbf\xbd\xef\xbf\xbd"
+            "a\xef\xbf\xbd\xef\xbf\xbd"
+            "b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 TEST(TerminalText, TakesSequencesOutAsAWhole) {
