@@ -27,6 +27,7 @@ packages_tests=(
   python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps
   python3-h5py            # HDF5 files by another writer
   python3-scipy           # by name: the quasi-random sampler of Optuna, with which ours are compared
+  python3-h5py python3-pil  # data files and pictures that others write
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer

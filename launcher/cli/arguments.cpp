@@ -159,8 +159,8 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
                              "  slipway data convert --from data/test.h5 --to tfrecord --compress gzip data/test");
   convert
       ->add_option("--from", arguments.data_convert.sources,
-                   "A .npy or .npz file, a folder with a folder of images for each class, TFRecord or HDF5 files or "
-                   "their folder; may be given several times")
+                   "A .npy or .npz file, a folder with a folder of images for each class (JPEG, PNG, GIF, BMP, WebP), "
+                   "TFRecord or HDF5 files or their folder; may be given several times")
       ->allow_extra_args(false);
   convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed");
   convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");

@@ -38,7 +38,7 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
       ->expected(1)
       ->take_all();
   in->add_option("--name", options.name, "Name of the dataset that the paths make (default: data)");
-  in->add_option("--format", options.format, "Format of the paths' files (default: by their names)")
+  in->add_option("--format", options.format, "Format of the paths' files (default: the one that all of them have)")
       ->check(CLI::IsMember({"tfrecord", "hdf5", "raw"}));
   AddTierOption(in, options.tiers,
                 "Where to, instead of what the spec or the site says; the first of several that fits");

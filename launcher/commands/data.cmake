@@ -4,7 +4,8 @@ add_library(slipway_data_commands STATIC
   "${CMAKE_CURRENT_LIST_DIR}/data_convert.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_hdf5.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_index.cpp"
-  "${CMAKE_CURRENT_LIST_DIR}/data_stats.cpp")
+  "${CMAKE_CURRENT_LIST_DIR}/data_stats.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/left_out.cpp")
 slipway_compile(slipway_data_commands LIGHT)
 target_link_libraries(slipway_data_commands
   PUBLIC slipway_settings slipway_core

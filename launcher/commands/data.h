@@ -59,11 +59,13 @@ struct DataMakeOptions {
   std::uint64_t seed = 1;
 };
 
-/// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`). Returns the exit code.
-/// Errors: Error(kEnvironment) at the first file that cannot be read as data.
+/// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`), and which files a folder
+/// has besides. Returns 0, or 1 when a file cannot be read as data: the others are shown all the same.
+/// Errors: Error(kEnvironment) for a path that holds no data.
 int DataInfo(const DataInfoOptions& options, Output& output);
 
-/// Reads every file whole and reports every bad one (`slipway.data_verify/1`). Returns 0 when all are good, else 1.
+/// Reads every file whole and reports every bad one (`slipway.data_verify/1`), and which files a folder has besides.
+/// Returns 0 when all are good, else 1.
 /// Errors: Error(kUsage) without a path.
 int DataVerify(const DataVerifyOptions& options, Output& output);
 

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/share_out.h"
 #include "core/units.h"
 #include "launcher/commands/data.h"
+#include "launcher/commands/left_out.h"
 #include "staging/convert/convert.h"
 #include "staging/convert/reshard.h"
 #include "staging/make/make_data.h"
@@ -60,8 +62,8 @@ void FillIn(staging::MakeOptions& options, bool format_given) {
   if (options.size == 0) options.size = usual.size;
 }
 
-void PrintFiles(const staging::ConvertResult& result, std::string_view schema, std::string_view format,
-                Output& output) {
+void PrintFiles(const staging::ConvertResult& result, std::string_view schema, std::string_view format, Output& output,
+                std::string_view source = {}) {
   output.Progress("");
   Json files = Json::array();
   std::string names;
@@ -70,9 +72,11 @@ void PrintFiles(const staging::ConvertResult& result, std::string_view schema, s
     names += file.string() + "\n";
   }
   const Json document = {
-      {"schema", schema}, {"format", format}, {"records", result.records}, {"bytes", result.bytes}, {"files", files}};
+      {"schema", schema},      {"format", format}, {"records", result.records},
+      {"bytes", result.bytes}, {"files", files},   {"left_out", staging::ToJson(std::span(result.left_out))}};
   output.Print(
       {document, fmt::format("{}{} records, {}\n", names, result.records, FormatBytes(Bytes{result.bytes})), names});
+  WarnOfLeftOut(source, result.left_out, result.source_files, output);
 }
 
 }  // namespace
@@ -82,14 +86,15 @@ int DataConvert(const DataConvertOptions& options, Output& output) {
   const auto compression = TargetCompression(options.compression);
   const auto result = staging::Convert({options.images, options.labels, options.destination, format, options.shards,
                                         Show(output, "converting"), options.sources, compression});
-  PrintFiles(result, "slipway.data_convert/1", options.to, output);
+  const auto source = options.sources.empty() ? options.images : options.sources.front();
+  PrintFiles(result, "slipway.data_convert/1", options.to, output, source.native());
   return 0;
 }
 
 int DataReshard(const DataReshardOptions& options, Output& output) {
   const auto result =
       staging::Reshard({options.source, options.destination, options.shards, Show(output, "resharding")});
-  PrintFiles(result, "slipway.data_reshard/1", "tfrecord", output);
+  PrintFiles(result, "slipway.data_reshard/1", "tfrecord", output, options.source.native());
   return 0;
 }
 

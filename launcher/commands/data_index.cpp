@@ -10,6 +10,7 @@
 #include "core/text_table.h"
 #include "core/units.h"
 #include "launcher/commands/data.h"
+#include "launcher/commands/left_out.h"
 #include "staging/dataset/dataset_files.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
@@ -118,6 +119,7 @@ int DataIndex(const DataIndexOptions& options, Output& output) {
   if (options.write) Write(options, encoded);
   const auto stored = CompareStored(options.path, encoded);
   Print(files, encoded, stored, output);
+  WarnOfLeftOut(options.path.string(), dataset.left_out, dataset.files.size(), output);
   return stored == "other" ? static_cast<int>(ErrorKind::kFailed) : 0;
 }
 

@@ -6,7 +6,8 @@
 
 namespace slipway::launcher {
 
-/// Says the spec's warnings. Errors: kUsage with every error of the spec; what MakePlan throws.
+/// Says the spec's warnings, and which files of the data are left out. Errors: kUsage with every error of the spec;
+/// what MakePlan throws.
 Plan PlanFor(const SpecSelection& selection, Session& session);
 
 }  // namespace slipway::launcher

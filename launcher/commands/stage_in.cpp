@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "core/progress.h"
 #include "launcher/commands/data_hdf5.h"
+#include "launcher/commands/left_out.h"
 #include "launcher/commands/stage.h"
 #include "launcher/commands/stage_tiers.h"
 #include "launcher/plan/data_plan.h"
@@ -75,16 +77,10 @@ Work WorkOfSpec(const StageInOptions& options) {
   return work;
 }
 
-staging::DataFormat FormatOf(const StageInOptions& options) {
+staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<std::string>& sources) {
   if (!options.format.empty()) return staging::ParseDataFormat(options.format).value();
-  const auto ends = [&](std::string_view part) {
-    return std::all_of(options.sources.begin(), options.sources.end(), [&](const std::string& source) {
-      return fs::path(source).filename().native().find(part) != std::string::npos;
-    });
-  };
-  if (ends(".tfrecord")) return staging::DataFormat::kTfrecord;
-  if (ends(".h5") || ends(".hdf5")) return staging::DataFormat::kHdf5;
-  throw Error(ErrorKind::kUsage, "the names do not tell the format of the files",
+  if (const auto held = staging::FormatOfSources(sources)) return *held;
+  throw Error(ErrorKind::kUsage, "the files do not tell one format for all of them",
               "add --format tfrecord, hdf5 or raw (raw: copied and summed, but their content is not looked at)");
 }
 
@@ -96,7 +92,7 @@ Work WorkOfPaths(const StageInOptions& options) {
   staging::DatasetRequest request;
   request.name = options.name.empty() ? "data" : options.name;
   for (const auto& source : options.sources) request.sources.push_back(fs::absolute(source).lexically_normal());
-  request.format = FormatOf(options);
+  request.format = FormatOf(options, request.sources);
   request.tiers = site.tier_order.empty() ? std::vector<std::string>{"burst", "node", "ram"} : site.tier_order;
   request.distribution = staging::Distribution::kReplicate;
   request.bandwidth = site.bandwidth;
@@ -119,12 +115,20 @@ std::optional<staging::NodeGroup> GroupOf(const StageInOptions& options) {
   return group;
 }
 
+/// What is to be staged, and how long it took to find out.
+struct TimedPlan {
+  staging::StagingPlan plan;
+  Seconds planning{};
+};
+
 /// Who asks for staging wants a copy: `none` counts only where nothing else is named.
-std::vector<staging::StagingPlan> PlansOf(const Work& work) {
-  std::vector<staging::StagingPlan> plans;
+std::vector<TimedPlan> PlansOf(const Work& work) {
+  std::vector<TimedPlan> plans;
   for (auto request : work.requests) {
+    const auto started = SystemClock().Steady();
     if (request.tiers != std::vector<std::string>{"none"}) std::erase(request.tiers, "none");
-    plans.push_back(PlanDataset(request, staging::DiscoverTiers(request.tiers, work.tiers), {}));
+    auto plan = PlanDataset(request, staging::DiscoverTiers(request.tiers, work.tiers), {});
+    plans.push_back({std::move(plan), SystemClock().Steady() - started});
   }
   return plans;
 }
@@ -136,6 +140,7 @@ Json DocumentOf(const staging::StagingPlan& plan) {
   document["adopted"] = nullptr;
   document["copied_bytes"] = 0;
   document["seconds"] = nullptr;
+  document["planning_seconds"] = nullptr;
   return document;
 }
 
@@ -164,8 +169,11 @@ class Stager {
   Stager(Output& output, std::optional<staging::NodeGroup> group)
       : output_(output), group_(std::move(group)), interrupt_(loop_) {}
 
-  /// Adds to `document` what happened; returns it in words.
-  std::string Stage(const staging::StagingPlan& plan, Json& document) {
+  /// Adds to `document` what happened; returns it in words. The time is what the user waits: the search for the files
+  /// counts, too.
+  std::string Stage(const TimedPlan& timed, Json& document) {
+    const auto& plan = timed.plan;
+    const auto started = SystemClock().Steady();
     if (plan.tier == "none") return HeadOf(plan) + ": read in place, nothing is staged\n";
     Progress progress(output_, "staging " + plan.request.name, plan.total);
     staging::StageOptions options;
@@ -179,11 +187,13 @@ class Stager {
                                     [&] { return StageAnywhere(plan, options, document); });
     staging::MarkKept(plan.root, plan.generation);
     document["adopted"] = staged.adopted;
+    const Seconds elapsed = timed.planning + (SystemClock().Steady() - started);
     document["copied_bytes"] = staged.copied.count;
-    document["seconds"] = staged.elapsed.count();
-    const auto how = staged.adopted ? std::string("already there")
-                                    : fmt::format("staged in {} ({})", FormatDuration(staged.elapsed),
-                                                  FormatRate(staged.copied, staged.elapsed));
+    document["seconds"] = elapsed.count();
+    document["planning_seconds"] = timed.planning.count();
+    const auto how = staged.adopted
+                         ? fmt::format("already there, checked in {}", FormatDuration(elapsed))
+                         : fmt::format("staged in {} ({})", FormatDuration(elapsed), FormatRate(staged.copied, elapsed));
     document["checksums"] = staged.own_sums ? VerificationDocument(*staged.own_sums) : Json();
     return fmt::format("{} -> tier {}: {}\n  {}\n{}", HeadOf(plan), plan.tier, how, plan.directory.string(),
                        OwnSumsText(plan, staged));
@@ -217,9 +227,11 @@ int StageIn(const StageInOptions& options, Session& session) {
   Json datasets = Json::array();
   std::string text;
   std::string brief;
-  for (const auto& plan : plans) {
+  for (const auto& timed : plans) {
+    const auto& plan = timed.plan;
     auto document = DocumentOf(plan);
-    text += options.dry_run == DryRun::kYes ? DescribePlanned(plan) : stager.Stage(plan, document);
+    text += options.dry_run == DryRun::kYes ? DescribePlanned(plan) : stager.Stage(timed, document);
+    WarnOfLeftOut(fmt::format("dataset '{}'", plan.request.name), plan.left_out, plan.files.size(), session.output);
     if (plan.tier != "none") brief += plan.directory.string() + "\n";
     datasets.push_back(std::move(document));
   }

@@ -62,7 +62,7 @@ staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& s
   staging::DatasetRequest request;
   request.name = dataset.name;
   request.sources = dataset.sources;
-  request.format = dataset.format == DataFormat::kHdf5 ? staging::DataFormat::kHdf5 : staging::DataFormat::kTfrecord;
+  request.format = dataset.format;
   request.tiers = dataset.tiers;
   request.distribution = DistributionOf(dataset.distribute);
   request.verify = VerifyModeOf(dataset);
@@ -73,31 +73,32 @@ staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& s
 staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const std::vector<staging::TierState>& tiers,
                                  const staging::PlanRequest& for_whom) {
   return WithContext(fmt::format("while planning dataset '{}'", request.name), [&] {
-    auto files = staging::ListSources(request);
+    auto sources = staging::ListSources(request);
     auto whom = for_whom;
-    whom.read_ahead = std::min(whom.read_ahead, TotalOf(files));  // nobody reads further than the data
-    return staging::PlanStaging(request, std::move(files), tiers, whom);
+    whom.read_ahead = std::min(whom.read_ahead, TotalOf(sources.files));  // nobody reads further than the data
+    return staging::PlanStaging(request, std::move(sources), tiers, whom);
   });
 }
 
 namespace {
 
-staging::PlanRequest NodeOf(const Spec& spec, int node) {
+staging::PlanRequest NodeOf(const Spec& spec, int node, const DatasetSpec& dataset) {
   const auto& launch = spec.launch;
   staging::PlanRequest for_whom;
   for_whom.nodes = spec.nodes_of_job();
   for_whom.node = node;
-  for_whom.can_stream = launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
+  const bool has_records = dataset.format != staging::DataFormat::kRaw;  // only the batch reader reads a stream
+  for_whom.can_stream = has_records && launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
   return for_whom;
 }
 
 /// Beside every tier stands the source itself, so that a tier that is too small is no error but a reason.
-TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, std::vector<staging::SourceFile> files,
+TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, staging::ListedSources sources,
                     const std::vector<staging::TierState>& tiers, const staging::PlanRequest& for_whom) {
   const auto wanted = std::exchange(request.tiers, {tier, kInPlace});
-  auto plan = staging::PlanStaging(request, std::move(files), tiers, for_whom);
+  auto plan = staging::PlanStaging(request, std::move(sources), tiers, for_whom);
   if (plan.tier != tier) return {tier, {}, fmt::format("{}", fmt::join(plan.rejected, "; "))};
   plan.request.tiers = wanted;
   plan.rejected.clear();
@@ -110,10 +111,10 @@ std::vector<TierPlan> PlanInEachTier(staging::DatasetRequest request, const Spec
   looked_at.push_back(kInPlace);
   auto tiers = TiersForRun(looked_at, document);
   PreferStagedIn(request, tiers);
-  const auto files = staging::ListSources(request);
-  for_whom.read_ahead = std::min(for_whom.read_ahead, TotalOf(files));
+  const auto sources = staging::ListSources(request);
+  for_whom.read_ahead = std::min(for_whom.read_ahead, TotalOf(sources.files));
   std::vector<TierPlan> plans;
-  for (const auto& tier : request.tiers) plans.push_back(PlanInTier(request, tier, files, tiers, for_whom));
+  for (const auto& tier : request.tiers) plans.push_back(PlanInTier(request, tier, sources, tiers, for_whom));
   return plans;
 }
 
@@ -123,16 +124,16 @@ std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, 
   std::vector<std::vector<TierPlan>> all;
   for (const auto& dataset : document.spec.data) {
     all.push_back(WithContext(fmt::format("while planning dataset '{}'", dataset.name), [&] {
-      return PlanInEachTier(RequestFor(dataset, document.spec.site), document, NodeOf(document.spec, node));
+      return PlanInEachTier(RequestFor(dataset, document.spec.site), document, NodeOf(document.spec, node, dataset));
     }));
   }
   return all;
 }
 
 std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node) {
-  const auto for_whom = NodeOf(document.spec, node);
   std::vector<staging::StagingPlan> plans;
   for (const auto& dataset : document.spec.data) {
+    const auto for_whom = NodeOf(document.spec, node, dataset);
     auto request = RequestFor(dataset, document.spec.site);
     auto tiers = TiersForRun(request.tiers, document);
     PreferStagedIn(request, tiers);

@@ -13,7 +13,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::array kFormats = {Word{"tfrecord", DataFormat::kTfRecord}, Word{"hdf5", DataFormat::kHdf5}};
 constexpr std::array kDistributions = {Word{"replicate", Distribution::kReplicate}, Word{"shard", Distribution::kShard},
                                        Word{"node-shard", Distribution::kNodeShard}};
 constexpr std::array kVerifications = {Word{"off", Verification::kOff}, Word{"format", Verification::kFormat},
@@ -77,7 +76,7 @@ DatasetSpec BuildDataset(const std::string& name, const Json& json) {
   DatasetSpec result;
   result.name = name;
   result.sources = Texts(json.at("source"));
-  result.format = FromWord(kFormats, json.at("format"));
+  result.format = staging::ParseDataFormat(json.at("format").get<std::string>()).value();
   result.tiers = Texts(json.at("tier"));
   result.distribute = FromWord(kDistributions, json.at("distribute"));
   result.verify = FromWord(kVerifications, json.at("verify"));

@@ -9,7 +9,7 @@ namespace slipway::launcher {
 void ResolveSite(Report& report, Draft& draft);
 
 /// After ResolveSite. Brings the datasets into one form: `source` and `tier` become lists, aliases of tiers are
-/// replaced, `format: auto` becomes the format that the names of the files say. `checkpoint.tier` is treated likewise.
+/// replaced, `format: auto` becomes the format that the files have. `checkpoint.tier` is treated likewise.
 void ResolveDatasets(const Sources& sources, Report& report, Draft& draft);
 
 /// Fields that were already reported as wrong take no part.

@@ -1,9 +1,13 @@
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "core/error.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/tier_words.h"
+#include "staging/plan/plan.h"
 
 namespace slipway::launcher {
 namespace {
@@ -16,24 +20,33 @@ void TakeSiteOrder(const std::string& path, Json& dataset, Draft& draft) {
   draft.origins[path + ".tier"] = draft.origins["site.tier_order"];
 }
 
-/// "tfrecord", "hdf5", or empty.
-std::string FormatOfName(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension.starts_with(".tfrecord")) return "tfrecord";
-  return extension == ".h5" || extension == ".hdf5" ? "hdf5" : "";
+/// Nothing, too, where a folder or a file cannot be read: the plan says why.
+std::optional<staging::DataFormat> FormatOf(const std::vector<std::string>& sources) try {
+  return staging::FormatOfSources(sources);
+} catch (const Error&) {
+  return {};
 }
 
 void ResolveFormat(const std::string& path, Json& dataset, Report& report, const Draft& draft) {
   if (dataset["format"] != "auto" || dataset["source"].is_null() || dataset["source"].empty()) return;
-  std::string format = FormatOfName(dataset["source"][0].get<std::string>());
-  for (const Json& source : dataset["source"]) {
-    if (FormatOfName(source.get<std::string>()) != format) format.clear();
-  }
-  if (format.empty()) {
-    report.Error(draft.PlaceOf(path + ".source"),
-                 "the names of the files do not tell their format; add format: tfrecord or format: hdf5");
+  if (const auto format = FormatOf(dataset["source"].get<std::vector<std::string>>())) {
+    dataset["format"] = staging::DataFormatName(*format);
   } else {
-    dataset["format"] = format;
+    report.Error(draft.PlaceOf(path + ".source"),
+                 "neither names nor content tell one format for all files; add format: tfrecord, hdf5 or raw");
+  }
+}
+
+/// What goes by records cannot be had of files whose content is not looked at.
+void CheckRaw(const std::string& path, const Json& dataset, Report& report, const Draft& draft) {
+  if (dataset["format"] != "raw") return;
+  if (dataset["overlap"] == true) {
+    report.Error(draft.PlaceOf(path + ".overlap"),
+                 "overlap is for TFRecord and HDF5: a program finds raw files when all of them have arrived");
+  }
+  if (dataset["distribute"] == "node-shard") {
+    report.Error(draft.PlaceOf(path + ".distribute"),
+                 "node-shard is for TFRecord and HDF5: raw files have no records to share out; write replicate");
   }
 }
 
@@ -58,6 +71,7 @@ void ResolveDatasets(const Sources&, Report& report, Draft& draft) {
       report.Error(draft.PlaceOf(path + ".source"), "an empty list of files");
     }
     ResolveFormat(path, dataset, report, draft);
+    CheckRaw(path, dataset, report, draft);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "launcher/engines/local/choose_start.h"
 #include "launcher/engines/local/container_command.h"
 #include "launcher/engines/slurm/burst_buffer.h"
+#include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
 
 namespace slipway::launcher {
@@ -23,7 +24,6 @@ namespace slipway::launcher {
 /// Names in the order of the file.
 using NamedStrings = std::vector<std::pair<std::string, std::string>>;
 
-enum class DataFormat { kTfRecord, kHdf5 };
 enum class Distribution { kReplicate, kShard, kNodeShard };
 enum class Verification { kOff, kFormat, kFull };
 enum class Keep { kJob, kCache };
@@ -33,7 +33,7 @@ enum class OnCorrupt { kFail, kSkip };
 struct DatasetSpec {
   std::string name;                  ///< key under `data`: "train", "test"
   std::vector<std::string> sources;  ///< absolute; may be patterns with * ? [ ]
-  DataFormat format = DataFormat::kTfRecord;
+  staging::DataFormat format = staging::DataFormat::kTfrecord;
   std::vector<std::string> tiers;  ///< in order of preference, never empty; aliases are resolved, "dir:" is absolute
   Distribution distribute = Distribution::kReplicate;
   Verification verify = Verification::kFormat;

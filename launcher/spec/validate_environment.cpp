@@ -95,11 +95,9 @@ class EnvironmentCheck {
     if (files.empty()) Add(path, fmt::format("no file matches '{}'", pattern));
     for (const fs::path& file : files) {
       std::error_code code;
-      if (fs::is_directory(file, code)) {
-        Add(path, fmt::format("'{}' is a directory; name its files, such as '{}/*'", file.string(), file.string()));
-      } else if (::access(file.c_str(), R_OK) != 0) {
+      const int wanted = fs::is_directory(file, code) ? R_OK | X_OK : R_OK;
+      if (::access(file.c_str(), wanted) != 0)
         Add(path, fmt::format("'{}' cannot be read by this user", file.string()));
-      }
     }
   }
 

@@ -23,18 +23,31 @@ bool IsNumpy(const fs::path& path) { return path.extension() == ".npy" || path.e
 struct Source {
   std::vector<fs::path> files;
   std::unique_ptr<RecordProducer> producer;
+  std::vector<LeftOutFile> left_out = {};
+  std::size_t file_count = files.size();
+  std::vector<Lease> leases = {};
 };
 
 Source OpenDataset(const std::vector<fs::path>& sources) {
   const auto dataset = sources.size() == 1 ? FindDatasetFiles(sources[0]) : DescribeFiles(sources);
   std::vector<fs::path> files;
   for (const auto& file : dataset.files) files.push_back(file.path);
-  if (dataset.format == DataFormat::kTfrecord) return {files, ProduceFromTfrecords(files)};
-  if (dataset.format == DataFormat::kHdf5) return {files, ProduceFromHdf5(files)};
+  const auto from = [&](std::unique_ptr<RecordProducer> producer) {
+    return Source{files, std::move(producer), dataset.left_out, files.size(), dataset.leases};
+  };
+  if (dataset.format == DataFormat::kTfrecord) return from(ProduceFromTfrecords(files));
+  if (dataset.format == DataFormat::kHdf5) return from(ProduceFromHdf5(files));
   throw Error(
       ErrorKind::kUsage, fmt::format("'{}' is nothing that is converted", files[0].string()),
       "sources are .npy and .npz files, folders of images, TFRecord and HDF5; idx files are given with --images "
       "and --labels");
+}
+
+Source OpenImages(const fs::path& directory) {
+  Source source;
+  source.producer = ProduceFromImageFolders(directory, source.left_out);
+  source.file_count = source.producer->record_count();
+  return source;
 }
 
 Source Open(const ConvertOptions& options) {
@@ -44,9 +57,7 @@ Source Open(const ConvertOptions& options) {
   }
   if (idx) return {{options.images, options.labels}, ProduceFromIdx(options.images, options.labels)};
   if (std::ranges::all_of(options.sources, IsNumpy)) return {options.sources, ProduceFromNpy(options.sources)};
-  if (options.sources.size() == 1 && HasImageFolders(options.sources[0])) {
-    return {{}, ProduceFromImageFolders(options.sources[0])};
-  }
+  if (options.sources.size() == 1 && HasImageFolders(options.sources[0])) return OpenImages(options.sources[0]);
   return OpenDataset(options.sources);
 }
 
@@ -84,7 +95,7 @@ ConvertResult ConvertFiles(const ConvertOptions& options) {
                          options.compression, on_record);
   }
   on_record(records);
-  return {pending.Publish(), records, pending.bytes()};
+  return {pending.Publish(), records, pending.bytes(), source.left_out, source.file_count};
 }
 
 }  // namespace

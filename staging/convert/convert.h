@@ -1,11 +1,13 @@
 /// Turns idx files, NumPy arrays, images in folders, TFRecord and HDF5 into files that the reader reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <vector>
 
+#include "staging/dataset/left_out.h"
 #include "staging/formats/compression.h"
 #include "staging/formats/stream_check.h"
 
@@ -32,6 +34,8 @@ struct ConvertResult {
   std::vector<std::filesystem::path> files;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  std::vector<LeftOutFile> left_out = {};  ///< of a folder among the sources
+  std::size_t source_files = 0;            ///< that were read
 };
 
 /// Record i of the source becomes record i of the result (over the shards in the order of their names).

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/convert/record_producer.h"
+#include "staging/dataset/folder.h"
 #include "staging/formats/image_header.h"
 
 namespace slipway::staging {
@@ -14,23 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestImage = 1 << 30;  // a record holds at most 2 GiB
 
-bool IsImage(const fs::directory_entry& entry) {
-  auto extension = entry.path().extension().string();
-  std::ranges::transform(extension, extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + ' ' : c; });
-  const bool named = extension == ".jpg" || extension == ".jpeg" || extension == ".png";
-  return named && entry.is_regular_file() && !entry.path().filename().string().starts_with('.');
-}
-
-std::vector<fs::path> ImagesOf(const fs::path& folder) {
-  std::vector<fs::path> images;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (IsImage(entry)) images.push_back(entry.path());
-  }
-  std::ranges::sort(images);
-  return images;
-}
-
-std::vector<fs::path> FoldersOf(const fs::path& directory) {
+/// The classes: their numbers are their places in the order of names, whatever is in them.
+std::vector<fs::path> ClassFoldersOf(const fs::path& directory) {
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(directory)) {
     if (entry.is_directory() && !entry.path().filename().string().starts_with('.')) folders.push_back(entry.path());
@@ -39,19 +26,24 @@ std::vector<fs::path> FoldersOf(const fs::path& directory) {
   return folders;
 }
 
+/// A class without images would make the numbers of those after it doubtful.
+void RequireImages(const FolderFiles& found, const fs::path& folder) {
+  if (!found.files.empty()) return;
+  const auto others = DescribeLeftOut(found.left_out, 0);
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("the class folder '{}' has no image that can be converted{}{}", folder.string(),
+                          others.empty() ? "" : ": ", others),
+              "convert its files to JPEG, PNG, GIF, BMP or WebP, or move the folder away if it is no class");
+}
+
 class ImageProducer final : public RecordProducer {
  public:
-  explicit ImageProducer(const fs::path& directory) {
-    for (const auto& folder : FoldersOf(directory)) {
-      const auto images = ImagesOf(folder);
-      if (images.empty()) continue;
-      for (const auto& image : images) images_.push_back({image, static_cast<std::int64_t>(classes_.size())});
-      classes_.push_back(folder.filename().string());
-    }
-    if (images_.empty()) {
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}' has no folders with JPEG or PNG images", directory.string()));
-    }
+  ImageProducer(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
+    for (const auto& folder : ClassFoldersOf(directory)) AddClass(folder, left_out);
+    auto beside = WalkFolder(directory, {}, FoldersBelow::kLeftOut);
+    for (const auto& file : beside.files) left_out.push_back({file.path, LeftOutReason::kNoClass});
+    std::ranges::copy_if(beside.left_out, std::back_inserter(left_out),
+                         [](const LeftOutFile& file) { return file.reason != LeftOutReason::kFolder; });
   }
 
   std::uint64_t record_count() const override { return images_.size(); }
@@ -73,6 +65,14 @@ class ImageProducer final : public RecordProducer {
     fs::path path;
     std::int64_t label;
   };
+
+  void AddClass(const fs::path& folder, std::vector<LeftOutFile>& left_out) {
+    const auto found = ImageFilesIn(folder);
+    RequireImages(found, folder);
+    for (const auto& file : found.files) images_.push_back({file.path, static_cast<std::int64_t>(classes_.size())});
+    left_out.insert(left_out.end(), found.left_out.begin(), found.left_out.end());
+    classes_.push_back(folder.filename().string());
+  }
 
   void Load(std::uint64_t record) {
     if (record == loaded_) return;
@@ -101,13 +101,14 @@ class ImageProducer final : public RecordProducer {
 
 }  // namespace
 
-std::unique_ptr<RecordProducer> ProduceFromImageFolders(const fs::path& directory) {
-  return std::make_unique<ImageProducer>(directory);
+std::unique_ptr<RecordProducer> ProduceFromImageFolders(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
+  return std::make_unique<ImageProducer>(directory, left_out);
 }
 
 bool HasImageFolders(const fs::path& directory) {
-  return fs::is_directory(directory) &&
-         std::ranges::any_of(FoldersOf(directory), [](const fs::path& folder) { return !ImagesOf(folder).empty(); });
+  return fs::is_directory(directory) && std::ranges::any_of(ClassFoldersOf(directory), [](const fs::path& folder) {
+           return !ImageFilesIn(folder).files.empty();
+         });
 }
 
 }  // namespace slipway::staging

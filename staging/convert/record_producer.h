@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "staging/dataset/left_out.h"
 #include "staging/formats/hdf5.h"
 
 namespace slipway::staging {
@@ -48,9 +49,12 @@ std::unique_ptr<RecordProducer> ProduceFromIdx(const std::filesystem::path& imag
                                                const std::filesystem::path& labels);
 /// A field for each array, named as its file or member; the first dimension counts records.
 std::unique_ptr<RecordProducer> ProduceFromNpy(const std::vector<std::filesystem::path>& files);
-/// DIRECTORY/CLASS/*.jpg|jpeg|png, undecoded: `image` (the file's bytes), `label` (number of the class in the order of
-/// their names), `class` (its name), `height`, `width`. Records stand in the order of the paths.
-std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::path& directory);
+/// DIRECTORY/CLASS/...: the images (ImageFilesIn) below each folder of DIRECTORY, undecoded: `image` (the file's
+/// bytes), `label` (number of the class in the order of their names), `class` (its name), `height`, `width`. Records
+/// stand in the order of the paths. What is not taken is added to `left_out`. Errors: also a class folder without an
+/// image.
+std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::path& directory,
+                                                        std::vector<LeftOutFile>& left_out);
 /// True when `directory` has folders with images in them.
 bool HasImageFolders(const std::filesystem::path& directory);
 /// The fields of the first record; every record must have the same, in the same number of values. A bytes feature has

@@ -138,7 +138,7 @@ ConvertResult ReshardFiles(const ReshardOptions& options) {
   for (std::uint64_t shard = 0; shard < names.size(); ++shard) {
     work.Write(pending.Add(names[shard]), shard * records / names.size(), (shard + 1) * records / names.size());
   }
-  return {pending.Publish(), records, pending.bytes()};
+  return {pending.Publish(), records, pending.bytes(), dataset.left_out, dataset.files.size()};
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/file_name.h"
+#include "staging/dataset/folder.h"
+#include "staging/dataset/lease.h"
 #include "staging/dataset/manifest.h"
 #include "staging/formats/detect.h"
 
@@ -75,45 +77,67 @@ DatasetFiles ReadManifest(const fs::path& directory) {
   return FilesOf(ParseManifestAt(path), directory, path);
 }
 
-DatasetFiles FilesOfDirectory(const fs::path& directory) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && entry.is_regular_file() && FormatOfName(entry.path()) != DataFormat::kRaw)
-      files.push_back(entry.path());
-  }
-  if (files.empty()) {
+DatasetFiles FilesAt(std::vector<fs::path> paths) {
+  std::ranges::sort(paths);
+  DatasetFiles dataset;
+  for (auto& path : paths) dataset.files.push_back({std::move(path), {}, {}, {}, false});
+  return dataset;
+}
+
+DatasetFiles WithOneFormat(DatasetFiles dataset) {
+  dataset.format = DetectFormat(dataset.files.front().path);
+  for (const auto& file : dataset.files) {
+    const auto format = DetectFormat(file.path);
+    if (format == dataset.format) continue;
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' holds neither a {} nor *.tfrecord or *.h5 files", directory.string(), kManifestName));
+                fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", dataset.files.front().path.string(),
+                            DataFormatName(dataset.format), file.path.string(), DataFormatName(format)));
   }
-  return DescribeFiles(std::move(files));
+  return dataset;
+}
+
+DatasetFiles FilesOfDirectory(const fs::path& directory, FolderReading reading) {
+  auto found =
+      DataFilesIn(directory, reading == FolderReading::kEveryFile ? FoldersBelow::kWalked : FoldersBelow::kLeftOut);
+  if (found.files.empty()) {
+    const auto others = DescribeLeftOut(found.left_out, 0);
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' holds neither a {} nor TFRecord or HDF5 files{}{}", directory.string(), kManifestName,
+                            others.empty() ? "" : ": ", others));
+  }
+  std::vector<fs::path> paths;
+  for (auto& file : found.files) paths.emplace_back(std::move(file.path));
+  auto dataset = FilesAt(std::move(paths));
+  if (reading == FolderReading::kAsDataset) dataset = WithOneFormat(std::move(dataset));
+  dataset.left_out = std::move(found.left_out);
+  return dataset;
+}
+
+/// The lease first: what is looked at then stays.
+DatasetFiles FindLeased(const fs::path& path, FolderReading reading) {
+  if (!fs::is_directory(path)) return DescribeFiles({path});
+  auto lease = TakeLease(path);
+  auto dataset = fs::exists(path / kManifestName) ? ReadManifest(path) : FilesOfDirectory(path, reading);
+  if (lease) dataset.leases.push_back(std::move(lease));
+  return dataset;
 }
 
 }  // namespace
 
-DatasetFiles FindDatasetFiles(const fs::path& path) {
+DatasetFiles FindDatasetFiles(const fs::path& path, FolderReading reading) {
   try {
-    if (!fs::is_directory(path)) return DescribeFiles({path});
-    return fs::exists(path / kManifestName) ? ReadManifest(path) : FilesOfDirectory(path);
+    return FindLeased(path, reading);
   } catch (const fs::filesystem_error& error) {
     throw SystemError(error.code().value(), fmt::format("cannot look into '{}'", path.string()));
   }
 }
 
-DatasetFiles DescribeFiles(std::vector<fs::path> files) {
-  if (files.empty()) throw Error(ErrorKind::kEnvironment, "a dataset needs at least one file");
-  std::ranges::sort(files);
-  DatasetFiles result{DetectFormat(files.front()), {}};
-  for (auto& file : files) {
-    const auto format = DetectFormat(file);
-    if (format != result.format) {
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", result.files.front().path.string(),
-                              DataFormatName(result.format), file.string(), DataFormatName(format)));
-    }
-    result.files.push_back({std::move(file), {}, {}, {}, false});
-  }
-  return result;
+DatasetFiles DescribeFiles(std::vector<fs::path> paths) {
+  if (paths.empty()) throw Error(ErrorKind::kEnvironment, "a dataset needs at least one file");
+  auto leases = TakeLeases(paths);
+  auto dataset = WithOneFormat(FilesAt(std::move(paths)));
+  dataset.leases = std::move(leases);
+  return dataset;
 }
 
 void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records) {

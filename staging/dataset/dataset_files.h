@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "staging/dataset/lease.h"
+#include "staging/dataset/left_out.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/stream_check.h"
 
@@ -23,14 +25,24 @@ struct DatasetFile {
 };
 
 struct DatasetFiles {
-  DataFormat format = DataFormat::kRaw;
-  std::vector<DatasetFile> files;  ///< sorted by name, never empty
+  DataFormat format = DataFormat::kRaw;    ///< not looked for with FolderReading::kEveryFile
+  std::vector<DatasetFile> files;          ///< sorted by name, never empty
+  std::vector<LeftOutFile> left_out = {};  ///< of a folder without a manifest
+  std::vector<Lease> leases = {};          ///< while somebody holds them the generations that the files lie in stay
 };
 
-/// `path` is a directory with a manifest.json (schema slipway.manifest/1), a directory of *.tfrecord or of *.h5 files,
-/// or one file. Errors: Error(kEnvironment): not there, no data files, both formats, a manifest that is broken or that
-///         names a file outside its directory, an index that is damaged or of other files.
-DatasetFiles FindDatasetFiles(const std::filesystem::path& path);
+/// How a folder without a manifest is read.
+enum class FolderReading {
+  kAsDataset,  ///< one dataset, of one format; folders in it are left out
+  kEveryFile   ///< all data files, also of the folders in it, each for itself
+};
+
+/// `path` is a directory with a manifest.json (schema slipway.manifest/1), a directory of TFRecord or of HDF5 files
+/// (folder.h says which these are), or one file.
+/// Errors: Error(kEnvironment): not there, no data files, both formats in one dataset, a manifest that is broken or names
+///         a file outside its directory, an index that is damaged or of other files;
+///         Error(kBusy): a generation that is being removed.
+DatasetFiles FindDatasetFiles(const std::filesystem::path& path, FolderReading reading = FolderReading::kAsDataset);
 
 /// The given files, with the format of their content. Errors: Error(kEnvironment): none, or several formats.
 DatasetFiles DescribeFiles(std::vector<std::filesystem::path> files);

@@ -76,7 +76,7 @@ DataFormat FormatOfName(const std::filesystem::path& path) {
     extension = path.stem().extension();
     if (extension == ".h5" || extension == ".hdf5") return DataFormat::kRaw;
   }
-  if (extension == ".tfrecord" || extension == ".tfrecords") return DataFormat::kTfrecord;
+  if (extension.native().starts_with(".tfrecord")) return DataFormat::kTfrecord;
   if (extension == ".h5" || extension == ".hdf5") return DataFormat::kHdf5;
   return DataFormat::kRaw;
 }

@@ -13,7 +13,8 @@ DataFormat DetectFormat(const std::filesystem::path& path);
 /// How a TFRecord file is compressed, from its first bytes; kNone for every other file. Errors: as above.
 Compression DetectCompression(const std::filesystem::path& path);
 
-/// By the name's end: .tfrecord, .tfrecords (with .gz or .zlib behind it, too), .h5, .hdf5; else kRaw.
+/// By the name's end: .tfrecord, .tfrecords, .tfrecord-00000-of-00010 (with .gz or .zlib behind it, too), .h5, .hdf5;
+/// else kRaw.
 DataFormat FormatOfName(const std::filesystem::path& path);
 
 }  // namespace slipway::staging

@@ -177,7 +177,138 @@ auto WithProtobufErrors(const Describe& describe, Action&& action) -> decltype(a
 
 constexpr auto kTheRecord = [] { return "the record"; };
 
+data_view ViewOf(std::span<const std::byte> record) {
+  return {reinterpret_cast<const char*>(record.data()), record.size()};
+}
+
+/// What stands in the fields 1 and 2 of a message, as far as they are messages or texts themselves.
+struct FirstFields {
+  std::vector<data_view> first;
+  std::vector<data_view> second;
+  bool others = false;
+};
+
+FirstFields FieldsIn(data_view message) {
+  FirstFields found;
+  pbf_reader fields(message);
+  while (fields.next()) {
+    const bool known =
+        fields.has_wire_type(pbf_wire_type::length_delimited) && (fields.tag() == kMapKey || fields.tag() == kMapValue);
+    if (!known) {
+      found.others = true;
+      fields.skip();
+    } else {
+      (fields.tag() == kMapKey ? found.first : found.second).push_back(fields.get_view());
+    }
+  }
+  return found;
+}
+
+/// {string key = 1; message value = 2}, as protobuf writes an entry of a map.
+bool IsMapEntry(data_view message) try {
+  const auto fields = FieldsIn(message);
+  return !fields.others && fields.first.size() == 1 && fields.second.size() == 1;
+} catch (const protozero::exception&) {
+  return false;
+}
+
+/// A message of map entries alone: Features, FeatureLists.
+bool IsMap(data_view message) try {
+  const auto fields = FieldsIn(message);
+  return !fields.others && fields.second.empty() && !fields.first.empty() &&
+         std::ranges::all_of(fields.first, IsMapEntry);
+} catch (const protozero::exception&) {
+  return false;
+}
+
+/// {Features features = 1}.
+bool IsExample(data_view message) try {
+  const auto fields = FieldsIn(message);
+  return !fields.others && fields.second.empty() && fields.first.size() == 1 && IsMap(fields.first[0]);
+} catch (const protozero::exception&) {
+  return false;
+}
+
+RecordKind KindOf(const FirstFields& record) {
+  const auto& [first, second, others] = record;
+  const bool examples = !first.empty() && IsExample(first[0]);
+  if (second.empty()) return examples ? RecordKind::kExampleListWithContext : RecordKind::kExample;
+  if (IsMap(second[0])) return RecordKind::kSequenceExample;
+  return examples || IsExample(second[0]) ? RecordKind::kExampleListWithContext : RecordKind::kSequenceExample;
+}
+
+void RequireExample(std::span<const std::byte> record) {
+  const auto kind = KindOfRecord(record);
+  if (kind == RecordKind::kExample) return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("the record is not a tf.train.Example: it is {} {}",
+                          kind == RecordKind::kSequenceExample ? "a" : "an", RecordKindName(kind)),
+              "write its values as tf.train.Example; staging, checks and reads of whole records take it as it is");
+}
+
+RecordPart PartOf(std::string_view place, const FeatureView& feature) {
+  const auto count = feature.kind() == FeatureKind::kBytes ? feature.FirstBytes().size() : feature.count();
+  return {fmt::format("{}/{}", place, feature.name()), feature.kind(), count};
+}
+
+void AddFeatures(std::string_view place, data_view features, std::vector<RecordPart>& parts) {
+  for (const auto& entry : FieldsIn(features).first) {
+    const auto named = ReadEntry(pbf_reader(entry));
+    parts.push_back(PartOf(place, FeatureView(named.name, named.encoded)));
+  }
+}
+
+void AddExample(std::string_view place, data_view example, std::vector<RecordPart>& parts) {
+  for (const auto& features : FieldsIn(example).first) AddFeatures(place, features, parts);
+}
+
+/// The kind is that of the first step.
+void AddLists(data_view lists, std::vector<RecordPart>& parts) {
+  for (const auto& entry : FieldsIn(lists).first) {
+    const auto named = ReadEntry(pbf_reader(entry));
+    const auto steps = FieldsIn(AsView(named.encoded)).first;
+    const auto kind = steps.empty() ? FeatureKind::kNone : KindOf(AsText(steps[0]));
+    parts.push_back({fmt::format("lists/{}", named.name), kind, steps.size()});
+  }
+}
+
+std::vector<RecordPart> PartsOf(const FirstFields& record, RecordKind kind) {
+  std::vector<RecordPart> parts;
+  const bool is_sequence = kind == RecordKind::kSequenceExample;
+  for (const auto& context : is_sequence ? record.first : record.second) {
+    if (is_sequence) AddFeatures("context", context, parts);
+    if (!is_sequence) AddExample("context", context, parts);
+  }
+  if (is_sequence) {
+    for (const auto& lists : record.second) AddLists(lists, parts);
+  } else if (!record.first.empty()) {
+    AddExample("examples", record.first[0], parts);
+  }
+  return parts;
+}
+
 }  // namespace
+
+std::string_view RecordKindName(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kExample: return "Example";
+    case RecordKind::kSequenceExample: return "SequenceExample";
+    case RecordKind::kExampleListWithContext: return "ExampleListWithContext";
+  }
+  return "Example";
+}
+
+RecordKind KindOfRecord(std::span<const std::byte> record) try {
+  return KindOf(FieldsIn(ViewOf(record)));
+} catch (const protozero::exception&) {
+  return RecordKind::kExample;  // whoever parses it says what is wrong
+}
+
+std::vector<RecordPart> PartsOfRecord(std::span<const std::byte> record, RecordKind kind) {
+  auto parts = WithProtobufErrors(kTheRecord, [&] { return PartsOf(FieldsIn(ViewOf(record)), kind); });
+  std::ranges::sort(parts, {}, &RecordPart::name);
+  return parts;
+}
 
 std::string_view FeatureKindName(FeatureKind kind) {
   switch (kind) {
@@ -258,6 +389,7 @@ const FeatureView* ExampleView::Find(std::string_view name) const {
 }
 
 ExampleView ParseExample(std::span<const std::byte> record) {
+  RequireExample(record);
   std::vector<FeatureView> features;
   WithProtobufErrors(kTheRecord, [&] {
     VisitEntries(record, [&](const FeatureEntry& entry) { features.emplace_back(entry.name, entry.encoded); });

@@ -64,9 +64,32 @@ class ExampleView {
   std::vector<FeatureView> features_;
 };
 
+/// The messages that TFRecord files hold. Their bytes do not say which they are: read as an Example, the two others
+/// lose fields or get names that are no text.
+enum class RecordKind {
+  kExample,
+  kSequenceExample,        ///< {Features context = 1; FeatureLists feature_lists = 2}
+  kExampleListWithContext  ///< "ELWC": {repeated Example examples = 1; Example context = 2}
+};
+
+/// "Example", "SequenceExample", "ExampleListWithContext".
+std::string_view RecordKindName(RecordKind kind);
+
+/// By the form of the message; kExample for what is none of them. Cost: a look at its first fields.
+RecordKind KindOfRecord(std::span<const std::byte> record);
+
+/// A part of a record that is no Example, in words for people: "context/label" is int64 1, "frames" is bytes 12.
+struct RecordPart {
+  std::string name;  ///< "context/NAME"; of lists "lists/NAME", of examples "examples/NAME" as the first one has it
+  FeatureKind kind = FeatureKind::kNone;
+  std::uint64_t count = 0;  ///< values; of a list its steps, of bytes as in FieldInfo
+};
+/// Of kSequenceExample and kExampleListWithContext, sorted by name. Errors: those of ParseExample.
+std::vector<RecordPart> PartsOfRecord(std::span<const std::byte> record, RecordKind kind);
+
 /// Reads `record`; unknown fields are skipped. The result points into `record`.
 /// Cost:   one pass over the fields; bytes values are not touched.
-/// Errors: Error(kEnvironment) when the bytes are not an Example.
+/// Errors: Error(kEnvironment) when the bytes are not an Example; it names another kind of record.
 ExampleView ParseExample(std::span<const std::byte> record);
 
 /// Only the feature `name` of `record`, the others are skipped: cheaper than ParseExample, and without allocation.

@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "core/error.h"
 
 namespace slipway::staging {
 namespace {
 
-constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n";
-
 class ImageBytes {
  public:
   ImageBytes(std::span<const std::byte> bytes, std::string_view name) : bytes_(bytes), name_(name) {}
 
-  bool StartsWith(std::string_view start) const {
-    return std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size()).starts_with(start);
+  bool Has(std::string_view text, std::size_t at = 0) const {
+    const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    return at < all.size() && all.substr(at).starts_with(text);
+  }
+  std::uint32_t LittleEndian(std::size_t at, std::size_t size) const {
+    const auto number = BigEndian(at, size);
+    return __builtin_bswap32(number) >> (32 - 8 * size);
   }
   std::uint32_t BigEndian(std::size_t at, std::size_t size) const {
     if (at > bytes_.size() || size > bytes_.size() - at) Fail("ends inside its header");
@@ -59,13 +65,57 @@ ImageSize SizeOfJpeg(const ImageBytes& image) {
   }
 }
 
+ImageSize SizeOfGif(const ImageBytes& image) { return {image.LittleEndian(8, 2), image.LittleEndian(6, 2)}; }
+
+/// A height below 0 means that the rows stand from the top down. The oldest header has 16 bits for each.
+ImageSize SizeOfBmp(const ImageBytes& image) {
+  constexpr std::uint32_t kOldestHeader = 12;
+  if (image.LittleEndian(14, 4) == kOldestHeader) return {image.LittleEndian(20, 2), image.LittleEndian(18, 2)};
+  const auto height = image.LittleEndian(22, 4);
+  const bool from_the_top = (height >> 31) != 0;
+  return {from_the_top ? ~height + 1 : height, image.LittleEndian(18, 4)};
+}
+
+/// Source: RFC 9649, "Simple File Format (Lossy)", "(Lossless)" and "Extended File Format"; RFC 6386, section 9.1.
+ImageSize SizeOfWebp(const ImageBytes& image) {
+  if (image.Has("VP8X", 12)) return {image.LittleEndian(27, 3) + 1, image.LittleEndian(24, 3) + 1};
+  if (image.Has("VP8L", 12)) {
+    const auto bits = image.LittleEndian(21, 4);
+    return {(bits >> 14 & 0x3fff) + 1, (bits & 0x3fff) + 1};
+  }
+  if (!image.Has("VP8 ", 12) || !image.Has("\x9d\x01\x2a", 23)) image.Fail("has no WebP frame at its beginning");
+  return {image.LittleEndian(28, 2) & 0x3fff, image.LittleEndian(26, 2) & 0x3fff};
+}
+
+struct ImageKind {
+  bool (*begins)(const ImageBytes& image);
+  ImageSize (*size)(const ImageBytes& image);
+};
+
+/// "BM" alone begins many a text: the size of the header that follows is one of a few.
+bool BeginsAsBmp(const ImageBytes& image) { return image.Has("BM") && image.Has(std::string_view("\0\0\0", 3), 15); }
+
+constexpr std::array kImageKinds = {
+    ImageKind{[](const ImageBytes& image) { return image.Has("\xff\xd8\xff"); }, SizeOfJpeg},
+    ImageKind{[](const ImageBytes& image) { return image.Has("\x89PNG\r\n\x1a\n"); }, SizeOfPng},
+    ImageKind{[](const ImageBytes& image) { return image.Has("GIF87a") || image.Has("GIF89a"); }, SizeOfGif},
+    ImageKind{BeginsAsBmp, SizeOfBmp},
+    ImageKind{[](const ImageBytes& image) { return image.Has("RIFF") && image.Has("WEBP", 8); }, SizeOfWebp}};
+
+const ImageKind* KindOf(const ImageBytes& image) {
+  const auto* kind = std::ranges::find_if(kImageKinds, [&](const ImageKind& each) { return each.begins(image); });
+  return kind == kImageKinds.end() ? nullptr : kind;
+}
+
 }  // namespace
+
+bool BeginsAsImage(std::span<const std::byte> start) { return KindOf(ImageBytes(start, {})) != nullptr; }
 
 ImageSize ReadImageSize(std::span<const std::byte> bytes, std::string_view name) {
   const ImageBytes image(bytes, name);
-  const bool png = image.StartsWith(kPng);
-  if (!png && !image.StartsWith("\xff\xd8")) image.Fail("is neither JPEG nor PNG");
-  const auto size = png ? SizeOfPng(image) : SizeOfJpeg(image);
+  const auto* kind = KindOf(image);
+  if (kind == nullptr) image.Fail("is neither JPEG, PNG, GIF, BMP nor WebP");
+  const auto size = kind->size(image);
   if (size.height == 0 || size.width == 0) image.Fail(fmt::format("says it is {}x{}", size.height, size.width));
   return size;
 }

@@ -13,8 +13,13 @@ struct ImageSize {
   std::uint32_t width = 0;
 };
 
-/// `image` is a whole JPEG or PNG file; `name` is for messages.
-/// Errors: Error(kEnvironment): neither, torn, no size, a side of 0.
+/// Whether an image of a known kind (JPEG, PNG, GIF, BMP, WebP) begins with these bytes: at least kImageStartBytes, or
+/// all that the file has.
+bool BeginsAsImage(std::span<const std::byte> start);
+inline constexpr std::size_t kImageStartBytes = 32;
+
+/// `image` is a whole file of these kinds; `name` is for messages. Of an animation the size of its canvas.
+/// Errors: Error(kEnvironment): none of them, torn, no size, a side of 0.
 ImageSize ReadImageSize(std::span<const std::byte> image, std::string_view name);
 
 }  // namespace slipway::staging

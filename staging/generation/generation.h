@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "staging/dataset/lease.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -42,7 +43,7 @@ class Generation {
   std::filesystem::path Private() const { return root_ / ".staging" / name_; }
   std::filesystem::path StageLock() const { return LockPath(".stage"); }
   /// Its modification time is when the generation was last taken into use.
-  std::filesystem::path LeaseLock() const { return LockPath(".lease"); }
+  std::filesystem::path LeaseLock() const { return LeaseLockOf(root_, name_); }
   /// There while somebody wants the generation to outlive the runs that use it.
   std::filesystem::path KeepMark() const { return LockPath(".keep"); }
 

@@ -30,7 +30,7 @@
 #include "staging/plan/plan_listing.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
-#include "staging/plan/utf8_name.h"
+#include "staging/dataset/utf8_name.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

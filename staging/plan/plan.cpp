@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "staging/dataset/crc_blocks.h"
 #include "staging/plan/shares.h"
-#include "staging/plan/utf8_name.h"
+#include "staging/dataset/utf8_name.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -394,6 +394,13 @@ StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> f
   return Planner(request, std::move(files), tiers, for_whom).Plan();
 }
 
+StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, const std::vector<TierState>& tiers,
+                        const PlanRequest& for_whom) {
+  auto plan = PlanStaging(request, std::move(sources.files), tiers, for_whom);
+  plan.left_out = std::move(sources.left_out);
+  return plan;
+}
+
 Json ToJson(const StagingPlan& plan) {
   Json files = Json::array();
   for (const auto& file : plan.files) files.push_back(ToJson(file));
@@ -415,6 +422,7 @@ Json ToJson(const StagingPlan& plan) {
           {"rejected", plan.rejected},
           {"generation", plan.generation},
           {"directory", Utf8Name(plan.directory.native())},
+          {"left_out", ToJson(std::span(plan.left_out))},
           {"files", std::move(files)}};
 }
 

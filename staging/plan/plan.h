@@ -14,6 +14,7 @@
 
 #include "core/json.h"
 #include "core/units.h"
+#include "staging/dataset/left_out.h"
 #include "staging/dataset/verify_mode.h"
 #include "staging/formats/stream_check.h"
 
@@ -119,6 +120,7 @@ struct StagingPlan {
   std::string shared_out = {};         ///< kShard: tells all the files that are shared out from others
   Bytes largest_share = {};            ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
   Bytes window = {};                   ///< kStream: bytes of files that may be there at a time
+  std::vector<LeftOutFile> left_out = {};  ///< of the folders that the request names
 };
 
 /// What a generation takes from a tier besides luck: whole blocks, directories and the manifest included.
@@ -132,17 +134,26 @@ SpaceNeed NeedOf(const std::vector<SourceFile>& files);
 /// copied again is written over: none needs its room twice.
 SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead);
 
-/// Looks at the sources (glob and stat) and returns their files sorted by name.
+/// What lies at the sources of a dataset.
+struct ListedSources {
+  std::vector<SourceFile> files;      ///< sorted by name
+  std::vector<LeftOutFile> left_out;  ///< of the folders among the sources; sorted by path
+};
+
+/// Looks at the sources (glob and stat).
 ///
-/// Names:  a file or a pattern's match is called by its last component; files below a directory by their path in it.
-/// Bytes
-///         that are no UTF-8 become "%XX". From a directory TFRecord takes names that hold ".tfrecord", HDF5 those that
-///         end in .h5, .hdf5 or .hdf, hidden files excepted; raw takes everything.
+/// Names:  a file or a pattern's match is called by its last component; files below a folder by their path in it. Bytes
+///         that are no UTF-8 become "%XX".
+/// Folder: what its files hold says which of them are of the format (folder.h); raw takes everything.
 /// Links:  a file that the request names itself may be a link; found links must point to a file in the same tree.
-/// Errors: Error(kEnvironment) naming the path: missing, no match, unreadable, a link that dangles, loops, leaves the
-/// tree
-///         or leads to a directory, a fifo, socket or device, two files with the same name.
-std::vector<SourceFile> ListSources(const DatasetRequest& request);
+/// Errors: Error(kEnvironment) naming the path: missing, no match, no file of the format, unreadable, a link that
+///         dangles, loops, leaves the tree or leads to a directory, a fifo, socket or device, two files with the same
+///         name.
+ListedSources ListSources(const DatasetRequest& request);
+
+/// The one format that all sources have: by their names, or else by what they hold. Nothing where the files have several
+/// formats or none, and for a source that is not there. Errors: SystemError for what cannot be read.
+std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources);
 
 /// Pure. Chooses layout and tier, in this order: a replica in the first tier that is usable and has the generation
 /// already or has room for it; else a share for each node (when the request shares records out, and there are several
@@ -153,6 +164,9 @@ std::vector<SourceFile> ListSources(const DatasetRequest& request);
 ///         have a share each; Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
                         const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
+/// The same, and the plan says what was left out.
+StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, const std::vector<TierState>& tiers,
+                        const PlanRequest& for_whom = {});
 
 /// The smallest and the largest share, as text: "1.20 to 1.31 GB (4 to 5 files) on each of 8 nodes".
 std::string DescribeShares(const std::vector<NodeShare>& shares);

@@ -7,20 +7,24 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/share_out.h"
+#include "staging/dataset/folder.h"
 #include "staging/dataset/journal.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
+#include "staging/dataset/utf8_name.h"
+#include "staging/formats/detect.h"
 #include "staging/plan/plan.h"
 #include "staging/plan/source_manifests.h"
 #include "staging/plan/source_stat.h"
-#include "staging/plan/utf8_name.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -80,20 +84,6 @@ std::vector<fs::path> MatchesOf(const fs::path& pattern) {
   return paths;
 }
 
-bool EndsWithOneOf(std::string_view name, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](auto ending) { return name.ends_with(ending); });
-}
-
-/// Whether a file found in a directory belongs to a dataset of this format.
-bool IsDataName(std::string_view name, DataFormat format) {
-  switch (format) {
-    case DataFormat::kTfrecord: return name[0] != '.' && name.find(".tfrecord") != std::string_view::npos;
-    case DataFormat::kHdf5: return name[0] != '.' && EndsWithOneOf(name, {".h5", ".hdf5", ".hdf"});
-    case DataFormat::kRaw: return true;
-  }
-  return true;
-}
-
 void CheckKind(const fs::path& path, mode_t mode) {
   if (S_ISREG(mode)) return;
   if (S_ISDIR(mode)) Refuse(path, "it is a link to a directory", "name the directory itself as a source");
@@ -139,29 +129,41 @@ bool ComesBefore(std::string_view a, std::string_view b) {
 
 /// A file that was found and has not been looked at.
 struct Found {
-  fs::path path;
+  FolderFile file;
   fs::path name;
   const fs::path* tree = nullptr;  ///< where a link must stay; nullptr: it may lead anywhere
 };
 
-/// Cost: two system calls a file. On a cold or a far file system each waits, so that many are under way at once.
-std::vector<SourceFile> DescribeAll(const std::vector<Found>& found) {
+/// The files that are of the format, in the order found.
+/// Cost: two system calls a file, and a look into those whose names do not say the format. On a cold or a far file system
+///       each waits, so that many are under way at once.
+ListedSources DescribeAll(const std::vector<Found>& found, DataFormat format) {
   constexpr std::size_t kAtOnce = 32;
   constexpr std::size_t kWorthAThread = 64;
-  std::vector<SourceFile> files(found.size());
+  std::vector<std::optional<SourceFile>> files(found.size());
   std::atomic<bool> stopped{false};
   ShareOut(found.size(), std::min(kAtOnce, found.size() / kWorthAThread + 1), stopped, [&]() -> Worker {
     return [&](std::size_t i) {
-      if (found[i].tree != nullptr) CheckLink(found[i].path, *found[i].tree);
-      files[i] = Describe(found[i].path, found[i].name);
+      const auto& [file, name, tree] = found[i];
+      if (!HoldsWanted(file, format)) return;
+      if (tree != nullptr) CheckLink(file.path, *tree);
+      files[i] = Describe(file.path, name);
     };
   });
-  return files;
+  ListedSources listed;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i]) {
+      listed.files.push_back(std::move(*files[i]));
+    } else {
+      listed.left_out.push_back({found[i].file.path, LeftOutReason::kOtherContent});
+    }
+  }
+  return listed;
 }
 
-class SourceList {
+class SourceSearch {
  public:
-  explicit SourceList(DataFormat format) : format_(format) {}
+  explicit SourceSearch(DataFormat format) : format_(format) {}
 
   void AddSource(const std::string& source) {
     const fs::path path = WithoutEndingSlash(source);
@@ -176,30 +178,25 @@ class SourceList {
     }
   }
 
-  std::vector<SourceFile> Sorted() && {
-    auto files = DescribeAll(found_);
-    std::sort(files.begin(), files.end(),
+  ListedSources Sorted() && {
+    auto listed = DescribeAll(found_, format_);
+    listed.left_out.insert(listed.left_out.end(), left_out_.begin(), left_out_.end());
+    std::ranges::sort(listed.left_out, {}, &LeftOutFile::path);
+    RequireFiles(listed);
+    std::sort(listed.files.begin(), listed.files.end(),
               [](const auto& a, const auto& b) { return ComesBefore(a.name.native(), b.name.native()); });
-    CheckUnique(files);
-    return files;
+    CheckUnique(listed.files);
+    return listed;
   }
 
  private:
   void AddNamed(const fs::path& path) {
     if (S_ISDIR(StatSource(path).mode)) {
-      AddDirectory(path);
+      trees_.push_back(fs::canonical(path));
+      folders_.push_back(path);
+      AddTree(path, {});
     } else {
-      found_.push_back({path, path.filename()});
-    }
-  }
-
-  void AddDirectory(const fs::path& path) {
-    const auto before = found_.size();
-    trees_.push_back(fs::canonical(path));
-    AddTree(path, {}, trees_.back());
-    if (found_.size() == before) {
-      Refuse(path, fmt::format("the directory holds no {} file", DataFormatName(format_)),
-             "name the files by a pattern, like " + (path / "*").string());
+      AddFile(path, nullptr);
     }
   }
 
@@ -208,34 +205,38 @@ class SourceList {
     for (const auto& match : MatchesOf(pattern)) {
       const auto type = TypeOf(match);
       if (type == fs::file_type::directory) {
-        AddTree(match, match.filename(), trees_.back());
+        folders_.push_back(match);
+        AddTree(match, match.filename());
       } else {
-        AddFound(match, match.filename(), type == fs::file_type::symlink ? &trees_.back() : nullptr);
+        AddFile(match, type == fs::file_type::symlink ? &trees_.back() : nullptr);
       }
     }
   }
 
-  void AddTree(const fs::path& directory, const fs::path& name, const fs::path& tree) {
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-      AddEntry(*entry, name / entry->path().filename(), tree);
+  /// Links below stay in the last of the trees.
+  void AddTree(const fs::path& folder, const fs::path& name) {
+    auto [files, left_out] = WalkFolder(folder, format_);
+    for (auto& file : files) {
+      const auto* tree = file.is_link ? &trees_.back() : nullptr;
+      auto below = name / std::string_view(file.path).substr(folder.native().size() + 1);
+      found_.push_back({std::move(file), std::move(below), tree});
     }
-    if (error) throw SystemError(error.value(), fmt::format("cannot read directory '{}'", directory.string()));
+    left_out_.insert(left_out_.end(), std::make_move_iterator(left_out.begin()),
+                     std::make_move_iterator(left_out.end()));
   }
 
-  /// The directory told the type: asking for it again would cost a system call a file.
-  void AddEntry(const fs::directory_entry& entry, const fs::path& name, const fs::path& tree) {
-    std::error_code error;
-    const bool link = entry.is_symlink(error);
-    if (!link && entry.is_directory(error)) {
-      AddTree(entry.path(), name, tree);
-    } else if (IsDataName(name.filename().native(), format_)) {
-      AddFound(entry.path(), name, link ? &tree : nullptr);
-    }
+  /// Who names a file, by itself or by a pattern, says that it is of the format.
+  void AddFile(const fs::path& path, const fs::path* tree) {
+    found_.push_back({{path.native(), false, true}, path.filename(), tree});
   }
 
-  void AddFound(const fs::path& path, const fs::path& name, const fs::path* tree) {
-    found_.push_back({path, name, tree});
+  /// A folder, or several, of which nothing is taken.
+  void RequireFiles(const ListedSources& listed) const {
+    if (!listed.files.empty() || folders_.empty()) return;
+    const auto others = DescribeLeftOut(listed.left_out, 0);
+    Refuse(folders_.front(),
+           fmt::format("the folder holds no {} file{}{}", DataFormatName(format_), others.empty() ? "" : ": ", others),
+           "give the format that the files have, or raw to copy them without a look at their content");
   }
 
   static void CheckUnique(const std::vector<SourceFile>& files) {
@@ -252,7 +253,9 @@ class SourceList {
 
   DataFormat format_;
   std::deque<fs::path> trees_;  // a Found points into it
+  std::vector<fs::path> folders_;
   std::vector<Found> found_;
+  std::vector<LeftOutFile> left_out_;
 };
 
 /// For the planner's words only: who reads the files counts for himself.
@@ -265,14 +268,40 @@ void AddRecordCounts(std::vector<SourceFile>& files) {
 
 }  // namespace
 
-std::vector<SourceFile> ListSources(const DatasetRequest& request) {
+ListedSources ListSources(const DatasetRequest& request) {
   return WithContext(fmt::format("while looking for the files of dataset '{}'", request.name), [&] {
-    SourceList list(request.format);
-    for (const auto& source : request.sources) list.AddSource(source);
-    auto files = std::move(list).Sorted();
-    AddRecordCounts(files);
-    return files;
+    SourceSearch search(request.format);
+    for (const auto& source : request.sources) search.AddSource(source);
+    auto listed = std::move(search).Sorted();
+    AddRecordCounts(listed.files);
+    return listed;
   });
+}
+
+namespace {
+
+std::optional<DataFormat> OneOf(const std::vector<std::optional<DataFormat>>& formats) {
+  const bool same = !formats.empty() && std::ranges::all_of(formats, [&](auto format) { return format == formats[0]; });
+  return same ? formats[0] : std::nullopt;
+}
+
+std::optional<DataFormat> FormatOfSource(const fs::path& source) {
+  const auto type = TypeOf(source);
+  const bool is_there = type != fs::file_type::not_found && type != fs::file_type::none;
+  if (const auto named = FormatOfName(source); named != DataFormat::kRaw && type != fs::file_type::directory) return named;
+  if (is_there) return FormatHeldBy(source);
+  if (!HasWildcard(source.native())) return {};
+  std::vector<std::optional<DataFormat>> formats;
+  for (const auto& match : MatchesOf(source)) formats.push_back(FormatHeldBy(match));
+  return OneOf(formats);
+}
+
+}  // namespace
+
+std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources) {
+  std::vector<std::optional<DataFormat>> formats;
+  for (const auto& source : sources) formats.push_back(FormatOfSource(WithoutEndingSlash(source)));
+  return OneOf(formats);
 }
 
 }  // namespace slipway::staging

@@ -115,6 +115,7 @@ bool ArrivingFiles::TakePublished() {
                 fmt::format("'{}' was published with other files than those listed before", published_.string()));
   }
   for (std::size_t i = 0; i < dataset.files.size(); ++i) arrived_[i] = std::move(dataset.files[i]);
+  leases_ = std::move(dataset.leases);
   is_published_ = true;
   return true;
 }

@@ -64,6 +64,7 @@ class ArrivingFiles final : public FileSupply {
   std::optional<JournalReader> journal_;
   std::uint64_t known_ = 0;                          ///< bytes of the journal
   std::vector<std::optional<DatasetFile>> arrived_;  ///< paths relative to the generation
+  std::vector<Lease> leases_;                        ///< of the published generation
   bool is_published_ = false;
   StagerWatch stager_;
 };

@@ -25,8 +25,10 @@ bool IsDamage(const Error& error) {
   return error.kind() == ErrorKind::kEnvironment && dynamic_cast<const SystemError*>(&error) == nullptr;
 }
 
-std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::vector<WantedField> fields,
-                                             AccessPattern pattern) {
+namespace {
+
+std::unique_ptr<FieldSource> OpenByFormat(const DatasetFiles& dataset, std::vector<WantedField> fields,
+                                          AccessPattern pattern) {
   switch (dataset.format) {
     case DataFormat::kTfrecord: return OpenExampleFields(dataset, std::move(fields), pattern);
     case DataFormat::kHdf5: return OpenHdf5Fields(dataset, std::move(fields));
@@ -35,6 +37,15 @@ std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::v
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files[0].path.string()),
               "idx files become either with 'slipway data convert'");
+}
+
+}  // namespace
+
+std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::vector<WantedField> fields,
+                                             AccessPattern pattern) {
+  auto source = OpenByFormat(dataset, std::move(fields), pattern);
+  source->Hold(dataset.leases);
+  return source;
 }
 
 }  // namespace slipway::staging

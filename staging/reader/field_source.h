@@ -8,10 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "staging/dataset/dataset_files.h"
+#include "staging/dataset/lease.h"
 #include "staging/reader/elements.h"
 #include "staging/reader/hdf5_rows.h"
 #include "staging/reader/record_borders.h"
@@ -72,6 +74,9 @@ class FieldSource {
   /// Ends waits for files that are not there, with an error, until it is false again. From any thread.
   virtual void SetStopped(bool /*stopped*/) {}
 
+  /// For as long as this object: the generations of its files stay.
+  void Hold(std::vector<Lease> leases) { leases_ = std::move(leases); }
+
   /// "'FILE': record 3", counted in its file.
   std::string Describe(std::uint64_t record) const;
 
@@ -84,6 +89,9 @@ class FieldSource {
   std::vector<std::filesystem::path> files_;
   RecordBorders borders_;
   std::vector<FieldType> types_;
+
+ private:
+  std::vector<Lease> leases_;
 };
 
 /// What may be passed over when records are skipped: one that is not what it should be. A staging that has ended, a

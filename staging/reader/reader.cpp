@@ -51,18 +51,18 @@ std::vector<std::string> NamesOf(const std::vector<FieldInfo>& fields) {
 
 }  // namespace
 
-Dataset::Dataset(std::unique_ptr<RecordSource> source) : source_(std::move(source)) {}
+Dataset::Dataset(const DatasetFiles& files) : source_(OpenSource(files)), leases_(files.leases) {}
 Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 Dataset::~Dataset() = default;
 
 Dataset Dataset::Open(const std::filesystem::path& path) {
   AwaitPublished(path);
-  return Dataset(OpenSource(FindDatasetFiles(path)));
+  return Dataset(FindDatasetFiles(path));
 }
 
 Dataset Dataset::OpenFiles(std::vector<std::filesystem::path> files) {
-  return Dataset(OpenSource(DescribeFiles(std::move(files))));
+  return Dataset(DescribeFiles(std::move(files)));
 }
 
 DataFormat Dataset::format() const { return source_->format(); }

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/dataset/dataset_files.h"
+#include "staging/dataset/lease.h"
 #include "staging/formats/example.h"
 #include "staging/formats/stream_check.h"
 #include "staging/reader/sharding.h"
@@ -36,14 +38,14 @@ class RecordSource;
 /// An open dataset. Reads may come from several threads at once; HDF5 reads then wait for each other.
 ///
 /// The files must not change while it is open (TFRecord files are mapped, a shortened file would raise SIGBUS): staged
-/// generations never do.
+/// generations never do. While it is open its generation is leased: nobody can remove it.
 class Dataset {
  public:
   /// `path` is a staged directory (its manifest.json lists the files), a directory of data files without a manifest
-  /// (all *.tfrecord, or all *.h5 and *.hdf5), or one file. The format is recognised by content.
-  /// A directory that is being staged (`data.NAME.overlap`) is waited for until all of it is there.
-  /// Cost:   TFRecord: one pass over the record headers, compressed files are inflated into memory; HDF5: the metadata.
-  /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, a first record that is no
+  /// (all TFRecord, or all HDF5; other files and the folders in it are left out), or one file. The format is recognised
+  /// by content. A directory that is being staged (`data.NAME.overlap`) is waited for until all of it is there. Cost:
+  /// TFRecord: one pass over the record headers, compressed files are inflated into memory; HDF5: the metadata. Errors:
+  /// Error(kEnvironment): nothing there, no records, a damaged file, a first record that is no
   ///         Example, sizes or record counts that differ from the manifest, a manifest path outside the directory,
   ///         files of different formats or fields.
   static Dataset Open(const std::filesystem::path& path);
@@ -86,9 +88,10 @@ class Dataset {
   ExampleView ReadExample(std::uint64_t record) const;
 
  private:
-  explicit Dataset(std::unique_ptr<RecordSource> source);
+  explicit Dataset(const DatasetFiles& files);
 
   std::unique_ptr<RecordSource> source_;
+  std::vector<Lease> leases_;
 };
 
 }  // namespace slipway::staging

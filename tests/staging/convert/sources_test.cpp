@@ -105,12 +105,15 @@ TEST(ConvertNumpy, RefusesArraysOfDifferentLengths) {
 
 TEST(ConvertImages, StoresThemUndecodedWithClassAndSize) {
   const test::TempDirectory directory;
-  for (const auto* folder : {"cats", "dogs", "none", ".hidden"}) fs::create_directories(directory / "in" / folder);
+  for (const auto* folder : {"cats", "dogs", ".hidden"}) fs::create_directories(directory / "in" / folder);
   WriteFile(directory / "in/dogs/b.jpg", JpegText(300, 500));
   WriteFile(directory / "in/dogs/a.PNG", PngText(3, 7));
   WriteFile(directory / "in/cats/z.jpeg", JpegText(20, 30));
   WriteFile(directory / "in/cats/notes.txt", "no image");
-  Convert(From({directory / "in"}, directory / "out" / "train", DataFormat::kTfrecord));
+  const auto result = Convert(From({directory / "in"}, directory / "out" / "train", DataFormat::kTfrecord));
+  ASSERT_EQ(result.left_out.size(), 2u);
+  EXPECT_EQ(result.left_out[0].path, directory / "in/cats/notes.txt");
+  EXPECT_EQ(result.left_out[1].path, directory / "in/.hidden");
   const auto dataset = Dataset::Open(directory / "out");
   ASSERT_EQ(dataset.record_count(), 3u);
   EXPECT_EQ(dataset.ReadExample(0).Find("class")->FirstBytes(), "cats");
@@ -125,7 +128,7 @@ TEST(ConvertImages, NamesTheImageThatIsNone) {
   fs::create_directories(directory / "in/cats");
   WriteFile(directory / "in/cats/a.jpg", "no image");
   const auto error = ErrorOf([&] { Convert(From({directory / "in"}, directory / "out/t", DataFormat::kTfrecord)); });
-  EXPECT_THAT(error.message(), HasSubstr("cats/a.jpg' is neither JPEG nor PNG"));
+  EXPECT_THAT(error.message(), HasSubstr("cats/a.jpg' is neither JPEG, PNG, GIF, BMP nor WebP"));
 }
 
 TEST(ConvertTfrecord, CompressesAndInflatesRecordsAsTheyAre) {

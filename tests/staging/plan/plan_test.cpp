@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "staging/plan/utf8_name.h"
+#include "staging/dataset/utf8_name.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 
 #include "core/error.h"
 #include "staging/plan/plan.h"
+#include "tests/staging/formats_support.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -27,6 +29,9 @@ class ListSourcesTest : public ::testing::Test {
     return names;
   }
   static std::vector<SourceFile> List(std::vector<std::string> sources, DataFormat format = DataFormat::kRaw) {
+    return ListAll(std::move(sources), format).files;
+  }
+  static ListedSources ListAll(std::vector<std::string> sources, DataFormat format) {
     DatasetRequest request;
     request.name = "train";
     request.sources = std::move(sources);
@@ -62,12 +67,38 @@ TEST_F(ListSourcesTest, SortsDirectoryByDirectoryAsPathsDo) {
   EXPECT_EQ(found, names);
 }
 
-TEST_F(ListSourcesTest, TakesFromADirectoryOnlyWhatHasTheFormatsName) {
-  for (const auto* name : {"d/a.tfrecord", "d/t.tfrecord-00000-of-00002", "d/README", "d/.a.tfrecord.tmp"}) {
+TEST_F(ListSourcesTest, TakesFromAFolderWhatHasTheFormatsNameOrContentAndNamesTheRest) {
+  for (const auto* name :
+       {"d/a.tfrecord", "d/t.tfrecord-00000-of-00002", "d/README", "d/.a.tfrecord.tmp", "d/x.json"}) {
     Put(At(name), "");
   }
-  EXPECT_THAT(Names({At("d")}, DataFormat::kTfrecord), ElementsAre("a.tfrecord", "t.tfrecord-00000-of-00002"));
-  EXPECT_THAT(MessageOf([&] { List({At("d")}, DataFormat::kHdf5); }), HasSubstr("holds no hdf5 file"));
+  Put(At("d/part-3"), TfrecordText({"record"}));
+  Put(At("d/.git/part-4"), TfrecordText({"record"}));
+  fs::create_directory_symlink("/", At("d/link"));
+  fs::create_symlink("nowhere", At("d/dangling"));
+  ASSERT_EQ(::mkfifo(At("d/fifo").c_str(), 0600), 0);
+  EXPECT_THAT(Names({At("d")}, DataFormat::kTfrecord),
+              ElementsAre("a.tfrecord", "part-3", "t.tfrecord-00000-of-00002"));
+  std::vector<std::string> left_out;
+  for (const auto& file : ListAll({At("d")}, DataFormat::kTfrecord).left_out) {
+    left_out.push_back(fmt::format("{} {}", file.path.filename().string(), LeftOutReasonName(file.reason)));
+  }
+  EXPECT_THAT(left_out,
+              ElementsAre(".a.tfrecord.tmp hidden", ".git hidden", "README other_content", "dangling dangling_link",
+                          "fifo not_a_file", "link link_to_folder", "x.json other_content"));
+  EXPECT_THAT(MessageOf([&] { List({At("d")}, DataFormat::kHdf5); }),
+              AllOf(HasSubstr("holds no hdf5 file"), HasSubstr("(README, a.tfrecord, part-3")));
+}
+
+TEST_F(ListSourcesTest, SaysWhatAllSourcesHold) {
+  Put(At("d/deep/a"), TfrecordText({"record"}));
+  Put(At("d/README"), "text");
+  Put(At("e"), TfrecordText({"record"}));
+  EXPECT_EQ(FormatOfSources({At("d"), At("e"), At("*")}), DataFormat::kTfrecord);
+  EXPECT_EQ(FormatOfSources({At("data-*.h5")}), DataFormat::kHdf5);
+  EXPECT_EQ(FormatOfSources({At("d"), At("data.h5")}), std::nullopt);
+  EXPECT_EQ(FormatOfSources({At("d/README")}), std::nullopt);
+  EXPECT_EQ(FormatOfSources({At("none")}), std::nullopt);
 }
 
 TEST_F(ListSourcesTest, APatternMayMatchDirectories) {

@@ -221,5 +221,37 @@ TEST(Reader, ChecksEveryRecordItReads) {
   EXPECT_THAT(ErrorOf([&] { damaged.ReadInt(1, "label"); }).message(), HasSubstr("record 1"));
 }
 
+TEST(Dataset, HoldsALeaseOfItsGenerationWhileItIsOpen) {
+  const test::TempDirectory tier;
+  const auto generation = tier / "train-0123456789abcdef";
+  std::filesystem::create_directories(generation / "deep");
+  std::filesystem::create_directories(tier / ".locks");
+  MakeTfrecords(generation / "deep/a.tfrecord", {ImageExample(4, 0)});
+  WriteManifest(generation, R"([{"path": "deep/a.tfrecord", "records": 1}])");
+  const auto lock = LeaseLockOf(tier.path(), "train-0123456789abcdef");
+  const auto is_free = [&] { return FileLock::TryAcquire(lock, LockMode::kExclusive).has_value(); };
+  EXPECT_TRUE(is_free());
+  {
+    const auto dataset = Dataset::Open(generation);
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
+  {
+    const auto dataset = Dataset::OpenFiles({generation / "deep/a.tfrecord"});
+    EXPECT_FALSE(is_free());
+  }
+  const auto removing = FileLock::TryAcquire(lock, LockMode::kExclusive);
+  EXPECT_EQ(ErrorOf([&] { Dataset::Open(generation); }).kind(), ErrorKind::kBusy);
+}
+
+TEST(Dataset, LeavesFilesOutThatHoldNoData) {
+  const test::TempDirectory directory;
+  MakeShards(directory.path());
+  MakeTfrecords(directory / "part-2", {ImageExample(4, 6)});
+  WriteFile(directory / "README", "text");
+  const auto dataset = Dataset::Open(directory.path());
+  EXPECT_EQ(dataset.record_count(), 7u);
+}
+
 }  // namespace
 }  // namespace slipway::staging

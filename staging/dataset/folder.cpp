@@ -1,0 +1,170 @@
+#include "staging/dataset/folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
+#include "staging/formats/detect.h"
+#include "staging/formats/image_header.h"
+
+namespace slipway::staging {
+namespace fs = std::filesystem;
+namespace {
+
+bool IsWanted(DataFormat format, std::optional<DataFormat> wanted) {
+  return wanted ? format == *wanted : format != DataFormat::kRaw;
+}
+
+/// What Slipway writes beside data about it.
+bool IsCompanion(std::string_view name) { return name == kManifestName || name == kRecordIndexName; }
+
+std::string_view NameIn(const std::string& path) { return std::string_view(path).substr(path.rfind('/') + 1); }
+
+/// Nothing for a file, or a link to one.
+std::optional<LeftOutReason> WhyNoFile(const fs::directory_entry& entry) {
+  std::error_code error;
+  switch (entry.status(error).type()) {
+    case fs::file_type::regular: return {};
+    case fs::file_type::directory: return LeftOutReason::kLinkToFolder;
+    case fs::file_type::not_found:
+    case fs::file_type::none: return LeftOutReason::kDanglingLink;
+    default: return LeftOutReason::kNotAFile;
+  }
+}
+
+class FolderWalk {
+ public:
+  /// `is_named_so`: whether a name says that the file is wanted; empty: everything is wanted.
+  FolderWalk(std::function<bool(const fs::path&)> is_named_so, FoldersBelow below)
+      : is_named_so_(std::move(is_named_so)), below_(below) {}
+
+  FolderFiles Found() && { return std::move(found_); }
+
+  /// A folder that cannot be read ends the walk: silently missing files would be worse.
+  void Walk(const fs::path& folder) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      Visit(*entry);
+    }
+    if (error) throw SystemError(error.value(), fmt::format("cannot read directory '{}'", folder.string()));
+  }
+
+ private:
+  /// The folder told the type: asking for it again would cost a system call a file.
+  void Visit(const fs::directory_entry& entry) {
+    std::error_code error;
+    const bool is_link = entry.is_symlink(error);
+    const bool is_folder = !is_link && entry.is_directory(error);
+    const bool takes_all = !is_named_so_;
+    const auto name = NameIn(entry.path().native());
+    if (!takes_all && name.starts_with('.')) return LeaveOut(entry, LeftOutReason::kHidden);
+    if (is_folder) return below_ == FoldersBelow::kWalked ? Walk(entry.path()) : LeaveOut(entry, LeftOutReason::kFolder);
+    if (takes_all) return Take(entry, is_link, true);
+    if (!IsCompanion(name)) Judge(entry, is_link);
+  }
+
+  /// What has the right name and is no file is taken: who reads it says what is wrong.
+  void Judge(const fs::directory_entry& entry, bool is_link) {
+    const bool is_named_so = is_named_so_(entry.path());
+    const auto reason = is_named_so ? std::nullopt : WhyNoFile(entry);
+    reason ? LeaveOut(entry, *reason) : Take(entry, is_link, is_named_so);
+  }
+
+  void Take(const fs::directory_entry& entry, bool is_link, bool is_named_so) {
+    found_.files.push_back({entry.path().native(), is_link, is_named_so});
+  }
+
+  void LeaveOut(const fs::directory_entry& entry, LeftOutReason reason) {
+    found_.left_out.push_back({entry.path(), reason});
+  }
+
+  const std::function<bool(const fs::path&)> is_named_so_;
+  const FoldersBelow below_;
+  FolderFiles found_;
+};
+
+bool IsNamedAsImage(const fs::path& path) {
+  auto extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + ' ' : c; });
+  constexpr std::array<std::string_view, 6> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"};
+  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+}
+
+bool HoldsImage(const fs::path& path) {
+  const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
+  std::array<std::byte, kImageStartBytes> start;
+  const auto count = CheckErrno(::pread(fd.get(), start.data(), start.size(), 0),
+                                fmt::format("cannot read '{}'", path.string()));
+  return BeginsAsImage(std::span(start).first(static_cast<std::size_t>(count)));
+}
+
+/// What cannot be read may be wanted: who reads it says what is wrong.
+template <class Holds>
+FolderFiles LookedAt(FolderFiles found, const Holds& holds) {
+  std::erase_if(found.files, [&](const FolderFile& file) {
+    try {
+      if (file.is_named_so || holds(file)) return false;
+    } catch (const SystemError&) {
+      return false;
+    }
+    found.left_out.push_back({file.path, LeftOutReason::kOtherContent});
+    return true;
+  });
+  std::ranges::sort(found.files, {}, [](const FolderFile& file) { return fs::path(file.path); });
+  std::ranges::sort(found.left_out, {}, &LeftOutFile::path);
+  return found;
+}
+
+FolderFiles Walked(const fs::path& folder, std::function<bool(const fs::path&)> is_named_so, FoldersBelow below) {
+  FolderWalk walk(std::move(is_named_so), below);
+  walk.Walk(folder);
+  return std::move(walk).Found();
+}
+
+}  // namespace
+
+FolderFiles WalkFolder(const fs::path& folder, std::optional<DataFormat> wanted, FoldersBelow below) {
+  if (wanted == DataFormat::kRaw) return Walked(folder, {}, below);
+  return Walked(folder, [wanted](const fs::path& path) { return IsWanted(FormatOfName(path), wanted); }, below);
+}
+
+bool HoldsWanted(const FolderFile& file, std::optional<DataFormat> wanted) {
+  return file.is_named_so || IsWanted(DetectFormat(file.path), wanted);
+}
+
+FolderFiles DataFilesIn(const fs::path& folder, FoldersBelow below) {
+  return LookedAt(WalkFolder(folder, {}, below), [](const FolderFile& file) { return HoldsWanted(file, {}); });
+}
+
+FolderFiles ImageFilesIn(const fs::path& folder) {
+  return LookedAt(Walked(folder, IsNamedAsImage, FoldersBelow::kWalked),
+                  [](const FolderFile& file) { return HoldsImage(file.path); });
+}
+
+std::optional<DataFormat> FormatHeldBy(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const auto format = DetectFormat(path);
+    return format == DataFormat::kRaw ? std::nullopt : std::optional(format);
+  }
+  std::optional<DataFormat> held;
+  for (const auto& file : WalkFolder(path, {}).files) {
+    const auto format = file.is_named_so ? FormatOfName(file.path) : DetectFormat(file.path);
+    if (format == DataFormat::kRaw || format == held) continue;
+    if (held) return {};
+    held = format;
+  }
+  return held;
+}
+
+}  // namespace slipway::staging

@@ -1,0 +1,54 @@
+/// Which files of a folder are data: one rule for staging, checking, converting and reading.
+///
+/// The content decides. Only where a name says the wanted format is the file taken unseen: a damaged file is then told by
+/// its check, and is not mistaken for another kind of file.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/dataset/left_out.h"
+#include "staging/formats/stream_check.h"
+
+namespace slipway::staging {
+
+struct FolderFile {
+  std::string path;
+  bool is_link = false;
+  bool is_named_so = false;  ///< its name says that it is wanted
+};
+
+struct FolderFiles {
+  std::vector<FolderFile> files;  ///< in no order
+  std::vector<LeftOutFile> left_out;
+};
+
+/// What becomes of the folders in a folder.
+enum class FoldersBelow { kWalked, kLeftOut };
+
+/// All files of `folder` that may be of `wanted`: those with another name than `wanted` has are still to be looked at
+/// (HoldsWanted). Nothing wanted: TFRecord and HDF5. kRaw: everything that is no folder, links and hidden files too.
+/// Links to folders are not followed. Slipway's own manifest and index are no files here.
+///
+/// Cost:   one look at each folder. Errors: SystemError for a folder that cannot be read.
+FolderFiles WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
+                       FoldersBelow below = FoldersBelow::kWalked);
+
+/// By the file's first bytes, unless its name says it. Errors: SystemError.
+bool HoldsWanted(const FolderFile& file, std::optional<DataFormat> wanted);
+
+/// The TFRecord and HDF5 files: WalkFolder, and HoldsWanted of each file one after the other. Sorted by path.
+FolderFiles DataFilesIn(const std::filesystem::path& folder, FoldersBelow below);
+
+/// The JPEG, PNG, GIF, BMP and WebP files below `folder`, by name or by their first bytes. Sorted by path.
+FolderFiles ImageFilesIn(const std::filesystem::path& folder);
+
+/// The one format that the data at `path`, a file or a folder, has. Nothing: there is none, or there are several.
+/// Errors: SystemError.
+std::optional<DataFormat> FormatHeldBy(const std::filesystem::path& path);
+
+}  // namespace slipway::staging
