@@ -2,19 +2,39 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/text_table.h"
 #include "launcher/commands/data.h"
+#include "launcher/commands/left_out.h"
 #include "staging/dataset/statistics.h"
 
 namespace slipway::launcher {
 namespace {
 
 Json MomentsDocument(const staging::Moments& moments) {
-  if (moments.count() == 0) return {{"count", 0}, {"not_finite", moments.not_finite()}};
-  return {{"count", moments.count()}, {"not_finite", moments.not_finite()},
-          {"min", moments.min()},     {"max", moments.max()},
-          {"mean", moments.mean()},   {"std", moments.deviation()}};
+  Json document = {{"count", moments.count()},
+                   {"not_finite", moments.not_finite()},
+                   {"nan", moments.nan()},
+                   {"infinite", moments.infinite()}};
+  if (moments.count() == 0) return document;
+  document["min"] = moments.min();
+  document["max"] = moments.max();
+  document["mean"] = moments.mean();
+  document["std"] = moments.deviation();
+  return document;
+}
+
+Json Exactly(long double integer) {
+  return integer < 0 ? Json(static_cast<std::int64_t>(integer)) : Json(static_cast<std::uint64_t>(integer));
+}
+
+Json ValuesDocument(const staging::FieldStatistics& field) {
+  auto document = MomentsDocument(field.values);
+  if (!field.integers) return document;
+  document["min"] = Exactly(field.integers->min);
+  document["max"] = Exactly(field.integers->max);
+  return document;
 }
 
 Json ClassesDocument(const staging::FieldStatistics& field) {
@@ -28,7 +48,7 @@ Json FieldDocument(const staging::FieldStatistics& field) {
   Json document = {{"name", field.name},
                    {"kind", field.kind},
                    {"records", field.records},
-                   {"values", MomentsDocument(field.values)},
+                   {"values", ValuesDocument(field)},
                    {"classes", ClassesDocument(field)}};
   if (field.lengths.count() > 0) document["lengths"] = MomentsDocument(field.lengths);
   return document;
@@ -36,16 +56,20 @@ Json FieldDocument(const staging::FieldStatistics& field) {
 
 std::vector<std::string> Row(const staging::FieldStatistics& field) {
   const auto number = [&](double value) { return field.values.count() == 0 ? "-" : fmt::format("{:.6g}", value); };
+  const auto least = field.integers ? fmt::format("{:.0f}", field.integers->min) : number(field.values.min());
+  const auto most = field.integers ? fmt::format("{:.0f}", field.integers->max) : number(field.values.max());
   const auto lengths = field.lengths.count() == 0 ? "-"
                                                   : fmt::format("{:.0f} / {:.1f} / {:.0f}", field.lengths.min(),
                                                                 field.lengths.mean(), field.lengths.max());
   return {field.name,
           field.kind,
           std::to_string(field.records),
-          number(field.values.min()),
-          number(field.values.max()),
+          least,
+          most,
           number(field.values.mean()),
           number(field.values.deviation()),
+          std::to_string(field.values.nan()),
+          std::to_string(field.values.infinite()),
           lengths};
 }
 
@@ -61,9 +85,10 @@ std::string ClassesText(const staging::FieldStatistics& field) {
 
 int DataStats(const DataStatsOptions& options, Output& output) {
   const auto show = [&](std::uint64_t done) { output.Progress(fmt::format("reading  {} records", done)); };
-  const auto statistics = staging::StatisticsOf(staging::FindDatasetFiles(options.path), show);
+  const auto files = staging::FindDatasetFiles(options.path);
+  const auto statistics = staging::StatisticsOf(files, show);
   output.Progress("");
-  TextTable table({"field", "kind", "records", "min", "max", "mean", "std", "bytes min / mean / max"});
+  TextTable table({"field", "kind", "records", "min", "max", "mean", "std", "NaN", "inf", "bytes min / mean / max"});
   Json fields = Json::array();
   std::string classes;
   for (const auto& field : statistics.fields) {
@@ -71,8 +96,12 @@ int DataStats(const DataStatsOptions& options, Output& output) {
     fields.push_back(FieldDocument(field));
     classes += ClassesText(field);
   }
-  const Json document = {{"schema", "slipway.data_stats/1"}, {"records", statistics.records}, {"fields", fields}};
+  const Json document = {{"schema", "slipway.data_stats/1"},
+                         {"records", statistics.records},
+                         {"fields", fields},
+                         {"left_out", staging::ToJson(std::span(files.left_out))}};
   output.Print({document, table.Render() + classes, std::to_string(statistics.records)});
+  WarnOfLeftOut(options.path.string(), files.left_out, files.files.size(), output);
   return 0;
 }
 

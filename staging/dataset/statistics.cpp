@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "staging/formats/example.h"
@@ -34,6 +35,28 @@ void CountClass(FieldStatistics& field, std::int64_t value) {
   if (!field.classes) return;
   ++(*field.classes)[value];
   if (field.classes->size() > kMostClasses) field.classes.reset();
+}
+
+/// A number beyond those of classes is no class.
+void CountClass(FieldStatistics& field, std::uint64_t value) {
+  if (!std::in_range<std::int64_t>(value)) field.classes.reset();
+  CountClass(field, static_cast<std::int64_t>(value));
+}
+
+void Widen(std::optional<IntegerRange>& range, long double value) {
+  range = range ? IntegerRange{std::min(range->min, value), std::max(range->max, value)} : IntegerRange{value, value};
+}
+
+template <class Integer>
+void AddIntegers(FieldStatistics& field, std::span<const Integer> values) {
+  for (const auto value : values) {
+    field.values.Add(static_cast<double>(value));
+    CountClass(field, value);
+  }
+  if (values.empty()) return;
+  const auto [least, most] = std::ranges::minmax(values);
+  Widen(field.integers, static_cast<long double>(least));
+  Widen(field.integers, static_cast<long double>(most));
 }
 
 /// Counting each of 256 values is quicker than a division for each byte.
@@ -81,10 +104,7 @@ class TfrecordStatistics {
     ints_.resize(feature.count());
     feature.CopyInts(ints_);
     if (ints_.size() != 1) field.classes.reset();
-    for (const auto value : ints_) {
-      field.values.Add(static_cast<double>(value));
-      CountClass(field, value);
-    }
+    AddIntegers<std::int64_t>(field, ints_);
   }
 
   Fields& fields_;
@@ -124,13 +144,10 @@ void AddDataset(ForeignHdf5& file, const Hdf5Dataset& dataset, Fields& fields) {
   auto& field = FieldOf(fields, dataset.name, NumberTypeName(dataset.type));
   field.records += dataset.shape[0];
   if (dataset.shape.size() != 1 || !IsIntegerType(dataset.type)) field.classes.reset();
-  if (IsIntegerType(dataset.type)) {
-    ReadAll<std::int64_t>(file, dataset, NumberType::kInt64, [&field](std::span<const std::int64_t> values) {
-      for (const auto value : values) {
-        field.values.Add(static_cast<double>(value));
-        CountClass(field, value);
-      }
-    });
+  if (dataset.type == NumberType::kUint64) {
+    ReadAll<std::uint64_t>(file, dataset, NumberType::kUint64, [&](auto values) { AddIntegers(field, values); });
+  } else if (IsIntegerType(dataset.type)) {
+    ReadAll<std::int64_t>(file, dataset, NumberType::kInt64, [&](auto values) { AddIntegers(field, values); });
   } else {
     ReadAll<double>(file, dataset, NumberType::kFloat64, [&field](std::span<const double> values) {
       for (const auto value : values) field.values.Add(value);
@@ -169,7 +186,7 @@ Moments Moments::Of(std::span<const std::uint64_t> counts) {
 
 void Moments::Add(double value) {
   if (!std::isfinite(value)) {
-    ++not_finite_;
+    ++(std::isnan(value) ? nan_ : infinite_);
     return;
   }
   min_ = count_ == 0 ? value : std::min(min_, value);
@@ -181,7 +198,8 @@ void Moments::Add(double value) {
 }
 
 void Moments::Add(const Moments& other) {
-  not_finite_ += other.not_finite_;
+  nan_ += other.nan_;
+  infinite_ += other.infinite_;
   if (other.count_ == 0) return;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
   max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);

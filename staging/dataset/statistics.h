@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,8 +15,8 @@
 
 namespace slipway::staging {
 
-/// Running count, smallest, largest, mean and standard deviation (of the population). NaN and infinite values are
-/// counted apart. Source: Welford 1962, joined as in Chan et al. 1979.
+/// Running count, smallest, largest, mean and standard deviation (of the population). NaN and infinite values take no
+/// part; they are counted apart. Source: Welford 1962, joined as in Chan et al. 1979.
 class Moments {
  public:
   Moments() = default;
@@ -26,7 +27,9 @@ class Moments {
   void Add(const Moments& other);
 
   std::uint64_t count() const { return count_; }
-  std::uint64_t not_finite() const { return not_finite_; }
+  std::uint64_t not_finite() const { return nan_ + infinite_; }
+  std::uint64_t nan() const { return nan_; }
+  std::uint64_t infinite() const { return infinite_; }
   double min() const { return min_; }
   double max() const { return max_; }
   double mean() const { return mean_; }
@@ -34,7 +37,8 @@ class Moments {
 
  private:
   std::uint64_t count_ = 0;
-  std::uint64_t not_finite_ = 0;
+  std::uint64_t nan_ = 0;
+  std::uint64_t infinite_ = 0;
   double min_ = 0;
   double max_ = 0;
   double mean_ = 0;
@@ -44,12 +48,20 @@ class Moments {
 /// Above this many different values an integer field is no class.
 inline constexpr std::size_t kMostClasses = 1000;
 
+/// The smallest and the largest of integers of up to 64 bits, signed or not, exactly.
+struct IntegerRange {
+  static_assert(std::numeric_limits<long double>::digits >= 64);
+  long double min = 0;
+  long double max = 0;
+};
+
 struct FieldStatistics {
   std::string name;
-  std::string kind;           ///< "bytes", "float", "int64"; of HDF5 "uint8", "float32", ...
-  std::uint64_t records = 0;  ///< that have the field
-  Moments values;             ///< of the numbers; of bytes: of the single bytes, 0 to 255
-  Moments lengths;            ///< of bytes: the length of each value
+  std::string kind;                           ///< "bytes", "float", "int64"; of HDF5 "uint8", "float32", ...
+  std::uint64_t records = 0;                  ///< that have the field
+  Moments values;                             ///< of the numbers; of bytes: of the single bytes, 0 to 255
+  Moments lengths;                            ///< of bytes: the length of each value
+  std::optional<IntegerRange> integers = {};  ///< of integer fields with values
   /// How often each value stands in a field with one integer a record; nothing above kMostClasses.
   std::optional<std::map<std::int64_t, std::uint64_t>> classes;
 };
