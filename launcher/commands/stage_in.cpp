@@ -134,9 +134,8 @@ std::vector<TimedPlan> PlansOf(const Work& work) {
 }
 
 Json DocumentOf(const staging::StagingPlan& plan) {
-  auto document = staging::ToJson(plan);
+  auto document = staging::SummaryOf(plan);
   document["file_count"] = plan.files.size();
-  document.erase("files");
   document["adopted"] = nullptr;
   document["copied_bytes"] = 0;
   document["seconds"] = nullptr;
@@ -191,9 +190,9 @@ class Stager {
     document["copied_bytes"] = staged.copied.count;
     document["seconds"] = elapsed.count();
     document["planning_seconds"] = timed.planning.count();
-    const auto how = staged.adopted
-                         ? fmt::format("already there, checked in {}", FormatDuration(elapsed))
-                         : fmt::format("staged in {} ({})", FormatDuration(elapsed), FormatRate(staged.copied, elapsed));
+    const auto how =
+        staged.adopted ? fmt::format("already there, checked in {}", FormatDuration(elapsed))
+                       : fmt::format("staged in {} ({})", FormatDuration(elapsed), FormatRate(staged.copied, elapsed));
     document["checksums"] = staged.own_sums ? VerificationDocument(*staged.own_sums) : Json();
     return fmt::format("{} -> tier {}: {}\n  {}\n{}", HeadOf(plan), plan.tier, how, plan.directory.string(),
                        OwnSumsText(plan, staged));

@@ -43,7 +43,7 @@ std::string Describe(const TrialsGlance& glance) {
   auto text = fmt::format("  trials  {}of {}", counts, BudgetOf(glance.study));
   if (const auto* best = BestOf(glance)) {
     text += fmt::format("\n  best    {} {}  trial {}  {}", glance.study.objectives.front().metric,
-                        NumberCell(best->trial.objective), best->trial.number, ParametersCell(best->trial.parameters));
+                        NumberCell(best->trial.objective), best->trial.number, ensemble::Describe(best->trial.parameters));
   }
   return text;
 }

@@ -45,10 +45,10 @@ std::optional<LeftOutReason> WhyNoFile(const fs::directory_entry& entry) {
 class FolderWalk {
  public:
   /// `is_named_so`: whether a name says that the file is wanted; empty: everything is wanted.
-  FolderWalk(std::function<bool(const fs::path&)> is_named_so, FoldersBelow below)
-      : is_named_so_(std::move(is_named_so)), below_(below) {}
+  FolderWalk(std::function<bool(const fs::path&)> is_named_so, FoldersBelow below, const OnFolderFile& on_file)
+      : is_named_so_(std::move(is_named_so)), below_(below), on_file_(on_file) {}
 
-  FolderFiles Found() && { return std::move(found_); }
+  std::vector<LeftOutFile> LeftOut() && { return std::move(left_out_); }
 
   /// A folder that cannot be read ends the walk: silently missing files would be worse.
   void Walk(const fs::path& folder) {
@@ -68,7 +68,8 @@ class FolderWalk {
     const bool takes_all = !is_named_so_;
     const auto name = NameIn(entry.path().native());
     if (!takes_all && name.starts_with('.')) return LeaveOut(entry, LeftOutReason::kHidden);
-    if (is_folder) return below_ == FoldersBelow::kWalked ? Walk(entry.path()) : LeaveOut(entry, LeftOutReason::kFolder);
+    if (is_folder)
+      return below_ == FoldersBelow::kWalked ? Walk(entry.path()) : LeaveOut(entry, LeftOutReason::kFolder);
     if (takes_all) return Take(entry, is_link, true);
     if (!IsCompanion(name)) Judge(entry, is_link);
   }
@@ -81,16 +82,15 @@ class FolderWalk {
   }
 
   void Take(const fs::directory_entry& entry, bool is_link, bool is_named_so) {
-    found_.files.push_back({entry.path().native(), is_link, is_named_so});
+    on_file_({entry.path().native(), is_link, is_named_so});
   }
 
-  void LeaveOut(const fs::directory_entry& entry, LeftOutReason reason) {
-    found_.left_out.push_back({entry.path(), reason});
-  }
+  void LeaveOut(const fs::directory_entry& entry, LeftOutReason reason) { left_out_.push_back({entry.path(), reason}); }
 
   const std::function<bool(const fs::path&)> is_named_so_;
   const FoldersBelow below_;
-  FolderFiles found_;
+  const OnFolderFile& on_file_;
+  std::vector<LeftOutFile> left_out_;
 };
 
 bool IsNamedAsImage(const fs::path& path) {
@@ -103,8 +103,8 @@ bool IsNamedAsImage(const fs::path& path) {
 bool HoldsImage(const fs::path& path) {
   const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
   std::array<std::byte, kImageStartBytes> start;
-  const auto count = CheckErrno(::pread(fd.get(), start.data(), start.size(), 0),
-                                fmt::format("cannot read '{}'", path.string()));
+  const auto count =
+      CheckErrno(::pread(fd.get(), start.data(), start.size(), 0), fmt::format("cannot read '{}'", path.string()));
   return BeginsAsImage(std::span(start).first(static_cast<std::size_t>(count)));
 }
 
@@ -125,17 +125,27 @@ FolderFiles LookedAt(FolderFiles found, const Holds& holds) {
   return found;
 }
 
-FolderFiles Walked(const fs::path& folder, std::function<bool(const fs::path&)> is_named_so, FoldersBelow below) {
-  FolderWalk walk(std::move(is_named_so), below);
+std::vector<LeftOutFile> Walk(const fs::path& folder, std::function<bool(const fs::path&)> is_named_so,
+                              const OnFolderFile& on_file, FoldersBelow below) {
+  FolderWalk walk(std::move(is_named_so), below, on_file);
   walk.Walk(folder);
-  return std::move(walk).Found();
+  return std::move(walk).LeftOut();
 }
 
 }  // namespace
 
+std::vector<LeftOutFile> WalkFolder(const fs::path& folder, std::optional<DataFormat> wanted,
+                                    const OnFolderFile& on_file, FoldersBelow below) {
+  if (wanted == DataFormat::kRaw) return Walk(folder, {}, on_file, below);
+  return Walk(
+      folder, [wanted](const fs::path& path) { return IsWanted(FormatOfName(path), wanted); }, on_file, below);
+}
+
 FolderFiles WalkFolder(const fs::path& folder, std::optional<DataFormat> wanted, FoldersBelow below) {
-  if (wanted == DataFormat::kRaw) return Walked(folder, {}, below);
-  return Walked(folder, [wanted](const fs::path& path) { return IsWanted(FormatOfName(path), wanted); }, below);
+  FolderFiles found;
+  found.left_out = WalkFolder(
+      folder, wanted, [&](FolderFile file) { found.files.push_back(std::move(file)); }, below);
+  return found;
 }
 
 bool HoldsWanted(const FolderFile& file, std::optional<DataFormat> wanted) {
@@ -147,8 +157,10 @@ FolderFiles DataFilesIn(const fs::path& folder, FoldersBelow below) {
 }
 
 FolderFiles ImageFilesIn(const fs::path& folder) {
-  return LookedAt(Walked(folder, IsNamedAsImage, FoldersBelow::kWalked),
-                  [](const FolderFile& file) { return HoldsImage(file.path); });
+  FolderFiles found;
+  found.left_out = Walk(
+      folder, IsNamedAsImage, [&](FolderFile file) { found.files.push_back(std::move(file)); }, FoldersBelow::kWalked);
+  return LookedAt(std::move(found), [](const FolderFile& file) { return HoldsImage(file.path); });
 }
 
 std::optional<DataFormat> FormatHeldBy(const fs::path& path) {

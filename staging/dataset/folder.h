@@ -1,11 +1,12 @@
 /// Which files of a folder are data: one rule for staging, checking, converting and reading.
 ///
-/// The content decides. Only where a name says the wanted format is the file taken unseen: a damaged file is then told by
-/// its check, and is not mistaken for another kind of file.
+/// The content decides. Only where a name says the wanted format is the file taken unseen: a damaged file is then told
+/// by its check, and is not mistaken for another kind of file.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct FolderFiles {
   std::vector<LeftOutFile> left_out;
 };
 
+using OnFolderFile = std::function<void(FolderFile file)>;
+
 /// What becomes of the folders in a folder.
 enum class FoldersBelow { kWalked, kLeftOut };
 
@@ -34,7 +37,11 @@ enum class FoldersBelow { kWalked, kLeftOut };
 /// (HoldsWanted). Nothing wanted: TFRecord and HDF5. kRaw: everything that is no folder, links and hidden files too.
 /// Links to folders are not followed. Slipway's own manifest and index are no files here.
 ///
+/// Gives each of them to `on_file`, in no order, and returns what is left out already.
 /// Cost:   one look at each folder. Errors: SystemError for a folder that cannot be read.
+std::vector<LeftOutFile> WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
+                                    const OnFolderFile& on_file, FoldersBelow below = FoldersBelow::kWalked);
+/// The same as lists.
 FolderFiles WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
                        FoldersBelow below = FoldersBelow::kWalked);
 

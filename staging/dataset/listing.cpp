@@ -43,15 +43,22 @@ Listing Parse(const Json& json, const fs::path& path) {
 }  // namespace
 
 /// By hand, like the manifest: nothing is copied before the listing is there.
-std::string RenderListing(const Listing& listing) {
-  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, DataFormatName(listing.format));
-  for (const auto& file : listing.files) {
+std::string RenderListing(DataFormat format, std::size_t count, const std::function<ListedFile(std::size_t)>& file_at) {
+  constexpr std::size_t kUsualBytes = 80;  // a file
+  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, DataFormatName(format));
+  text.reserve(text.size() + count * kUsualBytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto file = file_at(i);
     fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
                    text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,
                    file.records ? std::to_string(*file.records) : "null");
   }
   text += "]}\n";
   return text;
+}
+
+std::string RenderListing(const Listing& listing) {
+  return RenderListing(listing.format, listing.files.size(), [&](std::size_t i) { return listing.files[i]; });
 }
 
 Listing ParseListing(std::string_view text, const fs::path& name) {
@@ -62,8 +69,8 @@ Listing ParseListing(std::string_view text, const fs::path& name) {
   }
 }
 
-void WriteListing(const fs::path& directory, const Listing& listing) {
-  WriteFileAtomically(directory / kListingName, RenderListing(listing));
+void WriteListing(const fs::path& directory, std::string_view listing) {
+  WriteFileAtomically(directory / kListingName, listing);
 }
 
 std::optional<Listing> ReadListing(const fs::path& directory) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,11 +37,13 @@ struct Listing {
 };
 
 std::string RenderListing(const Listing& listing);
+/// Of `count` files, each asked for once and in order: there may be too many for a second list.
+std::string RenderListing(DataFormat format, std::size_t count, const std::function<ListedFile(std::size_t)>& file_at);
 /// Errors: Error(kEnvironment) calling the text `name`: it is broken, or a path leaves the directory.
 Listing ParseListing(std::string_view text, const std::filesystem::path& name);
 
-/// Written under another name and renamed: who finds it finds all of it.
-void WriteListing(const std::filesystem::path& directory, const Listing& listing);
+/// `listing` as rendered. Written under another name and renamed: who finds it finds all of it.
+void WriteListing(const std::filesystem::path& directory, std::string_view listing);
 
 /// Nothing when it is not there (yet). Errors: those of ParseListing.
 std::optional<Listing> ReadListing(const std::filesystem::path& directory);

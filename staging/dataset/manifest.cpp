@@ -1,13 +1,18 @@
 #include "staging/dataset/manifest.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace slipway::staging {
 namespace {
@@ -20,11 +25,19 @@ using Text = std::back_insert_iterator<std::string>;
 
 std::string Number(const std::optional<std::uint64_t>& number) { return number ? std::to_string(*number) : "null"; }
 
+constexpr std::string_view kFilesFollow = R"(,"files":[)";
+constexpr std::string_view kCrcsFollow = R"(,"crc32c":[)";
+
+/// What tells a file from others: all but the count of its records and its CRCs.
+void AddIdentity(Text out, const ManifestFile& file) {
+  fmt::format_to(out, R"({{"path":{},"bytes":{},"source":{},"mtime_ns":{},"inode":{},"records":)",
+                 Json(file.path).dump(), file.bytes.count, Json(file.source).dump(), file.mtime_ns, file.inode);
+}
+
 /// By hand: a tree of JSON values for 100,000 files takes longer than to copy some of them.
 void AddFile(Text out, const ManifestFile& file) {
-  fmt::format_to(out, R"({{"path":{},"bytes":{},"source":{},"mtime_ns":{},"inode":{},"records":{},"crc32c":[)",
-                 Json(file.path).dump(), file.bytes.count, Json(file.source).dump(), file.mtime_ns, file.inode,
-                 Number(file.records));
+  AddIdentity(out, file);
+  fmt::format_to(out, "{}{}", Number(file.records), kCrcsFollow);
   for (std::size_t i = 0; i < file.crc32c.size(); ++i) {
     fmt::format_to(out, R"({}"{:08x}")", i == 0 ? "" : ",", file.crc32c[i]);
   }
@@ -104,25 +117,170 @@ std::optional<std::uint64_t> Manifest::TotalRecords() const {
   return total;
 }
 
-std::string RenderManifest(const Manifest& manifest) {
+namespace {
+
+/// What all files are together.
+struct Totals {
+  Bytes bytes;
+  std::optional<std::uint64_t> records = 0;  ///< nothing when one file has no count
+
+  void Add(const ManifestFile& file) {
+    bytes.count += file.bytes.count;
+    records = records && file.records ? std::optional(*records + *file.records) : std::nullopt;
+  }
+};
+
+/// Up to the first file.
+std::string RenderHead(const Manifest& manifest, const Totals& totals) {
   const Json head = {{"schema", kManifestSchema},
                      {"name", manifest.name},
                      {"format", DataFormatName(manifest.format)},
                      {"verify", VerifyModeName(manifest.verify)},
                      {"created", manifest.created},
                      {"generation", manifest.generation},
-                     {"records", OrNull(manifest.TotalRecords())},
-                     {"bytes", manifest.TotalBytes().count},
+                     {"records", OrNull(totals.records)},
+                     {"bytes", totals.bytes.count},
                      {"index", ToJson(manifest.index)}};
   auto text = head.dump();
-  text.back() = ',';  // in the place of the closing brace
-  text += R"("files":[)";
+  text.pop_back();  // the closing brace
+  return text.append(kFilesFollow);
+}
+
+constexpr std::string_view kManifestEnd = "]}\n";
+
+}  // namespace
+
+std::string RenderManifest(const Manifest& manifest) {
+  auto text = RenderHead(manifest, {manifest.TotalBytes(), manifest.TotalRecords()});
   for (const auto& file : manifest.files) {
     if (text.back() != '[') text += ',';
     AddFile(std::back_inserter(text), file);
   }
-  text += "]}\n";
-  return text;
+  return text.append(kManifestEnd);
+}
+
+void WriteManifest(const std::filesystem::path& path, const Manifest& head, std::size_t count,
+                   const std::function<ManifestFile(std::size_t)>& file_at) {
+  constexpr std::size_t kPiece = 1 << 16;
+  Totals totals;
+  for (std::size_t i = 0; i < count; ++i) totals.Add(file_at(i));
+  DurableFile file(path);
+  auto text = RenderHead(head, totals);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    AddFile(std::back_inserter(text), file_at(i));
+    if (text.size() < kPiece) continue;
+    file.Write(text);
+    text.clear();
+  }
+  file.Write(text.append(kManifestEnd));
+  file.Commit();
+}
+
+namespace {
+
+/// The text of a file, read piece by piece.
+class TextInPieces {
+ public:
+  explicit TextInPieces(const std::filesystem::path& path) : path_(path), fd_(OpenFile(path, O_RDONLY)) {}
+
+  /// Takes `expected` away where it comes next.
+  bool Take(std::string_view expected) {
+    if (!Peek(expected.size()).starts_with(expected)) return false;
+    at_ += expected.size();
+    return true;
+  }
+  /// The next bytes: `count`, or fewer at the end.
+  std::string_view Peek(std::size_t count) {
+    if (text_.size() - at_ < count) Fill(count);
+    return std::string_view(text_).substr(at_, count);
+  }
+  void Skip(std::size_t count) { at_ += count; }
+  bool AtEnd() { return Peek(1).empty(); }
+
+ private:
+  void Fill(std::size_t wanted) {
+    constexpr std::size_t kPiece = 1 << 16;
+    text_.erase(0, std::exchange(at_, 0));
+    while (text_.size() < wanted) {
+      const auto held = text_.size();
+      text_.resize(held + kPiece);
+      const auto count = ::read(fd_.get(), text_.data() + held, kPiece);
+      if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path_.string()));
+      text_.resize(held + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+      if (count == 0) return;
+    }
+  }
+
+  const std::filesystem::path& path_;
+  UniqueFd fd_;
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+bool IsHead(const Json& found, const Manifest& head) {
+  return found.at("schema") == kManifestSchema && found.at("name") == head.name &&
+         found.at("format") == DataFormatName(head.format) && found.at("verify") == VerifyModeName(head.verify) &&
+         found.at("generation") == head.generation;
+}
+
+/// Nothing for the head of another manifest.
+std::optional<FoundManifest> TakeHead(TextInPieces& text, const Manifest& head) try {
+  constexpr std::size_t kLongestHead = 1 << 16;
+  const auto start = text.Peek(kLongestHead);
+  const auto length = start.find(kFilesFollow);
+  if (length == start.npos) return {};
+  const auto found = Json::parse(std::string(start.substr(0, length)) + "}");
+  text.Skip(length + kFilesFollow.size());
+  if (!IsHead(found, head)) return {};
+  return FoundManifest{found.contains("index") ? ParseIndex(found["index"]) : std::nullopt};
+} catch (const nlohmann::json::exception&) {
+  return {};
+}
+
+bool TakeCount(TextInPieces& text) {
+  if (text.Take("null")) return true;
+  constexpr std::size_t kMostDigits = 20;
+  const auto digits = text.Peek(kMostDigits).find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  text.Skip(digits);
+  return true;
+}
+
+bool TakeCrcs(TextInPieces& text) {
+  constexpr std::size_t kQuoted = 10;
+  if (text.Take("]")) return true;
+  do {
+    const auto crc = text.Peek(kQuoted);
+    const auto digits = crc.substr(std::min<std::size_t>(1, crc.size()));
+    if (crc.size() < kQuoted || crc.front() != '"' || digits.find_first_not_of("0123456789abcdef") != kQuoted - 2 ||
+        crc.back() != '"') {
+      return false;
+    }
+    text.Skip(kQuoted);
+  } while (text.Take(","));
+  return text.Take("]");
+}
+
+bool TakeFile(TextInPieces& text, const ManifestFile& file, std::string& memory) {
+  memory.clear();
+  AddIdentity(std::back_inserter(memory), file);
+  return text.Take(memory) && TakeCount(text) && text.Take(kCrcsFollow) && TakeCrcs(text) && text.Take("}");
+}
+
+}  // namespace
+
+std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, const Manifest& head, std::size_t count,
+                                            const std::function<ManifestFile(std::size_t)>& file_at) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  TextInPieces text(path);
+  auto found = TakeHead(text, head);
+  std::string memory;
+  for (std::size_t i = 0; found && i < count; ++i) {
+    if ((i > 0 && !text.Take(",")) || !TakeFile(text, file_at(i), memory)) found.reset();
+  }
+  return found && text.Take(kManifestEnd) && text.AtEnd() ? found : std::nullopt;
 }
 
 Manifest ParseManifest(std::string_view text) {

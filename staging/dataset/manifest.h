@@ -6,7 +6,10 @@
 /// source, mtime_ns, inode, crc32c (8 hex digits for each block of 4 MiB; empty when the file was never read), records.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +55,21 @@ struct Manifest {
 };
 
 std::string RenderManifest(const Manifest& manifest);
+
+/// Writes manifest.json durably, without a second list of the files: there may be 100,000s of them.
+/// `head`: a manifest without files. `file_at` is asked for each of the `count` files twice, in order.
+void WriteManifest(const std::filesystem::path& path, const Manifest& head, std::size_t count,
+                   const std::function<ManifestFile(std::size_t)>& file_at);
+
+/// Whether the manifest at `path` is one of `head` (of which `created` and `index` may be any) and of the `count` files
+/// that `file_at` gives, whose `crc32c` and `records` may be any. The file is read piece by piece.
+/// Result: the index that the manifest names, which may be none; nothing for another manifest, a damaged one and none.
+/// Errors: SystemError for one that cannot be read.
+struct FoundManifest {
+  std::optional<ManifestIndex> index;
+};
+std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, const Manifest& head, std::size_t count,
+                                            const std::function<ManifestFile(std::size_t)>& file_at);
 /// Errors: Error(kEnvironment) saying what is wrong with the text.
 Manifest ParseManifest(std::string_view text);
 

@@ -72,8 +72,8 @@ Bytes SizeOfFound(const StagingPlan& plan, const FoundFiles& found) {
 
 std::vector<std::string> TakeOver(const StagingPlan& plan, const FoundFiles& found, const fs::path& directory,
                                   std::vector<KeptFile>& kept) {
+  if (found.directory.empty()) return {};
   std::vector<std::string> refused(plan.files.size());
-  if (found.directory.empty()) return refused;
   kept.resize(plan.files.size());
   SourceManifests manifests;
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
@@ -89,7 +89,7 @@ std::vector<MendedFile> MendedFiles(const StagingPlan& plan, const std::vector<s
                                     const std::vector<CopiedFile>& copied) {
   std::vector<MendedFile> mended;
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    const auto& reason = refused[i].empty() ? copied[i].mended : refused[i];
+    const auto& reason = refused.empty() || refused[i].empty() ? copied[i].mended : refused[i];
     if (!reason.empty()) mended.push_back({plan.files[i].name.string(), reason});
   }
   return mended;

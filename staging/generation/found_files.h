@@ -28,9 +28,9 @@ Bytes SizeOfFound(const StagingPlan& plan, const FoundFiles& found);
 /// Moves what may be of use into `directory`, where the plan's directories are made, and says in `kept` by what each
 /// is judged. Of what an interrupted run has left there nothing is touched.
 ///
-/// Result: for each file why it was not taken; empty when it was, or when there was no need. Refused: another size, a
-///         link or whatever is no regular file, one that somebody else owns or has another name for and so could
-///         change, one on another file system.
+/// Result: for each file why it was not taken; empty when it was, or when there was no need; no list at all when nothing
+///         was found. Refused: another size, a link or whatever is no regular file, one that somebody else owns or has
+///         another name for and so could change, one on another file system.
 /// Cost:   a rename and two stats for each file.
 std::vector<std::string> TakeOver(const StagingPlan& plan, const FoundFiles& found,
                                   const std::filesystem::path& directory, std::vector<KeptFile>& kept);

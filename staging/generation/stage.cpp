@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <numeric>
@@ -17,12 +18,14 @@
 #include "core/error.h"
 #include "core/lock_holders.h"
 #include "core/log.h"
+#include "core/share_out.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/copy/own_sums.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
+#include "staging/dataset/utf8_name.h"
 #include "staging/generation/owner.h"
 #include "staging/generation/private_directory.h"
 #include "staging/generation/reservation.h"
@@ -30,7 +33,6 @@
 #include "staging/plan/plan_listing.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
-#include "staging/dataset/utf8_name.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -108,7 +110,7 @@ std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& 
 }
 
 void Link(const SourceFile& file, const fs::path& link) {
-  if (::symlink(file.path.c_str(), link.c_str()) != 0 && errno != EEXIST) {
+  if (::symlink(file.path.native().c_str(), link.c_str()) != 0 && errno != EEXIST) {
     ThrowErrno(fmt::format("cannot create '{}'", link.string()));
   }
 }
@@ -137,7 +139,7 @@ struct Filled {
 };
 
 Filled CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory, const StageOptions& options) {
-  WriteListing(directory.path(), ListingOf(plan));
+  WriteListing(directory.path(), RenderListingOf(plan));
   JournalArrivals journal(directory.path(), plan, directory.leftover(), directory.owner());
   if (!options.order.empty()) journal.TellAtOnce();  // the order of first use is for readers that follow
   const auto& copy = options.copier ? options.copier : Copier(CopyAll);
@@ -150,29 +152,41 @@ Filled CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory, con
   return {std::move(copied), std::move(mended)};
 }
 
-ManifestFile EntryFor(const SourceFile& file, CopiedFile copied) {
-  return {file.name.string(),       file.size,     Utf8Name(file.path.native()), file.mtime_ns, file.inode,
-          std::move(copied.crc32c), copied.records};
+/// What the plan says of a file.
+ManifestFile EntryFor(const SourceFile& file) {
+  return {file.name.string(), file.size, Utf8Name(file.path.native()), file.mtime_ns, file.inode, {}, {}};
 }
 
-Manifest MakeManifest(const StagingPlan& plan, std::vector<CopiedFile> copied, std::optional<ManifestIndex> index) {
-  Manifest manifest{
-      plan.request.name, plan.request.format, plan.request.verify, FormatUtc(SystemClock().Now()), plan.generation, {},
-      std::move(index)};
-  manifest.files.reserve(copied.size());
-  for (std::size_t i = 0; i < copied.size(); ++i) {
-    manifest.files.push_back(EntryFor(plan.files[i], std::move(copied[i])));
-  }
-  return manifest;
+/// Without the files.
+Manifest ManifestHeadFor(const StagingPlan& plan) {
+  return {plan.request.name,
+          plan.request.format,
+          plan.request.verify,
+          FormatUtc(SystemClock().Now()),
+          plan.generation,
+          {},
+          {}};
+}
+
+void WriteManifestOf(const StagingPlan& plan, const std::vector<CopiedFile>& copied, std::optional<ManifestIndex> index,
+                     const fs::path& directory) {
+  auto head = ManifestHeadFor(plan);
+  head.index = std::move(index);
+  WriteManifest(directory / kManifestName, head, plan.files.size(), [&](std::size_t i) {
+    auto entry = EntryFor(plan.files[i]);
+    entry.crc32c = copied[i].crc32c;
+    entry.records = copied[i].records;
+    return entry;
+  });
 }
 
 /// Where the records begin fell out of the check. Nothing where the format has no records, or nothing was checked.
-std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, const std::vector<CopiedFile>& copied,
+std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, std::vector<CopiedFile>& copied,
                                         const fs::path& directory) {
   if (plan.request.format != DataFormat::kTfrecord || plan.request.verify == VerifyMode::kOff) return {};
   std::vector<RecordIndex> indices;
   for (std::size_t i = 0; i < copied.size(); ++i) {
-    indices.push_back({copied[i].record_offsets, copied[i].record_bytes});
+    indices.push_back({std::move(copied[i].record_offsets), copied[i].record_bytes});
   }
   const auto bytes = EncodeRecordIndices(indices);
   WriteFileDurably(directory / kRecordIndexName, bytes);
@@ -211,8 +225,7 @@ Spared FillAndPublish(const StagingPlan& plan, PrivateDirectory& directory, cons
   directory.owner().CheckIn(directory.path());  // from here on files are written by their names
   const auto kept = KeptOf(copied);
   auto index = WriteIndex(plan, copied, directory.path());
-  WriteFileDurably(directory.path() / kManifestName,
-                   RenderManifest(MakeManifest(plan, std::move(copied), std::move(index))));
+  WriteManifestOf(plan, copied, std::move(index), directory.path());
   for (const auto name : {kJournalName, kListingName}) ::unlink((directory.path() / name).c_str());
   directory.Publish();
   return {kept, std::move(mended), std::move(own_sums)};
@@ -249,20 +262,6 @@ Spared BuildInTier(const StagingPlan& plan, const Generation& generation, const 
   }
 }
 
-/// Whether the entry is of this file, in this state.
-bool Describes(const ManifestFile& entry, const SourceFile& file) {
-  return entry.path == file.name.native() && entry.bytes == file.size && entry.mtime_ns == file.mtime_ns &&
-         entry.inode == file.inode && entry.source == Utf8Name(file.path.native());
-}
-
-/// Whether the manifest describes exactly the plan's files in the plan's generation.
-bool Describes(const Manifest& manifest, const StagingPlan& plan) {
-  return manifest.generation == plan.generation && manifest.format == plan.request.format &&
-         manifest.verify == plan.request.verify &&
-         std::equal(manifest.files.begin(), manifest.files.end(), plan.files.begin(), plan.files.end(),
-                    [](const ManifestFile& entry, const SourceFile& file) { return Describes(entry, file); });
-}
-
 bool HasStagedFile(const StagingPlan& plan, const fs::path& directory, const SourceFile& file) {
   struct stat info {};
   if (::lstat((directory / file.name).c_str(), &info) != 0) return false;
@@ -270,27 +269,35 @@ bool HasStagedFile(const StagingPlan& plan, const fs::path& directory, const Sou
   return S_ISREG(info.st_mode) && Bytes{static_cast<std::uint64_t>(info.st_size)} == file.size;
 }
 
-bool HasIndex(const Manifest& manifest, const fs::path& directory) {
+bool HasIndex(const FoundManifest& manifest, const fs::path& directory) {
   if (!manifest.index) return true;
   std::error_code error;
   return fs::file_size(directory / kRecordIndexName, error) == manifest.index->bytes.count && !error;
 }
 
+/// Exactly the plan's files in the plan's generation. A damaged one is none: the generation is staged again.
 bool HasManifest(const StagingPlan& plan, const fs::path& directory) {
-  const auto text = ReadFileIfPresent(directory / kManifestName);
-  if (!text) return false;
-  try {
-    const auto manifest = ParseManifest(*text);
-    return Describes(manifest, plan) && HasIndex(manifest, directory);
-  } catch (const Error&) {
-    return false;  // damaged: the generation is staged again
-  }
+  const auto found = FindManifestOf(directory / kManifestName, ManifestHeadFor(plan), plan.files.size(),
+                                    [&](std::size_t i) { return EntryFor(plan.files[i]); });
+  return found && HasIndex(*found, directory);
+}
+
+/// Calls `use` with each file, several at once: on a far file system each look waits.
+void ForEachFile(const StagingPlan& plan, const std::function<void(const SourceFile&)>& use) {
+  constexpr std::size_t kAtOnce = 32;
+  constexpr std::size_t kWorthAThread = 64;
+  std::atomic<bool> stopped{false};
+  ShareOut(plan.files.size(), std::min(kAtOnce, plan.files.size() / kWorthAThread + 1), stopped,
+           [&]() -> Worker { return [&](std::size_t i) { use(plan.files[i]); }; });
 }
 
 bool IsPublished(const StagingPlan& plan, const fs::path& directory) {
-  return HasManifest(plan, directory) && std::all_of(plan.files.begin(), plan.files.end(), [&](const SourceFile& file) {
-           return HasStagedFile(plan, directory, file);
-         });
+  if (!HasManifest(plan, directory)) return false;
+  std::atomic<bool> whole{true};
+  ForEachFile(plan, [&](const SourceFile& file) {
+    if (whole && !HasStagedFile(plan, directory, file)) whole = false;
+  });
+  return whole;
 }
 
 void RemoveDamaged(const Generation& generation) {
@@ -338,7 +345,7 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
   staged.manifest = staged.directory / kManifestName;
   staged.adopted = IsPublished(plan, staged.directory);
   if (staged.adopted) {
-    for (const auto& file : plan.files) CheckUnchanged(file, StatSource(file.path));
+    ForEachFile(plan, [](const SourceFile& file) { CheckUnchanged(file, StatSource(file.path)); });
   } else {
     RemoveDamaged(generation);
     auto spared = BuildInTier(plan, generation, options);
@@ -362,8 +369,9 @@ StagedDataset Stage(const StagingPlan& plan, const StageOptions& options) {
                                                plan.request.name));
   }
   const auto started = SystemClock().Steady();
-  auto placed = plan;
-  if (ReadsInPlace(plan)) placed.root = options.link_root;
+  std::optional<StagingPlan> moved;  // its files are many: no second list of them without need
+  if (ReadsInPlace(plan)) moved.emplace(plan).root = options.link_root;
+  const auto& placed = moved ? *moved : plan;
   PrepareRoot(placed);
   auto staged = StageInRoot(placed, options);
   staged.elapsed = SystemClock().Steady() - started;

@@ -104,7 +104,7 @@ class Pinned {
     for (const auto& name : tree.directories) MakeDirectories(pin_ / name);
     for (const auto& link : tree.links) fs::create_symlink(link.target, pin_ / link.name);
     return std::all_of(tree.files.begin(), tree.files.end(), [&](const SourceFile& file) {
-      return ::link(file.path.c_str(), (pin_ / file.name).c_str()) == 0;
+      return ::link(file.path.native().c_str(), (pin_ / file.name).c_str()) == 0;
     });
   }
 

@@ -147,7 +147,7 @@ class Work {
 
   static void KeepTraits(const SourceFile& file, const fs::path& destination) {
     struct stat info {};
-    if (::stat(file.path.c_str(), &info) != 0) ThrowErrno(fmt::format("cannot find '{}'", file.path.string()));
+    if (::stat(file.path.native().c_str(), &info) != 0) ThrowErrno(fmt::format("cannot find '{}'", file.path.string()));
     // The time of the bytes that were copied: a later one would hide a change in between from the next merge.
     const timespec times[2] = {info.st_atim, TimeOf(file.mtime_ns)};
     const auto mode = kFileMode | (info.st_mode & (S_IXUSR | S_IXGRP));

@@ -24,7 +24,8 @@ class Lister {
 
   Tree List() {
     Visit({});
-    std::sort(tree_.files.begin(), tree_.files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(tree_.files.begin(), tree_.files.end(),
+              [](const auto& a, const auto& b) { return fs::path(a.name) < fs::path(b.name); });
     return std::move(tree_);
   }
 

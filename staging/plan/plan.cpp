@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "staging/dataset/crc_blocks.h"
-#include "staging/plan/shares.h"
 #include "staging/dataset/utf8_name.h"
+#include "staging/plan/shares.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -51,7 +51,7 @@ constexpr std::uint64_t kBlock = 4096;
 /// A file's own blocks plus its lines in the manifest, the record index and the journal.
 std::uint64_t SpaceOfFile(const SourceFile& file) {
   const auto blocks = file.size.count / kBlock + (file.size.count % kBlock != 0);
-  const auto manifest = 640 + file.path.native().size() + file.name.native().size() + 64 * (CrcBlocksOf(file.size) + 1);
+  const auto manifest = 640 + file.path.size() + file.name.native().size() + 64 * (CrcBlocksOf(file.size) + 1);
   return blocks * kBlock + manifest;
 }
 
@@ -166,13 +166,13 @@ class Planner {
       if (!Prepare(layout)) continue;
       for (const auto& name : plan_.request.tiers) {
         if (name == "none") break;
-        if (Take(name)) return std::move(plan_);
+        if (Take(name)) return Finished();
       }
     }
     if (const auto* in_place = FindTier(tiers_, "none"); in_place != nullptr && Wants("none")) {
       Prepare(plan_.request.distribution == Distribution::kNodeShard ? Layout::kShard : Layout::kReplica);
       Choose(*in_place, WithShares("read in place, nothing is copied"));
-      return std::move(plan_);
+      return Finished();
     }
     throw NothingFits();
   }
@@ -204,13 +204,21 @@ class Planner {
   /// Sets what the layout decides before a tier is known. False when the files cannot be laid out so.
   bool Prepare(Layout layout) {
     plan_.layout = layout;
-    plan_.files = all_;
+    plan_.files.clear();
     plan_.shares.clear();
     plan_.shared_out.clear();
     if (layout == Layout::kShard && !ShareOut()) return false;
-    plan_.total = TotalOf(plan_.files);
-    plan_.generation = GenerationName(plan_.request, plan_.files, layout);
+    plan_.total = TotalOf(Files());
+    plan_.generation = GenerationName(plan_.request, Files(), layout);
     return true;
+  }
+
+  /// Of this node. They are many: those of all nodes are moved into the plan, not copied.
+  const std::vector<SourceFile>& Files() const { return plan_.layout == Layout::kShard ? plan_.files : all_; }
+
+  StagingPlan Finished() {
+    if (plan_.layout != Layout::kShard) plan_.files = std::move(all_);
+    return std::move(plan_);
   }
 
   bool ShareOut() {
@@ -328,7 +336,7 @@ class Planner {
     plan_.stages_here =
         !IsPlace(tier) || tier.scope == TierScope::kNode || plan_.layout == Layout::kShard || plan_.node == 0;
     plan_.directory =
-        IsPlace(tier) || plan_.files.empty() ? tier.root / plan_.generation : plan_.files.front().path.parent_path();
+        IsPlace(tier) || Files().empty() ? tier.root / plan_.generation : Files().front().path.parent_path();
   }
 
   /// A tier that cannot be used at all is named once, not for every layout.
@@ -402,8 +410,13 @@ StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, co
 }
 
 Json ToJson(const StagingPlan& plan) {
-  Json files = Json::array();
+  auto document = SummaryOf(plan);
+  auto& files = document["files"] = Json::array();
   for (const auto& file : plan.files) files.push_back(ToJson(file));
+  return document;
+}
+
+Json SummaryOf(const StagingPlan& plan) {
   return {{"name", plan.request.name},
           {"format", DataFormatName(plan.request.format)},
           {"distribute", DistributionName(plan.request.distribution)},
@@ -422,8 +435,7 @@ Json ToJson(const StagingPlan& plan) {
           {"rejected", plan.rejected},
           {"generation", plan.generation},
           {"directory", Utf8Name(plan.directory.native())},
-          {"left_out", ToJson(std::span(plan.left_out))},
-          {"files", std::move(files)}};
+          {"left_out", ToJson(std::span(plan.left_out))}};
 }
 
 }  // namespace slipway::staging

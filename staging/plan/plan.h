@@ -17,6 +17,7 @@
 #include "staging/dataset/left_out.h"
 #include "staging/dataset/verify_mode.h"
 #include "staging/formats/stream_check.h"
+#include "staging/plan/source_path.h"
 
 namespace slipway::staging {
 
@@ -45,8 +46,8 @@ enum class TierScope {
 std::string_view TierScopeName(TierScope scope);
 
 struct SourceFile {
-  std::filesystem::path path;  ///< absolute, where it is read
-  std::filesystem::path name;  ///< relative, where it lies in the dataset; always valid UTF-8
+  SourcePath path;  ///< absolute, where it is read
+  PathText name;    ///< relative, where it lies in the dataset; always valid UTF-8
   Bytes size;
   std::int64_t mtime_ns = 0;
   std::uint64_t inode = 0;
@@ -115,11 +116,11 @@ struct StagingPlan {
   Bytes bandwidth = {};           ///< the tighter of the request's and the tier's limit; 0: none
   int nodes = 1;
   int node = 0;
-  bool stages_here = true;             ///< false: another node stages into the same place, this one adopts
-  std::vector<NodeShare> shares = {};  ///< kShard: one for each node
-  std::string shared_out = {};         ///< kShard: tells all the files that are shared out from others
-  Bytes largest_share = {};            ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
-  Bytes window = {};                   ///< kStream: bytes of files that may be there at a time
+  bool stages_here = true;                 ///< false: another node stages into the same place, this one adopts
+  std::vector<NodeShare> shares = {};      ///< kShard: one for each node
+  std::string shared_out = {};             ///< kShard: tells all the files that are shared out from others
+  Bytes largest_share = {};                ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
+  Bytes window = {};                       ///< kStream: bytes of files that may be there at a time
   std::vector<LeftOutFile> left_out = {};  ///< of the folders that the request names
 };
 
@@ -151,8 +152,8 @@ struct ListedSources {
 ///         name.
 ListedSources ListSources(const DatasetRequest& request);
 
-/// The one format that all sources have: by their names, or else by what they hold. Nothing where the files have several
-/// formats or none, and for a source that is not there. Errors: SystemError for what cannot be read.
+/// The one format that all sources have: by their names, or else by what they hold. Nothing where the files have
+/// several formats or none, and for a source that is not there. Errors: SystemError for what cannot be read.
 std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources);
 
 /// Pure. Chooses layout and tier, in this order: a replica in the first tier that is usable and has the generation
@@ -171,6 +172,8 @@ StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, co
 /// The smallest and the largest share, as text: "1.20 to 1.31 GB (4 to 5 files) on each of 8 nodes".
 std::string DescribeShares(const std::vector<NodeShare>& shares);
 
+/// Without the list of its files.
+Json SummaryOf(const StagingPlan& plan);
 Json ToJson(const StagingPlan& plan);
 
 }  // namespace slipway::staging

@@ -2,10 +2,11 @@
 
 namespace slipway::staging {
 
-Listing ListingOf(const StagingPlan& plan) {
-  Listing listing{plan.request.format, {}};
-  for (const auto& file : plan.files) listing.files.push_back({file.name.string(), file.size, file.records});
-  return listing;
+std::string RenderListingOf(const StagingPlan& plan) {
+  return RenderListing(plan.request.format, plan.files.size(), [&](std::size_t i) {
+    const auto& file = plan.files[i];
+    return ListedFile{file.name.string(), file.size, file.records};
+  });
 }
 
 }  // namespace slipway::staging

@@ -23,8 +23,8 @@ std::map<std::string, ManifestFile> PromisesIn(const fs::path& directory) try {
 }  // namespace
 
 const ManifestFile* SourceManifests::Find(const SourceFile& file) {
-  const std::string_view path = file.path.native();
-  const auto directory = path.substr(0, path.rfind('/') + 1);
+  const auto path = file.path.native();
+  const auto directory = std::string_view(path).substr(0, path.rfind('/') + 1);
   if (promises_ == nullptr || directory != last_) {
     const auto [entry, fresh] = known_.try_emplace(std::string(directory));
     if (fresh) entry->second = PromisesIn(directory);

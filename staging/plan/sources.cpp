@@ -8,6 +8,7 @@
 #include <atomic>
 #include <deque>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,11 +99,14 @@ void CheckReadable(const fs::path& path) {
   }
 }
 
-SourceFile Describe(const fs::path& path, const fs::path& name) {
+/// Completes a file whose path and name are known.
+void Describe(SourceFile& file, const std::string& path) {
   const auto state = StatSource(path);
   CheckKind(path, state.mode);
   CheckReadable(path);
-  return {path, Utf8Name(name.native()), state.size, state.mtime_ns, state.inode, {}};
+  file.size = state.size;
+  file.mtime_ns = state.mtime_ns;
+  file.inode = state.inode;
 }
 
 void CheckLink(const fs::path& path, const fs::path& tree) {
@@ -127,37 +131,36 @@ bool ComesBefore(std::string_view a, std::string_view b) {
   return rank(*at_a) < rank(*at_b);
 }
 
-/// A file that was found and has not been looked at.
-struct Found {
-  FolderFile file;
-  fs::path name;
+/// What is known of a file that was found and has not been looked at, besides its path and name.
+struct Finding {
   const fs::path* tree = nullptr;  ///< where a link must stay; nullptr: it may lead anywhere
+  bool is_named_so = true;         ///< of FolderFile
 };
 
-/// The files that are of the format, in the order found.
-/// Cost: two system calls a file, and a look into those whose names do not say the format. On a cold or a far file system
-///       each waits, so that many are under way at once.
-ListedSources DescribeAll(const std::vector<Found>& found, DataFormat format) {
+/// Keeps the files that are of the format, in the order found.
+/// Cost: two system calls a file, and a look into those whose names do not say the format. On a far file system each
+///       waits, so that many are under way at once. There may be 100,000s of files: nothing more is kept of each.
+ListedSources DescribeAll(std::vector<SourceFile> files, const std::vector<Finding>& findings, DataFormat format) {
   constexpr std::size_t kAtOnce = 32;
   constexpr std::size_t kWorthAThread = 64;
-  std::vector<std::optional<SourceFile>> files(found.size());
+  std::vector<char> is_wanted(files.size(), 1);
   std::atomic<bool> stopped{false};
-  ShareOut(found.size(), std::min(kAtOnce, found.size() / kWorthAThread + 1), stopped, [&]() -> Worker {
+  ShareOut(files.size(), std::min(kAtOnce, files.size() / kWorthAThread + 1), stopped, [&]() -> Worker {
     return [&](std::size_t i) {
-      const auto& [file, name, tree] = found[i];
-      if (!HoldsWanted(file, format)) return;
-      if (tree != nullptr) CheckLink(file.path, *tree);
-      files[i] = Describe(file.path, name);
+      const FolderFile file{files[i].path.native(), false, findings[i].is_named_so};
+      is_wanted[i] = HoldsWanted(file, format);
+      if (is_wanted[i] == 0) return;
+      if (findings[i].tree != nullptr) CheckLink(file.path, *findings[i].tree);
+      Describe(files[i], file.path);
     };
   });
   ListedSources listed;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (files[i]) {
-      listed.files.push_back(std::move(*files[i]));
-    } else {
-      listed.left_out.push_back({found[i].file.path, LeftOutReason::kOtherContent});
-    }
-  }
+  std::erase_if(files, [&, i = std::size_t{0}](const SourceFile& file) mutable {
+    const bool goes = is_wanted[i++] == 0;
+    if (goes) listed.left_out.push_back({file.path, LeftOutReason::kOtherContent});
+    return goes;
+  });
+  listed.files = std::move(files);
   return listed;
 }
 
@@ -179,7 +182,7 @@ class SourceSearch {
   }
 
   ListedSources Sorted() && {
-    auto listed = DescribeAll(found_, format_);
+    auto listed = DescribeAll(std::move(files_), findings_, format_);
     listed.left_out.insert(listed.left_out.end(), left_out_.begin(), left_out_.end());
     std::ranges::sort(listed.left_out, {}, &LeftOutFile::path);
     RequireFiles(listed);
@@ -193,8 +196,7 @@ class SourceSearch {
   void AddNamed(const fs::path& path) {
     if (S_ISDIR(StatSource(path).mode)) {
       trees_.push_back(fs::canonical(path));
-      folders_.push_back(path);
-      AddTree(path, {});
+      AddTree(path, path.native() + '/');
     } else {
       AddFile(path, nullptr);
     }
@@ -205,30 +207,39 @@ class SourceSearch {
     for (const auto& match : MatchesOf(pattern)) {
       const auto type = TypeOf(match);
       if (type == fs::file_type::directory) {
-        folders_.push_back(match);
-        AddTree(match, match.filename());
+        AddTree(match, FolderOf(match));
       } else {
         AddFile(match, type == fs::file_type::symlink ? &trees_.back() : nullptr);
       }
     }
   }
 
-  /// Links below stay in the last of the trees.
-  void AddTree(const fs::path& folder, const fs::path& name) {
-    auto [files, left_out] = WalkFolder(folder, format_);
-    for (auto& file : files) {
-      const auto* tree = file.is_link ? &trees_.back() : nullptr;
-      auto below = name / std::string_view(file.path).substr(folder.native().size() + 1);
-      found_.push_back({std::move(file), std::move(below), tree});
-    }
-    left_out_.insert(left_out_.end(), std::make_move_iterator(left_out.begin()),
-                     std::make_move_iterator(left_out.end()));
+  /// The files are called by their paths behind `prefix`. Links below stay in the last of the trees.
+  void AddTree(const fs::path& folder, std::string prefix) {
+    folders_.push_back(folder);
+    const auto shared = std::make_shared<const std::string>(std::move(prefix));
+    auto left_out = WalkFolder(folder, format_, [&](FolderFile file) {
+      Add(shared, file.path.substr(shared->size()), {file.is_link ? &trees_.back() : nullptr, file.is_named_so});
+    });
+    std::ranges::move(left_out, std::back_inserter(left_out_));
   }
 
   /// Who names a file, by itself or by a pattern, says that it is of the format.
   void AddFile(const fs::path& path, const fs::path* tree) {
-    found_.push_back({{path.native(), false, true}, path.filename(), tree});
+    auto prefix = FolderOf(path);
+    if (!last_prefix_ || *last_prefix_ != prefix) last_prefix_ = std::make_shared<const std::string>(std::move(prefix));
+    Add(last_prefix_, path.filename().native(), {tree, true});
   }
+
+  void Add(const std::shared_ptr<const std::string>& prefix, std::string below, const Finding& finding) {
+    auto& file = files_.emplace_back();
+    file.name = Utf8Name(below);
+    file.path = SourcePath(prefix, std::move(below));
+    findings_.push_back(finding);
+  }
+
+  /// With the slash at its end.
+  static std::string FolderOf(const fs::path& path) { return path.native().substr(0, path.native().rfind('/') + 1); }
 
   /// A folder, or several, of which nothing is taken.
   void RequireFiles(const ListedSources& listed) const {
@@ -254,7 +265,9 @@ class SourceSearch {
   DataFormat format_;
   std::deque<fs::path> trees_;  // a Found points into it
   std::vector<fs::path> folders_;
-  std::vector<Found> found_;
+  std::shared_ptr<const std::string> last_prefix_;
+  std::vector<SourceFile> files_;
+  std::vector<Finding> findings_;  // one for each
   std::vector<LeftOutFile> left_out_;
 };
 
@@ -288,7 +301,8 @@ std::optional<DataFormat> OneOf(const std::vector<std::optional<DataFormat>>& fo
 std::optional<DataFormat> FormatOfSource(const fs::path& source) {
   const auto type = TypeOf(source);
   const bool is_there = type != fs::file_type::not_found && type != fs::file_type::none;
-  if (const auto named = FormatOfName(source); named != DataFormat::kRaw && type != fs::file_type::directory) return named;
+  if (const auto named = FormatOfName(source); named != DataFormat::kRaw && type != fs::file_type::directory)
+    return named;
   if (is_there) return FormatHeldBy(source);
   if (!HasWildcard(source.native())) return {};
   std::vector<std::optional<DataFormat>> formats;

@@ -53,7 +53,7 @@ fs::path MakeDirectory(const StagingPlan& plan, const std::string& name) {
     MakeDirectories((directory / file.name).parent_path());
   }
   MakeDirectories(directory / kStreamIndexDirectory);
-  WriteListing(directory, ListingOf(plan));
+  WriteListing(directory, RenderListingOf(plan));
   return directory;
 }
 

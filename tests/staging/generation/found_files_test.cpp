@@ -64,7 +64,7 @@ class FoundFilesTest : public ::testing::Test {
   void ExpectPublishedAsInTheSource(const StagedDataset& staged) const {
     const auto manifest = ParseManifest(ReadFile(staged.manifest));
     for (const auto& file : Plan().files) {
-      EXPECT_EQ(ReadFile(staged.directory / file.name), ReadFile(file.path)) << file.name;
+      EXPECT_EQ(ReadFile(staged.directory / file.name), ReadFile(file.path)) << file.name.native();
       EXPECT_FALSE(fs::is_symlink(staged.directory / file.name));
     }
     EXPECT_THAT(VerifyGeneration(staged.directory).damage, IsEmpty());

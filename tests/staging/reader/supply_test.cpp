@@ -87,7 +87,7 @@ TEST(ListingTest, SurvivesItsFileAndRefusesOthers) {
   TemporaryDirectory files;
   const Listing listing{DataFormat::kHdf5, {{"a/b.h5", Bytes{12}, 3}, {"c\n.h5", Bytes{0}, {}}}};
   EXPECT_EQ(ReadListing(files.path()), std::nullopt);
-  WriteListing(files.path(), listing);
+  WriteListing(files.path(), RenderListing(listing));
   EXPECT_EQ(ReadListing(files.path()), listing);
   for (const auto* text :
        {"", "{", "[]", R"({"schema":"x"})", R"({"schema":"slipway.listing/1","format":"tfrecord","files":[]})",
