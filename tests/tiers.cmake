@@ -13,14 +13,14 @@ set(SLIPWAY_DEFAULT_SECONDS 20)
 set(SLIPWAY_PATIENCE 3)  # the limit of a test is this many times its budget
 set(tier_patterns "")
 set(tier_seconds "")  # of the default tier; empty: full
-macro(full pattern why)
-  list(APPEND tier_patterns "${pattern}")
-  list(APPEND tier_seconds full)
-endmacro()
-macro(slow pattern seconds why)
-  list(APPEND tier_patterns "${pattern}")
-  list(APPEND tier_seconds ${seconds})
-endmacro()
+function(full pattern why)
+  set(tier_patterns ${tier_patterns} "${pattern}" PARENT_SCOPE)
+  set(tier_seconds ${tier_seconds} full PARENT_SCOPE)
+endfunction()
+function(slow pattern seconds why)
+  set(tier_patterns ${tier_patterns} "${pattern}" PARENT_SCOPE)
+  set(tier_seconds ${tier_seconds} ${seconds} PARENT_SCOPE)
+endfunction()
 
 # MPI: 1 and 3 ranks of the default MPI, and one suite of the other.
 full("^runtime_(mpi|collectives)_tests\\.[2456789]$" "1 and 3 ranks of each suite are in the default tier")

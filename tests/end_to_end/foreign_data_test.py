@@ -294,7 +294,7 @@ def test_a_reader_outside_a_run_keeps_the_generation(slipway, tmp_path):
 
 
 def test_stage_in_tells_the_time_that_it_takes(slipway, tmp_path):
-    for i in range(5000):
+    for i in range(2000):
         write(tmp_path / f"data/{i:04d}", b"x")
     for _ in range(2):  # copied, then already there
         begin = time.monotonic()
@@ -319,7 +319,7 @@ def memory_of(*arguments, **environment):
 
 
 def test_many_small_files_are_staged_in_little_memory(tmp_path):
-    many = 10000
+    many = 5000
     for i in range(many):
         write(tmp_path / f"many/{i // 1000}/sample-{i:06d}.bin", b"x")
     write(tmp_path / "few/sample.bin", b"x")
