@@ -57,7 +57,7 @@ def everyone(request, tmp_path, monkeypatch):
 def write(place, command, launch=None, **sections):
     own = {"image": "image", "runtime": "charliecloud"}
     container = {**(own if (place / "image").exists() else podman_here.CONTAINER), "binds": container_image.BINDS}
-    spec = {"name": "boxed", "launch": {"engine": "local", "container": container, **(launch or {})},
+    spec = {"name": "boxed", "launch": {"engine": "local", "workdir": "spec", "container": container, **(launch or {})},
             "train": {"command": command, "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}, **sections}
     (place / "exp.yaml").write_text(json.dumps(spec))
 
