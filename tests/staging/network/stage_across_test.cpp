@@ -43,7 +43,7 @@ void ExpectPublished(const TestGroup& group, std::size_t node) {
   ASSERT_EQ(published->size(), plan.files.size());
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     EXPECT_EQ((*published)[i].first, plan.files[i].name.string());
-    EXPECT_TRUE((*published)[i].second == ReadFile(plan.files[i].path)) << plan.files[i].name;
+    EXPECT_TRUE((*published)[i].second == ReadFile(plan.files[i].path)) << plan.files[i].name.native();
   }
 }
 
