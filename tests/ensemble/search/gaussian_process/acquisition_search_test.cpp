@@ -10,12 +10,12 @@ namespace {
 
 Encoding EncodingOf(const char* space) { return Encoding(ParseSpace(Json::parse(space))); }
 
-using Objective = double (*)(const Coordinates& at);
+using FunctionOfPlaces = double (*)(const Coordinates& at);
 
 /// Where the promise is largest after `count` random places, all over the space or in a box.
 class Search {
  public:
-  Search(const char* space, Objective objective, int count) : encoding_(EncodingOf(space)), map_(encoding_) {
+  Search(const char* space, FunctionOfPlaces objective, int count) : encoding_(EncodingOf(space)), map_(encoding_) {
     Draws draws(1, 0, "test");
     TrainingSet data;
     for (int i = 0; i < count; ++i) {
