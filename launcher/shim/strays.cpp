@@ -159,6 +159,19 @@ bool EndOrphansOnce(const OrphansOf& orphans, Counted& ended, Counted& stuck) {
   return any_gone && stuck.count == 0;
 }
 
+/// The last line of a program may have no end; what follows must not become a part of it.
+bool EndsWithinALine(int log) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", log);
+  const int text = open(path, O_RDONLY | O_CLOEXEC);
+  if (text < 0) return false;
+  char last = '\n';
+  const off_t size = lseek(text, 0, SEEK_END);
+  const bool is_read = size > 0 && pread(text, &last, 1, size - 1) == 1;
+  close(text);
+  return is_read && last != '\n';
+}
+
 void WriteLine(int log, const char* format, const Counted& processes) {
   if (log < 0 || processes.count == 0) return;
   char line[512];
@@ -188,6 +201,7 @@ void EndStrays(const OrphansOf& orphans, const char* folder, int rank) {
   }
   if (ended.count == 0) return;
   const int log = OpenRankLog(folder, rank);
+  if (log >= 0 && EndsWithinALine(log)) (void)!write(log, "\n", 1);
   WriteLine(log, "slipway: ended %d process%s that the program had left running: %s%s\n", ended);
   WriteLine(log, "slipway: %d process%s could not be ended and may still run: %s%s\n", stuck);
   if (log >= 0) close(log);

@@ -15,6 +15,7 @@ import support
 BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
 PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm",
          "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
+HELPERS = ("libexec/slipway/slipway-hdf5", "lib/slipway/libslipway_mpi_check.so")
 
 
 DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi", "lib/slipway/mpich")
@@ -22,7 +23,7 @@ DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi", "lib/slipway/mp
 
 def install(prefix):
     """What jobs need, where every node and user sees it: the build tree may lie in /tmp, of which each node has its own."""
-    for part in PARTS + tuple(part for part in DOCTOR if (BUILT / part).exists()):
+    for part in PARTS + tuple(part for part in HELPERS + DOCTOR if (BUILT / part).exists()):
         (prefix / part).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (BUILT / part).is_dir() else shutil.copy
         copy(BUILT / part, prefix / part)
