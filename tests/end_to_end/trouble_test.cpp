@@ -91,7 +91,7 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   EXPECT_NE(status->code, 0);
   disk.Grow();
   ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
-  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}}));
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}})) << Trials(place).dump();
 }
 
 TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -295,7 +296,9 @@ TEST_F(Faults, ADamagedCompressedFileIsNamed) {
 
 /// Refused before a byte of them is taken: nothing here fills the machine.
 TEST_F(Faults, BatchesThatDoNotFitTheMemoryAreRefused) {
-  const auto options = InOrder(OnCorrupt::kFail, MemoryLeft().count);
+  constexpr std::uint64_t kLargestBatch = std::numeric_limits<std::uint32_t>::max();
+  if (MemoryLeft().count > kLargestBatch * sizeof(std::int64_t)) GTEST_SKIP() << "any batch fits this machine";
+  const auto options = InOrder(OnCorrupt::kFail, std::min(MemoryLeft().count, kLargestBatch));
   EXPECT_THAT(ErrorOf([&] { Open(options); }).what(),
               AllOf(HasSubstr("no memory for the batches of a reader"), HasSubstr("may still be taken")));
 }
