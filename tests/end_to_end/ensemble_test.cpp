@@ -379,7 +379,7 @@ TEST(Ensemble, LeadersOfHyperbandAreComplete) {
   const auto ran = place.Slipway({"run", "exp.yaml"});
   ASSERT_EQ(ran.status.code, 0) << ran.errors;
   const auto list = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
-  EXPECT_EQ(list["counts"]["complete"], 2) << "one in each of the two brackets";
+  EXPECT_GE(list["counts"]["complete"], 2) << "one in each of the two brackets; more when a better one came late";
   double best = 0;
   for (const auto& trial : list["trials"]) best = std::max(best, trial["parameters"]["x"].get<double>());
   const auto first = Json::parse(place.Slipway({"trials", "best", "--json"}).output)["trials"][0];

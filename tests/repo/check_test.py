@@ -20,8 +20,9 @@ class Check(unittest.TestCase):
         shutil.copy(ROOT / ".ci/run", self.root / ".ci")
         (self.root / "scripts").mkdir()
         (self.root / "scripts/packages.sh").write_text("ensure_packages() { :; }\n")
-        for name in ("build.sh", "slowest_tests.py"):
-            shutil.copy(ROOT / "scripts" / name, self.root / "scripts")
+        (self.root / "tests/repo").mkdir(parents=True)
+        for name in ("scripts/build.sh", "scripts/slowest_tests.py", "tests/repo/tiers.py", "tests/tiers.cmake"):
+            shutil.copy(ROOT / name, self.root / name)
         (self.root / "bin").mkdir()
         self.fake("cmake", 'echo "cmake $*" >>"$LOG"; echo "[1/1] built"; exit "${CMAKE_STATUS:-0}"')
         self.fake("ctest", 'echo "ctest $* tsan=${TSAN_OPTIONS:-}" >>"$LOG"; [[ $* != *"${FAIL_IN:-nowhere}"* ]]')
@@ -100,7 +101,7 @@ class Check(unittest.TestCase):
             for i in {1..25}; do echo "<testcase name='T$i' time='$i.5' status='run'/>"; done
             echo '</testsuite>'; } >build/dev/tests-default.xml""")
         self.check()
-        self.assertIn("The slowest 20 of 25 tests, which took 338 s together:\n   25.5 s  T25\n", self.output)
+        self.assertIn("The slowest 20 of 25 tests, which took 338 s together:\n   25.5 s  T25  (budget 20 s)\n", self.output)
         self.assertNotIn("T5\n", self.output)
 
     def test_sanitizers_run_both_presets_and_leave_libtorch_out_of_the_second(self):
