@@ -91,7 +91,16 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   EXPECT_NE(status->code, 0);
   disk.Grow();
   ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
-  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}})) << Trials(place).dump();
+  // An attempt that ended while nothing could be written is judged by the next manager, which finds room again: such a
+  // trial counts as failed until the user has it run again. There are as many as run at a time at most.
+  const auto counts = Trials(place)["counts"];
+  const int failed = counts.value("failed", 0);
+  EXPECT_LE(failed, 3) << counts;
+  EXPECT_EQ(counts["complete"], 40 - failed) << counts;
+  if (failed == 0) return;
+  ASSERT_EQ(place.Slipway({"trials", "retry", "--failed"}).status.code, 0);
+  ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}}));
 }
 
 TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {

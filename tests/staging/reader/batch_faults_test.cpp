@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/memory_left.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
@@ -292,15 +290,6 @@ TEST_F(Faults, ADamagedCompressedFileIsNamed) {
   options.fields.clear();
   auto damaged = BatchReader::Open(compressed.path(), options);
   EXPECT_THAT(ErrorOf([&] { damaged.Next(); }).what(), HasSubstr("a.tfrecord"));
-}
-
-/// Refused before a byte of them is taken: nothing here fills the machine.
-TEST_F(Faults, BatchesThatDoNotFitTheMemoryAreRefused) {
-  constexpr std::uint64_t kLargestBatch = std::numeric_limits<std::uint32_t>::max();
-  if (MemoryLeft().count > kLargestBatch * sizeof(std::int64_t)) GTEST_SKIP() << "any batch fits this machine";
-  const auto options = InOrder(OnCorrupt::kFail, std::min(MemoryLeft().count, kLargestBatch));
-  EXPECT_THAT(ErrorOf([&] { Open(options); }).what(),
-              AllOf(HasSubstr("no memory for the batches of a reader"), HasSubstr("may still be taken")));
 }
 
 }  // namespace
