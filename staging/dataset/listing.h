@@ -42,7 +42,7 @@ std::string RenderListing(DataFormat format, std::size_t count, const std::funct
 /// Errors: Error(kEnvironment) calling the text `name`: it is broken, or a path leaves the directory.
 Listing ParseListing(std::string_view text, const std::filesystem::path& name);
 
-/// `listing` as rendered. Written under another name and renamed: who finds it finds all of it.
+/// `listing` as rendered. Written under another name and renamed: a reader never sees a part of it.
 void WriteListing(const std::filesystem::path& directory, std::string_view listing);
 
 /// Nothing when it is not there (yet). Errors: those of ParseListing.

@@ -49,7 +49,7 @@ TEST_F(WorkingDirectory, IsNotSharedByTrials) {
   ASSERT_EQ(trials.size(), 4u);
   for (const auto& trial : trials) EXPECT_EQ(trial["objective"], trial["parameters"]["lr"]) << trial.dump();
   EXPECT_FALSE(fs::exists(place_ / "model.txt"));
-  EXPECT_TRUE(fs::exists(place_.RunFolder() / "trials/00003/work/model.txt"));
+  EXPECT_TRUE(fs::exists(place_.RunFolder() / "trials/00003" / "work" / "model.txt"));
 }
 
 TEST_F(WorkingDirectory, IsNotSharedByRuns) {
