@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
-#include "tests/support/numpy_text.h"
 
 namespace slipway::test {
 namespace {
@@ -246,78 +246,6 @@ TEST(Ensemble, TriesAStartThatFailedOnceMore) {
   EXPECT_EQ(again, 1);
 }
 
-/// Two trials that are right about different records of three; together they know all.
-class ModelEnsemble : public testing::Test {
- protected:
-  void SetUp() override {
-    WriteOutputs("right-0.npy", {0.9F, 0.1F, 0.2F, 0.8F, 0.6F, 0.4F});
-    WriteOutputs("right-1.npy", {0.6F, 0.4F, 0.6F, 0.4F, 0.1F, 0.9F});
-    place_.Write("labels.npy", NpyText("|u1", "(3,)", std::string("\0\1\1", 3)));
-  }
-
-  void WriteOutputs(const std::string& name, const std::vector<float>& outputs) const {
-    place_.Write(name, NpyText("<f4", "(3, 2)", std::string(reinterpret_cast<const char*>(outputs.data()), 24)));
-  }
-
-  void WriteSpec(const std::string& command, const std::string& select) const {
-    place_.WriteSpec("exp.yaml", command, 1,
-                     "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
-                     "ensemble:\n"
-                     "  objective: {metric: objective, goal: maximize}\n"
-                     "  sampler: grid\n"
-                     "  space: {x: {int: [0, 1]}}\n"
-                     "  select: " +
-                         select + "\n");
-  }
-
-  Workplace place_;
-};
-
-constexpr auto kPredicting =
-    "[sh, -c, 'cp right-$1.npy $SLIPWAY_RUN_DIR/predictions.npy; cp labels.npy $SLIPWAY_RUN_DIR/targets.npy; "
-    "echo FoM: 0.$1', trial, '{x}']";
-
-TEST_F(ModelEnsemble, IsChosenAtTheEndOfARunAndShown) {
-  WriteSpec(kPredicting, "{top: 2, metric: accuracy}");
-  const auto ran = place_.Slipway({"run", "exp.yaml", "--json"});
-  ASSERT_EQ(ran.status.code, 0) << ran.errors;
-  const auto models = Json::parse(ran.output)["model_ensemble"];
-  EXPECT_EQ(models["score"], 1);
-  EXPECT_EQ(models["members"].size(), 2u);
-  const auto written = ReadFile(place_.RunFolder() / "ensemble.json");
-  EXPECT_EQ(Json::parse(written)["schema"], "slipway.ensemble/1");
-  EXPECT_EQ(place_.Status()["model_ensemble"], models);
-  EXPECT_THAT(place_.Slipway({"status"}).output, HasSubstr("model ensemble  accuracy 1 by 2 of 2 trials: 0 (0.500)"));
-  EXPECT_EQ(Json::parse(place_.Slipway({"trials", "best", "--json"}).output)["model_ensemble"], models);
-  ASSERT_EQ(place_.Slipway({"trials", "select", "--top", "2", "--metric", "accuracy"}).status.code, 0);
-  EXPECT_EQ(ReadFile(place_.RunFolder() / "ensemble.json"), written) << "it is what the command writes";
-}
-
-TEST_F(ModelEnsemble, IsChosenAgainByAResumedRun) {
-  auto waits = std::string(kPredicting);
-  waits.insert(waits.find("cp right"), "test $1 = 0 || test -e go || sleep 60; ");
-  WriteSpec(waits, "{method: best, top: 1}");
-  auto run = place_.Start({"run", "exp.yaml"});
-  place_.WaitForFile(place_ / "runs");
-  place_.WaitForFile(place_.RunFolder() / "trials/00001/attempt-1/rank-00000.log");
-  run.Signal(SIGINT);
-  ASSERT_EQ(run.Wait().code, 130);
-  EXPECT_FALSE(fs::exists(place_.RunFolder() / "ensemble.json")) << "the ensemble is not over";
-  place_.Write("go", "");
-  ASSERT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
-  EXPECT_EQ(place_.Status()["model_ensemble"]["members"][0]["trial"], 1);
-}
-
-TEST_F(ModelEnsemble, WithoutPredictionsIsAWarningNotAFailure) {
-  WriteSpec("[sh, -c, 'echo FoM: 0.$1', trial, '{x}']", "{}");
-  const auto ran = place_.Slipway({"run", "exp.yaml"});
-  EXPECT_EQ(ran.status.code, 0) << ran.errors;
-  EXPECT_THAT(ran.errors, HasSubstr("there is no model ensemble: no complete trial has predictions"));
-  EXPECT_THAT(ran.errors, HasSubstr("$SLIPWAY_RUN_DIR"));
-  EXPECT_THAT(ReadFile(place_.RunFolder() / "events.jsonl"), HasSubstr("no_model_ensemble"));
-  EXPECT_FALSE(place_.Status().contains("model_ensemble"));
-}
-
 TEST(Ensemble, ShowsInThePlanWhatItsTrialsGet) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, std::string(kEnsemble) + "  repeats: 2\n");
@@ -330,94 +258,6 @@ TEST(Ensemble, ShowsInThePlanWhatItsTrialsGet) {
               testing::AllOf(HasSubstr("scheduler asha, from epoch 2 on, a whole trial has 18"),
                              HasSubstr("model ensemble of 3 trials at most, chosen by method greedy"),
                              HasSubstr("SLIPWAY_RESOURCE=epoch\n"), HasSubstr("SLIPWAY_RESOURCE_LIMIT=2\n")));
-}
-
-/// A program in a shell that knows its limit: it appends one epoch after the other, and says with 75 that it would go
-/// on.
-TEST(Ensemble, ProgramsThatEndAtTheirLimitGoOnWhenTheyMay) {
-  Workplace place;
-  place.WriteSpec(
-      "exp.yaml",
-      "[sh, -c, 'log=$SLIPWAY_RUN_DIR/epochs; limit=$SLIPWAY_RESOURCE_LIMIT; test -n \"$limit\" || limit=4; "
-      "until test $(cat $log 2>/dev/null | wc -l) -ge $limit; do echo >> $log; echo EPOCH $(cat $log | wc -l) FoM: $1; "
-      "done; "
-      "test -z \"$SLIPWAY_RESOURCE_LIMIT\" || exit 75', trial, '{x}']",
-      1,
-      "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
-      "ensemble:\n"
-      "  objective: {metric: objective, goal: maximize}\n"
-      "  sampler: grid\n"
-      "  scheduler: {type: asha, min: 1, max: 4, reduction: 2}\n"
-      "  space: {x: {int: [0, 7]}}\n");
-  const auto ran = place.Slipway({"run", "exp.yaml", "--json"});
-  ASSERT_EQ(ran.status.code, 0) << ran.errors;
-  const auto counts = Json::parse(place.Slipway({"trials", "ls", "--json"}).output)["counts"];
-  EXPECT_FALSE(counts.contains("failed"));
-  EXPECT_GE(counts["complete"], 1);
-  EXPECT_GE(counts["paused"], 3);
-  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("paused: ")));
-}
-
-/// Ten trials are too few for four rungs: nobody comes to the end by comparisons, and the leaders do all the same.
-TEST(Ensemble, LeadersOfHyperbandAreComplete) {
-  Workplace place;
-  place.WriteSpec(
-      "exp.yaml",
-      "[sh, -c, 'log=$SLIPWAY_RUN_DIR/epochs; limit=${SLIPWAY_RESOURCE_LIMIT:-27}; "
-      "until test $(cat $log 2>/dev/null | wc -l) -ge $limit; do echo >> $log; echo EPOCH $(cat $log | wc -l) FoM: $1; "
-      "done; test -z \"$SLIPWAY_RESOURCE_LIMIT\" || exit 75', trial, '{x}']",
-      1,
-      "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
-      "ensemble:\n"
-      "  objective: {metric: objective, goal: maximize}\n"
-      "  sampler: random\n"
-      "  trials: 10\n"
-      "  scheduler: {type: hyperband, min: 1, max: 27}\n"
-      "  space: {x: {uniform: [0, 1]}}\n");
-  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).errors,
-              HasSubstr("of 10 only the leader of each rung goes on; 49 trials would do"));
-  const auto ran = place.Slipway({"run", "exp.yaml"});
-  ASSERT_EQ(ran.status.code, 0) << ran.errors;
-  const auto list = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
-  EXPECT_GE(list["counts"]["complete"], 2) << "one in each of the two brackets; more when a better one came late";
-  double best = 0;
-  for (const auto& trial : list["trials"]) best = std::max(best, trial["parameters"]["x"].get<double>());
-  const auto first = Json::parse(place.Slipway({"trials", "best", "--json"}).output)["trials"][0];
-  EXPECT_EQ(first["parameters"]["x"], best) << "the order never changes: the best of all leads its bracket";
-}
-
-/// A search leaves nearly all trials near its best point; what it varied before still tells.
-TEST(Ensemble, ImportanceAfterASearchIsThatOfTheObjective) {
-  Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1,
-                  "  metrics: {from: stdout, pattern: 'FoM: (?<loss>\\S+)'}\n"
-                  "ensemble:\n"
-                  "  objective: {metric: loss, goal: minimize}\n"
-                  "  trials: 40\n"
-                  "  space: {x: {uniform: [0, 1]}, b: {choice: [p, q, r]}}\n");
-  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
-  const auto importance = Json::parse(place.Slipway({"trials", "importance", "--json"}).output);
-  EXPECT_EQ(importance["parameters"][0]["parameter"], "x");
-  EXPECT_GT(importance["parameters"][0]["low"], 0.6);
-  EXPECT_LT(importance["parameters"][1]["high"], 0.4);
-  EXPECT_THAT(place.Slipway({"trials", "importance"}).output, HasSubstr("importance for loss, from 40 trials"));
-}
-
-TEST(Ensemble, SaysWhyAPopulationLeavesTrialsUnbegunAndAResourceUnheard) {
-  Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'echo EPOCH 1 FoM: $1', trial, '{x}']", 1,
-                  "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
-                  "ensemble:\n"
-                  "  objective: {metric: objective, goal: maximize}\n"
-                  "  trials: 9\n"
-                  "  parallel: 2\n"
-                  "  scheduler: {type: pbt, interval: 1, resource: epochs}\n"
-                  "  space: {x: {uniform: [0, 7]}}\n");
-  const auto ran = place.Slipway({"run", "exp.yaml"});
-  ASSERT_EQ(ran.status.code, 0) << ran.errors;
-  EXPECT_THAT(ran.output + ran.errors, HasSubstr("7 of the budget never began: pbt trains 2 together"));
-  EXPECT_THAT(ran.errors, HasSubstr("never reported 'epochs' with 'objective'"));
-  EXPECT_THAT(ran.errors, HasSubstr("it reported: objective, epoch"));
 }
 
 TEST(Ensemble, PlanCountsTheTrialsOfAGrid) {
