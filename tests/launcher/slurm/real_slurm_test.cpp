@@ -15,7 +15,7 @@
 #include "core/install.h"
 #include "launcher/engines/slurm/poll_interval.h"
 #include "launcher/engines/slurm/slurm_client.h"
-#include "tests/support/slurm_bed.h"
+#include "tests/launcher/slurm/real_slurm.h"
 
 namespace slipway::launcher {
 namespace {
@@ -25,87 +25,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-bool ModuleIsBuilt() {
-  std::error_code error;
-  return fs::exists(LibraryDirectory() / "slipway" / "slurm", error);
-}
-
-class RealSlurm : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!ModuleIsBuilt()) GTEST_SKIP() << "built without libslurm-dev";
-    if (const auto reason = test::SlurmBed::WhyNot(); !reason.empty()) GTEST_SKIP() << reason;
-    auto options = BedOptions();
-    options.insert(options.end(), {"--nodes", "2"});
-    bed_.emplace(options);
-  }
-  virtual std::vector<std::string> BedOptions() const { return {}; }
-
-  SlurmClient Client() const {
-    SlurmClientOptions options;
-    options.environment = bed_->environment();
-    return SlurmClient(std::move(options));
-  }
-
-  SubmitRequest Request(const std::string& commands) const {
-    SubmitRequest request;
-    request.name = "test";
-    request.script = "#!/bin/sh\n" + commands + "\n";
-    request.environment = {"PATH=/usr/bin:/bin"};
-    request.work_dir = bed_->shared().string();
-    request.output = (bed_->shared() / "%j.out").string();
-    request.time_limit_minutes = 5;
-    return request;
-  }
-  JobId Submit(const SubmitRequest& request) const { return Client().Submit(request).job; }
-  JobId Submit(const std::string& commands) const { return Submit(Request(commands)); }
-
-  std::string OutputOf(JobId id) const { return ReadFile(bed_->shared() / fmt::format("{}.out", id)); }
-
-  /// Asks until the job is as wanted; fails after 30 s.
-  template <class Condition>
-  SlurmJob Until(JobId id, Condition is_so) const {
-    const auto deadline = SystemClock().Steady() + seconds(30);
-    std::optional<SlurmJob> job;
-    while (SystemClock().Steady() < deadline) {
-      job = Client().Job({id});
-      if (job && is_so(*job)) return *job;
-      std::this_thread::sleep_for(milliseconds(50));
-    }
-    ADD_FAILURE() << "job " << id << ": " << (job ? InWords(job->state, job->flags) + ", " + job->reason : "unknown");
-    return job.value_or(SlurmJob());
-  }
-  SlurmJob UntilOver(JobId id) const {
-    return Until(id, [](const SlurmJob& job) { return job.phase() == JobPhase::kOver; });
-  }
-  SlurmJob UntilRunning(JobId id) const {
-    return Until(id, [](const SlurmJob& job) { return job.state == JobState::kRunning; });
-  }
-  /// Until the script has written `text` to its output.
-  void UntilSaid(JobId id, const std::string& text) const {
-    Until(id, [&](const SlurmJob&) {
-      const auto path = bed_->shared() / fmt::format("{}.out", id);
-      return ReadFileIfPresent(path).value_or("").find(text) != std::string::npos;
-    });
-  }
-
-  template <class Action>
-  TroubleReport TroubleOf(Action action) const {
-    try {
-      action();
-    } catch (const SlurmError& error) {
-      return error.report();
-    }
-    ADD_FAILURE() << "no error";
-    return {};
-  }
-  SlurmTrouble Refusal(const SubmitRequest& request) const {
-    return TroubleOf([&] { Submit(request); }).trouble;
-  }
-
-  std::optional<test::SlurmBed> bed_;
-};
 
 TEST_F(RealSlurm, SaysWhatItIs) {
   Client().Ping();
@@ -413,102 +332,6 @@ TEST_F(RealSlurm, IsAskedInFewMilliseconds) {
   const auto each = std::chrono::duration<double, std::milli>(SystemClock().Steady() - began).count() / 20;
   RecordProperty("milliseconds_for_a_ping", std::to_string(each));
   EXPECT_LT(each, 500);
-}
-
-class SlurmThatTalks : public RealSlurm {
-  std::vector<std::string> BedOptions() const override { return {"--banner", "Downtime on Monday"}; }
-};
-
-TEST_F(SlurmThatTalks, IsUnderstoodThroughItsBanners) {
-  const auto submission = Client().Submit(Request("true"));
-  EXPECT_GT(submission.job, 0u);
-  EXPECT_THAT(submission.message, HasSubstr("Downtime on Monday"));
-  auto request = Request("true");
-  request.account = "alchemy";
-  EXPECT_EQ(Refusal(request), SlurmTrouble::kAccount);
-}
-
-class SlurmWithBurstBuffer : public RealSlurm {
- protected:
-  std::vector<std::string> BedOptions() const override { return {"--burst-buffer", "datawarp"}; }
-
-  /// Root may not have burst buffers, but may submit for others.
-  static std::uint32_t Owner() { return ::geteuid() == 0 ? kNobody : ::geteuid(); }
-  SubmitRequest RequestWith(const std::string& directives) const {
-    auto request = Request(directives + "\ntrue");
-    request.user = Owner();
-    request.group = ::geteuid() == 0 ? kNobody : ::getegid();
-    return request;
-  }
-
- private:
-  static constexpr std::uint32_t kNobody = 65534;
-};
-
-TEST_F(SlurmWithBurstBuffer, HoldsAJobWhoseDataIsNotThereAndSaysWhy) {
-  EXPECT_EQ(Client().Cluster().burst_buffer, "burst_buffer/datawarp");
-  auto request = RequestWith(
-      "#DW jobdw capacity=64MiB access_mode=striped type=scratch\n"
-      "#DW stage_in source=/nowhere destination=$DW_JOB_STRIPED/data type=directory");
-  request.comment = "with buffer";
-  const auto id = Submit(request);
-  const auto job = Until(id, [](const SlurmJob& each) { return each.priority == 0 && !each.reason_text.empty(); });
-  EXPECT_EQ(job.phase(), JobPhase::kWaiting);
-  EXPECT_EQ(job.user, Owner());
-  EXPECT_THAT(job.reason_text, HasSubstr("data_in"));
-  EXPECT_THAT(job.burst_buffer, HasSubstr("#DW stage_in"));
-  EXPECT_EQ(Client().FindJobs("with buffer", Owner()).size(), 1u);
-}
-
-TEST_F(SlurmWithBurstBuffer, RefusesAWrongDirective) {
-  const auto report = TroubleOf([&] { Submit(RequestWith("#DW jobdw capacity=lots access_mode=striped")); });
-  EXPECT_EQ(report.trouble, SlurmTrouble::kBurstBuffer) << report.text;
-}
-
-class SlurmWithGpus : public RealSlurm {
-  std::vector<std::string> BedOptions() const override { return {"--gpus", "2"}; }
-};
-
-TEST_F(SlurmWithGpus, GivesThemToJobs) {
-  auto request = Request("echo gpus $SLURM_JOB_GPUS");
-  request.gpus_per_node = "2";
-  EXPECT_EQ(OutputOf(UntilOver(Submit(request)).id), "gpus 0,1\n");
-  request.gpus_per_node.clear();
-  request.gpus_per_task = "1";
-  request.tasks = 1;
-  EXPECT_EQ(OutputOf(UntilOver(Submit(request)).id), "gpus 0\n");
-  request.gpus_per_task = "3";
-  EXPECT_EQ(Refusal(request), SlurmTrouble::kResources);
-  EXPECT_THAT(Client().Nodes().front().gres, HasSubstr("gpu:2"));
-}
-
-class SlurmWithThreads : public RealSlurm {
-  std::vector<std::string> BedOptions() const override {
-    return {"--cpus", "16", "--threads", "4", "--conf", "SelectTypeParameters=CR_Core"};
-  }
-};
-
-TEST_F(SlurmWithThreads, GivesWholeCores) {
-  auto request = Request("sleep 60");
-  request.tasks = request.tasks_per_node = 1;
-  request.cpus_per_task = 3;
-  request.threads_per_core = 1;
-  UntilRunning(Submit(request));
-  UntilRunning(Submit(request));
-  const auto third = Submit(request);  // two nodes of four cores, and three of them are taken on each
-  Until(third, [](const SlurmJob& job) { return job.reason == "Resources"; });
-}
-
-class SlurmWithoutMemory : public RealSlurm {
-  std::vector<std::string> BedOptions() const override { return {"--conf", "MinJobAge=2"}; }
-};
-
-TEST_F(SlurmWithoutMemory, ForgetsJobsThatAreOver) {
-  const auto id = Submit("true");
-  const auto deadline = SystemClock().Steady() + seconds(90);
-  while (Client().Job({id}) && SystemClock().Steady() < deadline) std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_EQ(Client().Job({id}), std::nullopt);
-  EXPECT_EQ(TroubleOf([&] { Client().Requeue({id}); }).trouble, SlurmTrouble::kUnknownJob);
 }
 
 }  // namespace
