@@ -57,13 +57,18 @@ class SmallDisk {
   bool is_there_ = false;
 };
 
+/// Forty trials of 100 kB each.
+void WriteTrialsThatFillTheDisk(const Workplace& place) {
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'head -c 100000 /dev/zero > $SLIPWAY_OUTPUT_DIR/x && echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(40));
+}
+
 TEST(FullDisk, PausesTheEnsembleUntilThereIsRoomAndCostsNoTrial) {
   Workplace place;
   SmallDisk disk(place);
   if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'head -c 100000 /dev/zero > $SLIPWAY_OUTPUT_DIR/x && echo FoM: $1', trial, '{x}']", 1,
-                  Ensemble(40));
+  WriteTrialsThatFillTheDisk(place);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForWords("warning: paused: ");
   const auto paused = place.Slipway({"trials", "ls", "--state", "failed", "--json"});
@@ -80,9 +85,7 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   Workplace place;
   SmallDisk disk(place);
   if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'head -c 100000 /dev/zero > $SLIPWAY_OUTPUT_DIR/x && echo FoM: $1', trial, '{x}']", 1,
-                  Ensemble(40));
+  WriteTrialsThatFillTheDisk(place);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForWords("warning: paused: ");
   run.Signal(SIGINT);
