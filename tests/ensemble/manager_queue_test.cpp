@@ -24,7 +24,7 @@ TEST(Ensemble, CountsTheTimeOfTrialsFromWhenTheirQueueLetsThemRun) {
   runner.began_ = UnixSeconds(SystemClock().Now()) - 1800;
   auto options = ManagerOptions(kLr, 2, 1);
   options.need.nodes = 4;
-  EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
+  EXPECT_EQ(RunByManager(folder, options, runner).complete, 2);
   auto book = TrialBook::OpenForReading(folder.path());
   EXPECT_EQ(book.Trials()[0].started, runner.began_);
   EXPECT_EQ(book.Attempts(0)[0].started, runner.began_);
@@ -83,7 +83,7 @@ TEST(Ensemble, TimeInAQueueIsNobodys) {
   auto options = ManagerOptions(kLr, 2, 2);
   options.manager_time_limit = 0.1;
   options.trial_time_limit = 0.01;
-  const auto summary = RunStudy(folder, options, runner);
+  const auto summary = RunByManager(folder, options, runner);
   EXPECT_EQ(summary.waiting, 2) << "they had no time to use up";
   EXPECT_THAT(runner.stopped_,
               testing::Each(testing::Field(&std::pair<TrialNumber, StopReason>::second, StopReason::kTimeLimit)));
@@ -138,7 +138,7 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
   cancelled.cause = OutsideCause::kCancelled;
   cancelled.leaves_queue = false;
   runner.go_on_[0] = cancelled;
-  EXPECT_EQ(RunStudy(folder, options, runner).cancelled, 1);
+  EXPECT_EQ(RunByManager(folder, options, runner).cancelled, 1);
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Used().node_seconds, 0);
 }
 
@@ -148,7 +148,7 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsNotLostWithItsJob) {
   WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
-  EXPECT_EQ(RunStudy(folder, options, runner).complete, 1);
+  EXPECT_EQ(RunByManager(folder, options, runner).complete, 1);
   EXPECT_THAT(runner.released_, ElementsAre(0));
 }
 
@@ -164,7 +164,7 @@ TEST(Ensemble, AJobThatIsCancelledInTheQueueIsNoFailure) {
   runner.queues_ = true;
   auto options = ManagerOptions(kLr, 2, 1);
   options.max_failures = 0;
-  const auto summary = RunStudy(folder, options, runner);
+  const auto summary = RunByManager(folder, options, runner);
   EXPECT_EQ(summary.failed, 0);
   EXPECT_EQ(summary.cancelled, 1);
   EXPECT_EQ(summary.complete, 1);

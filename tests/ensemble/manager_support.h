@@ -27,7 +27,7 @@ inline Script ReportsLr(TrialNumber, int, const Json& parameters) {
   return Reports("accuracy", parameters.at("lr").get<double>());
 }
 
-inline EnsembleSummary RunStudy(const test::TempDirectory& folder, const EnsembleOptions& options, FakeRunner& runner) {
+inline EnsembleSummary RunByManager(const test::TempDirectory& folder, const EnsembleOptions& options, FakeRunner& runner) {
   auto book = TrialBook::OpenForWriting(folder.path());
   CountingObserver observer;
   return RunEnsemble(book, options, runner, observer);

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 TEST(Ensemble, RunsEveryTrialOnceAndFindsTheBest) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  const auto summary = RunStudy(folder, ManagerOptions(kLr, 16, 3), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(kLr, 16, 3), runner);
   EXPECT_EQ(summary.complete, 16);
   EXPECT_EQ(runner.released_.size(), 16u);
   EXPECT_LE(runner.most_at_once_, 3u);
@@ -38,13 +38,13 @@ TEST(Ensemble, TheGoalMayBeToMinimize) {
   FakeRunner runner(ReportsLr);
   auto options = ManagerOptions(R"({"lr":{"choice":[0.5,0.25,1.0]}})", 3);
   options.objectives[0].goal = Goal::kMinimize;
-  EXPECT_EQ(RunStudy(folder, options, runner).best->objective, 0.25);
+  EXPECT_EQ(RunByManager(folder, options, runner).best->objective, 0.25);
 }
 
 TEST(Ensemble, EndsEarlyWhenTheGridIsUsedUp) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  const auto summary = RunStudy(folder, ManagerOptions(R"({"lr":{"choice":[0.1,0.2,0.3]}})", 10), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(R"({"lr":{"choice":[0.1,0.2,0.3]}})", 10), runner);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_TRUE(summary.exhausted);
 }
@@ -56,7 +56,7 @@ TEST(Ensemble, TakesTheValueOfTheHighestStep) {
     script.metrics = {{0, 0, 2, 1.0, "accuracy", 0.7}, {0, 0, 1, 0.5, "accuracy", 0.9}, {0, 0, 3, 1.5, "loss", 0.1}};
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 1), runner).best->objective, 0.7);
+  EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 1), runner).best->objective, 0.7);
 }
 
 TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
@@ -72,7 +72,7 @@ TEST(Ensemble, AFailedTrialIsARowWithItsReasonAndTheOthersGoOn) {
     }
     return ReportsLr(trial, attempt, parameters);
   });
-  const auto summary = RunStudy(folder, ManagerOptions(kLr, 6), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(kLr, 6), runner);
   EXPECT_EQ(summary.failed, 4);
   EXPECT_EQ(summary.complete, 2);
   EXPECT_FALSE(summary.too_many_failures);
@@ -93,7 +93,7 @@ TEST(Ensemble, AStartThatFailsIsTriedOnceMoreAndCostsNoRetry) {
   });
   auto options = ManagerOptions(kLr, 3);
   options.retries = 1;
-  EXPECT_EQ(RunStudy(folder, options, runner).complete, 3);
+  EXPECT_EQ(RunByManager(folder, options, runner).complete, 3);
   auto book = TrialBook::OpenForReading(folder.path());
   for (const auto& trial : book.Trials()) {
     EXPECT_EQ(trial.failures, 1) << "only the one that ran and failed";
@@ -116,7 +116,7 @@ TEST(Ensemble, AStartThatFailedLaterIsTriedOnceMoreToo) {
     script.cause = OutsideCause::kNotStarted;
     return script;
   });
-  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 2), runner).complete, 2);
+  EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 2), runner).complete, 2);
   const auto attempts = TrialBook::OpenForReading(folder.path()).Attempts(0);
   ASSERT_EQ(attempts.size(), 2u);
   EXPECT_THAT(attempts[0].reason, HasSubstr("tried once more: only 0 of 2 ranks started"));
@@ -142,7 +142,7 @@ TEST(Ensemble, AProcessThatIsKnownBeforeStandsInTheClaim) {
   TempDirectory folder;
   KeptRunner runner(ReportsLr);
   runner.folder_ = folder.path();
-  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 4), runner).complete, 4);
+  EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 4), runner).complete, 4);
   EXPECT_EQ(runner.seen_, 4);
   auto book = TrialBook::OpenForReading(folder.path());
   for (const auto& trial : book.Trials()) {
@@ -161,7 +161,7 @@ TEST(Ensemble, RetriesAFailedTrialWithTheSameParameters) {
   });
   auto options = ManagerOptions(kLr, 2);
   options.retries = 2;
-  EXPECT_EQ(RunStudy(folder, options, runner).complete, 2);
+  EXPECT_EQ(RunByManager(folder, options, runner).complete, 2);
   EXPECT_EQ(asked, std::vector<std::string>(3, asked[0]));
   const auto attempts = TrialBook::OpenForReading(folder.path()).Attempts(0);
   ASSERT_EQ(attempts.size(), 3u);
@@ -175,7 +175,7 @@ TEST(Ensemble, StopsPastTheAllowedFailures) {
   FakeRunner runner([](TrialNumber, int, const Json&) { return Exits({1, 0}); });
   auto options = ManagerOptions(kLr, 100, 1);
   options.max_failures = 2;
-  const auto summary = RunStudy(folder, options, runner);
+  const auto summary = RunByManager(folder, options, runner);
   EXPECT_TRUE(summary.too_many_failures);
   EXPECT_EQ(summary.failed, 3);
 }
@@ -188,12 +188,12 @@ TEST(Ensemble, AStoppedTrialWaitsAndAResumeRunsItAgain) {
     return script;
   });
   runner.stop_after_ = 4;
-  const auto summary = RunStudy(folder, ManagerOptions(kLr, 8), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(kLr, 8), runner);
   EXPECT_TRUE(summary.interrupted);
   EXPECT_THAT(runner.stopped_, testing::Contains(std::pair(TrialNumber{3}, StopReason::kCancelled)));
   EXPECT_EQ(TrialsIn(folder)[3].state, TrialState::kQueued);
   EXPECT_GE(summary.waiting, 1);
-  const auto resumed = RunStudy(folder, ManagerOptions(kLr, 8), runner);
+  const auto resumed = RunByManager(folder, ManagerOptions(kLr, 8), runner);
   EXPECT_EQ(resumed.complete, 8);
   EXPECT_EQ(TrialsIn(folder)[3].attempts, 2);
 }
@@ -204,11 +204,11 @@ TEST(Ensemble, AResumedStudyAsksWhatAnUninterruptedOneAsks) {
     auto options = ManagerOptions(R"({"lr":{"log":[1e-4,1]},"n":{"int":[1,4]}})", 12);
     options.sampler = sampler;
     FakeRunner once(ReportsLr), twice(ReportsLr), rest(ReportsLr);
-    RunStudy(whole, options, once);
+    RunByManager(whole, options, once);
     twice.stop_after_ = 5;
     twice.latest_first_ = true;
-    RunStudy(parts, options, twice);
-    RunStudy(parts, options, rest);
+    RunByManager(parts, options, twice);
+    RunByManager(parts, options, rest);
     const auto a = TrialsIn(whole), b = TrialsIn(parts);
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -221,19 +221,19 @@ TEST(Ensemble, AResumedStudyAsksWhatAnUninterruptedOneAsks) {
 TEST(Ensemble, ARaisedBudgetAddsTrials) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 3), runner).complete, 3);
-  EXPECT_EQ(RunStudy(folder, ManagerOptions(kLr, 5), runner).complete, 5);
+  EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 3), runner).complete, 3);
+  EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 5), runner).complete, 5);
   EXPECT_EQ(runner.released_.size(), 5u);
 }
 
 TEST(Ensemble, RefusesToMixTwoExperimentsInOneBook) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  RunStudy(folder, ManagerOptions(kLr, 2), runner);
+  RunByManager(folder, ManagerOptions(kLr, 2), runner);
   auto changed = ManagerOptions(kLr, 2);
   changed.seed = 9;
   try {
-    RunStudy(folder, changed, runner);
+    RunByManager(folder, changed, runner);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
@@ -263,7 +263,7 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
   }
   FakeRunner runner(ReportsLr);
   runner.recovered_[1] = {TrialMetric{1, 1, 1, {}, "accuracy", 0.75}, TrialEnded{1, 1, {}, ""}};
-  const auto summary = RunStudy(folder, ManagerOptions(kLr, 3, 1), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(kLr, 3, 1), runner);
   EXPECT_EQ(runner.orphans_.size(), 2u);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
@@ -299,7 +299,7 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
   FakeRunner runner(ReportsLr);
   runner.go_on_[1] = Reports("accuracy", 0.75);
   runner.go_on_[2] = Exits({15, 0});
-  const auto summary = RunStudy(folder, ManagerOptions(kLr, 3, 2), runner);
+  const auto summary = RunByManager(folder, ManagerOptions(kLr, 3, 2), runner);
   EXPECT_EQ(summary.complete, 3);
   EXPECT_THAT(runner.released_, testing::Not(testing::Contains(1)));
   EXPECT_THAT(runner.stopped_, testing::ElementsAre(testing::Pair(2, StopReason::kCancelled)));
@@ -312,11 +312,11 @@ TEST(Ensemble, FollowsAttemptsThatGoOnWithoutTheirManager) {
 TEST(Ensemble, RefusesImpossibleOptions) {
   TempDirectory folder;
   FakeRunner runner(ReportsLr);
-  EXPECT_THROW(RunStudy(folder, ManagerOptions(kLr, 0), runner), Error);
-  EXPECT_THROW(RunStudy(folder, ManagerOptions(kLr, 1, 0), runner), Error);
+  EXPECT_THROW(RunByManager(folder, ManagerOptions(kLr, 0), runner), Error);
+  EXPECT_THROW(RunByManager(folder, ManagerOptions(kLr, 1, 0), runner), Error);
   auto nameless = ManagerOptions(kLr, 1);
   nameless.objectives[0].metric.clear();
-  EXPECT_THROW(RunStudy(folder, nameless, runner), Error);
+  EXPECT_THROW(RunByManager(folder, nameless, runner), Error);
 }
 
 TEST(Ensemble, PassesOnWhatHappensAfterItIsDurable) {
