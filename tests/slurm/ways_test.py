@@ -12,7 +12,7 @@ import support
 CORES = sorted(os.sched_getaffinity(0))
 TWO_BY_TWO = {"nodes": 2, "ranks_per_node": 2}
 HOSTS = ["n1", "n1", "n2", "n2"]
-SAY_CORES = "grep Cpus_allowed_list /proc/self/status | cut -f 2 > cores.$RANK"
+SAY_CORES = "grep Cpus_allowed_list /proc/self/status | cut -f 2 > cores.$RANK; echo FoM: 1"  # the metric of the spec
 
 
 def cores_in(text):
