@@ -1,4 +1,4 @@
-/// Files that survive a crash, and the small file operations every room needs.
+/// Files that survive a crash, and the small file operations every part needs.
 ///
 /// Modes: files are created 0640, directories 0750, both reduced by the umask.
 #pragma once

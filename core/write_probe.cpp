@@ -26,7 +26,7 @@ int ErrorOfWriting(const std::filesystem::path& folder, Bytes wanted) {
 
 bool MeansNoRoom(int error) { return error == ENOSPC || error == EDQUOT; }
 
-std::string WhyNoRoom(const std::filesystem::path& folder, Bytes wanted) {
+std::string WhyNoDiskSpace(const std::filesystem::path& folder, Bytes wanted) {
   const int code = ErrorOfWriting(folder, wanted);
   return MeansNoRoom(code) ? std::generic_category().message(code) : std::string();
 }

@@ -15,7 +15,7 @@ int ErrorOfWriting(const std::filesystem::path& folder, Bytes wanted);
 bool MeansNoRoom(int error);
 
 /// "No space left on device"; empty: there is room for `wanted` bytes, or they fail for another reason.
-std::string WhyNoRoom(const std::filesystem::path& folder, Bytes wanted);
+std::string WhyNoDiskSpace(const std::filesystem::path& folder, Bytes wanted);
 
 /// By statfs alone, which costs next to nothing: so little is left that it is worth trying.
 bool MayLackRoom(const std::filesystem::path& folder, Bytes wanted);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ensemble/analysis/predictions.h"
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 
 namespace slipway::ensemble {
 

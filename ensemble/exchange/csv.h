@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ensemble/records.h"
-#include "ensemble/space.h"
+#include "ensemble/model/records.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 
 namespace slipway::ensemble {
 

@@ -1,8 +1,8 @@
 /// The search space of a study in a trial book.
 #pragma once
 
-#include "ensemble/records.h"
-#include "ensemble/space.h"
+#include "ensemble/model/records.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ensemble/exchange/optuna_trial.h"
-#include "ensemble/records.h"
-#include "ensemble/space.h"
+#include "ensemble/model/records.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

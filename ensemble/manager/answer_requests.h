@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ensemble/manager/judge_reports.h"
-#include "ensemble/open_study.h"
+#include "ensemble/study/open_study.h"
 
 namespace slipway::ensemble {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "ensemble/manager/manager.h"
-#include "ensemble/options.h"
+#include "ensemble/study/options.h"
 
 namespace slipway::ensemble {
 

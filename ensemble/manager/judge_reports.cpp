@@ -89,7 +89,7 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
   }
   if (judgement.decision == Decision::kContinue || attempt.stop) return;
   const auto stop = judgement.decision == Decision::kStop ? StopReason::kPruned : StopReason::kPaused;
-  wishes_.try_emplace(metric.trial, Wish{stop, judgement.reason});
+  stop_requests_.try_emplace(metric.trial, StopRequest{stop, judgement.reason});
 }
 
 bool ReportJudge::IsWhole(TrialNumber trial) const {
@@ -107,14 +107,14 @@ std::optional<std::string> ReportJudge::WhySilent(const LiveAttempt& attempt) co
                      options_.resource, options_.objectives.front().metric, type, ButReported(names));
 }
 
-std::optional<Wish> ReportJudge::WishFor(TrialNumber trial) const {
-  const auto found = wishes_.find(trial);
-  if (found == wishes_.end()) return std::nullopt;
+std::optional<StopRequest> ReportJudge::StopRequestFor(TrialNumber trial) const {
+  const auto found = stop_requests_.find(trial);
+  if (found == stop_requests_.end()) return std::nullopt;
   return found->second;
 }
 
 void ReportJudge::End(TrialNumber trial, TrialState state) {
-  wishes_.erase(trial);
+  stop_requests_.erase(trial);
   reached_.erase(trial);
   scheduler_->End(trial, state);
 }

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "ensemble/manager/live_attempt.h"
-#include "ensemble/options.h"
+#include "ensemble/model/trial_table.h"
 #include "ensemble/schedulers/scheduler.h"
-#include "ensemble/trial_table.h"
+#include "ensemble/study/options.h"
 
 namespace slipway::ensemble {
 
 /// What the scheduler wants of a running trial.
-struct Wish {
+struct StopRequest {
   StopReason stop = StopReason::kPruned;
   std::string why;
 };
@@ -33,8 +33,8 @@ class ReportJudge {
   /// Why the scheduler has not heard a single report although this attempt is complete; nothing when it has.
   std::optional<std::string> WhySilent(const LiveAttempt& attempt) const;
   /// What the scheduler wants of a running trial since the wishes were forgotten.
-  std::optional<Wish> WishFor(TrialNumber trial) const;
-  void ForgetWishes() { wishes_.clear(); }
+  std::optional<StopRequest> StopRequestFor(TrialNumber trial) const;
+  void ForgetStopRequests() { stop_requests_.clear(); }
 
   /// The trial has reported at the resource of a whole one (`max`), as far as that is known.
   bool IsWhole(TrialNumber trial) const;
@@ -53,7 +53,7 @@ class ReportJudge {
   std::unique_ptr<Scheduler> scheduler_;
   bool counts_a_metric_;    // the resource is neither the step nor the epoch
   bool has_heard_ = false;  // a report at a resource
-  std::map<TrialNumber, Wish> wishes_;
+  std::map<TrialNumber, StopRequest> stop_requests_;
   std::map<TrialNumber, double> reached_;  // resource, of running trials
 };
 

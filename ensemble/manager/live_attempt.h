@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/history.h"
 #include "ensemble/manager/verdict.h"
+#include "ensemble/model/history.h"
 #include "ensemble/store/trial_book.h"
 
 namespace slipway::ensemble {
@@ -52,7 +52,7 @@ class LiveAttempt {
 
   std::optional<StopReason> stop;  ///< asked for, in the book
   std::string stop_detail;
-  std::vector<NodeShare> place;
+  std::vector<AllocatedNode> place;
 
  private:
   void LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);

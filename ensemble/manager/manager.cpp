@@ -5,19 +5,19 @@
 
 #include "ensemble/manager/answer_requests.h"
 #include "ensemble/manager/crash_point.h"
+#include "ensemble/manager/disk_space_watch.h"
 #include "ensemble/manager/early_end.h"
 #include "ensemble/manager/judge_reports.h"
 #include "ensemble/manager/next_trial.h"
 #include "ensemble/manager/record_end.h"
-#include "ensemble/manager/room_watch.h"
 #include "ensemble/manager/round_commit.h"
 #include "ensemble/manager/running_attempts.h"
 #include "ensemble/manager/same_failure.h"
 #include "ensemble/manager/starter.h"
 #include "ensemble/manager/verdict.h"
-#include "ensemble/open_study.h"
+#include "ensemble/model/study_clock.h"
 #include "ensemble/store/book_error.h"
-#include "ensemble/study_clock.h"
+#include "ensemble/study/open_study.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -220,7 +220,7 @@ class Manager {
     AskToStop(changes);
     Claim(changes);
     Prepared prepared;
-    const bool at_once = HangOnKeepers(changes);
+    const bool at_once = HangOnSupervisors(changes);
     if (at_once) {
       Commit(changes, [&] { prepared = starter_.Prepare(changes); });
     } else {
@@ -312,7 +312,8 @@ class Manager {
     LiveAttempt* attempt = running_.Present(ended.trial, ended.attempt);
     if (attempt == nullptr) return;
     if (AsksToGoOn(ended.status)) HeedLateWish(ended.trial, *attempt);
-    const auto cause = CauseOf(ended.cause, *attempt, ended.status.Success() ? RoomCheck::kGlance : RoomCheck::kTry);
+    const auto cause =
+        CauseOf(ended.cause, *attempt, ended.status.Success() ? DiskSpaceCheck::kGlance : DiskSpaceCheck::kTry);
     const bool has_run = cause != OutsideCause::kNoRoom || ended.cause != OutsideCause::kNotStarted;
     AttemptFacts facts = FactsOf(ended.trial, has_run ? std::optional(ended.status) : std::nullopt);
     facts.cause = cause;
@@ -321,7 +322,7 @@ class Manager {
   }
 
   /// What seems to be the fault of the program may be that of a disk without room.
-  OutsideCause CauseOf(OutsideCause told, const LiveAttempt& attempt, RoomCheck check) {
+  OutsideCause CauseOf(OutsideCause told, const LiveAttempt& attempt, DiskSpaceCheck check) {
     const bool may_be_room = told == OutsideCause::kNone || told == OutsideCause::kNotStarted;
     return may_be_room && room_.WasMissingDuring(attempt, check) ? OutsideCause::kNoRoom : told;
   }
@@ -338,13 +339,13 @@ class Manager {
 
   /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
   void HeedLateWish(TrialNumber trial, LiveAttempt& attempt) {
-    const auto wish = judge_.WishFor(trial);
+    const auto wish = judge_.StopRequestFor(trial);
     if (wish && (wish->stop == StopReason::kPruned || judge_.scheduler().MayWait(trial))) HeedWish(trial, attempt);
   }
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
     AttemptFacts facts = FactsOf(failed.trial, std::nullopt);
-    facts.cause = CauseOf(OutsideCause::kNotStarted, running_.at(failed.trial), RoomCheck::kTry);
+    facts.cause = CauseOf(OutsideCause::kNotStarted, running_.at(failed.trial), DiskSpaceCheck::kTry);
     facts.detail = failed.why;
     Conclude(failed.trial, facts, {}, changes);
   }
@@ -381,11 +382,11 @@ class Manager {
       if (!attempt.stop) attempt.stop = early_end_.reason();
       if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop, attempt.stop_detail});
     }
-    judge_.ForgetWishes();
+    judge_.ForgetStopRequests();
   }
 
   void HeedWish(TrialNumber trial, LiveAttempt& attempt) {
-    const auto wish = judge_.WishFor(trial);
+    const auto wish = judge_.StopRequestFor(trial);
     if (!wish || attempt.stop) return;
     attempt.stop = wish->stop;
     attempt.stop_detail = wish->why;
@@ -406,10 +407,11 @@ class Manager {
     }
   }
 
-  void Claim(TrialNumber number, std::vector<NodeShare> place, Changes& changes) {
+  void Claim(TrialNumber number, std::vector<AllocatedNode> place, Changes& changes) {
     const int attempt = study_.Claim(number);
     changes.claims.push_back({number, attempt, place, options_.need.nodes});
-    if (const auto keeper = runner_.Keeper(place)) changes.starts.push_back({number, attempt, keeper});
+    if (const auto supervisor = runner_.SupervisorIdentity(place))
+      changes.starts.push_back({number, attempt, supervisor});
     LiveAttempt live(options_.objectives, attempt);
     live.place = std::move(place);
     running_.Add(number, std::move(live));
@@ -452,7 +454,7 @@ class Manager {
   ReportJudge judge_;
   RunningAttempts running_;
   EarlyEnd early_end_;
-  RoomWatch room_;
+  DiskSpaceWatch room_;
   SameFailure same_failure_;
   Starter starter_;
   RoundCommit commit_;

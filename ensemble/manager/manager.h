@@ -6,10 +6,10 @@
 #include <string>
 
 #include "core/clock.h"
-#include "ensemble/options.h"
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
+#include "ensemble/model/trial_runner.h"
 #include "ensemble/store/trial_book.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/study/options.h"
 
 namespace slipway::ensemble {
 
@@ -54,14 +54,14 @@ class EnsembleObserver {
 /// Begins the study of an empty book, or continues the one that is in it.
 ///
 /// Order of each round: (1) one commit with all metrics, results and claims of new attempts; (2) the attempts are
-/// prepared at their gates; (3) one commit with their identities; (4) the gates open. Attempts that hang on a keeper of
-/// the runner, which (1) names, need no (3), and their (2) goes on while the disk is at work for (1): nothing of them
-/// is there before (4). So whenever the manager dies, the next one knows every process that may run, ends it, and runs
-/// the trial again as its next attempt, unless the runner can tell that it was over already. Result: the same
-/// configurations for the same trial numbers, however often it was
-/// interrupted. Errors: kUsage when the options contradict the book; what the runner's EndOrphan and Wait throw; the
-/// book's. A trial that cannot be started is a failed trial, not an error. A book that another process has locked, and
-/// a disk without room, are waited for; who asks to stop meanwhile gets the book's error.
+/// prepared at their gates; (3) one commit with their identities; (4) the gates open. Attempts that hang on a
+/// supervisor of the runner, which (1) names, need no (3), and their (2) goes on while the disk is at work for (1):
+/// nothing of them is there before (4). So whenever the manager dies, the next one knows every process that may run,
+/// ends it, and runs the trial again as its next attempt, unless the runner can tell that it was over already. Result:
+/// the same configurations for the same trial numbers, however often it was interrupted. Errors: kUsage when the
+/// options contradict the book; what the runner's EndOrphan and Wait throw; the book's. A trial that cannot be started
+/// is a failed trial, not an error. A book that another process has locked, and a disk without room, are waited for;
+/// who asks to stop meanwhile gets the book's error.
 EnsembleSummary RunEnsemble(TrialBook& book, const EnsembleOptions& options, TrialRunner& runner,
                             EnsembleObserver& observer, Clock& clock = SystemClock());
 

@@ -1,7 +1,7 @@
 #include "ensemble/manager/next_trial.h"
 
-#include "ensemble/repeats_worth.h"
 #include "ensemble/schedulers/explore.h"
+#include "ensemble/study/repeats_worth.h"
 
 namespace slipway::ensemble {
 namespace {

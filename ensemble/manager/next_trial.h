@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "ensemble/manager/judge_reports.h"
-#include "ensemble/open_study.h"
+#include "ensemble/study/open_study.h"
 
 namespace slipway::ensemble {
 

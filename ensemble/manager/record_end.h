@@ -6,7 +6,7 @@
 #include "ensemble/manager/judge_reports.h"
 #include "ensemble/manager/live_attempt.h"
 #include "ensemble/manager/verdict.h"
-#include "ensemble/open_study.h"
+#include "ensemble/study/open_study.h"
 
 namespace slipway::ensemble {
 

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "ensemble/scalar.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/scalar.h"
+#include "ensemble/model/trial_runner.h"
 
 namespace slipway::ensemble {
 

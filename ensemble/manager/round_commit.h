@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include "ensemble/changes.h"
 #include "ensemble/manager/manager.h"
-#include "ensemble/open_study.h"
-#include "ensemble/options.h"
+#include "ensemble/model/changes.h"
 #include "ensemble/store/trial_book.h"
+#include "ensemble/study/open_study.h"
+#include "ensemble/study/options.h"
 
 namespace slipway::ensemble {
 

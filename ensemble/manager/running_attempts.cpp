@@ -53,8 +53,8 @@ void RunningAttempts::Count(const LiveAttempt& attempt) {
   meter_.Charge(options_.need.nodes * attempt.SecondsUp(clock_.Steady()));
 }
 
-std::optional<std::vector<NodeShare>> RunningAttempts::TakePlace() {
-  if (options_.nodes.empty()) return std::vector<NodeShare>{};
+std::optional<std::vector<AllocatedNode>> RunningAttempts::TakePlace() {
+  if (options_.nodes.empty()) return std::vector<AllocatedNode>{};
   return packer_.Take();
 }
 

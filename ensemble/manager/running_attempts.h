@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/budget.h"
 #include "ensemble/manager/live_attempt.h"
-#include "ensemble/options.h"
-#include "ensemble/packer.h"
+#include "ensemble/model/budget.h"
+#include "ensemble/model/packer.h"
+#include "ensemble/study/options.h"
 
 namespace slipway::ensemble {
 
@@ -40,8 +40,8 @@ class RunningAttempts {
   void CountAnew(double ended);
 
   /// Room for another attempt. Empty where trials are not placed; nothing when none fits now.
-  std::optional<std::vector<NodeShare>> TakePlace();
-  void GiveBack(const std::vector<NodeShare>& place) { packer_.GiveBack(place); }
+  std::optional<std::vector<AllocatedNode>> TakePlace();
+  void GiveBack(const std::vector<AllocatedNode>& place) { packer_.GiveBack(place); }
   void LoseNode(const std::string& node) { packer_.Lose(node); }
   /// Attempts are placed, and none will fit any more.
   bool OutOfNodes() const { return !options_.nodes.empty() && packer_.OutOfNodes(); }

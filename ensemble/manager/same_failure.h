@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ensemble/manager/verdict.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 
 namespace slipway::ensemble {
 

@@ -17,7 +17,7 @@ bool IsKnown(const std::vector<Changes::Start>& starts, TrialNumber trial, const
 
 }  // namespace
 
-bool HangOnKeepers(const Changes& claimed) {
+bool HangOnSupervisors(const Changes& claimed) {
   const auto is_there = [&](const Changes::Claim& claim) {
     return std::ranges::find(claimed.starts, claim.trial, &Changes::Start::trial) != claimed.starts.end();
   };

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/changes.h"
 #include "ensemble/manager/judge_reports.h"
 #include "ensemble/manager/running_attempts.h"
-#include "ensemble/open_study.h"
+#include "ensemble/model/changes.h"
+#include "ensemble/model/trial_runner.h"
 #include "ensemble/store/trial_book.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/study/open_study.h"
 
 namespace slipway::ensemble {
 
@@ -30,7 +30,7 @@ struct Unstarted {
 
 /// Whether every claim names the process that the attempt will hang on: then nothing is lost when attempts are prepared
 /// before the claims are in the book.
-bool HangOnKeepers(const Changes& claimed);
+bool HangOnSupervisors(const Changes& claimed);
 
 class Starter {
  public:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 
 namespace slipway::ensemble {
 
@@ -45,10 +45,10 @@ struct Verdict {
 /// left: a signal, or another exit status unless the attempt before ended with the same one after the same step. What
 /// it cannot cure is not: out of memory, no usable value, the trial's own time limit or that of its job, a job that
 /// somebody cancelled. A start that fails before anything of the program has run is tried once more and is no failure,
-/// but the second in a row is; a lost node is not the trial's failure, but the fifth is. An attempt that could write nothing
-/// for a time proves nothing, whatever it reported, and is repeated; the fifth counts as it is. Stopped by the user or
-/// the ensemble's time: queued, so that a resume runs it. A program that asks to go on later and has moved on is paused
-/// where the scheduler lets trials wait, else queued again.
+/// but the second in a row is; a lost node is not the trial's failure, but the fifth is. An attempt that could write
+/// nothing for a time proves nothing, whatever it reported, and is repeated; the fifth counts as it is. Stopped by the
+/// user or the ensemble's time: queued, so that a resume runs it. A program that asks to go on later and has moved on
+/// is paused where the scheduler lets trials wait, else queued again.
 Verdict Judge(const AttemptFacts& facts);
 
 /// "; it reported: epoch_time, loss"; of many names the first eight. Empty without any.

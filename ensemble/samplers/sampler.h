@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ensemble/space.h"
-#include "ensemble/trial_table.h"
+#include "ensemble/model/trial_table.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

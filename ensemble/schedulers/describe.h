@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 
 namespace slipway::ensemble {
 

@@ -1,8 +1,8 @@
 /// How a trial of `pbt` differs from the one whose checkpoint it continues.
 #pragma once
 
-#include "ensemble/space.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

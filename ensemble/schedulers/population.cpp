@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 #include "ensemble/schedulers/checks.h"
 #include "ensemble/schedulers/describe.h"
 

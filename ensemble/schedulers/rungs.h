@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 
 namespace slipway::ensemble {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/trial_table.h"
+#include "ensemble/model/trial_table.h"
 
 namespace slipway::ensemble {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "ensemble/trial_table.h"
+#include "ensemble/model/trial_table.h"
 
 namespace slipway::ensemble {
 

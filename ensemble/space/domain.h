@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "ensemble/scalar.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 

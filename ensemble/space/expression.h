@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/scalar.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 

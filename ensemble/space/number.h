@@ -1,7 +1,7 @@
 /// The number that a value is.
 #pragma once
 
-#include "ensemble/scalar.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 

@@ -51,7 +51,7 @@ Explanation ExplainFull(const std::string& reason) {
 
 /// SQLite knows of a full disk, but not of a quota.
 Explanation ExplainFailedWrite(const std::string& native, const std::filesystem::path& book) {
-  const auto why = WhyNoRoom(book.parent_path(), kRoomOfACommit);
+  const auto why = WhyNoDiskSpace(book.parent_path(), kRoomOfACommit);
   if (!why.empty()) return ExplainFull(why);
   return {ErrorKind::kEnvironment, "cannot be read or written: " + native, "check the disk"};
 }

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/changes.h"
-#include "ensemble/records.h"
-#include "ensemble/space.h"
+#include "ensemble/model/changes.h"
+#include "ensemble/model/records.h"
+#include "ensemble/model/study_clock.h"
+#include "ensemble/space/space.h"
 #include "ensemble/store/storage.h"
-#include "ensemble/study_clock.h"
 
 namespace slipway::ensemble {
 

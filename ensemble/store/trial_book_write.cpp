@@ -73,7 +73,7 @@ struct Stored {
 };
 
 /// "node1:0,1,8": what an attempt has for itself.
-std::string Describe(const std::vector<NodeShare>& place) {
+std::string Describe(const std::vector<AllocatedNode>& place) {
   std::string text;
   for (const auto& share : place) {
     text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", share.node, share.cores.empty() ? "" : ":",

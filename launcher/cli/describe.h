@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "launcher/commands/plan.h"
+#include "launcher/cli/commands/plan.h"
 
 namespace CLI {
 class App;

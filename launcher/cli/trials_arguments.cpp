@@ -4,12 +4,12 @@
 
 #include "core/error.h"
 #include "ensemble/analysis/selection.h"
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
-#include "launcher/commands/find_run.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace {

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
-#include "launcher/commands/find_run.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
-#include "launcher/engines/slurm/directive_text.h"
+#include "launcher/cluster/directive_text.h"
 #include "launcher/plan/promised_buffer.h"
 #include "launcher/spec/burst_buffer_spec.h"
 

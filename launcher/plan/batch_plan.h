@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/engines/slurm/batch_script.h"
+#include "launcher/cluster/batch_script.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {

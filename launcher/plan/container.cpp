@@ -11,10 +11,10 @@
 #include "core/fnv1a.h"
 #include "core/ownership.h"
 #include "core/process.h"
-#include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/workdir.h"
+#include "launcher/ranks/local/node_devices.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/engines/local/container_command.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/ranks/local/container_command.h"
 #include "launcher/spec/load.h"
 
 namespace slipway::launcher {

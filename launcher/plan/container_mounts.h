@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "launcher/engines/local/container_command.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/ranks/local/container_command.h"
 
 namespace slipway::launcher {
 

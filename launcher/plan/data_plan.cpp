@@ -165,9 +165,9 @@ namespace {
 std::string LineOf(std::string_view text) { return fmt::format("  {:<10} {}\n", "", text); }
 
 /// Of all nodes.
-staging::NodeShare AllOf(const staging::StagingPlan& plan) {
+staging::NodeContent AllOf(const staging::StagingPlan& plan) {
   if (!IsSharedOut(plan)) return {plan.total, plan.files.size(), {}};
-  staging::NodeShare all;
+  staging::NodeContent all;
   for (const auto& share : plan.shares) {
     all.bytes.count += share.bytes.count;
     all.files += share.files;

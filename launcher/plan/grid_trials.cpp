@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "ensemble/samplers/sampler.h"
-#include "ensemble/space.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::launcher {
 namespace {

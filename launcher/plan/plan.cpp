@@ -11,12 +11,12 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "ensemble/schedulers/scheduler.h"
-#include "launcher/engines/local/rank_group.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
+#include "launcher/ranks/local/rank_group.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/scheduler_settings.h"
 #include "staging/plan/tiers.h"
@@ -87,7 +87,7 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   return plan;
 }
 
-fs::path OutboxDirectory(const fs::path& root, const fs::path& folder) {
+fs::path StageOutDirectory(const fs::path& root, const fs::path& folder) {
   return root / ".out" / fmt::format("{}-{:08x}", folder.filename().string(), Fnv1a64(folder.native()) & 0xffffffff);
 }
 

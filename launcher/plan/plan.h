@@ -43,7 +43,7 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory);
 
 /// The directory below which everything of the run in `folder` lies in the tier whose root is `root`. Two runs never
 /// share one: its name holds the run's id and the whole path of its folder.
-std::filesystem::path OutboxDirectory(const std::filesystem::path& root, const std::filesystem::path& folder);
+std::filesystem::path StageOutDirectory(const std::filesystem::path& root, const std::filesystem::path& folder);
 
 /// The folder of the run as the plan shows it, before it has a name.
 std::filesystem::path PlannedFolder(const Plan& plan);

@@ -9,7 +9,6 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "ensemble/samplers/first_points.h"
-#include "launcher/engines/local/node_devices.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
@@ -19,6 +18,7 @@
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/plan/workdir.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {

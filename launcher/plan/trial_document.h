@@ -1,7 +1,7 @@
 /// The spec of a trial that is a job of its own. Pure.
 #pragma once
 
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {

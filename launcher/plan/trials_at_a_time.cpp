@@ -8,18 +8,18 @@
 
 #include "core/error.h"
 #include "core/process_identity.h"
-#include "launcher/engines/local/bound_to_cores.h"
-#include "launcher/engines/local/node_devices.h"
+#include "launcher/ranks/local/bound_to_cores.h"
+#include "launcher/ranks/local/node_devices.h"
 
 namespace slipway::launcher {
 namespace {
 
+using ensemble::AllocatedNode;
 using ensemble::Need;
-using ensemble::NodeShare;
 
-int Slots(const std::vector<NodeShare>& nodes, const Need& need) { return ensemble::Packer(nodes, need).Slots(); }
+int Slots(const std::vector<AllocatedNode>& nodes, const Need& need) { return ensemble::Packer(nodes, need).Slots(); }
 
-[[noreturn]] void RefuseForGpus(const Need& need, const std::vector<NodeShare>& nodes) {
+[[noreturn]] void RefuseForGpus(const Need& need, const std::vector<AllocatedNode>& nodes) {
   std::vector<std::string> found;
   for (const auto& node : nodes) found.push_back(fmt::format("{} has {}", node.node, node.gpus.size()));
   throw Error(
@@ -45,7 +45,7 @@ Need NeedOf(const Spec& spec) {
           launch.ranks_per_node * launch.gpus_per_rank};
 }
 
-TrialsAtATime FitTrials(const Spec& spec, const std::vector<NodeShare>& nodes) {
+TrialsAtATime FitTrials(const Spec& spec, const std::vector<AllocatedNode>& nodes) {
   const auto need = NeedOf(spec);
   TrialsAtATime fit;
   fit.by_cores = Slots(nodes, {need.nodes, need.cores, 0});
@@ -59,7 +59,7 @@ TrialsAtATime FitTrials(const Spec& spec, const std::vector<NodeShare>& nodes) {
   return fit;
 }
 
-NodeShare ThisMachine(const Spec& spec) {
+AllocatedNode ThisMachine(const Spec& spec) {
   const auto devices = NeedOf(spec).gpus > 0 ? DevicesOfThisNode() : NodeDevices{};
   return {HostName(), UsableCores(), devices.names()};
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/packer.h"
+#include "ensemble/model/packer.h"
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
@@ -22,10 +22,10 @@ struct TrialsAtATime {
 
 /// As many as have cores and GPUs of their own, or as many as the user says; those may share cores. Pure.
 /// Errors: Error(kEnvironment) naming what each node has when no trial would ever have its GPUs.
-TrialsAtATime FitTrials(const Spec& spec, const std::vector<ensemble::NodeShare>& nodes);
+TrialsAtATime FitTrials(const Spec& spec, const std::vector<ensemble::AllocatedNode>& nodes);
 
 /// This machine as the trials find it. Cost: looks for the devices when trials need some.
-ensemble::NodeShare ThisMachine(const Spec& spec);
+ensemble::AllocatedNode ThisMachine(const Spec& spec);
 
 /// "4 at a time on this machine, each with 1 of its 4 GPUs (...) and 2 of its 8 cores; the GPUs are the limit".
 std::string DescribeFit(const Spec& spec);

@@ -8,22 +8,22 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "launcher/engines/slurm/slurm_trouble.h"
+#include "launcher/attempt/allocation.h"
+#include "launcher/attempt/check_pairing.h"
+#include "launcher/cluster/slurm_trouble.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
-#include "launcher/run/ending/job_fate.h"
-#include "launcher/run/folder/last_word_reserve.h"
-#include "launcher/run/folder/orphan.h"
-#include "launcher/run/instance_log.h"
-#include "launcher/run/ranks/allocation.h"
-#include "launcher/run/ranks/check_pairing.h"
-#include "launcher/run/results/outbox.h"
+#include "launcher/run/ending/job_end_reason.h"
+#include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/single_run.h"
 #include "launcher/run/trials/ensemble_run.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run_folder/final_state_reserve.h"
+#include "launcher/run_folder/orphan.h"
 
 namespace slipway::launcher {
 namespace {
@@ -106,7 +106,8 @@ class Manager {
 
   /// Nodes, data, and the way back for checkpoints and results.
   void PreparePlaces() {
-    outbox_ = Outbox::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
+    stage_out_queue_ =
+        StageOutQueue::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     if (plan_.spec().launch.ranks() > 1) TryStart();
     if (log_) log_->StartStaging();
@@ -133,7 +134,7 @@ class Manager {
                        interrupt_,
                        output_,
                        prefix_,
-                       outbox_.get(),
+                       stage_out_queue_.get(),
                        allocation_ ? &*allocation_ : nullptr,
                        log_ ? &*log_ : nullptr,
                        trial_ ? &*trial_ : nullptr,
@@ -155,7 +156,7 @@ class Manager {
     RunResult failed;
     failed.reason = error.message();
     failed.detail = error.what();
-    if (auto known = AsSlurmSays(failed); fate_ != JobFate::kStays) return known;
+    if (auto known = AsSlurmSays(failed); fate_ != JobEndReason::kStays) return known;
     data_.Release();
     EmptyOutbox();
     WriteDown(failed);
@@ -171,9 +172,9 @@ class Manager {
 
   /// Slurm has told in advance that the time is nearly over; or it is over, and Slurm ends everything.
   bool IsCutByTimeLimit(const RunResult& result) const {
-    if (fate_ == JobFate::kTimedOut) return result.phase != Phase::kSucceeded;
+    if (fate_ == JobEndReason::kTimedOut) return result.phase != Phase::kSucceeded;
     const bool warned = interrupt_.cause() == InterruptCause::kTimeLimit;
-    return warned && result.phase == Phase::kCancelled && fate_ == JobFate::kStays;
+    return warned && result.phase == Phase::kCancelled && fate_ == JobEndReason::kStays;
   }
 
   /// A run that its job's time limit has cut goes back into the queue, or has failed.
@@ -192,26 +193,26 @@ class Manager {
   /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
   RunResult AsSlurmSays(RunResult result) {
     if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
-    const auto [fate, words] = FateOfJob(OwnJob());
+    const auto [fate, words] = EndReasonOfJob(OwnJob());
     fate_ = fate;
     switch (fate_) {
-      case JobFate::kStays:
-      case JobFate::kTimedOut: break;
-      case JobFate::kEnded:
+      case JobEndReason::kStays:
+      case JobEndReason::kTimedOut: break;
+      case JobEndReason::kEnded:
         result.phase = Phase::kFailed;
         result.reason = fmt::format("job {} {}; continue with: slipway resume {}", state_.batch_job, words, state_.run);
         break;
-      case JobFate::kRemoved:
+      case JobEndReason::kRemoved:
         result.phase = Phase::kCancelled;
         result.reason = fmt::format("job {} was removed with scancel; continue with: slipway resume {}",
                                     state_.batch_job, state_.run);
         break;
-      case JobFate::kPutBack:
+      case JobEndReason::kPutBack:
         put_back_ = true;
         result.phase = Phase::kQueued;
         result.reason = fmt::format("Slurm has put job {} back into the queue", state_.batch_job);
         break;
-      case JobFate::kMakesRoom:
+      case JobEndReason::kMakesRoom:
         result.phase = plan_.spec().launch.slurm.requeue ? Phase::kQueued : Phase::kFailed;
         result.reason = fmt::format("job {} had to make room for one of higher priority", state_.batch_job);
         if (result.phase == Phase::kFailed) result.reason += "; continue with: slipway resume " + state_.run;
@@ -231,9 +232,9 @@ class Manager {
   /// Nothing stays behind in a tier, however the run has ended. What cannot be copied out is worth a warning, not the
   /// run: it is not lost.
   void EmptyOutbox() try {
-    if (!outbox_) return;
-    const auto left = outbox_->Finish(interrupt_);
-    outbox_.reset();
+    if (!stage_out_queue_) return;
+    const auto left = stage_out_queue_->Finish(interrupt_);
+    stage_out_queue_.reset();
     if (left.empty()) return;
     output_.Warn(left);
     folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
@@ -314,11 +315,11 @@ class Manager {
   SteadyTime started_;
   std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
-  std::unique_ptr<Outbox> outbox_;
+  std::unique_ptr<StageOutQueue> stage_out_queue_;
   std::optional<InstanceLog> log_;
-  LastWordReserve reserve_{folder_.path()};
-  JobFate fate_ = JobFate::kStays;  ///< as Slurm told it at the end
-  bool put_back_ = false;           ///< Slurm has queued the job again by itself
+  FinalStateReserve reserve_{folder_.path()};
+  JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm told it at the end
+  bool put_back_ = false;                     ///< Slurm has queued the job again by itself
 };
 
 }  // namespace

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/output.h"
-#include "launcher/monitor/rank_line.h"
 #include "launcher/plan/plan.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/units.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

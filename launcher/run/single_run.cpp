@@ -9,20 +9,20 @@
 #include <set>
 
 #include "core/clock.h"
+#include "launcher/attempt/allocation.h"
+#include "launcher/attempt/attempt.h"
+#include "launcher/attempt/nodes_in_use.h"
+#include "launcher/attempt/out_of_memory.h"
+#include "launcher/run/context/instance_log.h"
 #include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/watch_end_of_job.h"
-#include "launcher/run/instance_log.h"
-#include "launcher/run/ranks/allocation.h"
-#include "launcher/run/ranks/job.h"
-#include "launcher/run/ranks/nodes_in_use.h"
-#include "launcher/run/ranks/out_of_memory.h"
-#include "launcher/run/results/outbox.h"
+#include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/trials/trial_order.h"
 
 namespace slipway::launcher {
 namespace {
 
-class SingleRun final : public JobObserver {
+class SingleRun final : public AttemptObserver {
  public:
   explicit SingleRun(RunContext& context) : context_(context), nodes_(context.plan, context.allocation) {}
 
@@ -72,8 +72,8 @@ class SingleRun final : public JobObserver {
     context_.folder.AppendEvent("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
   }
 
-  void OnUnmatched(std::string_view what, JobStage stage) override {
-    if (stage == JobStage::kEnded) unmatched_ = what;
+  void OnUnmatched(std::string_view what, AttemptStage stage) override {
+    if (stage == AttemptStage::kEnded) unmatched_ = what;
     OnWarning(what);
   }
 
@@ -88,7 +88,7 @@ class SingleRun final : public JobObserver {
   AttemptPlace Place() const {
     AttemptPlace place;
     place.run = context_.folder.path();
-    PlaceCheckpoints(place, context_.outbox);
+    PlaceCheckpoints(place, context_.stage_out_queue);
     return place;
   }
 
@@ -119,11 +119,11 @@ class SingleRun final : public JobObserver {
     time_limit_hit_ = false;
     const auto place = NextPlace(newest);
     SayWhereItBegins(place, newest);
-    JobRequest request{nodes_.plan(), place, context_.data, Json::object()};
+    AttemptRequest request{nodes_.plan(), place, context_.data, Json::object()};
     request.where = nodes_.where();
     if (context_.trial != nullptr) request.share.terms = context_.trial->terms;
     kills_before_ = OutOfMemoryKills();
-    Job job(context_.loop, context_.files, std::move(request), *this);
+    Attempt job(context_.loop, context_.files, std::move(request), *this);
     context_.state.phase = Phase::kRunning;
     context_.state.job = job.identity();
     context_.commit("running");
@@ -165,7 +165,7 @@ class SingleRun final : public JobObserver {
     std::optional<EventLoop::TimerId> timer_;
   };
 
-  std::optional<EventLoop::TimerId> StartTimeLimit(Job& job) {
+  std::optional<EventLoop::TimerId> StartTimeLimit(Attempt& job) {
     const auto limit = context_.plan.spec().launch.time_limit;
     if (!limit || context_.state.batch_job != 0) return {};  // a batch system holds to it, and says so in advance
     return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &job] {
@@ -174,7 +174,7 @@ class SingleRun final : public JobObserver {
     });
   }
 
-  void OnInterrupt(Job& job) {
+  void OnInterrupt(Attempt& job) {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
     const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
     context_.SayWhatStops("the ranks");

@@ -1,7 +1,7 @@
 /// A run without an ensemble: attempts of one job until one succeeds or no restart is left.
 #pragma once
 
-#include "launcher/run/run_context.h"
+#include "launcher/run/context/run_context.h"
 
 namespace slipway::launcher {
 

@@ -7,7 +7,7 @@
 
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/search/cube/free_points.h"
-#include "ensemble/space.h"
+#include "ensemble/space/space.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/scheduler_settings.h"
 

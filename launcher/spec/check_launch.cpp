@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "launcher/engines/local/node_devices.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
 #include "runtime/selection/algorithm_table.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "launcher/engines/slurm/directive_text.h"
+#include "launcher/cluster/directive_text.h"
 #include "launcher/spec/burst_buffer_spec.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/choose_engine.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/nearest_word.h"
-#include "launcher/monitor/pattern.h"
+#include "launcher/ranks/monitor/pattern.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/command_line.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "launcher/engines/slurm/slurm_conf.h"
+#include "launcher/cluster/slurm_conf.h"
 
 namespace slipway::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ensemble/scalar.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::launcher {
 

@@ -9,7 +9,7 @@
 #include "ensemble/analysis/selection.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/schedulers/scheduler.h"
-#include "launcher/engines/local/container_command.h"
+#include "launcher/ranks/local/container_command.h"
 
 namespace slipway::launcher {
 namespace {
@@ -278,7 +278,8 @@ std::vector<Field> SafetyFields() {
       {"resilience.spare_nodes", Integer(0), "0",
        "Nodes that the job asks for beside launch.nodes; they take the place of lost ones.", "1", Since::kWithSlurm},
       {"resilience.stall_after", Of(kDuration), "60s",
-       "Time without progress after which a rank counts as stuck, in programs that use libslipway. Others that hang are "
+       "Time without progress after which a rank counts as stuck, in programs that use libslipway. Others that hang "
+       "are "
        "ended by launch.time_limit.",
        "60s"},
       {"trace", Section(), "", "What the runtime tells of the time that each step takes.", ""},

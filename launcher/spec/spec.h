@@ -12,10 +12,10 @@
 
 #include "core/units.h"
 #include "ensemble/schedulers/scheduler.h"
-#include "ensemble/space.h"
-#include "launcher/engines/local/choose_start.h"
-#include "launcher/engines/local/container_command.h"
-#include "launcher/engines/slurm/burst_buffer.h"
+#include "ensemble/space/space.h"
+#include "launcher/cluster/burst_buffer.h"
+#include "launcher/ranks/local/choose_start.h"
+#include "launcher/ranks/local/container_command.h"
 #include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
 

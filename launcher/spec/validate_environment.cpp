@@ -10,7 +10,7 @@
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "core/process.h"
-#include "launcher/engines/local/node_devices.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/load.h"
 
 namespace slipway::launcher {

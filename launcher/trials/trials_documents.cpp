@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
-#include "ensemble/configurations.h"
+#include "ensemble/model/configurations.h"
 
 namespace slipway::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "ensemble/records.h"
+#include "ensemble/model/records.h"
 
 namespace slipway::launcher {
 

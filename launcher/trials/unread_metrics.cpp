@@ -12,7 +12,7 @@
 namespace slipway::launcher {
 namespace {
 
-/// As long as the pieces in which the manager takes a line (launcher/monitor/line_follower.cpp).
+/// As long as the pieces in which the manager takes a line (launcher/ranks/monitor/line_follower.cpp).
 constexpr std::size_t kLongestQuotedLine = 64 * 1024;
 
 /// Of a line that is longer than a piece.

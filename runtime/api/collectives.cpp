@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace slipway::runtime;  // this file is the outside of that room
+using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
 
 void RequireReduction(slipway_dtype dtype, slipway_op op) {

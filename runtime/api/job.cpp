@@ -19,7 +19,7 @@
 #include "runtime/selection/bits.h"
 #include "runtime/status.h"
 #include "runtime/trace/job_trace.h"
-#include "runtime/watch/hand_over.h"
+#include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::runtime {
 namespace {
@@ -70,7 +70,7 @@ StartAlarm::Settings StartAlarmSettings(const char* config) {
   StartAlarm::Settings settings;
   settings.patience = kStartPatience * watch.stall_after;
   if (!rank.empty()) settings.rank = std::atoi(rank.c_str());
-  settings.keeper = Variable(kKeeperVariable);
+  settings.monitor = Variable(kMonitorVariable);
   settings.report = watch.report;
   return settings;
 }
@@ -107,7 +107,7 @@ void Job::RequireSameSettings() {
 }
 
 void Job::Join() {
-  watch_.Announce(RankInWorld(mpi_), Variable(kKeeperVariable));
+  watch_.Announce(RankInWorld(mpi_), Variable(kMonitorVariable));
   auto communicator =
       mpi_.in_use() ? Communicator::OfJob(MPI_COMM_WORLD, NewWaiter(false)) : Communicator::Alone(NewWaiter(false));
   RequireStartedRanks(communicator->size());
@@ -125,15 +125,15 @@ std::unique_ptr<Group> Job::NewGroup(std::unique_ptr<Communicator> communicator)
   return std::make_unique<Group>(std::move(communicator), std::move(topology), memory_);
 }
 
-/// One board for the ranks of each real node, however they are grouped for collectives.
+/// One table for the ranks of each real node, however they are grouped for collectives.
 void Job::JoinWatch() {
   const auto topology = FindTopology(communicator(), Nodes::kReal);
   local_rank_ = topology.local_rank;
   local_size_ = topology.local_size();
   PointToPoint node(communicator(), topology.local);
-  const auto bytes = BoardBytes(static_cast<std::size_t>(topology.local_size()));
-  auto board = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();
-  watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(board), topology.local_size(), topology.local_rank);
+  const auto bytes = StatusTableBytes(static_cast<std::size_t>(topology.local_size()));
+  auto table = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();
+  watch_.Join(rank(), PlacesOfRanks(communicator()), std::move(table), topology.local_size(), topology.local_rank);
 }
 
 void Job::Configure(const char* config) {

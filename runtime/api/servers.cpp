@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace slipway::runtime;  // this file is the outside of that room
+using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
 
 bool IsFloat(slipway_dtype dtype) {

@@ -20,7 +20,7 @@
 
 namespace {
 
-using namespace slipway::runtime;  // this file is the outside of that room
+using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
 
 void CopyPath(const std::string& text, char* path, size_t capacity) {

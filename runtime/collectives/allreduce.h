@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/collectives/pieces.h"
-#include "runtime/collectives/reduction.h"
 #include "runtime/collectives/shared_memory.h"
 #include "runtime/group/group.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

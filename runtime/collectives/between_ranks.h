@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/group/point_to_point.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

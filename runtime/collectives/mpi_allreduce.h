@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/group/communicator.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/collectives/slices.h"
 #include "runtime/group/point_to_point.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

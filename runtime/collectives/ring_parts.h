@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/collectives/slices.h"
 #include "runtime/group/point_to_point.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

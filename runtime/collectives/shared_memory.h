@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "runtime/collectives/pieces.h"
-#include "runtime/collectives/reduction.h"
 #include "runtime/group/node_channel.h"
 #include "runtime/group/point_to_point.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

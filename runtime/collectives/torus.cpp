@@ -3,7 +3,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/ring_parts.h"
-#include "runtime/collectives/torus_sides.h"
+#include "runtime/selection/torus_sides.h"
 
 namespace slipway::runtime {
 

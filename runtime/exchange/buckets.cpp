@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "runtime/collectives/reduction.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

@@ -34,7 +34,7 @@ Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Wat
       control_(group_->communicator().Duplicate(group_->communicator().waiter())),
       watch_(watch),
       progress_(progress),
-      board_number_(watch.AddTeam(parts_.name)),
+      table_number_(watch.AddTeam(parts_.name)),
       schedule_(ScheduleOf(parts_.settings)),
       trace_(parts_.name, trace) {
   Build();
@@ -170,7 +170,7 @@ void Team::CheckFinite(int index) {
 
 void Team::Wait() {
   const auto start = StepClock::now();
-  const Watch::Operation operation(watch_, Activity::kGradients, board_number_);
+  const Watch::Operation operation(watch_, Activity::kGradients, table_number_);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   for (std::size_t i = 0; i < submitted_.size(); ++i) {

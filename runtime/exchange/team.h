@@ -113,7 +113,7 @@ class Team {
   std::unique_ptr<Communicator> control_;  ///< for what the program's thread agrees on while buckets are on their way
   Watch& watch_;
   Progress progress_;
-  std::uint32_t board_number_;
+  std::uint32_t table_number_;
   std::vector<int> bucket_of_;  ///< by tensor; -1: empty
   std::vector<BucketExchange> buckets_;
   int slots_ = 0;

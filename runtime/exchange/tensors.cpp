@@ -7,9 +7,9 @@
 #include <limits>
 #include <string_view>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/exchange/cpu_memory.h"
 #include "runtime/group/agreement.h"
+#include "runtime/reduction/reduction.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {

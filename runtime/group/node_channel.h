@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/collectives/reduction.h"
 #include "runtime/group/communicator.h"
 #include "runtime/group/topology.h"
 #include "runtime/memory/shared_pool.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 

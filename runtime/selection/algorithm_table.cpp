@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/units.h"
-#include "runtime/collectives/torus_sides.h"
+#include "runtime/selection/torus_sides.h"
 
 namespace slipway::runtime {
 namespace {

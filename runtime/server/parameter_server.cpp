@@ -26,7 +26,7 @@ ParameterServer::ParameterServer(ServerParts parts, std::unique_ptr<Communicator
     : parts_(std::move(parts)),
       communicator_(std::move(communicator)),
       watch_(watch),
-      board_number_(watch.AddTeam(parts_.name)),
+      table_number_(watch.AddTeam(parts_.name)),
       block_(*communicator_),
       own_(OwnShard(parts_, *communicator_), *communicator_) {
   for (int rank = 0; rank < communicator_->size(); ++rank) {
@@ -57,7 +57,7 @@ void ParameterServer::SetRate(double rate) {
 }
 
 void ParameterServer::Push(std::span<const TensorInfo> gradients) {
-  const Watch::Operation operation(watch_, Activity::kServerPush, board_number_);
+  const Watch::Operation operation(watch_, Activity::kServerPush, table_number_);
   RequireFitting(gradients);
   for (auto& link : links_) GatherShard(link.layout, gradients, link.frame.elements());
   Ask(Request::Kind::kPush);
@@ -65,7 +65,7 @@ void ParameterServer::Push(std::span<const TensorInfo> gradients) {
 }
 
 void ParameterServer::Pull() {
-  const Watch::Operation operation(watch_, Activity::kServerPull, board_number_);
+  const Watch::Operation operation(watch_, Activity::kServerPull, table_number_);
   Ask(Request::Kind::kPull);
   lead_ = 0;
   for (auto& link : links_) {

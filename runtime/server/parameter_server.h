@@ -60,7 +60,7 @@ class ParameterServer {
   ServerParts parts_;
   std::unique_ptr<Communicator> communicator_;
   Watch& watch_;
-  std::uint32_t board_number_;
+  std::uint32_t table_number_;
   std::int64_t lead_ = 0;
   std::vector<Link> links_;  ///< by rank
   BlockType block_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/collectives/reduction.h"
+#include "runtime/reduction/reduction.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "runtime/collectives/pieces.h"
-#include "runtime/collectives/reduction.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
 namespace {

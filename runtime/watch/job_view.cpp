@@ -15,9 +15,9 @@ constexpr std::size_t kMostDescribed = 8;
 
 }  // namespace
 
-const Sight& JobView::Of(int rank) const {
-  const bool known = rank >= 0 && static_cast<std::size_t>(rank) < sights_.size();
-  return known ? sights_[static_cast<std::size_t>(rank)] : unknown_;
+const RankStatus& JobView::Of(int rank) const {
+  const bool known = rank >= 0 && static_cast<std::size_t>(rank) < statuses_.size();
+  return known ? statuses_[static_cast<std::size_t>(rank)] : unknown_;
 }
 
 /// Then it is a victim, too, and may be gone since.
@@ -27,12 +27,12 @@ bool JobView::GaveUp(int rank) const { return Of(rank).gave_up.activity != 0; }
 bool JobView::IsDead(int rank) const { return Of(rank).state == RankState::kDead && !GaveUp(rank); }
 
 bool JobView::MayWait(int rank) const {
-  const auto& sight = Of(rank);
-  return sight.Hidden() || GaveUp(rank) || (sight.current.activity != 0 && sight.state == RankState::kRunning);
+  const auto& status = Of(rank);
+  return status.Hidden() || GaveUp(rank) || (status.current.activity != 0 && status.state == RankState::kRunning);
 }
 
 bool JobView::MayBeElsewhere(const std::vector<int>& culprits) const {
-  return std::ranges::any_of(sights_, &Sight::Hidden) &&
+  return std::ranges::any_of(statuses_, &RankStatus::Hidden) &&
          std::ranges::all_of(culprits, [&](int rank) { return MayWait(rank); });
 }
 
@@ -54,8 +54,8 @@ std::vector<int> JobView::Culprits(const Waiting& waiting) const {
   auto suspects = WithThoseTheyWaitFor(waiting.missing);
   std::erase(suspects, waiting.rank);
   if (std::ranges::all_of(suspects, waits)) {
-    for (const auto& sight : sights_) {
-      if (!sight.Hidden() && sight.rank != waiting.rank) suspects.push_back(sight.rank);
+    for (const auto& status : statuses_) {
+      if (!status.Hidden() && status.rank != waiting.rank) suspects.push_back(status.rank);
     }
     std::ranges::sort(suspects);
     suspects.erase(std::ranges::unique(suspects).begin(), suspects.end());
@@ -71,9 +71,9 @@ std::vector<int> JobView::Culprits(const Waiting& waiting) const {
 std::vector<int> JobView::WithAllStopped(std::vector<int> culprits) const {
   const auto is_stopped = [&](int rank) { return Of(rank).state == RankState::kStopped; };
   if (std::ranges::none_of(culprits, is_stopped)) return culprits;
-  for (const auto& sight : sights_) {
-    if (is_stopped(sight.rank) && std::ranges::find(culprits, sight.rank) == culprits.end()) {
-      culprits.push_back(sight.rank);
+  for (const auto& status : statuses_) {
+    if (is_stopped(status.rank) && std::ranges::find(culprits, status.rank) == culprits.end()) {
+      culprits.push_back(status.rank);
     }
   }
   return culprits;
@@ -84,31 +84,31 @@ std::vector<int> JobView::InAnotherCall(const Waiting& waiting) const {
   const auto own = waiting.call.activity;
   const std::uint32_t compared = own >> 16 != 0 ? 0xffffffff : 0xffff;  // without a team, the call alone
   std::vector<int> ranks;
-  for (const auto& sight : sights_) {
-    const auto theirs = GaveUp(sight.rank) ? sight.gave_up.activity : sight.current.activity;
+  for (const auto& status : statuses_) {
+    const auto theirs = GaveUp(status.rank) ? status.gave_up.activity : status.current.activity;
     const bool other = theirs != 0 && ((theirs ^ own) & compared) != 0;
-    if (sight.rank != waiting.rank && other) ranks.push_back(sight.rank);
+    if (status.rank != waiting.rank && other) ranks.push_back(status.rank);
   }
   return ranks;
 }
 
 std::string JobView::Describe(int rank) const {
-  const auto& sight = Of(rank);
-  if (sight.place.host.empty()) return fmt::format("rank {}, which has perhaps not called slipway_init", rank);
-  if (sight.state == RankState::kAbsent) {
-    return fmt::format("rank {} on host {} has not called slipway_init", rank, sight.place.host);
+  const auto& status = Of(rank);
+  if (status.place.host.empty()) return fmt::format("rank {}, which has perhaps not called slipway_init", rank);
+  if (status.state == RankState::kAbsent) {
+    return fmt::format("rank {} on host {} has not called slipway_init", rank, status.place.host);
   }
-  auto text = fmt::format("rank {} on host {} (process {})", rank, sight.place.host, sight.place.process);
-  if (sight.Hidden()) return text + " on another node, where it may itself wait for another rank";
-  if (GaveUp(rank)) return text + fmt::format(" was in {} and has given up waiting", sight.gave_up.name);
-  switch (sight.state) {
+  auto text = fmt::format("rank {} on host {} (process {})", rank, status.place.host, status.place.process);
+  if (status.Hidden()) return text + " on another node, where it may itself wait for another rank";
+  if (GaveUp(rank)) return text + fmt::format(" was in {} and has given up waiting", status.gave_up.name);
+  switch (status.state) {
     case RankState::kDead: text += " is dead"; break;
     case RankState::kStopped: text += " is stopped (SIGSTOP)"; break;
     case RankState::kFinished: text += " has called slipway_finalize"; break;
-    default: text += sight.current.activity == 0 ? " is outside of Slipway" : " is in " + sight.current.name;
+    default: text += status.current.activity == 0 ? " is outside of Slipway" : " is in " + status.current.name;
   }
-  if (sight.last.activity == 0) return text + ", has completed nothing yet";
-  return text + fmt::format(", last completed {} at step {}", sight.last.name, sight.step);
+  if (status.last.activity == 0) return text + ", has completed nothing yet";
+  return text + fmt::format(", last completed {} at step {}", status.last.name, status.step);
 }
 
 Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits) const {
@@ -123,15 +123,15 @@ Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits)
           culprits};
 }
 
-Json ReportOf(const Sight& sight) {
-  const bool seen = !sight.Hidden() && sight.state != RankState::kAbsent;
-  const bool idle = seen && sight.last.activity == 0;
-  return Json{{"rank", sight.rank},
-              {"host", sight.place.host},
-              {"pid", sight.place.process},
-              {"state", NameOf(sight.state)},
-              {"last", idle ? NameOf(Activity::kNothing) : sight.last.name},
-              {"step", seen ? Json(sight.step) : Json()}};
+Json ReportOf(const RankStatus& status) {
+  const bool seen = !status.Hidden() && status.state != RankState::kAbsent;
+  const bool idle = seen && status.last.activity == 0;
+  return Json{{"rank", status.rank},
+              {"host", status.place.host},
+              {"pid", status.place.process},
+              {"state", NameOf(status.state)},
+              {"last", idle ? NameOf(Activity::kNothing) : status.last.name},
+              {"step", seen ? Json(status.step) : Json()}};
 }
 
 }  // namespace slipway::runtime

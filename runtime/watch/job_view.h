@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "runtime/watch/sight.h"
+#include "runtime/watch/rank_status.h"
 
 namespace slipway::runtime {
 
@@ -26,9 +26,9 @@ struct Verdict {
 
 class JobView {
  public:
-  /// `sights`: of all ranks of the job in their order; those that nobody sees are hidden. Empty while a rank does not
+  /// `statuses`: of all ranks of the job in their order; those that nobody sees are hidden. Empty while a rank does not
   /// know the others.
-  explicit JobView(std::vector<Sight> sights) : sights_(std::move(sights)) {}
+  explicit JobView(std::vector<RankStatus> statuses) : statuses_(std::move(statuses)) {}
 
   /// Never empty when `waiting.missing` is not.
   std::vector<int> Culprits(const Waiting& waiting) const;
@@ -36,7 +36,7 @@ class JobView {
   bool MayBeElsewhere(const std::vector<int>& culprits) const;
   Verdict Judge(const Waiting& waiting, const std::vector<int>& culprits) const;
   /// Hidden when the job has no such rank.
-  const Sight& Of(int rank) const;
+  const RankStatus& Of(int rank) const;
   /// "rank 2 on host n17 (process 10476) is stopped (SIGSTOP), last completed slipway_allreduce at step 5".
   std::string Describe(int rank) const;
 
@@ -48,11 +48,11 @@ class JobView {
   std::vector<int> InAnotherCall(const Waiting& waiting) const;
   std::vector<int> WithAllStopped(std::vector<int> culprits) const;
 
-  std::vector<Sight> sights_;
-  Sight unknown_;
+  std::vector<RankStatus> statuses_;
+  RankStatus unknown_;
 };
 
 /// One entry of `ranks` in watch.json.
-Json ReportOf(const Sight& sight);
+Json ReportOf(const RankStatus& status);
 
 }  // namespace slipway::runtime

@@ -14,7 +14,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "runtime/watch/benefit_of_doubt.h"
-#include "runtime/watch/hand_over.h"
+#include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::runtime {
 namespace {
@@ -41,13 +41,13 @@ StartAlarm::~StartAlarm() {
 }
 
 void StartAlarm::Announce() noexcept try {
-  if (settings_.rank < 0 || settings_.keeper.empty()) return;
-  page_ = SharedMemory::Create(BoardBytes(1));
-  auto& line = *reinterpret_cast<BoardLine*>(page_.data());
+  if (settings_.rank < 0 || settings_.monitor.empty()) return;
+  page_ = SharedMemory::Create(StatusTableBytes(1));
+  auto& line = *reinterpret_cast<RankStatusRow*>(page_.data());
   line.process = ::getpid();
   line.current = static_cast<std::uint32_t>(Activity::kInit);
   line.rank = settings_.rank;
-  if (HandOver(settings_.keeper, page_.descriptor(), 1)) line_ = &line;
+  if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) line_ = &line;
 } catch (const std::system_error&) {
   // Nobody will see this rank from other nodes.
 }
@@ -78,7 +78,7 @@ void StartAlarm::Ask(std::chrono::duration<double> waited) {
 
 std::string StartAlarm::Answer() const {
   if (line_ == nullptr) return {};
-  const auto& answer = *reinterpret_cast<const BoardAnswer*>(line_ + 1);
+  const auto& answer = *reinterpret_cast<const StallReport*>(line_ + 1);
   const auto length = std::min<std::size_t>(answer.length.load(std::memory_order_acquire), answer.text.size());
   const auto json = Json::parse(std::string_view(answer.text.data(), length), nullptr, false);
   return json.is_object() ? json.value("message", "") : "";

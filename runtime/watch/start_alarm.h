@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "runtime/memory/shared_memory.h"
-#include "runtime/watch/board.h"
+#include "runtime/watch/rank_status_table.h"
 
 namespace slipway::runtime {
 
-/// While it lives MPI begins. The keeper of the node, if there is one, sees that this rank is there, and after
+/// While it lives MPI begins. The monitor of the node, if there is one, sees that this rank is there, and after
 /// `patience` is asked who is not. When the answer is there, or has not come in time, the process ends with a message:
 /// there is no way out of MPI_Init.
 class StartAlarm {
@@ -21,7 +21,7 @@ class StartAlarm {
   struct Settings {
     std::chrono::duration<double> patience{300};
     int rank = -1;  ///< below 0: not known, so nobody is asked
-    std::filesystem::path keeper;
+    std::filesystem::path monitor;
     std::filesystem::path report;  ///< watch.json of the attempt; empty: none
   };
 
@@ -40,7 +40,7 @@ class StartAlarm {
 
   Settings settings_;
   SharedMemory page_;
-  BoardLine* line_ = nullptr;  ///< null: nobody can be asked
+  RankStatusRow* line_ = nullptr;  ///< null: nobody can be asked
   std::mutex mutex_;
   std::condition_variable over_;
   bool begun_ = false;

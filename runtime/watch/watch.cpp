@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "runtime/status.h"
 #include "runtime/watch/benefit_of_doubt.h"
-#include "runtime/watch/hand_over.h"
+#include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::runtime {
 namespace {
@@ -30,21 +30,21 @@ constexpr std::chrono::seconds kLeavingPatience{2};
 
 }  // namespace
 
-void Watch::Announce(int rank, const std::filesystem::path& keeper) noexcept try {
+void Watch::Announce(int rank, const std::filesystem::path& monitor) noexcept try {
   rank_ = rank;
-  if (keeper.empty()) return;
+  if (monitor.empty()) return;
   own_->rank = rank;
   own_->current = static_cast<std::uint32_t>(Activity::kInit);
-  auto page = SharedMemory::Create(BoardBytes(1));
-  if (!HandOver(keeper, page.descriptor(), 1)) return;
-  keeper_ = keeper;
-  UseBoard(std::move(page), 1, 0);
+  auto page = SharedMemory::Create(StatusTableBytes(1));
+  if (!SendStatusTable(monitor, page.descriptor(), 1)) return;
+  monitor_ = monitor;
+  UseStatusTable(std::move(page), 1, 0);
 } catch (const std::system_error&) {
   // Nobody will see this rank from other nodes.
 }
 
-void Watch::UseBoard(SharedMemory memory, int count, int own) {
-  auto* lines = reinterpret_cast<BoardLine*>(memory.data());
+void Watch::UseStatusTable(SharedMemory memory, int count, int own) {
+  auto* lines = reinterpret_cast<RankStatusRow*>(memory.data());
   auto& line = lines[own];
   line.process = ::getpid();
   line.current = own_->current.load();
@@ -54,17 +54,17 @@ void Watch::UseBoard(SharedMemory memory, int count, int own) {
   lines_ = lines;
   own_ = &line;
   count_ = count;
-  if (!keeper_.empty()) answer_ = reinterpret_cast<BoardAnswer*>(lines + count);
+  if (!monitor_.empty()) answer_ = reinterpret_cast<StallReport*>(lines + count);
 }
 
-void Watch::Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own) {
+void Watch::Join(int rank, std::vector<RankPlace> places, SharedMemory table, int count, int own) {
   rank_ = rank;
   places_ = std::move(places);
   own_->process = ::getpid();
   own_->rank = rank;
-  if (board.data() == nullptr) return;
-  if (!keeper_.empty() && own == 0) HandOver(keeper_, board.descriptor(), static_cast<std::size_t>(count));
-  UseBoard(std::move(board), count, own);
+  if (table.data() == nullptr) return;
+  if (!monitor_.empty() && own == 0) SendStatusTable(monitor_, table.descriptor(), static_cast<std::size_t>(count));
+  UseStatusTable(std::move(table), count, own);
 }
 
 void Watch::Entered() {
@@ -73,7 +73,7 @@ void Watch::Entered() {
 }
 
 std::uint32_t Watch::AddTeam(const std::string& name) {
-  if (teams_ == BoardLine::kTeams) return 0;
+  if (teams_ == RankStatusRow::kTeams) return 0;
   auto& place = own_->teams[teams_];
   const auto length = name.copy(place.data(), place.size() - 1);
   place[length] = '\0';
@@ -137,8 +137,8 @@ std::chrono::duration<double> Watch::Grace() const { return answer_ != nullptr ?
 void Watch::Ask(const Waiting& waiting) {
   if (answer_ == nullptr) return;
   auto& line = *own_;
-  const auto told = std::min<std::size_t>(waiting.missing.size(), BoardLine::kMissing);
-  for (std::size_t i = 0; i < BoardLine::kMissing; ++i) line.missing[i] = i < told ? waiting.missing[i] + 1 : 0;
+  const auto told = std::min<std::size_t>(waiting.missing.size(), RankStatusRow::kMissing);
+  for (std::size_t i = 0; i < RankStatusRow::kMissing; ++i) line.missing[i] = i < told ? waiting.missing[i] + 1 : 0;
   line.waited_ms = static_cast<std::uint32_t>(waiting.seconds * 1000);
   line.asks = waiting.call.activity;
 }
@@ -152,8 +152,9 @@ void Watch::HeedAnswer() {
   GiveUp(answer.value("kind", "stalled"), answer["message"].get<std::string>(), answer.value("ranks", Json::array()));
 }
 
-const BoardLine* Watch::LineOf(int rank) const {
-  const auto* found = std::find_if(lines_, lines_ + count_, [&](const BoardLine& line) { return line.rank == rank; });
+const RankStatusRow* Watch::LineOf(int rank) const {
+  const auto* found =
+      std::find_if(lines_, lines_ + count_, [&](const RankStatusRow& line) { return line.rank == rank; });
   return found == lines_ + count_ ? nullptr : found;
 }
 
@@ -173,17 +174,17 @@ bool Watch::IsLeaving(int rank) const {
   return line != nullptr && in_finalize(line->current) && !in_finalize(OwnActivity());
 }
 
-Sight Watch::SightOfRank(int rank) const {
+RankStatus Watch::StatusOfRank(int rank) const {
   const auto known = static_cast<std::size_t>(rank) < places_.size();
   const auto place = known ? places_[static_cast<std::size_t>(rank)] : RankPlace();
   const auto* line = LineOf(rank);
-  return line != nullptr ? SightOf(*line, place) : Sight{rank, place};
+  return line != nullptr ? RankStatusOf(*line, place) : RankStatus{rank, place};
 }
 
 JobView Watch::View() const {
-  std::vector<Sight> sights;
-  for (int rank = 0; rank < static_cast<int>(places_.size()); ++rank) sights.push_back(SightOfRank(rank));
-  return JobView(std::move(sights));
+  std::vector<RankStatus> statuses;
+  for (int rank = 0; rank < static_cast<int>(places_.size()); ++rank) statuses.push_back(StatusOfRank(rank));
+  return JobView(std::move(statuses));
 }
 
 /// Between two calls it is a team's thread that waits; before this rank knows the others, slipway_init.
@@ -242,7 +243,7 @@ void Watch::Withdraw() noexcept {
 
 Json Watch::ReportsOf(const std::vector<int>& ranks) const {
   Json reports = Json::array();
-  for (const int rank : ranks) reports.push_back(ReportOf(SightOfRank(rank)));
+  for (const int rank : ranks) reports.push_back(ReportOf(StatusOfRank(rank)));
   return reports;
 }
 

@@ -1,9 +1,9 @@
 /// Watch: who is missing when a collective does not complete.
 ///
-/// Each rank writes on a board in shared memory what it does. A rank that waits longer than a moment looks whether
-/// those it waits for still live, and after `stall_after` names them: host, process, state, last completed operation,
-/// step. Where ranks of other nodes may be the cause it asks, on the board, who they are: the keeper of each node
-/// (hand_over.h) carries boards to where they are all seen, and writes the answer on them.
+/// Each rank writes on a status table in shared memory what it does. A rank that waits longer than a moment looks
+/// whether those it waits for still live, and after `stall_after` names them: host, process, state, last completed
+/// operation, step. Where ranks of other nodes may be the cause it asks, on the table, who they are: the monitor of
+/// each node (hand_over.h) carries status tables to where they are all seen, and writes the answer on them.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@
 
 #include "core/json.h"
 #include "runtime/memory/shared_memory.h"
-#include "runtime/watch/board.h"
 #include "runtime/watch/job_view.h"
+#include "runtime/watch/rank_status_table.h"
 
 namespace slipway::runtime {
 
@@ -35,16 +35,16 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Shows the keeper of this node that this rank is in slipway_init; without one does nothing. `keeper`: a socket.
-  void Announce(int rank, const std::filesystem::path& keeper) noexcept;
-  /// `places`: by rank of the job. `board`: of the `count` ranks of this node, BoardBytes long, or nothing; `own`: this
-  /// rank's line.
-  void Join(int rank, std::vector<RankPlace> places, SharedMemory board, int count, int own);
+  /// Shows the monitor of this node that this rank is in slipway_init; without one does nothing. `monitor`: a socket.
+  void Announce(int rank, const std::filesystem::path& monitor) noexcept;
+  /// `places`: by rank of the job. `status table`: of the `count` ranks of this node, StatusTableBytes long, or
+  /// nothing; `own`: this rank's line.
+  void Join(int rank, std::vector<RankPlace> places, SharedMemory table, int count, int own);
   /// slipway_init is done.
   void Entered();
   void Configure(const WatchSettings& settings) { settings_ = settings; }
 
-  /// A number for the name of a team or parameter server on the board; 0 when there is no room.
+  /// A number for the name of a team or parameter server on the table; 0 when there is no room.
   std::uint32_t AddTeam(const std::string& name);
   void StepDone();
   void Finished();
@@ -58,7 +58,7 @@ class Watch {
     ~Operation();
 
    private:
-    BoardLine& line_;
+    RankStatusRow& line_;
     std::uint32_t outer_;
     std::uint32_t activity_;
     int exceptions_;
@@ -94,13 +94,13 @@ class Watch {
   int rank() const { return rank_; }
 
  private:
-  void UseBoard(SharedMemory memory, int count, int own);
-  const BoardLine* LineOf(int rank) const;
+  void UseStatusTable(SharedMemory memory, int count, int own);
+  const RankStatusRow* LineOf(int rank) const;
   bool IsLost(int rank) const;
   bool IsLeaving(int rank) const;
   JobView View() const;
-  Sight SightOfRank(int rank) const;
-  /// Asks on the board who holds the job up.
+  RankStatus StatusOfRank(int rank) const;
+  /// Asks on the table who holds the job up.
   void Ask(const Waiting& waiting);
   /// Waits no longer when somebody has found it.
   void HeedAnswer();
@@ -118,12 +118,12 @@ class Watch {
   int rank_ = 0;
   std::vector<RankPlace> places_;
   SharedMemory memory_;
-  BoardLine lone_;  ///< this rank's line where there is no board
-  BoardLine* lines_ = &lone_;
-  BoardAnswer* answer_ = nullptr;  ///< null where nobody can be asked
+  RankStatusRow lone_;  ///< this rank's line where there is no status table
+  RankStatusRow* lines_ = &lone_;
+  StallReport* answer_ = nullptr;  ///< null where nobody can be asked
   int count_ = 1;
-  BoardLine* own_ = &lone_;
-  std::filesystem::path keeper_;  ///< empty: there is none
+  RankStatusRow* own_ = &lone_;
+  std::filesystem::path monitor_;  ///< empty: there is none
   std::uint32_t teams_ = 0;
   std::mutex reporting_;
   bool reported_ = false;

@@ -30,7 +30,7 @@ void Examine(TierState& state) {
     state.reason = std::move(*reason);
     return;
   }
-  const auto room = RoomIn(NearestExisting(state.root));
+  const auto room = FreeSpaceIn(NearestExisting(state.root));
   const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
   state.available = Bytes{room.bytes.count + leftovers.bytes.count};
   if (state.counts_as_memory) state.available = std::min(state.available, MemoryLeft());

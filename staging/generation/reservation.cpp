@@ -52,11 +52,11 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 
 }  // namespace
 
-std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, Room& room,
+std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& room,
                                              const std::function<void()>& on_wait, Bytes found) {
   const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
-  room = RoomIn(plan);
+  room = FreeSpaceIn(plan);
   room.bytes.count -= std::min(room.bytes.count, others.bytes.count);
   room.inodes -= std::min(room.inodes, others.inodes);
   const auto lacking = Rest(Rest(need, TakenBy(Generation(plan.root, plan.generation).Private())), {found, 0});

@@ -23,7 +23,7 @@ class Reservation {
   /// reserved, is too small for what `need` still lacks; `room` is then that room. `found` lies in the tier already and
   /// will be taken over. `on_wait` is called while another has the ledger, about twenty times a second, and may throw.
   static std::optional<Reservation> Take(
-      const StagingPlan& plan, const SpaceNeed& need, Room& room, const std::function<void()>& on_wait = [] {},
+      const StagingPlan& plan, const SpaceNeed& need, FreeSpace& room, const std::function<void()>& on_wait = [] {},
       Bytes found = {});
   Reservation(Reservation&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   Reservation& operator=(Reservation&& other) noexcept {

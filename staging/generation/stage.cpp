@@ -41,12 +41,12 @@ namespace {
 bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
-std::string Shortage(const SpaceNeed& need, const Room& room) {
+std::string Shortage(const SpaceNeed& need, const FreeSpace& room) {
   if (need.inodes > room.inodes) return fmt::format("{} inodes, {} are available", need.inodes, room.inodes);
   return fmt::format("{}, {} is available", FormatBytes(need.bytes), FormatBytes(room.bytes));
 }
 
-Error NoRoom(const StagingPlan& plan, const Room& room) {
+Error NoRoom(const StagingPlan& plan, const FreeSpace& room) {
   return Error(ErrorKind::kEnvironment,
                fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
                            plan.request.name, Shortage(NeedOf(plan.files), room)),
@@ -100,7 +100,7 @@ std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& 
   const auto found = SizeOfFound(plan, options.found);
   Waiting waiting(plan, options, {}, "another run reckons up the room in this tier",
                   [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
-  Room room;
+  FreeSpace room;
   auto reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
   if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
     reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
@@ -258,7 +258,7 @@ Spared BuildInTier(const StagingPlan& plan, const Generation& generation, const 
   } catch (const SystemError& error) {
     if (error.code() == EDQUOT) throw OverQuota(plan, error);
     if (error.code() != ENOSPC) throw;
-    throw NoRoom(plan, RoomIn(plan));
+    throw NoRoom(plan, FreeSpaceIn(plan));
   }
 }
 

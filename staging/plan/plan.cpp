@@ -363,12 +363,12 @@ class Planner {
   StagingPlan plan_;
 };
 
-Json ToJson(const NodeShare& share) {
+Json ToJson(const NodeContent& share) {
   return {
       {"bytes", share.bytes.count}, {"files", share.files}, {"records", share.records ? Json(*share.records) : Json()}};
 }
 
-Json SharesToJson(const std::vector<NodeShare>& shares) {
+Json SharesToJson(const std::vector<NodeContent>& shares) {
   Json list = Json::array();
   for (const auto& share : shares) list.push_back(ToJson(share));
   return list;

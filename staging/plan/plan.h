@@ -92,7 +92,7 @@ struct TierState {
 };
 
 /// What one node of a job holds.
-struct NodeShare {
+struct NodeContent {
   Bytes bytes;
   std::size_t files = 0;
   std::optional<std::uint64_t> records;  ///< nothing when one file has no count
@@ -117,7 +117,7 @@ struct StagingPlan {
   int nodes = 1;
   int node = 0;
   bool stages_here = true;                 ///< false: another node stages into the same place, this one adopts
-  std::vector<NodeShare> shares = {};      ///< kShard: one for each node
+  std::vector<NodeContent> shares = {};    ///< kShard: one for each node
   std::string shared_out = {};             ///< kShard: tells all the files that are shared out from others
   Bytes largest_share = {};                ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
   Bytes window = {};                       ///< kStream: bytes of files that may be there at a time
@@ -161,7 +161,8 @@ std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& source
 /// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
 ///
 /// Result: the same for the same arguments; more room in a tier never leads to a later tier or a poorer layout.
-/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are to
+/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are
+/// to
 ///         have a share each; Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
                         const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
@@ -170,7 +171,7 @@ StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, co
                         const PlanRequest& for_whom = {});
 
 /// The smallest and the largest share, as text: "1.20 to 1.31 GB (4 to 5 files) on each of 8 nodes".
-std::string DescribeShares(const std::vector<NodeShare>& shares);
+std::string DescribeShares(const std::vector<NodeContent>& shares);
 
 /// Without the list of its files.
 Json SummaryOf(const StagingPlan& plan);

@@ -52,8 +52,8 @@ std::vector<SourceFile> FilesOfNode(const std::vector<SourceFile>& files, const 
   return share;
 }
 
-std::vector<NodeShare> SumShares(const std::vector<SourceFile>& files, const std::vector<int>& owners, int nodes) {
-  std::vector<NodeShare> shares(static_cast<std::size_t>(nodes), NodeShare{{}, 0, 0});
+std::vector<NodeContent> SumShares(const std::vector<SourceFile>& files, const std::vector<int>& owners, int nodes) {
+  std::vector<NodeContent> shares(static_cast<std::size_t>(nodes), NodeContent{{}, 0, 0});
   for (std::size_t i = 0; i < files.size(); ++i) {
     auto& share = shares[static_cast<std::size_t>(owners[i])];
     share.bytes.count += files[i].size.count;
@@ -67,7 +67,7 @@ std::vector<NodeShare> SumShares(const std::vector<SourceFile>& files, const std
   return shares;
 }
 
-std::string DescribeShares(const std::vector<NodeShare>& shares) {
+std::string DescribeShares(const std::vector<NodeContent>& shares) {
   const auto [fewest_bytes, most_bytes] =
       std::minmax_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   const auto [fewest, most] =
@@ -75,7 +75,7 @@ std::string DescribeShares(const std::vector<NodeShare>& shares) {
   auto text = fmt::format("{} ({}", RangeOfBytes(fewest_bytes->bytes, most_bytes->bytes),
                           Range(fewest->files, most->files, "files"));
   const bool counted =
-      std::all_of(shares.begin(), shares.end(), [](const NodeShare& share) { return share.records.has_value(); });
+      std::all_of(shares.begin(), shares.end(), [](const NodeContent& share) { return share.records.has_value(); });
   if (counted) {
     const auto [least, largest] = std::minmax_element(
         shares.begin(), shares.end(), [](const auto& a, const auto& b) { return *a.records < *b.records; });

@@ -20,6 +20,6 @@ std::vector<int> AssignFiles(const std::vector<SourceFile>& files, int nodes);
 std::vector<SourceFile> FilesOfNode(const std::vector<SourceFile>& files, const std::vector<int>& owners, int node);
 
 /// What each node holds.
-std::vector<NodeShare> SumShares(const std::vector<SourceFile>& files, const std::vector<int>& owners, int nodes);
+std::vector<NodeContent> SumShares(const std::vector<SourceFile>& files, const std::vector<int>& owners, int nodes);
 
 }  // namespace slipway::staging

@@ -66,7 +66,7 @@ bool LivesInMemory(const fs::path& path) {
   return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
 }
 
-Room RoomIn(const fs::path& path) {
+FreeSpace FreeSpaceIn(const fs::path& path) {
   const auto space = SpaceOf(path);
   const bool no_limit = space.total_inodes == 0;
   return {LivesInMemory(path) ? std::min(space.available, MemoryLeft()) : space.available,
@@ -78,8 +78,8 @@ Bytes LeftOf(Bytes capacity, const fs::path& root) {
   return Bytes{capacity.count - std::min(capacity, taken).count};
 }
 
-Room RoomIn(const StagingPlan& plan) {
-  auto room = RoomIn(plan.root);
+FreeSpace FreeSpaceIn(const StagingPlan& plan) {
+  auto room = FreeSpaceIn(plan.root);
   if (plan.counts_as_memory) room.bytes = std::min(room.bytes, MemoryLeft());
   if (plan.capacity) room.bytes = std::min(room.bytes, LeftOf(*plan.capacity, plan.root));
   return room;

@@ -20,13 +20,13 @@ std::optional<std::string> WhyNotUsable(const std::filesystem::path& root);
 void PrepareRoot(const StagingPlan& plan);
 
 /// What may still be written below `path`: the file system's space and, where it lives in RAM, the memory left.
-struct Room {
+struct FreeSpace {
   Bytes bytes;
   std::uint64_t inodes = 0;
 };
-Room RoomIn(const std::filesystem::path& path);
+FreeSpace FreeSpaceIn(const std::filesystem::path& path);
 /// The same in the tier of a plan: at most what is left of its capacity, and of the memory where the site says so.
-Room RoomIn(const StagingPlan& plan);
+FreeSpace FreeSpaceIn(const StagingPlan& plan);
 /// What is left of a limit for the files in `root`. Cost: TakenBy.
 Bytes LeftOf(Bytes capacity, const std::filesystem::path& root);
 /// Blocks and inodes that a tree takes; nothing when it is not there. Cost: one stat for each file.

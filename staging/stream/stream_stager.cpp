@@ -62,7 +62,7 @@ Reservation Reserve(const StagingPlan& plan, const std::string& name) {
   const SpaceNeed need{plan.window, 2 * all.inodes};  // a file and its index
   auto stream = plan;
   stream.generation = name;  // it lies and is locked under its own name
-  Room room;
+  FreeSpace room;
   auto reservation = Reservation::Take(stream, need, room);
   if (!reservation && !RemoveLeftovers(plan.root, {}, name).empty()) {
     reservation = Reservation::Take(stream, need, room);

@@ -1,8 +1,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "launcher/nodes/node_frame.h"
-#include "runtime/watch/sight.h"
+#include "launcher/ranks/nodes/node_frame.h"
+#include "runtime/watch/rank_status.h"
 #include "staging/network/wire.h"
 #include "tests/fuzz/targets.h"
 
@@ -65,12 +65,13 @@ void TryFrame(std::uint8_t kind, std::uint32_t stream, std::string_view payload,
 
 /// Whatever a program has written on its board can be told, and what was told can be told again.
 void TryBoard(std::string_view bytes) {
-  runtime::BoardLine line;
+  runtime::RankStatusRow line;
   std::memcpy(static_cast<void*>(&line), bytes.data(), std::min(bytes.size(), sizeof line));
   for (auto& team : line.teams) team.back() = '\0';
   line.process = 1;
-  const auto told = ToJson(runtime::SightOf(line, {"host", 1})).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto heard = ToJson(runtime::SightFromJson(Json::parse(told)));
+  const auto told =
+      ToJson(runtime::RankStatusOf(line, {"host", 1})).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto heard = ToJson(runtime::RankStatusFromJson(Json::parse(told)));
   FuzzRequire(heard.dump(-1, ' ', false, Json::error_handler_t::replace) == told, "a sight travels");
 }
 
@@ -78,8 +79,8 @@ void TrySight(std::string_view text) {
   const auto json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return;
   try {
-    const auto sight = ToJson(runtime::SightFromJson(json));
-    FuzzRequire(ToJson(runtime::SightFromJson(sight)) == sight, "a sight that was heard can be told");
+    const auto sight = ToJson(runtime::RankStatusFromJson(json));
+    FuzzRequire(ToJson(runtime::RankStatusFromJson(sight)) == sight, "a sight that was heard can be told");
   } catch (const Json::exception&) {
     // As good as an error that says something: the connection ends with it.
   }

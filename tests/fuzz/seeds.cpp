@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "launcher/nodes/node_frame.h"
-#include "runtime/watch/sight.h"
+#include "launcher/ranks/nodes/node_frame.h"
+#include "runtime/watch/rank_status.h"
 #include "staging/dataset/journal.h"
 #include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
@@ -125,7 +125,7 @@ std::vector<std::string> NodesSeeds() {
   using launcher::NodeFrame;
   launcher::NodeFrameSealer sealer(staging::GroupKey{staging::Digest{1}});
   const auto join = sealer.Seal(NodeFrame::kJoin, 0, TextOf(launcher::NodeFacts{"n17", {0, 1, 12}}));
-  runtime::BoardLine line;
+  runtime::RankStatusRow line;
   line.rank = 3;
   line.step = 5;
   line.asks = line.current = static_cast<std::uint32_t>(runtime::Activity::kGradients) | 1 << 16;
@@ -133,7 +133,7 @@ std::vector<std::string> NodesSeeds() {
   std::string("net").copy(line.teams[0].data(), 3);
   std::vector<std::string> seeds = {join + sealer.Seal(NodeFrame::kData, 7, "hello 3 8 4711 n17\n"), "n17 0,1,12",
                                     std::string(reinterpret_cast<const char*>(&line), sizeof line),
-                                    ToJson(runtime::SightOf(line, {"n17", 4711})).dump()};
+                                    ToJson(runtime::RankStatusOf(line, {"n17", 4711})).dump()};
   for (char kind = 0; kind < 12; ++kind) seeds.push_back(std::string{kind, 3, 0, 0, 0, 5, 0} + "door-1");
   return seeds;
 }

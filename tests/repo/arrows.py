@@ -1,85 +1,71 @@
 #!/usr/bin/python3
-"""The arrows of the house: which folder may include which, and where each library has its home.
+"""Which folder may include which, and where each library is used. Prints the parts with their sizes and arrows.
 
 Also: every source is named in a build file, and every header can be included twice.
 """
 
 import ast
+import collections
+import graphlib
 import pathlib
 import re
 import sys
 
-import house
+import source_tree
 
-BELOW_RUN = {"launcher/trials", "launcher/plan", "launcher/spec", "launcher/nodes", "launcher/engines", "launcher/monitor",
-             "launcher/shim", "ensemble", "staging", "runtime/watch", "core"}
-BELOW_SEARCH = {"ensemble/space", "ensemble/space.h", "ensemble/trial_table.h", "ensemble/random.h", "core"}
-BELOW_METHODS = {"ensemble/search/proposer.h", "ensemble/search/results", "ensemble/search/cube", "ensemble/search/numbers",
-                 *BELOW_SEARCH}
-
-# Folder -> what its sources may include with "...": a folder, or a single header.
+# Folder -> what its sources may include with "...": a folder, or a single header. The longest key that fits counts.
 ARROWS = {
     "core": {"core"},
     "runtime": {"runtime", "core"},
     "staging": {"staging", "core"},
     "ensemble": {"ensemble", "core"},
-    # Within the search, from the bottom up: numbers, the cube that methods compute in, what ended trials say, the methods.
-    "ensemble/search": {"ensemble/search", *BELOW_SEARCH},
-    "ensemble/search/numbers": {"ensemble/search/numbers", *BELOW_SEARCH},
-    "ensemble/search/cube": {"ensemble/search/cube", *BELOW_SEARCH},
-    "ensemble/search/results": {"ensemble/search/results", "ensemble/search/cube", "ensemble/search/numbers",
-                                *BELOW_SEARCH},
-    "ensemble/search/gaussian_process": {"ensemble/search/gaussian_process", "ensemble/search/steps.h",
-                                         "ensemble/search/trust_region.h", *BELOW_METHODS},
-    "ensemble/search/quadratic": {"ensemble/search/quadratic", *BELOW_METHODS},
-    "ensemble/search/evolution": {"ensemble/search/evolution", *BELOW_METHODS},
-    "ensemble/search/tpe": {"ensemble/search/tpe", *BELOW_METHODS},
     "launcher": {"launcher", "ensemble", "staging", "runtime", "core"},
-    # Within the launcher, from the bottom up.
-    "launcher/shim": {"launcher/shim"},
-    "launcher/supervisor": {"launcher/supervisor", "launcher/shim"},
-    "launcher/monitor": {"launcher/monitor", "runtime", "core"},
-    "launcher/engines": {"launcher/engines", "launcher/monitor", "launcher/shim", "launcher/supervisor", "core"},
-    "launcher/nodes": {"launcher/nodes", "launcher/engines/local", "staging/network", "runtime/watch", "core"},
-    "launcher/spec": {"launcher/spec", "launcher/engines", "launcher/monitor", "ensemble", "staging", "runtime", "core"},
-    "launcher/plan": {"launcher/plan", "launcher/spec", "launcher/engines", "ensemble", "staging", "runtime", "core"},
-    "launcher/doctor": {"launcher/doctor", "launcher/spec", "launcher/engines", "ensemble", "staging", "runtime/slipway.h",
-                        "core"},
-    "launcher/plots": {"launcher/plots", "ensemble", "core"},
+    "launcher/ranks": {"launcher/ranks", "staging/network", "runtime/watch", "core"},
+    "launcher/ranks/shim": {"launcher/ranks/shim"},
+    "launcher/ranks/supervisor": {"launcher/ranks/supervisor", "launcher/ranks/shim"},
+    "launcher/cluster": {"launcher/cluster", "core"},
     "launcher/trials": {"launcher/trials", "ensemble", "core"},
-    "launcher/run": {"launcher/run", *BELOW_RUN},
-    # Within it: what lies in a run's folder, then what makes an attempt, then jobs and trials, then the manager of all.
-    "launcher/run/folder": {"launcher/run/folder", *BELOW_RUN},
-    "launcher/run/ranks": {"launcher/run/ranks", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
-    "launcher/run/results": {"launcher/run/results", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
-    "launcher/run/data": {"launcher/run/data", "launcher/run/folder", "launcher/run/interrupt.h", *BELOW_RUN},
-    "launcher/run/ending": {"launcher/run/ending", "launcher/run/run_context.h", *BELOW_RUN},
-    "launcher/run/batch": {"launcher/run/batch", "launcher/run/data", "launcher/run/folder", *BELOW_RUN},
-    "launcher/run/trials": {"launcher/run/trials", "launcher/run/batch", "launcher/run/ending", "launcher/run/ranks",
-                            "launcher/run/results", "launcher/run/folder", "launcher/run/instance_log.h",
-                            "launcher/run/run_context.h", *BELOW_RUN},
-    "launcher/explain": {"launcher/explain", "launcher/run", "launcher/trials", "launcher/plan", "launcher/engines",
-                         "launcher/monitor", "ensemble", "core"},
-    "launcher/commands": {"launcher/commands", "launcher/doctor", "launcher/explain", "launcher/run", "launcher/trials",
-                          "launcher/plots", "launcher/plan", "launcher/spec", "launcher/monitor", "ensemble", "staging",
-                          "core"},
+    "launcher/cli/doctor": {"launcher/cli/doctor", "launcher/spec", "launcher/cluster", "launcher/ranks", "ensemble",
+                            "staging", "runtime/slipway.h", "core"},
+    "launcher/cli/plots": {"launcher/cli/plots", "ensemble", "core"},
     "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h"},
-    # The readers' faces throw the error of the house.
+    # The two public faces throw errors of core.
     "trainers/common": {"trainers/common", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h",
                         "core/error.h"},
+    "bench": {"bench", "ensemble", "staging", "runtime", "core"},
     "tests/core": {"tests", "core"},
     "tests/runtime": {"tests", "runtime", "core"},
-    "tests/staging": {"tests", "launcher/commands", "staging", "core"},
-    "tests/ensemble": {"tests", "launcher/commands", "launcher/plots", "launcher/trials", "ensemble", "core"},
+    "tests/staging": {"tests", "launcher/cli/commands", "staging", "core"},
+    "tests/ensemble": {"tests", "bench", "launcher/cli/commands", "launcher/cli/plots", "launcher/trials", "ensemble",
+                       "core"},
     "tests/trainers": {"tests", "trainers/common", "ensemble", "staging", "core"},
-    "tests": {"tests", "launcher", "ensemble", "staging", "runtime", "core"},
+    "tests": {"tests", "bench", "launcher", "ensemble", "staging", "runtime", "core"},
+}
+
+# Folder -> its parts from the bottom up; `.` stands for the sources that lie in the folder itself. A part may include
+# what stands before it. Parts of folders that are not named here have no loop either.
+LAYERS = {
+    ".": ["core", "runtime", "staging", "ensemble", "launcher", "bench", "templates", "trainers", "tests"],
+    "runtime": [".", "memory", "selection", "reduction", "watch", "report", "group", "collectives", "stop", "trace",
+                "checkpoint", "exchange", "server", "api", "check"],
+    "staging": ["formats", "foreign", "dataset", "convert", "plan", "reader", "make", "copy", "generation", "out",
+                "network", "stream"],
+    "ensemble": ["model", "space", "search", "analysis", "samplers", "schedulers", "store", "exchange", "study",
+                 "manager"],
+    "ensemble/search": ["numbers", "cube", "results", ".", "gaussian_process", "quadratic", "evolution", "tpe",
+                        "portfolio"],
+    "launcher": ["ranks", "cluster", "trials", "spec", "plan", "run_folder", "attempt", "run", "cli", "."],
+    "launcher/ranks": ["shim", "supervisor", "monitor", "local", "nodes"],
+    "launcher/cluster": [".", "module", "helper"],
+    "launcher/run": ["context", "results", "data", "batch", "ending", "trials", "."],
+    "launcher/cli": ["plots", "doctor", "explain", "commands", "."],
 }
 
 # A library's headers -> the folders or files that may include them.
 HOMES = {
-    r"mpi\.h": {"runtime", "tests/runtime", "tests/bench", "tests/slurm", "tests/support"},
-    r"slurm/.*": {"launcher/engines/slurm/module"},
-    r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "tests/ensemble", "tests/bench/ensemble"},
+    r"mpi\.h": {"runtime", "tests/runtime", "bench", "tests/slurm", "tests/support"},
+    r"slurm/.*": {"launcher/cluster/module"},
+    r"sqlite3\.h|SQLiteCpp/.*": {"ensemble/store", "ensemble/exchange", "tests/ensemble", "bench/ensemble"},
     r"boost/.*|LBFGSB?\.h": {"ensemble/search"},
     r"(unsupported/)?Eigen/.*": {"ensemble/search", "staging/make"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
@@ -88,10 +74,10 @@ HOMES = {
     r"turbojpeg\.h": {"staging/reader", "staging/make", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},
-    r"pcre2\.h": {"launcher/spec", "launcher/monitor"},
-    r"CLI/.*": {"launcher/cli", "tests/bench"},
+    r"pcre2\.h": {"launcher/spec", "launcher/ranks/monitor"},
+    r"CLI/.*": {"launcher/cli", "bench"},
     r"hwloc\.h": {"runtime/group"},
-    r"(simgrid|smpi)/.*": {"tests/bench/simulate"},
+    r"(simgrid|smpi)/.*": {"bench/simulate"},
     r"(torch|ATen|c10)/.*": {"trainers", "tests/trainers"},
     r"spdlog/.*": {"core"},
     r"(gtest|gmock)/.*|rapidcheck.*": {"tests"},
@@ -126,7 +112,7 @@ def folder_of(name):
 
 
 def wrong_includes(root, name):
-    for kind, header in INCLUDE.findall(house.text_of(root, name)):
+    for kind, header in INCLUDE.findall(source_tree.text_of(root, name)):
         folder = folder_of(name)
         if kind == '"' and folder and not lies_in(header, ARROWS[folder]):
             yield f'{name}: includes "{header}", but {folder}/ may include only {", ".join(sorted(ARROWS[folder]))}'
@@ -135,6 +121,66 @@ def wrong_includes(root, name):
         for pattern, homes in HOMES.items():
             if re.fullmatch(pattern, header) and not lies_in(name, homes):
                 yield f"{name}: includes <{header}>, whose home is {', '.join(sorted(homes))}"
+
+
+def part_of(name, folder):
+    """The part of `folder` that holds `name`: a folder in it, or "." for what lies in it. None: it is elsewhere."""
+    if folder == ".":
+        return name.split("/")[0]
+    if not name.startswith(folder + "/"):
+        return None
+    inside = name[len(folder) + 1:].split("/")
+    return inside[0] if len(inside) > 1 else "."
+
+
+def arrows_between_parts(includes, folder):
+    """{part: the parts of `folder` that it includes}; `includes` maps each source to what it includes."""
+    arrows = collections.defaultdict(set)
+    for name, headers in includes.items():
+        part = part_of(name, folder)
+        if part:
+            arrows[part] |= {other for header in headers if (other := part_of(header, folder)) not in (None, part)}
+    return arrows
+
+
+def folders_of(includes):
+    """The root, and every folder that holds sources or folders with sources; tests are no parts of the product."""
+    folders = {str(parent) for name in includes for parent in pathlib.PurePosixPath(name).parents}
+    return sorted(folder for folder in folders if not lies_in(folder, {"tests"}))
+
+
+def against_the_layers(arrows, folder):
+    """Arrows that point upwards in LAYERS."""
+    order = {part: place for place, part in enumerate(LAYERS[folder])}
+    for part in sorted(arrows):
+        if part not in order:
+            yield f"{folder}: {part} has no place in LAYERS"
+        for other in sorted(arrows[part]):
+            if order.get(other, 0) > order.get(part, len(order)):
+                yield f"{folder}: {part} includes {other}, which stands above it"
+
+
+def wrong_layers(includes):
+    for folder in folders_of(includes):
+        arrows = arrows_between_parts(includes, folder)
+        if folder in LAYERS and folder != ".":  # for the root ARROWS says it
+            yield from against_the_layers(arrows, folder)
+        try:
+            graphlib.TopologicalSorter(arrows).prepare()
+        except graphlib.CycleError as error:
+            yield f"{folder}: a loop: {' <- '.join(error.args[1])}"
+
+
+def table(root, includes):
+    """A line for each part of the folders in LAYERS: its lines, its files, and what it includes beside it."""
+    lines = {name: source_tree.text_of(root, name).count("\n") for name in includes}
+    for folder in LAYERS:
+        arrows = arrows_between_parts(includes, folder)
+        for part in (part for part in LAYERS[folder] if part in arrows):
+            names = [name for name in includes if part_of(name, folder) == part]
+            title = part if folder == "." else f"{folder}/{part}"
+            below = [other for other in LAYERS[folder] if other in arrows[part]]
+            yield f"{title:34} {sum(lines[name] for name in names):7} lines {len(names):5} files  -> {' '.join(below)}"
 
 
 def imported(tree):
@@ -147,7 +193,7 @@ def imported(tree):
 
 
 def wrong_imports(root, name):
-    for package in sorted(set(imported(ast.parse(house.text_of(root, name))))):
+    for package in sorted(set(imported(ast.parse(source_tree.text_of(root, name))))):
         homes = PYTHON_HOMES.get(package, set())
         if package not in sys.stdlib_module_names and not lies_in(name, homes):
             yield f"{name}: imports {package}, whose home is {', '.join(sorted(homes)) or 'nowhere here'}"
@@ -157,7 +203,7 @@ def build_files(root, names):
     """Folder and text of each build file, without comments."""
     for name in names:
         if name.name == "CMakeLists.txt" or name.suffix == ".cmake":
-            yield name.parent, re.sub(r"#.*", "", house.text_of(root, name))
+            yield name.parent, re.sub(r"#.*", "", source_tree.text_of(root, name))
 
 
 def lost_python_test(root, name, names):
@@ -176,9 +222,16 @@ def built_sources(root, names):
     return built
 
 
+def quoted_includes(root, names):
+    """{source: what it includes with "..."}"""
+    sources = [str(name) for name in names if name.suffix in SOURCES]
+    return {name: [header for kind, header in INCLUDE.findall(source_tree.text_of(root, name)) if kind == '"']
+            for name in sources}
+
+
 def check(root):
-    problems = []
-    names = house.files_of(root)
+    names = source_tree.files_of(root)
+    problems = list(wrong_layers(quoted_includes(root, names)))
     built = built_sources(root, names)
     for name in names:
         if name.suffix == ".py" and lies_in(str(name), PYTHON_FACES):
@@ -191,10 +244,12 @@ def check(root):
         if name.suffix in {".c", ".cpp"} and str((root / name).resolve()) not in built:
             problems.append(f"{name}: is in no build file")
         guard = f"#ifndef {C_HEADERS[str(name)]}" if str(name) in C_HEADERS else "#pragma once"
-        if name.suffix in {".h", ".hpp"} and guard not in house.text_of(root, name):
+        if name.suffix in {".h", ".hpp"} and guard not in source_tree.text_of(root, name):
             problems.append(f"{name}: has no {guard}")
     return problems
 
 
 if __name__ == "__main__":
-    house.run(check)
+    tree = pathlib.Path(sys.argv[1]).resolve()
+    print("\n".join(table(tree, quoted_includes(tree, source_tree.files_of(tree)))))
+    source_tree.run(check)

@@ -11,7 +11,7 @@ import sys
 MOST_STEPS = {"essentials": 160, "all": 300}  # compilations; what stands in docs/decisions/0032-a-build-in-minutes.md
 # Compiled more than once for a reason: the MPI code for each MPI, kernels for each processor, the allreduces against
 # SimGrid's MPI, the same test at its full length, support that several test programs link, helpers of the Slurm module.
-TWICE = ("runtime/", "tests/", "launcher/engines/slurm/module/", "staging/formats/hdf5_numbers.cpp")
+TWICE = ("runtime/", "tests/", "launcher/cluster/module/", "staging/formats/hdf5_numbers.cpp")
 
 
 def sources_of(build):

@@ -4,6 +4,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import arrows
 import links
@@ -44,7 +45,31 @@ class Checks(unittest.TestCase):
     def test_an_include_against_an_arrow(self):
         self.assert_one(arrows.check, {"core/error.h": '#pragma once\n#include "staging/reader/reader.h"\n'}, "core/ may")
 
-    def test_a_trainer_that_reaches_into_a_room(self):
+    def test_a_part_that_includes_one_above_it(self):
+        files = {"launcher/CMakeLists.txt": "cli/a.cpp", "launcher/cli/a.cpp": "", "launcher/cli/a.h": "#pragma once\n",
+                 "launcher/plan/plan.h": '#pragma once\n#include "launcher/cli/a.h"\n'}
+        self.assert_one(arrows.check, files, "launcher: plan includes cli, which stands above it")
+
+    def test_a_part_without_a_layer(self):
+        self.assert_one(arrows.check, {"launcher/attic/a.h": "#pragma once\n"}, "launcher: attic has no place in LAYERS")
+
+    def test_a_loop_between_folders(self):
+        files = {f"core/{a}/{a}.h": f'#pragma once\n#include "core/{b}/{b}.h"\n' for a, b in ("xy", "yz", "zx")}
+        self.assert_one(arrows.check, files, "core: a loop: ")
+
+    def test_a_loop_with_the_folder_above(self):
+        files = {"core/up.h": '#pragma once\n#include "core/x/down.h"\n',
+                 "core/x/down.h": '#pragma once\n#include "core/error.h"\n'}
+        self.assert_one(arrows.check, files, "core: a loop: ")
+
+    def test_the_table_of_parts(self):
+        includes = {"core/a.h": [], "runtime/a.h": ["core/a.h"], "runtime/watch/b.h": ["runtime/a.h"]}
+        with unittest.mock.patch("source_tree.text_of", return_value="x\ny\n"):
+            lines = list(arrows.table(pathlib.Path("."), includes))
+        self.assertIn("runtime" + " " * 28 + "      4 lines     2 files  -> core", lines)
+        self.assertIn("runtime/watch" + " " * 22 + "      2 lines     1 files  -> .", lines)
+
+    def test_a_trainer_that_reaches_into_the_core(self):
         files = {"trainers/CMakeLists.txt": "a.cpp", "trainers/a.cpp": '#include "core/error.h"\n'}
         self.assert_one(arrows.check, files, "trainers/ may")
         files["trainers/a.cpp"] = '#include "staging/reader/batches.h"\n#include "runtime/slipway.h"\n#include <torch/torch.h>\n'

@@ -3,7 +3,7 @@
 
 import re
 
-import house
+import source_tree
 
 LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?[^)]*\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -12,10 +12,10 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:|^#")
 
 def check(root):
     problems = []
-    for name in house.files_of(root):
+    for name in source_tree.files_of(root):
         if name.suffix != ".md":
             continue
-        for target in LINK.findall(CODE.sub("", house.text_of(root, name))):
+        for target in LINK.findall(CODE.sub("", source_tree.text_of(root, name))):
             path = target.split("#")[0]
             if not ELSEWHERE.match(target) and not (root / name.parent / path).exists():
                 problems.append(f"{name}: links to {target}, which is not there")
@@ -23,4 +23,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    house.run(check)
+    source_tree.run(check)

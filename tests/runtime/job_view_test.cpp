@@ -16,10 +16,10 @@ SeenCall Call(Activity activity, std::uint32_t team = 0) {
 const SeenCall kReducing = Call(Activity::kAllreduce);
 
 /// Ranks of two nodes, two on each, all waiting in an allreduce at step 5.
-std::vector<Sight> Four() {
-  std::vector<Sight> sights;
+std::vector<RankStatus> Four() {
+  std::vector<RankStatus> sights;
   for (int rank = 0; rank < 4; ++rank) {
-    Sight sight{rank, {rank < 2 ? "n1" : "n2", 100 + rank}, RankState::kRunning};
+    RankStatus sight{rank, {rank < 2 ? "n1" : "n2", 100 + rank}, RankState::kRunning};
     sight.current = kReducing;
     sight.last = Call(Activity::kBarrier);
     sight.step = 5;
@@ -103,7 +103,7 @@ TEST(JobView, NamesARankThatHasNotBegun) {
 }
 
 TEST(JobView, DescribesAFewOfMany) {
-  std::vector<Sight> sights(200);
+  std::vector<RankStatus> sights(200);
   Ranks all;
   for (int rank = 0; rank < 200; ++rank) {
     sights[static_cast<std::size_t>(rank)] = {rank, {"n1", 1}, RankState::kStopped};
@@ -115,13 +115,13 @@ TEST(JobView, DescribesAFewOfMany) {
   EXPECT_NE(message.find("; 192 more"), std::string::npos) << message;
 }
 
-TEST(Sight, TravelsAsJson) {
+TEST(RankStatus, TravelsAsJson) {
   auto sight = Four()[3];
   sight.asks = Call(Activity::kGradients, 2);
   sight.waited_s = 61.5;
   sight.missing = {0, 7};
   sight.state = RankState::kStopped;
-  const auto back = SightFromJson(ToJson(sight));
+  const auto back = RankStatusFromJson(ToJson(sight));
   EXPECT_EQ(ToJson(back), ToJson(sight));
   EXPECT_EQ(back.state, RankState::kStopped);
   EXPECT_EQ(back.missing, sight.missing);

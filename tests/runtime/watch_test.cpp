@@ -21,7 +21,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "runtime/status.h"
-#include "runtime/watch/hand_over.h"
+#include "runtime/watch/status_table_transfer.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::runtime {
@@ -49,9 +49,9 @@ class Watching : public testing::Test {
  protected:
   explicit Watching(const std::vector<RankPlace>& elsewhere = {})
       : report_(directory_.path() / "watch.json"),
-        memory_(SharedMemory::Create(BoardBytes(3))),
+        memory_(SharedMemory::Create(StatusTableBytes(3))),
         watch_({milliseconds(1500), report_}) {
-    lines_ = reinterpret_cast<BoardLine*>(memory_.data());
+    lines_ = reinterpret_cast<RankStatusRow*>(memory_.data());
     for (int rank = 1; rank < 3; ++rank) {
       processes_.push_back(StartProcess());
       lines_[rank].rank = rank;
@@ -90,7 +90,7 @@ class Watching : public testing::Test {
   std::filesystem::path report_;
   SharedMemory memory_;
   Watch watch_;
-  BoardLine* lines_ = nullptr;
+  RankStatusRow* lines_ = nullptr;
   std::vector<pid_t> processes_;
 };
 
@@ -183,20 +183,20 @@ TEST_F(WatchingNodes, LeavesTheFirstWordToThoseThatSeeMore) {
               "rank 3 on host there (process 1) on another node, where it may itself wait for another rank");
 }
 
-/// The keeper's side of a socket to which ranks hand their boards.
-class Keeper {
+/// The monitor's side of a socket to which ranks hand their boards.
+class Monitor {
  public:
-  Keeper() {
+  Monitor() {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path().string().copy(address.sun_path, sizeof address.sun_path - 1);
     ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
     ::listen(listener_.get(), 8);
   }
-  std::filesystem::path path() const { return directory_.path() / "keeper"; }
-  HandedBoard Next() const {
+  std::filesystem::path path() const { return directory_.path() / "monitor"; }
+  ReceivedStatusTable Next() const {
     const UniqueFd visitor(::accept(listener_.get(), nullptr, nullptr));
-    return HandedBoard::Receive(visitor.get()).value();
+    return ReceivedStatusTable::Receive(visitor.get()).value();
   }
 
  private:
@@ -204,17 +204,17 @@ class Keeper {
   UniqueFd listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 
-BoardLine& FirstLineOf(std::vector<BoardLine>& lines, const HandedBoard& board) {
+RankStatusRow& FirstLineOf(std::vector<RankStatusRow>& lines, const ReceivedStatusTable& board) {
   EXPECT_TRUE(board.Read(lines));
   return lines.front();
 }
 
 TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
-  const Keeper keeper;
+  const Monitor monitor;
   Watch watch({});
-  watch.Announce(3, keeper.path());
-  const auto board = keeper.Next();
-  std::vector<BoardLine> lines;
+  watch.Announce(3, monitor.path());
+  const auto board = monitor.Next();
+  std::vector<RankStatusRow> lines;
   EXPECT_EQ(FirstLineOf(lines, board).rank, 3);
   EXPECT_EQ(lines.front().process, ::getpid());
   EXPECT_EQ(lines.front().current, static_cast<std::uint32_t>(Activity::kInit));
@@ -225,13 +225,13 @@ TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
 }
 
 TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
-  const Keeper keeper;
+  const Monitor monitor;
   Watch watch({});
-  watch.Announce(4, keeper.path());
-  const auto own = keeper.Next();
-  watch.Join(4, std::vector<RankPlace>(6, {"here", 1}), SharedMemory::Create(BoardBytes(2)), 2, 0);
-  const auto whole = keeper.Next();
-  std::vector<BoardLine> lines;
+  watch.Announce(4, monitor.path());
+  const auto own = monitor.Next();
+  watch.Join(4, std::vector<RankPlace>(6, {"here", 1}), SharedMemory::Create(StatusTableBytes(2)), 2, 0);
+  const auto whole = monitor.Next();
+  std::vector<RankStatusRow> lines;
   EXPECT_EQ(FirstLineOf(lines, own).rank, -1);
   EXPECT_EQ(FirstLineOf(lines, whole).rank, 4);
   EXPECT_EQ(lines.size(), 2u);
@@ -239,15 +239,15 @@ TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
 
 /// Rank 0, alone on its node, waits for rank 1 elsewhere.
 TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
-  const Keeper keeper;
+  const Monitor monitor;
   const test::TempDirectory attempt;
   Watch watch({milliseconds(300), attempt.path() / "watch.json"});
-  watch.Announce(0, keeper.path());
-  const auto board = keeper.Next();
+  watch.Announce(0, monitor.path());
+  const auto board = monitor.Next();
   watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
   watch.Entered();
   const Watch::Operation operation(watch, Activity::kAllreduce);
-  std::vector<BoardLine> lines;
+  std::vector<RankStatusRow> lines;
   std::string said;
   try {
     Watch::Patience patience(watch);
@@ -270,12 +270,12 @@ TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
 }
 
 TEST(WatchWithAKeeper, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
-  const Keeper keeper;
+  const Monitor monitor;
   Watch watch({milliseconds(300), {}});
-  watch.Announce(0, keeper.path());
-  const auto board = keeper.Next();
+  watch.Announce(0, monitor.path());
+  const auto board = monitor.Next();
   watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
-  std::vector<BoardLine> lines;
+  std::vector<RankStatusRow> lines;
   {
     Watch::Patience patience(watch);
     for (int i = 0; i < 200 && FirstLineOf(lines, board).asks == 0; ++i) {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
-#include "launcher/commands/data.h"
+#include "launcher/cli/commands/data.h"
 #include "staging/dataset/record_index.h"
 #include "staging/formats/hdf5.h"
 #include "tests/staging/formats_support.h"

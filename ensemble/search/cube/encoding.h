@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ensemble/space.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

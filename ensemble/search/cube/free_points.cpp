@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 #include "ensemble/search/cube/grid_walk.h"
 
 namespace slipway::ensemble {

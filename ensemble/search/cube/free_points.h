@@ -1,8 +1,8 @@
 /// Which points a trial may still have, and one of them by chance.
 #pragma once
 
-#include "ensemble/space.h"
-#include "ensemble/trial_table.h"
+#include "ensemble/model/trial_table.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

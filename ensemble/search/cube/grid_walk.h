@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "ensemble/space.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 

@@ -99,7 +99,7 @@ struct GpProposer::Model {
   double radius;  // how far its data reach from the centre
 
   /// Pending trials as if they had given what is expected of them.
-  void Believe(std::span<const Coordinates> pending);
+  void Condition(std::span<const Coordinates> pending);
   double MeanAt(const Coordinates& at) const;
   /// Which of `otherwise` and those places that lie in the box is expected to be lowest.
   const Coordinates& LowestIn(const SearchBox& box, std::span<const Coordinates> places,
@@ -138,7 +138,7 @@ GpProposer::Model GpProposer::Learn(const Observations& known, const Step& step)
   const double failed = FailedValue(values);
   for (const auto& at : Latest(known.failed, kMostFailures)) data.Add(map_, at, failed);
   Model model{map_, GaussianProcess(kernel, map_, std::move(data)), 1};
-  model.Believe(Latest(known.pending, kMostPending));
+  model.Condition(Latest(known.pending, kMostPending));
   return model;
 }
 
@@ -173,7 +173,7 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
   Model model{std::move(map), std::move(process), radius};
   std::vector<Coordinates> pending;
   std::ranges::copy_if(Latest(known.pending, kMostPending), std::back_inserter(pending), is_near);
-  model.Believe(pending);
+  model.Condition(pending);
   return model;
 }
 
@@ -184,7 +184,7 @@ Interactions GpProposer::InteractionsEverywhere(const Observations& known) {
   return of_logs == Interactions::kPairs ? of_logs : clipped_.For(known.complete).shape.interactions;
 }
 
-void GpProposer::Model::Believe(std::span<const Coordinates> pending) {
+void GpProposer::Model::Condition(std::span<const Coordinates> pending) {
   if (pending.empty()) return;
   TrainingSet data = process.data();
   for (const auto& at : pending) data.Add(map, at, MeanAt(at));

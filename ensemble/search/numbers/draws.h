@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 
 namespace slipway::ensemble {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 
 namespace slipway::ensemble {
 namespace {

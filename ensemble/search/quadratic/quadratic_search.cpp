@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 
 namespace slipway::ensemble {
 namespace {

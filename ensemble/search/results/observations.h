@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ensemble/model/trial_table.h"
 #include "ensemble/search/cube/encoding.h"
-#include "ensemble/trial_table.h"
 
 namespace slipway::ensemble {
 

@@ -9,12 +9,12 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/process.h"
-#include "launcher/engines/slurm/slurm_client.h"
-#include "launcher/monitor/log_tail.h"
+#include "launcher/cluster/slurm_client.h"
+#include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/batch_state.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/folder/folder_trouble.h"
+#include "launcher/run_folder/folder_trouble.h"
 
 namespace slipway::launcher {
 namespace {

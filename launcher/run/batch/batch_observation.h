@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/engines/slurm/slurm_types.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/cluster/slurm_types.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "launcher/engines/slurm/job_identity.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/cluster/job_identity.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

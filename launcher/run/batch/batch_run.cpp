@@ -7,11 +7,11 @@
 #include <chrono>
 
 #include "core/clock.h"
-#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/folder/cancel_request.h"
-#include "launcher/run/folder/enter_phase.h"
+#include "launcher/run_folder/cancel_request.h"
+#include "launcher/run_folder/enter_phase.h"
 
 namespace slipway::launcher {
 namespace {

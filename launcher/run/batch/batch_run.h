@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/output.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/clock.h"
-#include "launcher/engines/slurm/wait_reasons.h"
+#include "launcher/cluster/wait_reasons.h"
 
 namespace slipway::launcher {
 namespace {

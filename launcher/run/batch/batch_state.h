@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "launcher/engines/slurm/slurm_types.h"
-#include "launcher/run/folder/run_state.h"
+#include "launcher/cluster/slurm_types.h"
+#include "launcher/run_folder/run_state.h"
 
 namespace slipway::launcher {
 

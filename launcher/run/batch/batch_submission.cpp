@@ -10,15 +10,15 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/process.h"
-#include "launcher/engines/slurm/sbatch.h"
-#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/cluster/sbatch.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/batch/submit_request.h"
 #include "launcher/run/data/staged_in.h"
-#include "launcher/run/folder/cancel_request.h"
-#include "launcher/run/folder/enter_phase.h"
+#include "launcher/run_folder/cancel_request.h"
+#include "launcher/run_folder/enter_phase.h"
 
 namespace slipway::launcher {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "launcher/plan/plan.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

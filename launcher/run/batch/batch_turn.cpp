@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/folder/cancel_request.h"
+#include "launcher/run_folder/cancel_request.h"
 
 namespace slipway::launcher {
 namespace {

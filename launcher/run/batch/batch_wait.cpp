@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "launcher/engines/slurm/poll_interval.h"
+#include "launcher/cluster/poll_interval.h"
 #include "launcher/run/batch/batch_observation.h"
 
 namespace slipway::launcher {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "launcher/engines/slurm/slurm_client.h"
-#include "launcher/engines/slurm/slurm_types.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/cluster/slurm_client.h"
+#include "launcher/cluster/slurm_types.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "core/process.h"
-#include "launcher/engines/slurm/batch_script.h"
+#include "launcher/cluster/batch_script.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -54,9 +54,9 @@ std::vector<std::string> RemarksOnSubmission(const Plan& plan) {
   const auto& modules = plan.spec().launch.modules;
   if (modules.empty()) return remarks;
   if (const auto trouble = TroubleWithModules(modules)) {
-    remarks.push_back(
-        fmt::format("launch.modules ({}) cannot all be loaded on this host, and a job ends at once where that is so: {}",
-                    fmt::join(modules, ", "), *trouble));
+    remarks.push_back(fmt::format(
+        "launch.modules ({}) cannot all be loaded on this host, and a job ends at once where that is so: {}",
+        fmt::join(modules, ", "), *trouble));
   }
   return remarks;
 }

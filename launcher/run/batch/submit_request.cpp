@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "launcher/engines/slurm/directive_text.h"
+#include "launcher/cluster/directive_text.h"
 
 namespace slipway::launcher {
 namespace {

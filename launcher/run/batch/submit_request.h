@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "launcher/engines/slurm/batch_script.h"
-#include "launcher/engines/slurm/partition_limits.h"
-#include "launcher/engines/slurm/slurm_types.h"
+#include "launcher/cluster/batch_script.h"
+#include "launcher/cluster/partition_limits.h"
+#include "launcher/cluster/slurm_types.h"
 
 namespace slipway::launcher {
 

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "launcher/engines/slurm/buffer_request.h"
+#include "launcher/cluster/buffer_request.h"
 #include "staging/out/copy_files.h"
 
 namespace slipway::launcher {

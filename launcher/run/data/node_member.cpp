@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "launcher/nodes/supervisor_on_node.h"
+#include "launcher/ranks/nodes/supervisor_on_node.h"
 
 namespace slipway::launcher {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "core/event_loop.h"
 #include "core/message_channel.h"
-#include "launcher/engines/local/supervisor.h"
-#include "launcher/nodes/nodes.h"
+#include "launcher/ranks/local/supervisor.h"
+#include "launcher/ranks/nodes/nodes.h"
 #include "launcher/run/data/member_protocol.h"
 
 namespace slipway::launcher {

@@ -10,8 +10,8 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/progress.h"
-#include "launcher/engines/local/socket_folder.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/ranks/local/socket_folder.h"
 #include "launcher/run/data/plan_agreement.h"
 #include "staging/dataset/share_list.h"
 #include "staging/network/group_key.h"
@@ -54,13 +54,13 @@ NodeStaging::NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes
       if (holding_) OnMemberFailed(*members_[static_cast<std::size_t>(node)]);
     }));
   }
-  entrance_ = nodes.OpenEntrance(loop, std::move(all), [this](UniqueFd socket, int node) {
+  shim_listener_ = nodes.OpenShimListener(loop, std::move(all), [this](UniqueFd socket, int node) {
     members_[static_cast<std::size_t>(node)]->Arrive(std::move(socket));
   });
 }
 
 NodeStaging::~NodeStaging() {
-  entrance_.reset();
+  shim_listener_.reset();
   members_.clear();
   std::error_code ignored;
   fs::remove(key_, ignored);
@@ -98,7 +98,7 @@ std::vector<std::string> NodeStaging::CommandOf(const NodeMember& member) const 
           "--key",
           key_,
           "--door",
-          SocketFolder::OnNode(entrance_->path(), nodes_.FactsOf(member.node()).name)};
+          SocketFolder::OnNode(shim_listener_->path(), nodes_.FactsOf(member.node()).name)};
 }
 
 void NodeStaging::Await(const std::function<bool()>& reached, const std::function<void()>& look) {

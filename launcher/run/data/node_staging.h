@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/interrupt.h"
 #include "core/output.h"
-#include "launcher/nodes/nodes.h"
 #include "launcher/plan/plan.h"
+#include "launcher/ranks/nodes/nodes.h"
 #include "launcher/run/data/node_member.h"
-#include "launcher/run/folder/run_folder.h"
-#include "launcher/run/interrupt.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
@@ -87,7 +87,7 @@ class NodeStaging {
   bool holding_ = false;                       ///< Begin has returned
   std::vector<int> starts_left_;
   std::vector<std::unique_ptr<NodeMember>> members_;  ///< by node
-  std::unique_ptr<ShimEntrance> entrance_;
+  std::unique_ptr<ShimListener> shim_listener_;
 };
 
 }  // namespace slipway::launcher

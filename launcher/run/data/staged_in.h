@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launcher/plan/plan.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 #include "staging/copy/copier.h"
 
 namespace slipway::launcher {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/interrupt.h"
 #include "core/output.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/data/dataset_staging.h"
 #include "launcher/run/data/node_staging.h"
-#include "launcher/run/folder/run_folder.h"
-#include "launcher/run/interrupt.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 #include "launcher/run/ending/save_time.h"
 
 namespace slipway::launcher {

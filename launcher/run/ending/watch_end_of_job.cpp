@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "launcher/run/ending/job_fate.h"
+#include "launcher/run/ending/job_end_reason.h"
 
 namespace slipway::launcher {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "launcher/run/context/run_context.h"
 #include "launcher/run/ending/time_limit_watch.h"
-#include "launcher/run/run_context.h"
 
 namespace slipway::launcher {
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "launcher/run/results/outbox.h"
+#include "launcher/run/results/stage_out_queue.h"
 
 namespace slipway::launcher {
 

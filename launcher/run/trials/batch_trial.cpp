@@ -9,15 +9,15 @@
 #include "core/files.h"
 #include "core/metrics_line.h"
 #include "core/parse_utc.h"
-#include "launcher/engines/slurm/slurm_client.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/batch_submission.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/folder/prepare.h"
 #include "launcher/run/results/adopt_checkpoint.h"
-#include "launcher/run/results/outbox.h"
+#include "launcher/run/results/stage_out_queue.h"
+#include "launcher/run_folder/prepare.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

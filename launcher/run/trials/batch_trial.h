@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/trial_runner.h"
-#include "launcher/engines/slurm/job_states.h"
-#include "launcher/monitor/line_follower.h"
+#include "ensemble/model/trial_runner.h"
+#include "launcher/cluster/job_states.h"
 #include "launcher/plan/plan.h"
+#include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
-#include "launcher/run/folder/run_folder.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

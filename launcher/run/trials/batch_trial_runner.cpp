@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "launcher/engines/slurm/poll_interval.h"
+#include "launcher/cluster/poll_interval.h"
 
 namespace slipway::launcher {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "ensemble/trial_runner.h"
-#include "launcher/engines/slurm/slurm_trouble.h"
-#include "launcher/run/run_context.h"
+#include "ensemble/model/trial_runner.h"
+#include "launcher/cluster/slurm_trouble.h"
+#include "launcher/run/context/run_context.h"
 #include "launcher/run/trials/batch_trial.h"
 
 namespace slipway::launcher {
@@ -35,7 +35,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   void EndOrphan(const ProcessIdentity& identity) override;
   std::vector<ensemble::TrialEvent> Recover(ensemble::TrialNumber trial, int attempt) override;
   bool GoesOn(ensemble::TrialNumber trial, int attempt) override;
-  std::string WhyNoRoom(ensemble::RoomCheck check) override { return context_.WhyNoRoom(check); }
+  std::string WhyNoDiskSpace(ensemble::DiskSpaceCheck check) override { return context_.WhyNoDiskSpace(check); }
   std::vector<ensemble::TrialEvent> Wait(std::chrono::nanoseconds limit) override;
 
  private:

@@ -11,7 +11,7 @@ namespace slipway::launcher {
 namespace {
 
 /// Nodes as they look to trials that share cores: each takes an equal part of those that run at a time.
-std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> nodes, int shares) {
+std::vector<ensemble::AllocatedNode> SharedNodes(std::vector<ensemble::AllocatedNode> nodes, int shares) {
   const auto count = static_cast<int>(nodes.size());
   for (auto& node : nodes) {
     node.cores.resize(static_cast<std::size_t>((shares + count - 1) / count));
@@ -22,7 +22,7 @@ std::vector<ensemble::NodeShare> SharedNodes(std::vector<ensemble::NodeShare> no
 
 /// Trials that share cores are told apart by their GPUs, or by what they would have of the cores. A single node needs
 /// no choice.
-void PlaceSharingCores(std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+void PlaceSharingCores(std::vector<ensemble::AllocatedNode> nodes, ensemble::EnsembleOptions& options) {
   if (options.need.gpus > 0) {
     options.need.cores = 0;
     options.nodes = std::move(nodes);
@@ -32,7 +32,7 @@ void PlaceSharingCores(std::vector<ensemble::NodeShare> nodes, ensemble::Ensembl
   }
 }
 
-void Place(const Spec& spec, std::vector<ensemble::NodeShare> nodes, ensemble::EnsembleOptions& options) {
+void Place(const Spec& spec, std::vector<ensemble::AllocatedNode> nodes, ensemble::EnsembleOptions& options) {
   options.parallel = spec.ensemble->parallel.value_or(1);
   options.need = NeedOf(spec);
   if (nodes.empty()) return;
@@ -73,7 +73,7 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
 
 }  // namespace
 
-ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::NodeShare> nodes) {
+ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::AllocatedNode> nodes) {
   const auto& spec = *plan.spec().ensemble;
   ensemble::EnsembleOptions options;
   options.objectives = {ObjectiveFrom(spec.objective)};

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ensemble/manager/manager.h"
-#include "ensemble/options.h"
-#include "launcher/run/run_context.h"
+#include "ensemble/study/options.h"
+#include "launcher/run/context/run_context.h"
 
 namespace slipway::launcher {
 

@@ -10,14 +10,14 @@
 #include "core/error.h"
 #include "ensemble/exchange/import_trials.h"
 #include "ensemble/manager/manager.h"
+#include "launcher/attempt/allocation.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
-#include "launcher/run/ranks/allocation.h"
-#include "launcher/run/results/outbox.h"
+#include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/trials/batch_trial_runner.h"
 #include "launcher/run/trials/ensemble_options.h"
 #include "launcher/run/trials/ensemble_result.h"
-#include "launcher/run/trials/job_trial_runner.h"
+#include "launcher/run/trials/local_trial_runner.h"
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run/trials/shared_writes.h"
 #include "launcher/run/trials/trial_logs.h"
@@ -182,7 +182,7 @@ bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext&
        entry.increment(error)) {
     AttemptPlace place;
     place.run = entry->path();
-    PlaceCheckpoints(place, context.outbox);
+    PlaceCheckpoints(place, context.stage_out_queue);
     const bool any = std::filesystem::directory_iterator(place.checkpoints, error) != end;
     if (any && std::filesystem::last_write_time(place.checkpoints, error) >= began) return true;
   }
@@ -190,10 +190,10 @@ bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext&
 }
 
 /// What the trials are packed into; empty: each is a job of its own.
-std::vector<ensemble::NodeShare> NodesOf(RunContext& context) {
+std::vector<ensemble::AllocatedNode> NodesOf(RunContext& context) {
   if (TrialsAreJobs(context.plan.spec())) return {};
   if (context.allocation == nullptr) return {ThisMachine(context.plan.spec())};
-  std::vector<ensemble::NodeShare> shares;
+  std::vector<ensemble::AllocatedNode> shares;
   for (int node = 0; node < context.allocation->nodes().count(); ++node) {
     auto facts = context.allocation->nodes().FactsOf(node);
     std::ranges::sort(facts.cores);  // small trials are better off on cores that are no neighbours
@@ -210,7 +210,7 @@ struct Trials {
 std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs& logs) {
   const auto& spec = context.plan.spec();
   if (TrialsAreJobs(spec)) return std::make_unique<BatchTrialRunner>(context);
-  return std::make_unique<JobTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
+  return std::make_unique<LocalTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
 }
 
 /// The book is one plain file again when it returns.

@@ -1,7 +1,7 @@
 /// A run with an ensemble: its trials on this machine, in its allocation, or as jobs of their own.
 #pragma once
 
-#include "launcher/run/run_context.h"
+#include "launcher/run/context/run_context.h"
 
 namespace slipway::launcher {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {

@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-#include "ensemble/records.h"
-#include "ensemble/trial_runner.h"
-#include "launcher/run/instance_log.h"
-#include "launcher/run/run_context.h"
+#include "ensemble/model/records.h"
+#include "ensemble/model/trial_runner.h"
+#include "launcher/run/context/instance_log.h"
+#include "launcher/run/context/run_context.h"
 
 namespace slipway::launcher {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/process.h"
-#include "ensemble/trial_runner.h"
+#include "ensemble/model/trial_runner.h"
 #include "launcher/plan/training_command.h"
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 #include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ensemble/space.h"
+#include "ensemble/space/space.h"
 
 namespace slipway::ensemble {
 namespace {

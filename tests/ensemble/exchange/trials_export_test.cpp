@@ -1,4 +1,4 @@
-#include "launcher/commands/trials_export.h"
+#include "launcher/cli/commands/trials_export.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

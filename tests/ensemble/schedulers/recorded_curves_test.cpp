@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "bench/schedulers/comparison.h"
+#include "bench/schedulers/replay.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "tests/bench/schedulers/comparison.h"
-#include "tests/bench/schedulers/replay.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::bench {
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<RecordedTask> RealCurves() { return ReadCurves(SLIPWAY_SOURCE_DIR "/tests/bench/schedulers/curves.txt"); }
+std::vector<RecordedTask> RealCurves() { return ReadCurves(SLIPWAY_SOURCE_DIR "/bench/schedulers/curves.txt"); }
 
 TEST(RecordedCurves, AreOfSeveralTasks) {
   const auto tasks = RealCurves();

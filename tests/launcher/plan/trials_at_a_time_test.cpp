@@ -29,8 +29,8 @@ Spec For(const Wish& wish) {
   return spec;
 }
 
-ensemble::NodeShare Node(const std::string& name, int cores, int gpus) {
-  ensemble::NodeShare node{name, std::vector<int>(static_cast<std::size_t>(cores)), {}};
+ensemble::AllocatedNode Node(const std::string& name, int cores, int gpus) {
+  ensemble::AllocatedNode node{name, std::vector<int>(static_cast<std::size_t>(cores)), {}};
   for (int i = 0; i < gpus; ++i) node.gpus.push_back(std::to_string(i));
   return node;
 }

@@ -1,4 +1,4 @@
-#include "launcher/run/folder/attempt_files.h"
+#include "launcher/run_folder/attempt_files.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/run/ending/job_fate.h"
-#include "launcher/run/folder/cancel_request.h"
+#include "launcher/run/ending/job_end_reason.h"
+#include "launcher/run_folder/cancel_request.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -69,17 +69,17 @@ SlurmJob In(JobState state, std::vector<JobFlag> flags = {}) {
 }
 
 TEST(JobFates, FollowFromWhatSlurmSays) {
-  EXPECT_EQ(FateOf(In(JobState::kRunning)), JobFate::kStays);
-  EXPECT_EQ(FateOf(In(JobState::kCancelled, {JobFlag::kCompleting})), JobFate::kRemoved);
-  EXPECT_EQ(FateOf(In(JobState::kTimeout, {JobFlag::kCompleting})), JobFate::kTimedOut);
+  EXPECT_EQ(EndReasonOf(In(JobState::kRunning)), JobEndReason::kStays);
+  EXPECT_EQ(EndReasonOf(In(JobState::kCancelled, {JobFlag::kCompleting})), JobEndReason::kRemoved);
+  EXPECT_EQ(EndReasonOf(In(JobState::kTimeout, {JobFlag::kCompleting})), JobEndReason::kTimedOut);
   for (const auto state : {JobState::kNodeFail, JobState::kOutOfMemory, JobState::kFailed, JobState::kDeadline}) {
-    EXPECT_EQ(FateOf(In(state, {JobFlag::kCompleting})), JobFate::kEnded) << NameOf(state);
+    EXPECT_EQ(EndReasonOf(In(state, {JobFlag::kCompleting})), JobEndReason::kEnded) << NameOf(state);
   }
-  EXPECT_EQ(FateOf(In(JobState::kPending, {JobFlag::kCompleting})), JobFate::kPutBack);
-  EXPECT_EQ(FateOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobFate::kPutBack);
+  EXPECT_EQ(EndReasonOf(In(JobState::kPending, {JobFlag::kCompleting})), JobEndReason::kPutBack);
+  EXPECT_EQ(EndReasonOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobEndReason::kPutBack);
   auto making_room = In(JobState::kRunning);
   making_room.preempted = true;
-  EXPECT_EQ(FateOf(making_room), JobFate::kMakesRoom);
+  EXPECT_EQ(EndReasonOf(making_room), JobEndReason::kMakesRoom);
 }
 
 }  // namespace

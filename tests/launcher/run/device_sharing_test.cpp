@@ -1,4 +1,4 @@
-#include "launcher/run/ranks/device_sharing.h"
+#include "launcher/attempt/device_sharing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // Run folders that a manager cannot write into.
 
-#include "launcher/run/folder/folder_trouble.h"
+#include "launcher/run_folder/folder_trouble.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "core/files.h"
-#include "launcher/run/folder/last_word_reserve.h"
+#include "launcher/run_folder/final_state_reserve.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -27,16 +27,16 @@ TEST(FolderTrouble, IsNoneOfThoseWhoMayOnlyRead) {
   EXPECT_EQ(TroubleOf(directory.path()), "");
 }
 
-TEST(LastWordReserve, TakesRoomUntilItIsGivenUp) {
+TEST(FinalStateReserve, TakesRoomUntilItIsGivenUp) {
   const test::TempDirectory directory;
-  LastWordReserve reserve(directory.path());
+  FinalStateReserve reserve(directory.path());
   EXPECT_GT(FileBytes(directory / ".reserve"), 64u << 10);
   reserve.GiveUp();
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(LastWordReserve, IsNoneWhereNothingCanBeWritten) {
-  const LastWordReserve reserve("/proc/self");
+TEST(FinalStateReserve, IsNoneWhereNothingCanBeWritten) {
+  const FinalStateReserve reserve("/proc/self");
   EXPECT_FALSE(std::filesystem::exists("/proc/self/.reserve"));
 }
 

@@ -1,6 +1,6 @@
 // What counts as a yes when Ctrl-C has asked whether a job is to end.
 
-#include "launcher/commands/follow.h"
+#include "launcher/cli/commands/follow.h"
 
 #include <gtest/gtest.h>
 

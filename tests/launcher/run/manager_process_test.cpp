@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/process.h"
-#include "launcher/run/folder/orphan.h"
+#include "launcher/run_folder/orphan.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "launcher/run/folder/prepare.h"
+#include "launcher/run_folder/prepare.h"
 #include "launcher/spec/load.h"
 #include "staging/dataset/share_list.h"
 #include "tests/launcher/run/nodes_here.h"

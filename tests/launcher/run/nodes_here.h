@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/unique_handle.h"
-#include "launcher/nodes/nodes.h"
+#include "launcher/ranks/nodes/nodes.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -1,4 +1,4 @@
-#include "launcher/run/ranks/nodes_in_use.h"
+#include "launcher/attempt/nodes_in_use.h"
 
 #include <gtest/gtest.h>
 

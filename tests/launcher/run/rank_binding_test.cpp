@@ -1,4 +1,4 @@
-#include "launcher/run/ranks/rank_binding.h"
+#include "launcher/attempt/rank_binding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "launcher/run/folder/run_folder.h"
+#include "launcher/run_folder/run_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 
 #include "core/files.h"
 #include "core/process.h"
-#include "launcher/commands/spec.h"
+#include "launcher/cli/commands/spec.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

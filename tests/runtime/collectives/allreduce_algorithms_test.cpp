@@ -13,7 +13,7 @@
 #include "runtime/collectives/allreduce.h"
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
-#include "runtime/collectives/torus_sides.h"
+#include "runtime/selection/torus_sides.h"
 #include "tests/runtime/collectives/groups.h"
 #include "tests/runtime/collectives/numbers.h"
 

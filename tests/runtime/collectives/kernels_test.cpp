@@ -1,6 +1,6 @@
 // The arithmetic, against slow references; each set of loops that this processor can run.
 
-#include "runtime/collectives/kernels.h"
+#include "runtime/reduction/kernels.h"
 
 #include <gtest/gtest.h>
 

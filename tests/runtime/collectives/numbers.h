@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/collectives/reduction.h"
+#include "runtime/reduction/reduction.h"
 
 namespace slipway::test {
 

@@ -283,7 +283,7 @@ StagingPlan PlanOf(const std::filesystem::path& root, const std::string& generat
 TEST_F(ResumeTest, TwoStagingsDoNotCountOnTheSameRoom) {
   if (!MountSmallDisk(root_, "size=24m,mode=0700")) GTEST_SKIP() << "cannot mount a tmpfs here";
   const SpaceNeed need{Bytes{16u << 20}, 10};
-  Room room;
+  FreeSpace room;
   Generation one(root_, "one");
   one.Prepare();
   std::optional<FileLock> at_work = one.TryLockForStaging();

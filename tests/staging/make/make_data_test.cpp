@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/files.h"
-#include "launcher/commands/data.h"
+#include "launcher/cli/commands/data.h"
 #include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
 #include "tests/support/kept_output.h"

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ensemble/random.h"
+#include "bench/samplers/functions.h"
+#include "bench/samplers/search_run.h"
+#include "ensemble/model/random.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/quadratic/quadratic_model.h"
-#include "tests/bench/samplers/functions.h"
-#include "tests/bench/samplers/search_run.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ensemble/random.h"
+#include "ensemble/model/random.h"
 #include "ensemble/search/results/fingerprint.h"
 
 namespace slipway::ensemble {

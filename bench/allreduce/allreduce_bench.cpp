@@ -1,0 +1,294 @@
+// slipway bench allreduce: libslipway against MPI_Allreduce in place and against the memory's own speed.
+//
+// All columns of a size are measured in turn in each round of one run, every rank rewrites its buffer before each
+// operation (else each slice stays in the cache of the rank that combined it, and zero-copy looks far too good), the
+// time of a round is that of the slowest rank, and medians over the rounds are shown.
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "bench/measure.h"
+#include "bench/run_main.h"
+#include "bench/start_ranks.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "runtime/api/job.h"
+#include "runtime/collectives/allreduce.h"
+#include "runtime/collectives/shared_memory.h"
+
+namespace slipway::bench {
+namespace {
+
+using namespace slipway::runtime;
+using Clock = std::chrono::steady_clock;
+
+/// One side of a comparison: an operation, and how long it took in each round.
+struct Column {
+  std::string name;
+  std::function<void()> rewrite;  ///< gives the buffer new contents, as a training step does
+  std::function<void()> operate;
+  std::vector<double> seconds{};  ///< of one operation, by round
+};
+
+struct Options {
+  int ranks = 2;
+  std::vector<std::string> sizes{"4", "4096", "64KiB", "1MiB", "16MiB", "100MB"};
+  int rounds = 0;
+  bool json = false;
+  std::string tune;
+};
+
+constexpr Reduction kSum{SLIPWAY_FLOAT32, SLIPWAY_SUM};
+
+/// A buffer of this rank with values that depend on rank and round.
+class Buffer {
+ public:
+  Buffer(float* data, std::int64_t count) : data_(data), count_(count) {}
+
+  float* data() const { return data_; }
+  void Rewrite() {
+    round_ += 1.0f;
+    for (std::int64_t i = 0; i < count_; ++i) data_[i] = round_;
+  }
+  AllreduceMessage message() const { return {{&piece_, 1}, kSum, 0, nullptr}; }
+
+ private:
+  float* data_;
+  std::int64_t count_;
+  float round_ = 0;
+  Piece piece_{reinterpret_cast<char*>(data_), count_};
+};
+
+/// Small operations are repeated, so that the clock does not count.
+int RepeatsOf(std::int64_t bytes) { return bytes <= 4096 ? 200 : bytes <= 65536 ? 20 : 1; }
+int RoundsOf(std::int64_t bytes) { return bytes <= 65536 ? 101 : bytes <= 4 << 20 ? 101 : bytes <= 32 << 20 ? 31 : 15; }
+
+/// Seconds of one operation, of the slowest rank.
+double TimeOf(Column& column, std::int64_t bytes) {
+  const int repeats = RepeatsOf(bytes);
+  Clock::duration spent{};
+  for (int i = 0; i < repeats; ++i) {
+    column.rewrite();
+    // Where an operation takes long, ranks start together; where it is short, the one before has brought them together.
+    if (repeats == 1 || i == 0) MPI_Barrier(MPI_COMM_WORLD);
+    const auto start = Clock::now();
+    column.operate();
+    spent += Clock::now() - start;
+  }
+  double seconds = std::chrono::duration<double>(spent).count() / repeats;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+void Measure(std::vector<Column>& columns, std::int64_t bytes, int rounds) {
+  for (int round = 0; round <= rounds; ++round) {
+    for (auto& column : columns) {
+      const double seconds = TimeOf(column, bytes);
+      if (round > 0) column.seconds.push_back(seconds);  // the first one touches fresh memory
+    }
+  }
+}
+
+/// All that is measured for one size.
+class SizeBench {
+ public:
+  SizeBench(std::int64_t bytes, Job& job)
+      : bytes_(bytes),
+        count_(bytes / 4),
+        job_(job),
+        mpi_memory_(static_cast<std::size_t>(count_)),
+        user_memory_(static_cast<std::size_t>(count_)),
+        shared_(static_cast<float*>(job.memory().pool.Allocate(bytes))),
+        mpi_(mpi_memory_.data(), count_),
+        user_(user_memory_.data(), count_),
+        alloc_(shared_, count_) {}
+  SizeBench(const SizeBench&) = delete;
+  SizeBench& operator=(const SizeBench&) = delete;
+  ~SizeBench() { job_.memory().pool.Free(shared_); }
+
+  Json Run(int rounds) {
+    std::vector<Column> columns{{"mpi", [&] { mpi_.Rewrite(); }, [&] { MpiInPlace(); }},
+                                {"alloc", [&] { alloc_.Rewrite(); }, [&] { Allreduce(alloc_.message(), job_.all()); }},
+                                {"user", [&] { user_.Rewrite(); }, [&] { Allreduce(user_.message(), job_.all()); }}};
+    auto* channel = job_.all().channel();
+    if (channel != nullptr && job_.all().topology().nodes() == 1) {
+      view_ = MakeSharedView(*channel, alloc_.message().pieces, 4, job_.memory().pool, job_.all().node());
+    }
+    if (view_) columns.push_back({"limit", [&] { alloc_.Rewrite(); }, [&] { OwnSliceOnly(); }});
+    Measure(columns, bytes_, rounds > 0 ? rounds : RoundsOf(bytes_));
+    return RowsOf(columns);
+  }
+
+ private:
+  void MpiInPlace() {
+    MPI_Allreduce(MPI_IN_PLACE, mpi_.data(), static_cast<int>(count_), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  /// The memory's work of a zero-copy allreduce without its waits: no such allreduce can be faster.
+  void OwnSliceOnly() {
+    const auto slice = SliceOf(count_, job_.all().size(), job_.rank());
+    std::vector<void*> buffers;
+    for (int rank = 0; rank < job_.all().size(); ++rank) buffers.push_back(view_->Of(0)[rank] + slice.first * 4);
+    CombineAll(kSum, buffers.data(), job_.all().size(), buffers.data(), job_.all().size(), slice.count, 1);
+  }
+
+  Json RowsOf(const std::vector<Column>& columns) const {
+    std::map<std::string, double> medians;
+    for (const auto& column : columns) medians[column.name] = Median(column.seconds) * 1e6;
+    Json rows = Json::array();
+    for (const char* memory : {"alloc", "user"}) {
+      Json row{{"ranks", job_.all().size()},
+               {"bytes", bytes_},
+               {"memory", memory},
+               {"algorithm", NameOf(job_.all().selection().table.Select(bytes_))},
+               {"median_us", medians[memory]},
+               {"mpi_median_us", medians["mpi"]},
+               {"speedup", medians["mpi"] / medians[memory]},
+               {"limit_us", view_ ? Json(medians.at("limit")) : Json()}};
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  std::int64_t bytes_;
+  std::int64_t count_;
+  Job& job_;
+  std::vector<float> mpi_memory_;
+  std::vector<float> user_memory_;
+  float* shared_;
+  Buffer mpi_;
+  Buffer user_;
+  Buffer alloc_;
+  std::optional<SharedView> view_;
+};
+
+std::int64_t BytesOf(const std::string& text) {
+  const auto bytes = ParseBytes(text);
+  if (!bytes || bytes->count < 4) throw CLI::ValidationError("--sizes", "'" + text + "' is no size such as 64KiB");
+  return static_cast<std::int64_t>(bytes->count / 4 * 4);
+}
+
+void PrintRow(const Json& row) {
+  const auto limit = row["limit_us"].is_null() ? 0 : row["limit_us"].get<double>();
+  const auto median = row["median_us"].get<double>();
+  fmt::print("{:>11} {:>6} {:<34} {:>11.2f} {:>11.2f} {:>7.2f}x {:>10.2f} {:>6.0f} %\n",
+             row["bytes"].get<std::int64_t>(), row["memory"].get<std::string>(), row["algorithm"].get<std::string>(),
+             median, row["mpi_median_us"].get<double>(), row["speedup"].get<double>(), limit, 100 * limit / median);
+  std::fflush(stdout);
+}
+
+void Compare(const Options& options, Job& job) {
+  const bool speaks = job.rank() == 0;
+  if (speaks && !options.json) {
+    fmt::print("{} ranks, float32 sums; microseconds, medians; limit: the memory's work alone\n", job.all().size());
+    fmt::print("{:>11} {:>6} {:<34} {:>11} {:>11} {:>8} {:>10} {:>8}\n", "bytes", "memory", "algorithm", "slipway",
+               "MPI", "speedup", "limit", "of limit");
+  }
+  Json document{{"schema", "slipway.bench.allreduce/1"}, {"machine", DescribeMachine()}, {"rows", Json::array()}};
+  for (const auto& size : options.sizes) {
+    for (const auto& row : SizeBench(BytesOf(size), job).Run(options.rounds)) {
+      if (speaks && !options.json) PrintRow(row);
+      document["rows"].push_back(row);
+    }
+  }
+  if (speaks && options.json) fmt::print("{}\n", document.dump(2));
+}
+
+// Tuning: every algorithm at every size, the fastest one wins its range.
+
+std::vector<Choice> Candidates(const Group& group) {
+  std::vector<Choice> choices;
+  const auto placement = group.placement();
+  for (const char* name : {"shared", "recursive_doubling", "rabenseifner", "ring", "torus", "mpi"}) {
+    const auto choice = *ChoiceOf(name);
+    if (choice.algorithm == Algorithm::kShared && (placement.nodes > 1 || !placement.shared_memory)) continue;
+    choices.push_back(choice);
+    const bool both_levels = placement.nodes > 1 && placement.ranks > placement.nodes && placement.shared_memory;
+    if (both_levels && choice.algorithm != Algorithm::kMpi) choices.push_back({choice.algorithm, true});
+  }
+  return choices;
+}
+
+Choice FastestAt(std::int64_t bytes, Job& job, bool speaks) {
+  std::vector<float> memory(static_cast<std::size_t>(bytes / 4));
+  Buffer buffer(memory.data(), bytes / 4);
+  const auto candidates = Candidates(job.all());
+  std::vector<Column> columns;
+  for (const auto& choice : candidates) {
+    columns.push_back(
+        {NameOf(choice), [&] { buffer.Rewrite(); }, [&, choice] { AllreduceBy(choice, buffer.message(), job.all()); }});
+  }
+  Measure(columns, bytes, bytes <= 65536 ? 21 : 7);
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const double median = Median(columns[i].seconds);
+    if (speaks) fmt::print(stderr, "{:>11} {:<34} {:>11.2f} us\n", bytes, columns[i].name, median * 1e6);
+    // Less than a fifth faster is noise: the earlier candidate stays.
+    if (median * 1.2 < Median(columns[best].seconds)) best = i;
+  }
+  return candidates[best];
+}
+
+void Tune(const Options& options, Job& job) {
+  std::string table;
+  std::int64_t first = 0;
+  std::optional<Choice> current;
+  const auto add = [&](const std::string& last) {
+    table += fmt::format("{}{}:{}-{}", table.empty() ? "" : ";", NameOf(*current), first, last);
+  };
+  for (std::int64_t bytes = 1024; bytes <= 64 << 20; bytes *= 4) {
+    const auto fastest = FastestAt(bytes, job, job.rank() == 0 && !options.json);
+    if (current && fastest != *current) {
+      add(std::to_string(bytes / 2));
+      first = bytes / 2 + 1;
+    }
+    current = fastest;
+  }
+  add("max");
+  if (job.rank() != 0) return;
+  const auto placement = job.all().placement();
+  Json document{{"schema", "slipway.algorithms/1"}, {"rules", Json::array()}};
+  if (const auto known = ReadFileIfPresent(options.tune)) document = Json::parse(*known);
+  auto& rules = document["rules"];
+  for (std::size_t i = rules.size(); i-- > 0;) {
+    if (rules[i]["ranks"] == placement.ranks && rules[i]["nodes"] == placement.nodes) rules.erase(i);
+  }
+  rules.push_back({{"ranks", placement.ranks}, {"nodes", placement.nodes}, {"table", table}});
+  WriteFileAtomically(options.tune, document.dump(2) + "\n");
+  fmt::print("{}\n", options.json ? document.dump(2) : fmt::format("{}: {}", options.tune, table));
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Measures the gradient exchange against MPI_Allreduce in place.\n\nExamples:\n"
+      "  slipway bench allreduce\n  slipway bench allreduce --ranks 4 --sizes 4096 1MiB --json\n"
+      "  slipway bench allreduce --tune algorithms.json",
+      "slipway bench allreduce");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--ranks", options.ranks, "Ranks to start on this machine")->check(CLI::Range(1, 4096));
+  app.add_option("--sizes", options.sizes, "Sizes of the messages, such as 4096 or 64KiB");
+  app.add_option("--rounds", options.rounds, "Rounds of each size; 0: as many as it needs");
+  app.add_option("--tune", options.tune, "Measure all algorithms, and write the table of the fastest to this file");
+  app.add_flag("--json", options.json, "One JSON document");
+  CLI11_PARSE(app, argc, argv);
+  for (const auto& size : options.sizes) BytesOf(size);
+  StartRanks("bench allreduce", options.ranks, argc, argv);
+  Job job(nullptr);
+  options.tune.empty() ? Compare(options, job) : Tune(options, job);
+  job.Leave();
+  return 0;
+}
+
+}  // namespace
+}  // namespace slipway::bench
+
+int main(int argc, char** argv) { return slipway::bench::RunMain(slipway::bench::Main, argc, argv); }

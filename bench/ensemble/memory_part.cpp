@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "bench/ensemble/in_child.h"
+#include "bench/ensemble/noop_runner.h"
+#include "bench/ensemble/parts.h"
+#include "core/files.h"
+
+namespace slipway::bench {
+namespace {
+
+constexpr int kReports = 100;
+constexpr int kReportsAtOnce = 10;
+constexpr int kParallel = 8;
+constexpr double kGoalMegabytes = 200;
+constexpr std::array kMarks = {1000, 5000, 10000};
+
+/// Looks at the memory when so many trials were begun.
+class Sampler : public NoObserver {
+ public:
+  void AttemptStarted(const ensemble::TrialRecord& trial) override {
+    if (next_ < kMarks.size() && trial.number + 1 >= kMarks[next_]) {
+      ++next_;
+      figures.push_back(ResidentMegabytes());
+    }
+  }
+  void MetricReported(const ensemble::MetricRecord&) override { ++reports; }
+
+  std::vector<double> figures;
+  double reports = 0;
+
+ private:
+  std::size_t next_ = 0;
+};
+
+ensemble::EnsembleOptions OptionsWith(const std::string& scheduler) {
+  auto options = TenParameters(kMarks.back(), kParallel);
+  options.scheduler.type = scheduler;
+  options.scheduler.max = kReports;
+  options.scheduler.trials = options.trials;
+  options.scheduler.parallel = kParallel;
+  options.scheduler.goal = ensemble::Goal::kMinimize;
+  return options;
+}
+
+/// Memory at the marks, the most there was, the memory before, and the number of reports.
+std::vector<double> RunOnce(const std::filesystem::path& folder, const std::string& scheduler) {
+  const double before = ResidentMegabytes();
+  MakeDirectories(folder);
+  Sampler sampler;
+  {
+    auto book = ensemble::TrialBook::OpenForWriting(folder);
+    NoopRunner runner(kReports, kReportsAtOnce);
+    const auto options = OptionsWith(scheduler);
+    ensemble::RunEnsemble(book, options, runner, sampler);
+  }
+  sampler.figures.resize(kMarks.size());
+  sampler.figures.insert(sampler.figures.end(), {MostResidentMegabytes(), before, sampler.reports});
+  return sampler.figures;
+}
+
+Figure MeasureWith(const std::string& scheduler, const std::filesystem::path& folder) {
+  const auto found = InChild([&] { return RunOnce(folder, scheduler); });
+  Figure figure{"memory", fmt::format("peak, {} trials, scheduler {}", kMarks.back(), scheduler), found[kMarks.size()],
+                "MB"};
+  figure.what += fmt::format(", {:.0f} reports", found.back());
+  for (std::size_t i = 0; i < kMarks.size(); ++i) {
+    figure.beside.push_back({fmt::format("resident at {} trials", kMarks[i]), found[i], false});
+  }
+  figure.beside.push_back({"resident before the first", found[kMarks.size() + 1], false});
+  figure.goal = fmt::format("< {:g}", kGoalMegabytes);
+  figure.reached = figure.value < kGoalMegabytes;
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> MeasureMemory(const PartOptions& options) {
+  std::vector<Figure> figures;
+  for (const std::string scheduler : {"none", "median", "asha"}) {
+    figures.push_back(MeasureWith(scheduler, options.folder / scheduler));
+  }
+  return figures;
+}
+
+}  // namespace slipway::bench

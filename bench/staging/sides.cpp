@@ -1,0 +1,79 @@
+#include "bench/staging/sides.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/install.h"
+#include "core/process.h"
+
+namespace slipway::bench {
+namespace fs = std::filesystem;
+namespace {
+
+using Command = std::vector<std::string>;
+
+Command Slipway(const fs::path& source, const fs::path& target, staging::DataFormat format) {
+  return {InstallPrefix() / "bin" / "slipway",
+          "--quiet",
+          "stage",
+          "in",
+          source,
+          "--name",
+          "bench",
+          "--format",
+          std::string(staging::DataFormatName(format)),
+          "--tier",
+          "dir:" + target.string()};
+}
+Command Copy(const fs::path& source, const fs::path& target, staging::DataFormat) {
+  return {"cp", "-r", source, target};
+}
+Command Rsync(const fs::path& source, const fs::path& target, staging::DataFormat) {
+  return {"rsync", "-a", source.string() + "/", target};
+}
+Command Rclone(const fs::path& source, const fs::path& target, staging::DataFormat) {
+  return {"rclone", "--config", "/dev/null", "copy", source, target};
+}
+
+bool LiesOnPath(const std::string& program) {
+  std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const auto end = std::min(path.find(':', begin), path.size());
+    if (::access((fs::path(path.substr(begin, end - begin)) / program).c_str(), X_OK) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<Side>& Sides() {
+  static const std::vector<Side> kSides = {
+      {"slipway", Slipway}, {"cp -r", Copy}, {"rsync -a", Rsync}, {"rclone copy", Rclone}};
+  return kSides;
+}
+
+bool IsInstalled(const Side& side) {
+  const auto program = side.command({}, {}, staging::DataFormat::kRaw).front();
+  return program.front() == '/' || LiesOnPath(program);
+}
+
+double TimeOf(const Side& side, const fs::path& source, const fs::path& target, staging::DataFormat format) {
+  const auto null = OpenFile("/dev/null", O_WRONLY);
+  SpawnOptions options;
+  options.argv = side.command(source, target, format);
+  options.stdout_fd = null.get();
+  const auto started = SystemClock().Steady();
+  const auto status = ChildProcess::Spawn(options).Wait();
+  const Seconds elapsed = SystemClock().Steady() - started;
+  RemoveTree(target);
+  if (status.Success()) return elapsed.count();
+  throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()));
+}
+
+}  // namespace slipway::bench

@@ -1,0 +1,39 @@
+#include "core/interrupt.h"
+
+#include <signal.h>
+
+namespace slipway {
+namespace {
+
+constexpr auto kOnePress = std::chrono::milliseconds(200);
+
+}  // namespace
+
+Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
+  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int signal) { Take(signal); });
+}
+
+/// Batch systems and shells say SIGTERM and SIGHUP more than once, and `timeout` says its signal to us and to our
+/// group: only a further press of the key is one.
+void Interrupt::Take(int signal) {
+  const auto now = SystemClock().Steady();
+  if (asked() && signal == SIGINT && now - heard_ > kOnePress) forced_ = true;
+  heard_ = now;
+  Ask();
+}
+
+void Interrupt::ListenForTimeLimit() {
+  loop_.OnSignals({SIGUSR1}, [this](int) { AskForTimeLimit(); });
+}
+
+void Interrupt::AskForTimeLimit() {
+  if (!asked()) cause_ = InterruptCause::kTimeLimit;
+  Ask();
+}
+
+void Interrupt::Ask() {
+  ++count_;
+  if (callback_) callback_();
+}
+
+}  // namespace slipway

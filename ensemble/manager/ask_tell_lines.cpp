@@ -1,0 +1,207 @@
+#include "ensemble/manager/ask_tell_lines.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+
+namespace slipway::ensemble {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& why, std::string next_step = {}) {
+  throw Error(ErrorKind::kUsage, why, std::move(next_step));
+}
+
+/// One request; every member is looked at before anything is done.
+class RequestLine {
+ public:
+  explicit RequestLine(std::string_view line) : json_(Parsed(line)) {}
+
+  std::string What() const { return Text("do"); }
+  bool Has(const char* name) const { return json_.contains(name) && !json_.at(name).is_null(); }
+
+  std::string Text(const char* name) const {
+    if (!Has(name) || !json_.at(name).is_string()) Refuse(fmt::format("'{}' must be a text", name));
+    return json_.at(name).get<std::string>();
+  }
+
+  std::int64_t Integer(const char* name) const {
+    const auto scalar = Has(name) ? ScalarFromJson(json_.at(name)) : std::nullopt;
+    if (!scalar || !std::holds_alternative<std::int64_t>(*scalar)) {
+      Refuse(fmt::format("'{}' must be an integer", name));
+    }
+    return std::get<std::int64_t>(*scalar);
+  }
+
+  std::optional<int> Attempt() const {
+    if (!Has("attempt")) return std::nullopt;
+    const auto attempt = Integer("attempt");
+    if (attempt < 1 || attempt > std::numeric_limits<int>::max()) Refuse("'attempt' must be a positive number");
+    return static_cast<int>(attempt);
+  }
+
+  std::optional<double> OptionalNumber(const char* name) const {
+    if (!Has(name)) return std::nullopt;
+    return Number(name, json_.at(name));
+  }
+
+  /// A number, or "NaN", "Infinity" or "-Infinity", which JSON has no numbers for.
+  static double Number(const std::string& name, const Json& json) {
+    if (json.is_number()) return json.get<double>();
+    if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (json == "Infinity") return std::numeric_limits<double>::infinity();
+    if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
+    Refuse(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name));
+  }
+
+  std::vector<double> Numbers(const char* name) const {
+    const Json& json = json_.at(name);
+    if (!json.is_array()) return {Number(name, json)};
+    std::vector<double> numbers;
+    for (const auto& each : json) numbers.push_back(Number(name, each));
+    return numbers;
+  }
+
+  const Json& Object(const char* name) const {
+    if (!Has(name) || !json_.at(name).is_object()) Refuse(fmt::format("'{}' must be an object", name));
+    return json_.at(name);
+  }
+
+ private:
+  static Json Parsed(std::string_view line) {
+    if (line.size() > kLongestRequestBytes) {
+      Refuse(fmt::format("the line has {} bytes; at most {} are read", line.size(), kLongestRequestBytes));
+    }
+    Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) Refuse("the line is no JSON object", R"(write for example {"do":"ask"})");
+    return json;
+  }
+
+  Json json_;
+};
+
+Json Number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+Json AnswerAsk(AskTell& session, const RequestLine&) { return ToJson(session.Ask()); }
+
+Told ToldIn(const RequestLine& request) {
+  if (request.Has("failed")) return ToldFailed{request.Text("failed")};
+  if (request.Has("pruned")) return ToldPruned{};
+  return ToldResults{request.Has("value") ? request.Numbers("value") : std::vector<double>{}};
+}
+
+Json AnswerTell(AskTell& session, const RequestLine& request) {
+  const auto told = session.Tell(request.Integer("trial"), ToldIn(request), request.Attempt());
+  return ToJson(told, session.options());
+}
+
+std::string_view WordFor(Decision decision) {
+  switch (decision) {
+    case Decision::kStop: return "stop";
+    case Decision::kPause: return "pause";
+    case Decision::kContinue: break;
+  }
+  return "continue";
+}
+
+ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
+  ToldReport report;
+  report.step = request.Integer("step");
+  report.epoch = request.OptionalNumber("epoch");
+  if (report.epoch && !std::isfinite(*report.epoch)) Refuse("'epoch' must be finite");
+  if (const auto value = request.OptionalNumber("value")) {
+    report.metrics.emplace_back(session.options().objectives.front().metric, *value);
+  }
+  if (request.Has("metrics")) {
+    for (const auto& [name, value] : request.Object("metrics").items()) {
+      report.metrics.emplace_back(name, RequestLine::Number(name, value));
+    }
+  }
+  if (report.metrics.empty()) Refuse("nothing is reported", R"(give "value", or "metrics" by their names)");
+  return report;
+}
+
+Json AnswerReport(AskTell& session, const RequestLine& request) {
+  const auto trial = request.Integer("trial");
+  const auto advice = session.Report(trial, ReportIn(session, request), request.Attempt());
+  Json answer{{"trial", trial}, {"decision", WordFor(advice.decision)}};
+  if (!advice.reason.empty()) answer["reason"] = advice.reason;
+  return answer;
+}
+
+Json AnswerBest(AskTell& session, const RequestLine&) {
+  const auto best = session.study().Best();
+  if (!best) return Json{{"trial", nullptr}};
+  return ToJson(*best, session.options());
+}
+
+Json AnswerEnqueue(AskTell& session, const RequestLine& request) {
+  return Json{{"trial", session.Enqueue(PointFromJson(request.Object("parameters")))}};
+}
+
+using Handler = Json (*)(AskTell&, const RequestLine&);
+const std::map<std::string, Handler> kHandlers = {{"ask", AnswerAsk},
+                                                  {"best", AnswerBest},
+                                                  {"enqueue", AnswerEnqueue},
+                                                  {"report", AnswerReport},
+                                                  {"tell", AnswerTell}};
+
+Json AnswerTo(AskTell& session, const RequestLine& request) {
+  const auto what = request.What();
+  const auto handler = kHandlers.find(what);
+  if (handler != kHandlers.end()) return handler->second(session, request);
+  std::vector<std::string> words;
+  for (const auto& [word, unused] : kHandlers) words.push_back(word);
+  Refuse(fmt::format("unknown request '{}'{}", what, SuggestWord(what, words)),
+         "requests are ask, tell, report, best and enqueue");
+}
+
+}  // namespace
+
+Json ToJson(const std::variant<AskedTrial, NothingToRun>& asked) {
+  if (const auto* nothing = std::get_if<NothingToRun>(&asked)) {
+    return Json{{"trial", nullptr}, {"why", nothing->why}, {"running", nothing->running}};
+  }
+  const auto& trial = std::get<AskedTrial>(asked);
+  Json document{{"trial", trial.trial}, {"attempt", trial.attempt}, {"repeat", trial.repeat}};
+  if (trial.parent) document["parent"] = *trial.parent;
+  if (trial.limit) document["limit"] = *trial.limit;
+  document["parameters"] = ToJson(trial.parameters);
+  return document;
+}
+
+Json ToJson(const TrialRecord& told, const EnsembleOptions& options) {
+  Json objectives = Json::object();
+  if (told.objective) objectives[options.objectives.front().metric] = Number(*told.objective);
+  for (std::size_t i = 0; i < told.further.size(); ++i) {
+    objectives[options.objectives.at(i + 1).metric] = Number(told.further[i]);
+  }
+  Json document{{"trial", told.number},
+                {"state", TrialStateName(told.state)},
+                {"objectives", std::move(objectives)},
+                {"parameters", ToJson(told.parameters)}};
+  if (!told.reason.empty()) document["reason"] = told.reason;
+  return document;
+}
+
+Json Answer(AskTell& session, std::string_view line) {
+  try {
+    return AnswerTo(session, RequestLine(line));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    Json answer{{"error", error.message()}};
+    if (!error.next_step().empty()) answer["next_step"] = error.next_step();
+    return answer;
+  }
+}
+
+}  // namespace slipway::ensemble

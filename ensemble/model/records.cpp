@@ -1,0 +1,88 @@
+#include "ensemble/model/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace slipway::ensemble {
+namespace {
+
+constexpr std::array<std::pair<StopReason, std::string_view>, 5> kStopReasons = {{
+    {StopReason::kPruned, "pruned"},
+    {StopReason::kPaused, "paused"},
+    {StopReason::kTimeLimit, "time_limit"},
+    {StopReason::kCancelled, "cancelled"},
+    {StopReason::kTrialTimeLimit, "trial_time_limit"},
+}};
+
+/// The place of `word` in `names`, as the enum that they are the words of.
+template <class Enum>
+std::optional<Enum> Parse(const std::vector<std::string>& names, std::string_view word) {
+  const auto found = std::ranges::find(names, word);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+}  // namespace
+
+const std::vector<std::string>& TrialStateNames() {
+  static const std::vector<std::string> names = {"queued", "claimed", "running", "paused",   "complete",
+                                                 "pruned", "failed",  "lost",    "cancelled"};
+  return names;
+}
+
+std::string_view TrialStateName(TrialState state) { return TrialStateNames()[static_cast<std::size_t>(state)]; }
+
+std::optional<TrialState> ParseTrialState(std::string_view word) { return Parse<TrialState>(TrialStateNames(), word); }
+
+const std::vector<std::string>& OutcomeNames() {
+  static const std::vector<std::string> names = {
+      "",          "complete",  "failed",       "killed",      "out_of_memory",
+      "timed_out", "node_lost", "manager_lost", "not_started", "no_objective",
+      "cancelled", "pruned",    "paused",       "no_room"};
+  return names;
+}
+
+std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cast<std::size_t>(outcome)]; }
+
+std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
+
+std::string Objective::ValueName() const {
+  return reach ? fmt::format("seconds to {} {:.6g}", metric, *reach) : metric;
+}
+
+std::string_view CountedValueName(CountedValue counts) { return counts == CountedValue::kBest ? "best" : "last"; }
+
+std::optional<CountedValue> ParseCountedValue(std::string_view word) {
+  if (word == "last") return CountedValue::kLast;
+  if (word == "best") return CountedValue::kBest;
+  return std::nullopt;
+}
+
+bool IsFinal(TrialState state) {
+  return state == TrialState::kComplete || state == TrialState::kPruned || state == TrialState::kFailed ||
+         state == TrialState::kCancelled;
+}
+
+bool MayBeRetried(TrialState state) { return IsFinal(state) && state != TrialState::kComplete; }
+
+std::string_view StopReasonName(StopReason reason) {
+  for (const auto& [known, word] : kStopReasons) {
+    if (known == reason) return word;
+  }
+  return "cancelled";
+}
+
+std::optional<StopReason> ParseStopReason(std::string_view word) {
+  for (const auto& [reason, known] : kStopReasons) {
+    if (known == word) return reason;
+  }
+  return std::nullopt;
+}
+
+std::string_view GoalName(Goal goal) { return goal == Goal::kMaximize ? "maximize" : "minimize"; }
+
+bool IsBetter(double left, double right, Goal goal) { return goal == Goal::kMaximize ? left > right : left < right; }
+
+}  // namespace slipway::ensemble

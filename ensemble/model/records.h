@@ -1,0 +1,175 @@
+/// What is known of trials and attempts: the rows of the trial book as values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/process.h"
+#include "ensemble/model/scalar.h"
+#include "ensemble/model/trial_runner.h"
+
+namespace slipway::ensemble {
+
+/// The life of a trial:
+///
+///   queued -> claimed -> running -> complete | pruned | failed | cancelled
+///     ^          |          |
+///     |          +----------+--> queued again: interrupted, retried, or its manager was lost
+///     +-- paused <----------+    (continued later from its checkpoint)
+///
+/// Claimed is also what waits in the queue of a batch system: it runs, and its time counts, when its job begins.
+/// An attempt knows the same states; `lost` (its manager died) is a final state of attempts.
+/// Stored in the trial book as words.
+enum class TrialState { kQueued, kClaimed, kRunning, kPaused, kComplete, kPruned, kFailed, kLost, kCancelled };
+
+std::string_view TrialStateName(TrialState state);
+std::optional<TrialState> ParseTrialState(std::string_view word);
+/// Every state's word, in the order of the enum.
+const std::vector<std::string>& TrialStateNames();
+/// No attempt of such a trial will follow by itself.
+bool IsFinal(TrialState state);
+
+/// It is over without a result, so that it makes sense to run it again on request.
+bool MayBeRetried(TrialState state);
+
+std::optional<StopReason> ParseStopReason(std::string_view word);
+
+/// Stored as words.
+enum class Goal { kMaximize, kMinimize };
+std::string_view GoalName(Goal goal);
+/// Strictly better.
+bool IsBetter(double left, double right, Goal goal);
+
+/// Which of the values that a trial reports counts. Stored as words.
+enum class CountedValue { kLast, kBest };
+std::string_view CountedValueName(CountedValue counts);
+std::optional<CountedValue> ParseCountedValue(std::string_view word);
+
+/// What trials are ranked by.
+struct Objective {
+  std::string metric;
+  Goal goal = Goal::kMaximize;
+  CountedValue counts = CountedValue::kLast;
+  /// The trial's value is then the time in seconds, of all its attempts, until the metric is as good as this: less is
+  /// better (time to accuracy).
+  std::optional<double> reach = {};
+
+  /// Of the trial's value, which is not always the metric's.
+  Goal ValueGoal() const { return reach ? Goal::kMinimize : goal; }
+  /// What that value is: "accuracy", or "seconds to accuracy 0.75".
+  std::string ValueName() const;
+};
+
+/// How an attempt ended. Stored as words; the state says what that means for the trial.
+enum class Outcome {
+  kNone,  ///< it has not ended
+  kComplete,
+  kFailed,       ///< another exit status than 0
+  kKilled,       ///< by a signal that nobody here sent
+  kOutOfMemory,  ///< the kernel or the batch system ended it
+  kTimedOut,     ///< its own time limit
+  kNodeLost,
+  kManagerLost,
+  kNotStarted,
+  kNoObjective,  ///< it ended well but reported no usable value
+  kCancelled,    ///< by the user, or the time of the ensemble was over
+  kPruned,
+  kPaused,
+  kNoRoom,  ///< the disk of the run was full while it ran, or when it was to start
+};
+std::string_view OutcomeName(Outcome outcome);
+std::optional<Outcome> ParseOutcome(std::string_view word);
+/// Every outcome's word, in the order of the enum; that of kNone is empty.
+const std::vector<std::string>& OutcomeNames();
+
+/// The reason of a claimed trial that was handed to a queue.
+inline constexpr std::string_view kWaitsInQueue = "waits in the queue";
+
+/// Origins of trials that no sampler has chosen.
+inline constexpr std::string_view kEnqueuedOrigin = "enqueued";
+inline constexpr std::string_view kImportedOrigin = "import";
+inline constexpr std::string_view kVariedOrigin = "pbt";
+
+/// One trial; times are seconds since 1970, of its latest attempt.
+struct TrialRecord {
+  TrialNumber number = 0;
+  TrialState state = TrialState::kQueued;
+  Point parameters;
+  std::string configuration;  ///< ConfigurationHash(parameters)
+  /// Finite. Of complete trials the result; of pruned and paused ones the last value before they were ended, if any.
+  std::optional<double> objective;
+  std::vector<double> further = {};  ///< of the study's further objectives, in its order; finite; of complete trials
+  int repeat = 0;                    ///< which run of its configuration, from 0
+  std::optional<TrialNumber> parent = {};  ///< whose checkpoint it began with
+  std::string origin = {};                 ///< who chose the parameters: Sampler::Origin, "enqueued", "pbt", "import"
+  int attempts = 0;                        ///< begun so far
+  int failures = 0;                        ///< attempts that failed by themselves
+  std::string reason;                      ///< why it is in this state; empty when complete
+  double created = 0;
+  std::optional<double> started;
+  std::optional<double> ended;
+};
+
+/// One try of a trial.
+struct AttemptRecord {
+  TrialNumber trial = 0;
+  int number = 1;
+  TrialState state = TrialState::kClaimed;
+  std::optional<ProcessIdentity> process;  ///< none: nothing was prepared
+  std::string host;
+  double claimed = 0;
+  std::optional<double> started;
+  std::optional<double> ended;
+  std::optional<ExitStatus> status;
+  std::optional<StopReason> stop;  ///< asked by the manager, stored before the trial is told
+  std::string reason;              ///< how it ended; before that why it was asked to stop
+  Outcome outcome = Outcome::kNone;
+  std::string place = {};  ///< nodes and cores that it had for itself: "node1:0-3,8"
+  int nodes = 1;           ///< for the budget of node-seconds
+};
+
+/// One reported value.
+struct MetricRecord {
+  TrialNumber trial = 0;
+  int attempt = 1;
+  std::string name;
+  std::int64_t step = 0;
+  std::optional<double> epoch;
+  double value = 0;                 ///< may be NaN or infinite
+  std::optional<double> time = {};  ///< when it was reported; seconds since 1970
+};
+
+/// A trial's arrival at a rung of the scheduler.
+struct RungRecord {
+  TrialNumber trial = 0;
+  int bracket = 0;
+  int rung = 0;
+  double resource = 0;   ///< of the rung
+  double value = 0;      ///< of the objective there; may be NaN or infinite
+  std::string decision;  ///< "continue", "stop", "pause"
+};
+
+/// What the attempts of a study have used.
+struct Usage {
+  double wall_seconds = 0;  ///< of all managers together, the times between them left out
+  double node_seconds = 0;  ///< of ended attempts
+};
+
+/// What an ensemble is: stored when it starts, held against the spec when it is resumed.
+struct StudyRecord {
+  std::vector<Objective> objectives;  ///< at least one; trials are ranked by the first, or by all after Pareto
+  std::int64_t trials = 1;            ///< the budget: configurations
+  int repeats = 1;                    ///< runs of each configuration; trial = configuration * repeats + repeat
+  std::string scheduler = "none";
+  std::string sampler;  ///< never "auto": the one it stands for
+  std::uint64_t seed = 1;
+  int grid_points = 3;
+  std::string spec_hash;
+  std::string space;  ///< JSON text
+  double created = 0;
+};
+
+}  // namespace slipway::ensemble

@@ -1,0 +1,48 @@
+#include "ensemble/model/study_clock.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/process_identity.h"
+
+namespace slipway::ensemble {
+namespace {
+
+/// Two clocks are not read at the same moment: what differs by less was not set.
+constexpr double kSmallestStep = 0.5;  // seconds
+
+std::string ThisBoot() {
+  static const std::string id = IdentityOf(::getpid()).boot_id;
+  return id;
+}
+
+double SinceBoot(SteadyTime steady) { return std::chrono::duration<double>(steady.time_since_epoch()).count(); }
+
+WallTime WallTimeOf(double seconds) {
+  return WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds)));
+}
+
+}  // namespace
+
+StudyClock::StudyClock(Clock& clock, const std::optional<ClockReading>& before)
+    : clock_(clock), begun_(clock.Now()), steady_(clock.Steady()) {
+  if (!before || before->boot_id != ThisBoot()) return;
+  const double passed = SinceBoot(steady_) - before->since_boot;
+  if (passed >= 0) begun_ = WallTimeOf(before->time + passed);
+}
+
+WallTime StudyClock::Now() {
+  return begun_ + std::chrono::duration_cast<WallTime::duration>(clock_.Steady() - steady_);
+}
+
+ClockReading StudyClock::Reading() { return {UnixSeconds(Now()), ThisBoot(), SinceBoot(clock_.Steady())}; }
+
+double StudyClock::OfDay(double time) {
+  const double ahead = std::chrono::duration<double>(clock_.Now() - Now()).count();
+  const bool was_set = std::abs(ahead) >= kSmallestStep;
+  return std::min(was_set ? time - ahead : time, UnixSeconds(Now()));
+}
+
+}  // namespace slipway::ensemble

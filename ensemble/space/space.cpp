@@ -1,0 +1,179 @@
+#include "ensemble/space/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+#include "ensemble/space/suggest_value.h"
+
+namespace slipway::ensemble {
+namespace {
+
+[[noreturn]] void RefuseParameter(std::string_view name, std::string_view reason, std::string next_step = {}) {
+  throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
+}
+
+std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
+std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, std::string_view name) {
+  auto names = NamesOf(parameters);
+  std::erase(names, name);
+  return names;
+}
+
+/// Its values become those of the parameter that it waits for.
+void SettleClause(const Parameter& parameter, Condition::Clause& clause, const std::vector<Parameter>& all) {
+  const Parameter* other = FindParameter(all, clause.parameter);
+  if (other == nullptr) {
+    RefuseParameter(parameter.name, fmt::format("'when' names '{}', which is no parameter{}", clause.parameter,
+                                                SuggestWord(clause.parameter, OtherNames(all, parameter.name))));
+  }
+  if (IsContinuous(other->domain)) {
+    RefuseParameter(
+        parameter.name,
+        fmt::format("'when' cannot depend on '{}', which is '{}'", other->name, DomainName(other->domain)),
+        "conditions work on parameters with single values: 'choice', 'ordinal', 'int', fixed ones, and steps");
+  }
+  for (auto& value : clause.values) {
+    auto canonical = Canonical(other->domain, value);
+    if (!canonical) {
+      RefuseParameter(parameter.name,
+                      fmt::format("'when' waits for {} = {}, a value that '{}' never has{}", other->name,
+                                  Describe(value), other->name, SuggestValue(other->domain, value)));
+    }
+    value = std::move(*canonical);
+  }
+}
+
+void SettleTogether(std::vector<Parameter>& parameters) {
+  for (auto& parameter : parameters) {
+    if (FindParameter(parameters, parameter.name) != &parameter) RefuseParameter(parameter.name, "is defined twice");
+    if (!parameter.when) continue;
+    for (auto& clause : parameter.when->clauses) SettleClause(parameter, clause, parameters);
+  }
+}
+
+bool DependsOnAny(const Parameter& parameter, const std::vector<Parameter>& others) {
+  if (!parameter.when) return false;
+  const auto& clauses = parameter.when->clauses;
+  return std::any_of(clauses.begin(), clauses.end(),
+                     [&](const auto& clause) { return FindParameter(others, clause.parameter) != nullptr; });
+}
+
+// Takes, again and again, the first parameter that waits for none of the rest.
+std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
+  std::vector<Parameter> ordered;
+  while (!rest.empty()) {
+    const auto ready = std::find_if(rest.begin(), rest.end(), [&](const auto& p) { return !DependsOnAny(p, rest); });
+    if (ready == rest.end()) {
+      RefuseParameter(rest.front().name, "its 'when' leads back to itself",
+                      "remove one of the conditions of the circle");
+    }
+    ordered.push_back(std::move(*ready));
+    rest.erase(ready);
+  }
+  return ordered;
+}
+
+/// Whether the point says that `parameter` is not active; what it leaves out could still make it so.
+bool IsSurelyInactive(const Parameter& parameter, const Point& point, const std::vector<std::string>& inactive) {
+  if (!parameter.when) return false;
+  return std::ranges::any_of(parameter.when->clauses, [&](const auto& clause) {
+    const Scalar* value = Find(point, clause.parameter);
+    if (value == nullptr) return std::ranges::find(inactive, clause.parameter) != inactive.end();
+    return !IsAmong(clause.values, *value);
+  });
+}
+
+constexpr const char* kConstraintsMember = "";  // no parameter has this name
+
+std::vector<std::string> Texts(const Json& list) {
+  std::vector<std::string> texts;
+  for (const auto& text : list) {
+    if (!list.is_array() || !text.is_string()) {
+      throw Error(ErrorKind::kUsage, "the constraints of the search space must be a list of texts");
+    }
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+}  // namespace
+
+bool SearchSpace::Allows(const Point& point) const {
+  return std::ranges::all_of(constraints_, [&](const auto& constraint) { return constraint.HoldsAt(point); });
+}
+
+SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints) {
+  SettleTogether(parameters);
+  SearchSpace space;
+  space.parameters_ = Ordered(std::move(parameters));
+  for (const auto& text : constraints) space.constraints_.emplace_back(text, space.parameters_);
+  return space;
+}
+
+SearchSpace ParseSpace(const Json& definitions) {
+  if (!definitions.is_object()) throw Error(ErrorKind::kUsage, "the search space must be a map of parameters");
+  std::vector<Parameter> parameters;
+  std::vector<std::string> constraints;
+  for (const auto& [name, definition] : definitions.items()) {
+    if (name == kConstraintsMember) {
+      constraints = Texts(definition);
+    } else {
+      parameters.push_back(ParseParameter(name, definition));
+    }
+  }
+  return MakeSearchSpace(std::move(parameters), constraints);
+}
+
+Json ToJson(const SearchSpace& space) {
+  Json json = Json::object();
+  for (const auto& parameter : space.parameters()) json[parameter.name] = ToJson(parameter);
+  for (const auto& constraint : space.constraints()) json[kConstraintsMember].push_back(constraint.text());
+  return json;
+}
+
+Point CanonicalValues(const SearchSpace& space, Point point) {
+  for (auto& [name, value] : point) {
+    const auto* parameter = FindParameter(space.parameters(), name);
+    if (parameter == nullptr) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("there is no parameter '{}'{}", name, SuggestWord(name, NamesOf(space.parameters()))));
+    }
+    auto canonical = Canonical(parameter->domain, value);
+    if (!canonical) {
+      RefuseParameter(
+          name, fmt::format("{} is not one of its values{}", Describe(value), SuggestValue(parameter->domain, value)));
+    }
+    value = std::move(*canonical);
+  }
+  return point;
+}
+
+Point CheckedPoint(const SearchSpace& space, const Point& written) {
+  const Point given = CanonicalValues(space, written);
+  Point point;
+  std::vector<std::string> inactive;
+  for (const auto& parameter : space.parameters()) {
+    const Scalar* value = Find(given, parameter.name);
+    const bool surely_inactive = IsSurelyInactive(parameter, given, inactive);
+    if (surely_inactive) inactive.push_back(parameter.name);
+    if (value == nullptr) continue;
+    if (surely_inactive) RefuseParameter(parameter.name, "it is not active beside the other values of the point");
+    point.emplace_back(parameter.name, *value);
+  }
+  for (const auto& constraint : space.constraints()) {
+    if (constraint.HoldsAt(point)) continue;
+    throw Error(ErrorKind::kUsage, fmt::format("the point breaks the constraint \"{}\"", constraint.text()));
+  }
+  return point;
+}
+
+}  // namespace slipway::ensemble

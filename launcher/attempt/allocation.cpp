@@ -1,0 +1,159 @@
+#include "launcher/attempt/allocation.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "launcher/cluster/agent_step.h"
+#include "launcher/ranks/monitor/log_tail.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr auto kJoinPatience = std::chrono::seconds(120);
+constexpr auto kJoinLook = std::chrono::milliseconds(50);
+/// Agents leave when the programs of their nodes have ended, which they have at the end of a run.
+constexpr auto kAgentLeavePatience = std::chrono::seconds(15);
+/// A lost node keeps the step until Slurm hears of the loss, which is nothing to wait for.
+constexpr auto kLossPatience = std::chrono::seconds(2);
+/// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
+constexpr auto kStartPatience = std::chrono::seconds(90);
+
+int NodesOfAllocation() {
+  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
+  return text != nullptr ? std::atoi(text) : 1;
+}
+
+/// Those that the run needs and, as far as the job has them, the spare ones; not more.
+int NodesToUse(const Spec& spec) {
+  const int given = NodesOfAllocation();
+  const int needed = spec.launch.nodes;
+  if (given >= needed) return std::min(given, spec.nodes_of_job());
+  throw Error(ErrorKind::kEnvironment, fmt::format("the job has {} of the {} nodes that the run needs", given, needed),
+              "ask for a larger allocation, or set launch.nodes");
+}
+
+/// Of managers that were killed: whoever holds the run's lock is its only one.
+void RemoveOldKeys(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(".slipway-") && name.ends_with(".key")) std::filesystem::remove(entry.path(), error);
+  }
+}
+
+Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
+  Nodes::Options options;
+  options.count = NodesToUse(plan.spec());
+  RemoveOldKeys(folder.path());
+  options.run = folder.path();
+  options.key_folder = folder.path();
+  options.host = HostName();
+  options.join_patience = kJoinPatience;
+  return options;
+}
+
+ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& directory, const std::filesystem::path& log) {
+  const auto output = OpenFile(log, O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = AgentStepWords(nodes.count(), AgentCommand(nodes.agents()));
+  options.environment = Environment::Inherited();
+  LeaveMpiJob(*options.environment);
+  options.working_directory = directory;
+  options.stdout_fd = output.get();
+  options.stderr_fd = output.get();
+  return ChildProcess::Spawn(options);
+}
+
+/// How often a job may come back without finding its nodes.
+constexpr int kMostReturns = 5;
+
+int TimesQueuedAgain() {
+  const char* text = std::getenv("SLURM_RESTART_COUNT");
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+}  // namespace
+
+bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
+  return plan.spec().launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
+}
+
+bool MayGetMissingNodes(const Plan& plan, const RunState& state) {
+  const auto& spec = plan.spec();
+  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
+                       spec.ensemble.has_value();
+  return (goes_on || TimesQueuedAgain() > 0) && MayGetOtherNodes(plan, state);
+}
+
+Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
+    : log_(folder.path() / "agents.log"),
+      nodes_(OptionsFor(folder, plan)),
+      step_(StartAgents(nodes_, folder.path(), log_)) {
+  output.Progress(fmt::format("starting an agent on each of {} nodes", nodes_.count()));
+  AwaitAgents(loop, interrupt);
+}
+
+Allocation::~Allocation() {
+  const bool whole = nodes_.AwaitJoined({}) && static_cast<int>(Living().size()) == nodes_.count();
+  nodes_.Leave();
+  if (!step_.WaitFor(whole ? kAgentLeavePatience : kLossPatience)) step_.End(std::chrono::seconds(2));
+}
+
+void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
+  const auto deadline = SystemClock().Steady() + kJoinPatience;
+  while (!nodes_.AwaitJoined(kJoinLook)) {
+    loop.RunOnce(std::chrono::nanoseconds(0));
+    if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
+    const auto ended = step_.TryWait();
+    if (!ended && SystemClock().Steady() < deadline) continue;
+    throw NodesMissing(
+        ErrorKind::kEnvironment,
+        fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
+                    ended ? "; srun ended with " + ended->Describe() : "", log_.string(), LastLines(log_, 12)),
+        "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
+  }
+}
+
+std::vector<int> Allocation::Living() const {
+  std::vector<int> living;
+  for (int node = 0; node < nodes_.count(); ++node) {
+    if (nodes_.TroubleOf(node).empty()) living.push_back(node);
+  }
+  return living;
+}
+
+void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch) {
+  for (const int node : on) launch.hosts.push_back({node, nodes.FactsOf(node).name, ranks_per_node});
+  launch.shim_listener = [&nodes, on](EventLoop& loop, ShimListener::Arrived arrived) {
+    return nodes.OpenShimListener(loop, on, std::move(arrived));
+  };
+  launch.start_patience = kStartPatience;
+  launch.environment.Set("MASTER_ADDR", launch.hosts.front().name);
+  if (launch.mpi.BySrun()) return;
+  launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
+  // mpirun takes no node for more ranks than the job has tasks there, however Slurm has laid those out.
+  launch.environment.Set("SLURM_TASKS_PER_NODE", fmt::format("{}(x{})", ranks_per_node, NodesOfAllocation()));
+}
+
+void LeaveThisNode(const MpiLauncher& launcher, Environment& environment) {
+  if (launcher.BySrun() || launcher.mpi != Mpi::kMpich) return;
+  for (const char* name : {"SLURMD_NODENAME", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_PROCID"}) environment.Unset(name);
+  for (const char* name : kDeviceVariables) environment.Unset(name);
+}
+
+void PlaceOnThisNode(RankLaunch& launch) {
+  const char* name = std::getenv("SLURMD_NODENAME");
+  if (name == nullptr) {
+    throw Error(ErrorKind::kEnvironment, "srun starts ranks on the nodes of a job only, and this process is on none",
+                "submit the run, or set launch.slurm.start: mpirun");
+  }
+  launch.hosts = {{0, name, launch.ranks}};
+  launch.start_patience = kStartPatience;
+  launch.environment.Set("MASTER_ADDR", name);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,91 @@
+#include "launcher/cli/commands/doctor.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/doctor/checks.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr char kAbout[] = "experiment";
+constexpr auto kPlanLimit = std::chrono::seconds(60);
+
+Finding FindingOf(const Diagnostic& diagnostic, Grade grade) {
+  const auto place = diagnostic.line > 0 ? fmt::format("{}:{}: ", diagnostic.file, diagnostic.line) : "";
+  const auto remedy = diagnostic.suggestion.empty() ? "" : fmt::format("did you mean '{}'?", diagnostic.suggestion);
+  return {grade, kAbout, place + diagnostic.message, remedy};
+}
+
+/// What is in the way of `slipway run`, each thing a line.
+Findings LookAtExperiment(const SpecSelection& selection, const std::filesystem::path& runs_directory) try {
+  auto document = LoadSpec(selection.spec, selection.overrides);
+  Findings findings;
+  for (const auto& warning : document.warnings) findings.push_back(FindingOf(warning, Grade::kWarn));
+  const auto plan = MakePlan(std::move(document), runs_directory);
+  findings.push_back(Ok(kAbout, fmt::format("{} can be planned: engine {}, {} rank{}", plan.spec().name, plan.engine,
+                                            plan.spec().launch.ranks(), plan.spec().launch.ranks() == 1 ? "" : "s")));
+  return findings;
+} catch (const SpecError& error) {
+  Findings findings;
+  for (const auto& diagnostic : error.diagnostics()) findings.push_back(FindingOf(diagnostic, Grade::kFail));
+  return findings;
+}
+
+LaunchSpec LaunchOf(const SpecSelection& selection) try {
+  return selection.spec.empty() ? LaunchSpec{} : LoadSpec(selection.spec, selection.overrides).spec.launch;
+} catch (const Error&) {  // the experiment's own check says it
+  return {};
+}
+
+std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& session) {
+  DoctorRequest request;
+  request.runs_directory = session.runs_directory;
+  const auto launch = LaunchOf(options.selection);
+  request.asked = launch.engine;
+  request.start = launch.slurm.start;
+  request.mpi = launch.mpi;
+  request.try_srun = options.try_srun;
+  auto checks = MachineChecks(request);
+  if (!options.selection.spec.empty()) {
+    checks.push_back({kAbout, kPlanLimit, [selection = options.selection, runs = session.runs_directory] {
+                        return LookAtExperiment(selection, runs);
+                      }});
+  }
+  return checks;
+}
+
+void RequireSpecForChanges(const SpecSelection& selection) {
+  if (!selection.spec.empty() || selection.overrides.empty()) return;
+  throw Error(ErrorKind::kUsage, "--set and --engine change an experiment, and none is named",
+              "slipway doctor SPEC --set KEY=VALUE");
+}
+
+Json ToJson(const CheckResult& result) {
+  Json findings = Json::array();
+  for (const auto& finding : result.findings) findings.push_back(ToJson(finding));
+  return Json{{"check", result.name}, {"took_s", result.took.count()}, {"findings", findings}};
+}
+
+}  // namespace
+
+int Doctor(const DoctorOptions& options, Session& session) {
+  RequireSpecForChanges(options.selection);
+  Findings all;
+  Json list = Json::array();
+  for (const auto& check : ChecksFor(options, session)) {
+    session.output.Progress("looking at " + check.name);
+    const auto result = Perform(check);
+    list.push_back(ToJson(result));
+    all.insert(all.end(), result.findings.begin(), result.findings.end());
+  }
+  session.output.Progress("");
+  const auto worst = WorstOf(all);
+  const Json document{{"schema", "slipway.doctor/1"}, {"worst", NameOf(worst)}, {"checks", list}};
+  session.output.Print({document, Describe(all), NameOf(worst)});
+  return worst == Grade::kFail ? 1 : 0;
+}
+
+}  // namespace slipway::launcher

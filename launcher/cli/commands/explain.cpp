@@ -1,0 +1,18 @@
+#include "launcher/cli/commands/explain.h"
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/explain/explanation.h"
+#include "launcher/cli/explain/gather.h"
+
+namespace slipway::launcher {
+
+int Explain(const ExplainOptions& options, Session& session) {
+  const auto facts = GatherFacts(FindRun(session, options.run));
+  const auto explanation = Explain(facts);
+  session.output.Print({ToJson(explanation, facts), Describe(explanation, facts), explanation.headline});
+  return 0;
+}
+
+}  // namespace slipway::launcher

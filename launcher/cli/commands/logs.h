@@ -1,0 +1,26 @@
+/// `slipway logs`: what the ranks of a run printed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launcher/cli/commands/session.h"
+#include "launcher/ranks/monitor/rank_line.h"
+
+namespace slipway::launcher {
+
+enum class Follow { kNo, kYes };
+
+struct LogsOptions {
+  std::string run = "last";
+  std::optional<int> rank;
+  std::optional<int> trial;
+  std::optional<int> attempt;  ///< default: the last
+  Follow follow = Follow::kNo;
+  LinePrefix prefix = LinePrefix::kRank;
+};
+
+/// Prints each line behind a removable "[rank] " prefix, rank by rank; with `follow` as they come, until the run ends.
+int Logs(const LogsOptions& options, Session& session);
+
+}  // namespace slipway::launcher

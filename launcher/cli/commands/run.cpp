@@ -1,0 +1,211 @@
+#include "launcher/cli/commands/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/ownership.h"
+#include "core/process.h"
+#include "ensemble/manager/requests.h"
+#include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/follow.h"
+#include "launcher/cli/commands/plan_for.h"
+#include "launcher/plan/trial_document.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_submission.h"
+#include "launcher/run/batch/batch_turn.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/batch/submit_remarks.h"
+#include "launcher/run/manager.h"
+#include "launcher/run_folder/edited_spec.h"
+#include "launcher/run_folder/prepare.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Starts `slipway manage FOLDER` in a session of its own; what it says goes to manager.log. It begins when the
+/// other end of `gate`, its standard input, is closed.
+ChildProcess StartManager(const RunFolder& folder, int gate) {
+  const auto log = OpenFile(folder.path() / "manager.log", O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = {"/proc/self/exe", "manage", folder.path().string()};
+  options.stdin_fd = gate;
+  options.stdout_fd = log.get();
+  options.stderr_fd = log.get();
+  options.group = ProcessGroup::kOwnSession;
+  return ChildProcess::Spawn(options);
+}
+
+/// The manager's name is in the state before the manager begins, so that the run never looks lost.
+void HandOver(const RunFolder& folder) {
+  int ends[2];
+  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
+  const UniqueFd gate(ends[0]);
+  const UniqueFd opener(ends[1]);
+  auto manager = StartManager(folder, gate.get());
+  auto state = folder.ReadState();
+  state.manager = IdentityOf(manager.pid());
+  folder.WriteState(state);
+  manager.Release();
+}
+
+/// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do. So do
+/// requests that nobody has answered.
+bool HasMoreToDo(const RunFolder& folder, const RunState& state) {
+  return state.ensemble && (!state.reason.empty() || !ensemble::WaitingRequests(folder.path()).empty());
+}
+
+bool IsDone(const RunFolder& folder, const RunState& state) {
+  return state.phase == Phase::kSucceeded && !HasMoreToDo(folder, state);
+}
+
+/// True when the run is to be carried out by a job of its own. What cannot be submitted is refused before there is a
+/// run folder.
+bool NeedsSubmission(const Plan& plan) {
+  if (plan.engine != "slurm") return false;
+  const bool trials_are_jobs = TrialsAreJobs(plan.spec());
+  if (OwnBatchJob().id != 0 && !trials_are_jobs) return false;
+  RequireBatchSystem();
+  return !trials_are_jobs;
+}
+
+/// Also of the jobs of trials, which come later.
+void WarnBeforeSubmission(const Plan& plan, bool submits, Session& session) {
+  if (!submits && !TrialsAreJobs(plan.spec())) return;
+  for (const auto& remark : RemarksOnSubmission(plan)) session.output.Warn(remark);
+}
+
+/// Prints the run's id and how to go on.
+void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) {
+  Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
+  if (job != 0) document["batch_job"] = job;
+  const auto text = fmt::format("submitted {0}{1}\n  slipway status {0}\n  slipway logs -f {0}", folder.id(),
+                                job != 0 ? fmt::format(" as job {}", job) : "");
+  session.output.Print({document, text, folder.id()});
+}
+
+/// What waits in a queue or runs in a job is not taken from it.
+void RequireEnd(const RunFolder& folder, const RunState& state) {
+  if (!IsInBatchSystem(folder, state)) return;
+  const auto reason = state.reason.empty() ? "" : fmt::format(" ({})", state.reason);
+  throw Error(ErrorKind::kBusy, fmt::format("run {} has not ended: {}{}", folder.id(), PhaseName(state.phase), reason),
+              fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
+}
+
+int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& session) {
+  session.output.Print(
+      {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
+  return 0;
+}
+
+/// The words that `resume` would start, as far as they can be read.
+std::string CommandIn(const RunFolder& folder) try {
+  const auto& train = StoredSpec(folder).spec.train;
+  return train.program.empty() ? QuoteForShell(train.command) : train.program;
+} catch (const Error&) {
+  return "its command";
+}
+
+/// What a run's documents say is executed as the user.
+void RequireOwn(const RunFolder& folder) {
+  for (const auto& path : {folder.path(), folder.plan_file(), folder.trial_book()}) {
+    std::error_code error;
+    const auto why = std::filesystem::exists(path, error) ? WhyNotOwn(path) : std::string();
+    if (why.empty()) continue;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("run {} may run what somebody else wants as {}: of '{}', {}; it runs {}", folder.id(),
+                            UserName(::geteuid()), path.string(), why, CommandIn(folder)),
+                fmt::format("read '{}', and to run it all the same: slipway resume {} --trust",
+                            folder.plan_file().string(), folder.id()));
+  }
+}
+
+void SayHowItGoesOn(const RunFolder& folder, const Plan& plan, Session& session) {
+  for (const auto& warning : plan.document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  session.output.Say("resuming " + folder.id());
+  if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
+  for (const auto& change : plan.document.changes) session.output.Say("changed: " + Describe(change));
+  if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
+}
+
+void WaitForEndOfInput() {
+  char unused[64];
+  while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
+  }
+}
+
+}  // namespace
+
+int Run(const RunOptions& options, Session& session) {
+  const auto plan = PlanFor(options.selection, session);
+  const bool submits = NeedsSubmission(plan);
+  WarnBeforeSubmission(plan, submits, session);
+  const auto folder = PrepareRun(plan);
+  session.output.Say("run " + folder.id());
+  if (submits) {
+    session.output.Say(fmt::format("job {}", SubmitBatchRun(folder, plan)));
+    return FollowBatchRun(folder, options.prefix, session);
+  }
+  return ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix);
+}
+
+int Submit(const SpecSelection& selection, Session& session) {
+  const auto plan = PlanFor(selection, session);
+  const bool submits = NeedsSubmission(plan);
+  WarnBeforeSubmission(plan, submits, session);
+  const auto folder = PrepareRun(plan);
+  std::uint32_t job = 0;
+  if (submits) {
+    job = SubmitBatchRun(folder, plan);
+  } else {
+    HandOver(folder);
+  }
+  SaySubmitted(folder, job, session);
+  return 0;
+}
+
+int Resume(const ResumeOptions& options, Session& session) {
+  const auto folder = FindRun(session, options.run);
+  if (!options.trust) RequireOwn(folder);
+  const auto state = ObserveRun(folder);
+  RequireEnd(folder, state);
+  if (IsDone(folder, state) && options.overrides.empty()) {
+    if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
+    return SayNothingToResume(folder, state, session);
+  }
+  // A manager whose run has ended is not at once gone: its agents end first.
+  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
+  const auto plan = ReplanRun(folder, options.overrides);
+  if (IsDone(folder, state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
+  SayHowItGoesOn(folder, plan, session);
+  const bool submits = NeedsSubmission(plan);
+  KeepChanges(folder, plan);
+  if (!submits) {
+    ForgetBatchJob(folder);
+    return ManageRun(folder, std::move(*lock), plan, session.output, options.prefix);
+  }
+  lock.reset();  // the job may begin at once
+  SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
+  return 0;
+}
+
+int Manage(const ManageOptions& options, Session& session) {
+  WaitForEndOfInput();
+  const auto folder = RunFolder::Open(options.folder);
+  const auto job = OwnBatchJob();
+  if (job.id != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
+  auto lock = folder.TakeManagerLock();
+  if (job.id != 0) {
+    if (const auto state = folder.ReadState(); IsDone(folder, state)) return SayNothingToResume(folder, state, session);
+    if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
+  }
+  return ManageRun(folder, std::move(lock), ReplanRun(folder), session.output, LinePrefix::kRank);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,219 @@
+#include "launcher/cli/commands/runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/text_table.h"
+#include "launcher/cli/commands/find_run.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/batch_run.h"
+#include "launcher/run/batch/batch_wait.h"
+#include "launcher/run/manager_process.h"
+#include "launcher/run/results/stage_out_record.h"
+#include "launcher/run/trials/batch_trial.h"
+#include "launcher/run_folder/prepare.h"
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/trials/model_ensemble.h"
+#include "launcher/trials/trials_glance.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Where an ended run has left something; nothing while it lives.
+std::optional<StageOutRecord> LeftBehind(const RunFolder& run, const RunState& state) try {
+  return HasEnded(state.phase) ? ReadOutboxRecord(run) : std::nullopt;
+} catch (const Error&) {  // damaged: `stage out` says it, and the status of the run is wanted here
+  return {};
+}
+
+std::optional<ModelEnsemble> ModelsOf(const RunFolder& run, const RunState& state) {
+  return state.ensemble ? ReadModelEnsemble(run.path()) : std::nullopt;
+}
+
+Json StatusDocument(const RunFolder& run, const RunState& state) {
+  auto document = ToJson(state);
+  document["schema"] = "slipway.status/1";
+  document["folder"] = run.path().string();
+  if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
+  if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);
+  document["changes"] = Json::array();
+  for (const auto& change : PastChanges(run)) document["changes"].push_back(ToJson(change));
+  document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
+  return document;
+}
+
+std::string StatusText(const RunFolder& run, const RunState& state) {
+  auto text = fmt::format("{}  {}", run.id(), PhaseName(state.phase));
+  if (state.attempt > 1) text += fmt::format(" (attempt {})", state.attempt);
+  if (!state.reason.empty()) text += "\n  " + state.reason;
+  text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
+  if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
+  text += fmt::format("\n  folder  {}", run.path().string());
+  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);
+  if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
+  for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
+  if (const auto left = LeftBehind(run, state)) {
+    text += fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.id());
+  }
+  if (!state.detail.empty()) text += "\n\n" + state.detail;
+  return text;
+}
+
+/// A row of `ls`: a run whose state cannot be read is listed, with the reason.
+struct RunRow {
+  const RunFolder& run;
+  std::optional<Error> trouble;
+  std::optional<RunState> state;
+};
+
+/// Of any document that is shown here.
+std::optional<Error> TroubleWith(const RunFolder& run) try {
+  const auto state = run.ReadState();
+  IsInBatchSystem(run, state);
+  StatusDocument(run, state);
+  return {};
+} catch (const Error& error) {
+  return error;
+}
+
+/// Slurm is asked about all of them together.
+std::vector<RunRow> Observe(const std::vector<RunFolder>& runs) {
+  std::vector<RunRow> rows;
+  std::vector<RunFolder> readable;
+  for (const auto& run : runs) {
+    rows.push_back({run, TroubleWith(run), {}});
+    if (!rows.back().trouble) readable.push_back(run);
+  }
+  auto observed = ObserveRuns(readable);
+  auto next = observed.begin();
+  for (auto& row : rows) {
+    if (!row.trouble) row.state = std::move((next++)->state);
+  }
+  return rows;
+}
+
+constexpr auto kUnreadable = "unreadable";
+
+Json UnreadableDocument(const RunRow& row) {
+  RunState unknown;
+  unknown.run = row.run.id();
+  unknown.reason = row.trouble->message();
+  auto document = ToJson(unknown);
+  document.update(Json{{"schema", "slipway.status/1"},
+                       {"folder", row.run.path().string()},
+                       {"phase", kUnreadable},
+                       {"changes", Json::array()},
+                       {"outcome", nullptr},
+                       {"error", ErrorDocument(*row.trouble)}});
+  return document;
+}
+
+Json DocumentOf(const RunRow& row) { return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row); }
+
+std::vector<std::string> CellsOf(const RunRow& row) {
+  if (!row.state) return {row.run.id(), kUnreadable, "", "", "", row.trouble->message()};
+  const auto& state = *row.state;
+  return {row.run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended,
+          state.reason};
+}
+
+/// What is read from the book of trials, and so only of the run that is asked for.
+std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state) {
+  return state.ensemble ? GlanceAtTrials(run.path()) : std::nullopt;
+}
+
+int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
+  auto document = StatusDocument(run, state);
+  auto text = StatusText(run, state);
+  if (const auto trials = TrialsOf(run, state)) {
+    document["trials"] = ToJson(*trials);
+    text.insert(std::min(text.find("\n\n"), text.size()), "\n" + Describe(*trials));
+  }
+  session.output.Print({document, text, PhaseName(state.phase)});
+  return OutcomeExitCode(state.phase);
+}
+
+std::optional<RunState> WaitForEndOf(const RunFolder& run, std::optional<Seconds> limit) {
+  return IsInBatchSystem(run, run.ReadState()) ? WaitForBatchEnd(run, limit) : WaitForEnd(run, limit);
+}
+
+void AskToEnd(const RunFolder& run, const RunState& state) {
+  if (IsInBatchSystem(run, state)) {
+    CancelBatchRun(run, state);
+  } else {
+    AskToStop(state);
+  }
+}
+
+/// Also of a run whose job still copies results out, which is seen as running: there is nothing left to cancel.
+int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session) {
+  const auto stored = run.ReadState().phase;
+  const auto phase = PhaseName(HasEnded(state.phase) ? state.phase : stored);
+  auto text = fmt::format("{} has ended already: {}", run.id(), phase);
+  if (const int jobs = EndJobsOfTrials(run); jobs > 0) text += fmt::format("; {} jobs of trials were ended", jobs);
+  if (!HasEnded(state.phase)) text += fmt::format("\n  {}; wait for that: slipway wait {}", state.reason, run.id());
+  session.output.Print({StatusDocument(run, state), text, phase});
+  return 0;
+}
+
+}  // namespace
+
+int Ls(const LsOptions& options, Session& session) {
+  auto runs = ListRuns(session.runs_directory);
+  const auto total = runs.size();
+  if (total > static_cast<std::size_t>(options.limit)) runs.erase(runs.begin(), runs.end() - options.limit);
+  Json list = Json::array();
+  TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
+  std::string brief;
+  for (const auto& row : Observe(runs)) {
+    list.push_back(DocumentOf(row));
+    table.AddRow(CellsOf(row));
+    brief += row.run.id() + "\n";
+  }
+  const Json document{{"schema", "slipway.runs/1"},
+                      {"runs_directory", session.runs_directory.string()},
+                      {"total", total},
+                      {"runs", list}};
+  auto text = runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
+  if (runs.size() < total) {
+    text += fmt::format("the newest {0} of {1} runs; all: slipway ls --limit {1}\n", runs.size(), total);
+  }
+  session.output.Print({document, text, brief});
+  return 0;
+}
+
+int Status(const StatusOptions& options, Session& session) {
+  const auto run = FindRun(session, options.run);
+  return PrintStatus(run, ObserveRun(run), session);
+}
+
+int Wait(const WaitOptions& options, Session& session) {
+  const auto run = FindRun(session, options.run);
+  const auto state = WaitForEndOf(run, options.timeout);
+  if (!state) {
+    throw Error(ErrorKind::kTryAgain,
+                fmt::format("run {} has not ended within {}", run.id(), FormatDuration(*options.timeout)),
+                fmt::format("see what it does: slipway logs -f {}", run.id()));
+  }
+  return PrintStatus(run, *state, session);
+}
+
+int Cancel(const CancelOptions& options, Session& session) {
+  const auto run = FindRun(session, options.run);
+  auto state = ObserveRun(run);
+  if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return SayItHasEnded(run, state, session);
+  if (IsReady(state)) {
+    state = CancelReady(run);
+  } else {
+    AskToEnd(run, state);
+    state = *WaitForEndOf(run, {});
+  }
+  session.output.Print(
+      {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});
+  return 0;
+}
+
+}  // namespace slipway::launcher

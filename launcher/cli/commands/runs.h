@@ -1,0 +1,36 @@
+/// Commands that look at runs: `ls`, `status`, `wait`, and `cancel`. Each returns the exit code of the program.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/units.h"
+#include "launcher/cli/commands/session.h"
+
+namespace slipway::launcher {
+
+struct LsOptions {
+  int limit = 20;
+};
+int Ls(const LsOptions& options, Session& session);
+
+struct StatusOptions {
+  std::string run = "last";
+};
+/// Exits with the run's outcome: 0 live or succeeded, 1 failed or lost, 130 cancelled.
+int Status(const StatusOptions& options, Session& session);
+
+struct WaitOptions {
+  std::string run = "last";
+  std::optional<Seconds> timeout;
+};
+/// Returns when the run has ended, with its outcome; 75 when the time-out passes first.
+int Wait(const WaitOptions& options, Session& session);
+
+struct CancelOptions {
+  std::string run = "last";
+};
+/// Asks the run's manager to end everything and waits until it has. A run that has ended already is left alone.
+int Cancel(const CancelOptions& options, Session& session);
+
+}  // namespace slipway::launcher

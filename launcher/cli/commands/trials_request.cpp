@@ -1,0 +1,171 @@
+#include "launcher/cli/commands/trials_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/output.h"
+#include "ensemble/exchange/import_trials.h"
+#include "ensemble/exchange/stored_space.h"
+#include "ensemble/manager/requests.h"
+#include "ensemble/store/holder.h"
+#include "ensemble/store/trial_book.h"
+#include "launcher/cli/commands/retry_remark.h"
+
+namespace slipway::launcher {
+namespace {
+
+using ensemble::TrialBook;
+namespace fs = std::filesystem;
+
+/// Longer than the pause between two snapshots of a book on a network file system.
+constexpr auto kAnswerPatience = std::chrono::seconds(8);
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+/// 3, 0.5, true and null are what they look like; everything else is text.
+Json ValueFrom(const std::string& text) {
+  auto value = Json::parse(text, nullptr, false);
+  return value.is_discarded() || value.is_structured() ? Json(text) : value;
+}
+
+ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
+  Json point = Json::object();
+  for (const auto& parameter : parameters) {
+    const auto equals = parameter.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is not of the form name=value", parameter),
+                  "write for example: slipway trials enqueue -p lr=0.01 -p optimizer=adam");
+    }
+    const auto name = parameter.substr(0, equals);
+    if (point.contains(name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", name),
+                  "a configuration has one value of it; line others up by further calls");
+    }
+    point[name] = ValueFrom(parameter.substr(equals + 1));
+  }
+  return ensemble::PointFromJson(point);
+}
+
+bool HasManager(const fs::path& run_folder) {
+  const auto holder = ensemble::ReadHolder(run_folder / ensemble::kLockName);
+  return holder && ensemble::MayBeAlive(*holder);
+}
+
+/// The request's file goes when its answer is in the book; where readers see a snapshot of that (network file systems),
+/// the answer comes with the next one.
+std::optional<std::string> AnswerIn(const fs::path& run_folder, const std::string& name) {
+  if (fs::exists(run_folder / ensemble::kRequestsFolder / name)) return std::nullopt;
+  return TrialBook::OpenForReading(run_folder).AnswerTo(name);
+}
+
+std::int64_t WaitingConfigurations(const fs::path& run_folder) {
+  const auto requests = ensemble::WaitingRequests(run_folder);
+  return std::count_if(requests.begin(), requests.end(), [](const ensemble::Request& request) {
+    return std::holds_alternative<ensemble::Enqueue>(request.what);
+  });
+}
+
+/// The budget that all configurations need, those that wait included; nothing where the present one has room for them.
+/// Imported trials count or not, as the next manager finds: there it is for that manager to say.
+std::optional<std::int64_t> BudgetNeeded(const fs::path& run_folder) {
+  auto book = TrialBook::OpenForReading(run_folder);
+  const auto study = book.Study();
+  const auto trials = book.Trials();
+  if (!study || ensemble::CountImported(trials) > 0) return std::nullopt;
+  const auto needed = std::ssize(trials) / study->repeats + WaitingConfigurations(run_folder);
+  return needed > study->trials ? std::optional(needed) : std::nullopt;
+}
+
+/// How a request goes on that no manager is there to take up.
+std::string HowToGoOn(const fs::path& run_folder) {
+  const auto run = run_folder.filename().string();
+  const auto needed = BudgetNeeded(run_folder);
+  if (!needed) return fmt::format("waits for the next manager: 'slipway resume {}' carries it out", run);
+  return fmt::format(
+      "waits for room, as all trials are used: 'slipway resume {} --set ensemble.trials={}' carries it out", run,
+      *needed);
+}
+
+/// What the manager has said, or that it will be asked.
+std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
+  if (!HasManager(run_folder)) return HowToGoOn(run_folder);
+  auto& clock = SystemClock();
+  const auto end = clock.Steady() + kAnswerPatience;
+  std::optional<std::string> answer;
+  while (!(answer = AnswerIn(run_folder, name)) && clock.Steady() < end) clock.Sleep(kPause);
+  return answer.value_or("waits for the manager, which is busy");
+}
+
+/// `remark`: what the answer does not say, for people.
+int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output,
+        const std::string& remark = {}) {
+  const auto name = ensemble::PostRequest(run_folder, what);
+  const auto answer = AwaitAnswer(run_folder, name);
+  output.Print({Json{{"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer}, {"remark", remark}},
+                answer + "\n" + (remark.empty() ? "" : remark + "\n"), name});
+  return answer.starts_with("refused") ? 1 : 0;
+}
+
+ensemble::SearchSpace SpaceOf(TrialBook& book) {
+  const auto study = book.Study();
+  if (study) return ensemble::StoredSpace(*study);
+  throw Error(ErrorKind::kTryAgain, "the ensemble has not begun", "look again in a moment, or resume the run");
+}
+
+std::int64_t NamedTrial(std::int64_t trial, const std::vector<ensemble::TrialRecord>& trials) {
+  if (trial < 0 || trial >= std::ssize(trials)) {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no trial {}", trial),
+                trials.empty() ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", trials.size() - 1));
+  }
+  const auto state = trials[static_cast<std::size_t>(trial)].state;
+  if (!ensemble::MayBeRetried(state)) {
+    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", trial, ensemble::TrialStateName(state)),
+                "only failed, pruned and cancelled trials can run again");
+  }
+  return trial;
+}
+
+bool Fits(const ensemble::TrialRecord& trial, const TrialsRetryOptions& options, TrialBook& book) {
+  if (!ensemble::MayBeRetried(trial.state)) return false;
+  if (options.failed && trial.state != ensemble::TrialState::kFailed) return false;
+  if (options.outcome.empty()) return true;
+  const auto attempts = book.Attempts(trial.number);
+  return !attempts.empty() && ensemble::OutcomeName(attempts.back().outcome) == options.outcome;
+}
+
+std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, TrialBook& book) {
+  if (!options.failed && options.outcome.empty()) {
+    throw Error(ErrorKind::kUsage, "which trials shall run again is not said",
+                "name one, or all of a kind: slipway trials retry 7, --failed, --outcome no_objective");
+  }
+  std::vector<std::int64_t> fitting;
+  for (const auto& trial : book.Trials()) {
+    if (Fits(trial, options, book)) fitting.push_back(trial.number);
+  }
+  if (!fitting.empty()) return fitting;
+  const auto* of_what = options.outcome.empty() ? "failed" : options.outcome.c_str();
+  throw Error(ErrorKind::kUsage, fmt::format("no trial that could run again has ended as '{}'", of_what),
+              "see how they ended: slipway trials ls --state failed");
+}
+
+}  // namespace
+
+int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
+  const auto point = PointFrom(options.parameters);
+  auto book = TrialBook::OpenForReading(options.run_folder);
+  ensemble::CheckedPoint(SpaceOf(book), point);
+  return Ask(options.run_folder, ensemble::Enqueue{point}, output);
+}
+
+int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
+  auto book = TrialBook::OpenForReading(options.run_folder);
+  const auto trials =
+      options.trial ? std::vector{NamedTrial(*options.trial, book.Trials())} : FittingTrials(options, book);
+  const auto remark = RemarkOnRetry(options.run_folder, book.Attempts(trials.front()), HasManager(options.run_folder));
+  return Ask(options.run_folder, ensemble::Retry{trials}, output, remark);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,177 @@
+#include "launcher/cli/commands/trials_serve.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "ensemble/manager/ask_tell_lines.h"
+#include "launcher/cli/commands/ensemble_target.h"
+#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/commands/request_lines.h"
+#include "launcher/run/trials/open_book.h"
+#include "launcher/run_folder/prepare.h"
+
+namespace slipway::launcher {
+namespace {
+
+using ensemble::AskTell;
+using ensemble::LossRules;
+using ensemble::TrialBook;
+using ensemble::Unfinished;
+
+/// The book of a run and a session on it.
+struct OpenEnsemble {
+  OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules)
+      : book(OpenBook(folder)), session(book, InFolder(std::move(options), folder), rules) {
+    NoteStudy(folder);
+  }
+
+  static ensemble::EnsembleOptions InFolder(ensemble::EnsembleOptions options, const RunFolder& folder) {
+    options.requests_in = folder.path();
+    return options;
+  }
+
+  TrialBook book;
+  AskTell session;
+};
+
+/// While trials are served the run is running, and this process is its manager.
+class ServedRun {
+ public:
+  explicit ServedRun(const RunFolder& folder)
+      : folder_(folder), lock_(folder.TakeManagerLock()), state_(folder.ReadState()) {
+    state_.host = HostName();
+    state_.manager = IdentityOf(::getpid());
+    state_.phase = Phase::kRunning;
+    state_.started = FormatUtc(SystemClock().Now());
+    state_.ended.clear();
+    state_.reason = "its trials are run from outside";
+    Commit("served");
+  }
+
+  /// `why` the serving ended.
+  void End(const AskTell& session, std::string_view why) {
+    const auto& study = session.study();
+    const bool has_more = study.HasRoom() && !study.exhausted();
+    const bool is_over = session.running() == 0 && study.queued().empty() && !has_more;
+    state_.phase = is_over ? Phase::kSucceeded : Phase::kCancelled;
+    state_.reason = is_over ? "" : fmt::format("{}; serve or resume it to go on", why);
+    state_.ended = FormatUtc(SystemClock().Now());
+    Commit(PhaseName(state_.phase));
+  }
+
+ private:
+  void Commit(std::string_view event) {
+    folder_.WriteState(state_);
+    folder_.AppendEvent(event, Json{{"reason", state_.reason}});
+  }
+
+  const RunFolder& folder_;
+  FileLock lock_;
+  RunState state_;
+};
+
+void Say(Output& output, const Json& document) {
+  output.Stream(document, document.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json Introduction(const RunFolder& folder, const AskTell& session) {
+  Json objectives = Json::array();
+  for (const auto& objective : session.options().objectives) {
+    objectives.push_back({{"metric", objective.metric}, {"goal", GoalName(objective.ValueGoal())}});
+  }
+  return Json{{"schema", "slipway.trials.serve/1"},
+              {"run", folder.id()},
+              {"folder", folder.path().string()},
+              {"objectives", std::move(objectives)},
+              {"trials", session.options().trials}};
+}
+
+LossRules RulesWith(Unfinished earlier, const std::optional<Seconds>& lost_after) {
+  return {earlier, lost_after ? std::optional(lost_after->count()) : std::nullopt};
+}
+
+/// Adds the schema in front.
+Json WithSchema(const char* schema, const Json& document) {
+  Json whole{{"schema", schema}};
+  whole.update(document);
+  return whole;
+}
+
+ensemble::Told ToldBy(const TrialsTellOptions& options) {
+  if (options.failed) return ensemble::ToldFailed{*options.failed};
+  if (options.pruned) return ensemble::ToldPruned{};
+  return ensemble::ToldResults{options.values};
+}
+
+std::string Describe(const ensemble::TrialRecord& trial) {
+  auto text = fmt::format("trial {}: {}", trial.number, TrialStateName(trial.state));
+  if (trial.objective) text += fmt::format(", {:.6g}", *trial.objective);
+  return trial.reason.empty() ? text : text + " (" + trial.reason + ")";
+}
+
+int PrintNothing(const ensemble::NothingToRun& nothing, const Json& document, Output& output) {
+  output.Print({document, "no trial: " + nothing.why, {}});
+  return static_cast<int>(nothing.running > 0 ? ErrorKind::kTryAgain : ErrorKind::kFailed);
+}
+
+}  // namespace
+
+int TrialsNew(const SpecSelection& selection, Session& session) {
+  const auto plan = PlanFor(selection, session);
+  OptionsOfEnsemble(plan);
+  const auto folder = PrepareForTrials(plan);
+  const Json document{{"schema", "slipway.trials.new/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
+  const auto text = fmt::format("{0} is ready\n  slipway trials serve {0}\n  slipway trials ask {0}", folder.id());
+  session.output.Print({document, text, folder.id()});
+  return 0;
+}
+
+int TrialsServe(const TrialsServeOptions& options, int requests, Session& session) {
+  if (session.output.mode() == OutputMode::kQuiet) {
+    throw Error(ErrorKind::kUsage, "answers cannot be quiet", "leave --quiet out");
+  }
+  RequestLines lines(requests, ensemble::kLongestRequestBytes);
+  EnsembleTarget target(options.target, session);
+  const RunFolder folder = target.Folder();
+  OpenEnsemble opened(folder, target.options(), RulesWith(Unfinished::kQueueAgain, options.lost_after));
+  ServedRun run(folder);
+  Say(session.output, Introduction(folder, opened.session));
+  const auto meanwhile = [&] { opened.session.AnswerRequests(); };
+  while (const auto line = lines.Next(meanwhile)) Say(session.output, Answer(opened.session, *line));
+  opened.session.Settle();
+  run.End(opened.session,
+          lines.interrupted() ? "served until it was asked to end" : "served until the other side ended");
+  return lines.interrupted() ? static_cast<int>(ErrorKind::kInterrupted) : 0;
+}
+
+int TrialsAsk(const TrialsAskOptions& options, Session& session) {
+  EnsembleTarget target(options.run, session);
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, options.lost_after));
+  const auto asked = opened.session.Ask();
+  opened.session.Settle();
+  const Json document = WithSchema("slipway.trials.ask/1", ToJson(asked));
+  if (const auto* nothing = std::get_if<ensemble::NothingToRun>(&asked)) {
+    return PrintNothing(*nothing, document, session.output);
+  }
+  const auto& trial = std::get<ensemble::AskedTrial>(asked);
+  const auto text =
+      fmt::format("trial {}, attempt {}: {}", trial.trial, trial.attempt, ensemble::Describe(trial.parameters));
+  session.output.Print({document, text, std::to_string(trial.trial)});
+  return 0;
+}
+
+int TrialsTell(const TrialsTellOptions& options, Session& session) {
+  EnsembleTarget target(options.run, session);
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, {}));
+  const auto told = opened.session.Tell(options.trial, ToldBy(options), options.attempt);
+  opened.session.Settle();
+  const Json document = WithSchema("slipway.trials.tell/1", ToJson(told, opened.session.options()));
+  session.output.Print({document, Describe(told), TrialStateName(told.state)});
+  return 0;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,81 @@
+#include "launcher/cli/doctor/checks.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "launcher/cli/doctor/containers.h"
+#include "launcher/cli/doctor/installation.h"
+#include "launcher/cli/doctor/limits.h"
+#include "launcher/cli/doctor/memory_bandwidth.h"
+#include "launcher/cli/doctor/rank_start.h"
+#include "launcher/cli/doctor/run_root.h"
+#include "launcher/cli/doctor/slurm_reach.h"
+#include "launcher/cli/doctor/tiers.h"
+#include "launcher/ranks/local/node_devices.h"
+
+namespace slipway::launcher {
+namespace {
+using std::chrono::seconds;
+
+/// Three starts, and six programs that are asked which MPI they are, each with its own limit.
+constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
+
+ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngines(Environment::Inherited())); }
+
+Findings LookAtEngine(EngineChoice asked) {
+  const auto chosen = Chosen(asked);
+  const auto reason = chosen.reason.empty() ? std::string("it is asked for") : chosen.reason;
+  return {Ok("engine", fmt::format("{} ({})", NameOf(chosen.engine), reason))};
+}
+
+/// How runs on Slurm start several ranks, and why.
+Findings LookAtStart(StartChoice asked, std::optional<Mpi> mpi) try {
+  const auto chosen = FindStart(asked, mpi);
+  const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
+                                FullNameOf(chosen.by.mpi), chosen.reason);
+  if (IsUsualPairing(chosen.by)) return {Ok("ranks", text)};
+  return {Warn("ranks", text + "; few installations can do that, so each run tries it with two ranks first",
+               "launch.slurm.start: auto")};
+} catch (const Error& error) {
+  return {Warn("ranks", fmt::format("{}; a job may find more on its nodes", error.message()), error.next_step())};
+}
+
+Findings LookAtSrun() {
+  if (!Environment::Inherited().Get("SLURM_JOB_ID")) {
+    return {Warn("srun", "not tried: this is no allocation", "salloc -n 2 slipway doctor --srun")};
+  }
+  Findings findings;
+  for (const auto& start : TrySrun()) {
+    const auto found = Judge(start);
+    findings.insert(findings.end(), found.begin(), found.end());
+  }
+  if (findings.empty()) findings.push_back(Warn("srun", "not found, or Slipway was built without MPI", ""));
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Check> MachineChecks(const DoctorRequest& request) {
+  std::vector<Check> checks{
+      {"installation", seconds(5), [] { return Judge(ProbeInstallation()); }},
+      {"engine", seconds(5), [asked = request.asked] { return LookAtEngine(asked); }},
+      {"mpirun", kMpirunDeadline, [] { return JudgeMpirun(TryMpirun()); }},
+  };
+  if (Chosen(request.asked).engine == EngineChoice::kSlurm) {
+    checks.push_back({"ranks", seconds(40), [request] { return LookAtStart(request.start, request.mpi); }});
+  }
+  if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
+  checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
+  checks.push_back({"containers", seconds(40), [] { return Judge(ProbeContainers()); }});
+  checks.push_back({"gpus", seconds(5), [] { return Findings{Ok("gpus", Describe(DevicesOfThisNode()))}; }});
+  checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
+  checks.push_back({"runs", seconds(10), [request] {
+                      const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;
+                      return Judge(ProbeRunRoot(request.runs_directory, for_slurm));
+                    }});
+  checks.push_back({"limits", seconds(5), [] { return Judge(ProbeLimits()); }});
+  checks.push_back({"memory bandwidth", seconds(10), [] { return Judge(ProbeMemoryBandwidth()); }});
+  return checks;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,26 @@
+/// The checks of `slipway doctor`, in the order in which they are made.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "launcher/cli/doctor/check.h"
+#include "launcher/ranks/local/choose_start.h"
+#include "launcher/spec/choose_engine.h"
+
+namespace slipway::launcher {
+
+struct DoctorRequest {
+  std::filesystem::path runs_directory;
+  bool try_srun = false;  ///< start ranks by srun, too; inside an allocation
+  /// What the experiment says.
+  EngineChoice asked = EngineChoice::kAuto;
+  StartChoice start = StartChoice::kAuto;
+  std::optional<Mpi> mpi = {};
+};
+
+/// Of the machine; those of an experiment come from who knows it.
+std::vector<Check> MachineChecks(const DoctorRequest& request);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,100 @@
+#include "launcher/cli/doctor/limits.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/files.h"
+#include "core/memory_left.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr char kSharedMemory[] = "/dev/shm";
+
+/// Of files in flight while staging and of what an ensemble holds for each trial, with room to spare.
+constexpr std::uint64_t kEnoughFiles = 1024;
+constexpr std::uint64_t kEnoughProcesses = 1024;
+/// Containers often have 64 MB; the exchange of two ranks takes more.
+constexpr Bytes kEnoughShared{512u << 20};
+constexpr Bytes kEnoughMemory{1u << 30};
+
+std::optional<std::uint64_t> LimitOf(int resource) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return {};
+  return limit.rlim_cur;
+}
+
+int CoresAllowed() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+Bytes MachineMemory() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return {};
+  return Bytes{static_cast<std::uint64_t>(info.totalram) * info.mem_unit};
+}
+
+std::optional<Bytes> SharedMemory() {
+  std::error_code error;
+  if (!std::filesystem::is_directory(kSharedMemory, error)) return {};
+  return SpaceOf(kSharedMemory).capacity;
+}
+
+std::string TextOf(const std::optional<std::uint64_t>& limit) { return limit ? std::to_string(*limit) : "no limit"; }
+
+Finding JudgeCount(const char* about, const char* option, const std::optional<std::uint64_t>& limit,
+                   std::uint64_t enough) {
+  if (!limit || *limit >= enough) return Ok(about, TextOf(limit));
+  return Warn(about, fmt::format("only {}: runs with many ranks or trials need more", *limit),
+              fmt::format("ulimit {} {}; the hard limit is the administrator's", option, 4 * enough));
+}
+
+Finding JudgeShared(const LimitFacts& facts) {
+  if (!facts.shared_memory) {
+    return Fail(kSharedMemory, "is not there: the ranks of a node exchange gradients through it",
+                "mount a tmpfs there");
+  }
+  const auto text = FormatBytes(*facts.shared_memory);
+  if (*facts.shared_memory >= kEnoughShared) return Ok(kSharedMemory, text);
+  return Warn(kSharedMemory, fmt::format("only {}: large exchanges and the tier ram need more", text),
+              "in a container start it with --shm-size=8g or --ipc=host; else: mount -o remount,size=50% /dev/shm");
+}
+
+Finding JudgeMemory(const LimitFacts& facts) {
+  auto text = fmt::format("{} of {} may still be taken", FormatBytes(facts.memory_left), FormatBytes(facts.memory));
+  if (facts.memory_left < facts.machine_left) text += "; a control group (of the job or container) holds it to that";
+  if (facts.memory_left >= kEnoughMemory) return Ok("memory", text);
+  return Warn("memory", text, "end what takes it, or ask the batch system or the container for more");
+}
+
+}  // namespace
+
+LimitFacts ProbeLimits() {
+  LimitFacts facts;
+  facts.open_files = LimitOf(RLIMIT_NOFILE);
+  facts.processes = LimitOf(RLIMIT_NPROC);
+  facts.cores = CoresAllowed();
+  facts.shared_memory = SharedMemory();
+  facts.memory = MachineMemory();
+  facts.memory_left = MemoryLeft();
+  MemorySources machine;
+  machine.membership = "/dev/null";
+  facts.machine_left = MemoryLeft(machine);
+  return facts;
+}
+
+Findings Judge(const LimitFacts& facts) {
+  return {Ok("cores", std::to_string(facts.cores)), JudgeMemory(facts), JudgeShared(facts),
+          JudgeCount("open files", "-n", facts.open_files, kEnoughFiles),
+          JudgeCount("processes", "-u", facts.processes, kEnoughProcesses)};
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,26 @@
+/// Check "limits": what the system lets this user have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/units.h"
+#include "launcher/cli/doctor/finding.h"
+
+namespace slipway::launcher {
+
+struct LimitFacts {
+  std::optional<std::uint64_t> open_files;  ///< nothing: no limit
+  std::optional<std::uint64_t> processes;   ///< of this user; nothing: no limit
+  int cores = 1;                            ///< that we may run on
+  std::optional<Bytes> shared_memory;       ///< size of /dev/shm; nothing: there is none
+  Bytes memory;                             ///< of the machine
+  Bytes memory_left;                        ///< that the machine and our control groups leave
+  Bytes machine_left;                       ///< that the machine alone would leave
+};
+
+LimitFacts ProbeLimits();
+/// Pure.
+Findings Judge(const LimitFacts& facts);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,184 @@
+#include "launcher/cli/explain/gather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/checkpoint.h"
+#include "core/documents.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/likeness.h"
+#include "ensemble/store/trial_book.h"
+#include "launcher/cluster/slurm_client.h"
+#include "launcher/ranks/monitor/log_tail.h"
+#include "launcher/ranks/monitor/watch_report.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/batch/job_of_run.h"
+#include "launcher/run_folder/attempt_files.h"
+#include "launcher/trials/trials_documents.h"
+#include "launcher/trials/trials_view.h"
+#include "launcher/trials/unread_metrics.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLogLines = 10;
+
+/// Of a run that has ended: a job that has left the queue is known for some minutes.
+std::optional<SlurmJob> RememberedJob(const RunFolder& folder, const RunState& state) try {
+  return SlurmClient().Job(JobOf(folder, state));
+} catch (const SlurmError&) {
+  return {};
+}
+
+void AddJob(const RunFolder& folder, RunFacts& facts) {
+  auto observed = std::move(ObserveRuns({folder}).front());
+  facts.state = std::move(observed.state);
+  facts.job = std::move(observed.job);
+  facts.slurm_trouble = std::move(observed.trouble);
+  const bool may_tell = HasEnded(facts.state.phase) && facts.state.phase != Phase::kSucceeded;
+  if (!facts.job && facts.slurm_trouble.empty() && may_tell && facts.state.batch_job != 0) {
+    facts.job = RememberedJob(folder, facts.state);
+  }
+}
+
+void AddPlan(const RunFolder& folder, RunFacts& facts) try {
+  const auto plan = Json::parse(ReadDocument(folder.plan_file()));
+  facts.ranks = plan.at("ranks").get<int>();
+  const auto& metrics = plan.at("spec").at("train").at("metrics");
+  if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();
+  facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
+} catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
+}
+
+/// The rank that a reason begins with: "rank 1 on n2 ended with ...".
+std::optional<int> RankIn(const std::string& reason) {
+  int rank = 0;
+  return std::sscanf(reason.c_str(), "rank %d ", &rank) == 1 ? std::optional(rank) : std::nullopt;
+}
+
+std::optional<int> Culprit(const RunFacts& facts) {
+  if (const auto named = RankIn(facts.state.reason)) return named;
+  const auto failed =
+      std::find_if(facts.ends.begin(), facts.ends.end(), [](const RankEnd& end) { return !end.status.Success(); });
+  return failed == facts.ends.end() ? std::nullopt : std::optional(failed->rank);
+}
+
+/// That of the rank at fault; without one that of the program that started the ranks, or of the manager.
+LogEnd LogThatTells(const RunFolder& folder, const fs::path& attempt, std::optional<int> culprit) {
+  for (const auto& file :
+       {RankLog(attempt, culprit.value_or(0)), attempt / "launcher.log", folder.path() / "manager.log"}) {
+    auto lines = LastLines(file, kLogLines);
+    if (!lines.empty()) return {file, std::move(lines)};
+  }
+  return {};
+}
+
+/// A pattern that found metrics costs no look at the log.
+std::optional<UnmatchedPattern> UnmatchedIn(const fs::path& attempt, const RunFacts& facts) {
+  std::error_code none;
+  const bool has_reported = fs::file_size(attempt / "metrics.jsonl", none) > 0 && !none;
+  if (facts.metrics_pattern.empty() || has_reported) return std::nullopt;
+  return FindUnmatched(facts.metrics_pattern, RankLog(attempt, 0));
+}
+
+void AddAttempt(const RunFolder& folder, RunFacts& facts) {
+  const auto attempt = folder.attempt(facts.state.attempt);
+  const auto ends = ReadEnds(attempt, facts.ranks);
+  for (int rank = 0; rank < facts.ranks; ++rank) {
+    if (ends[static_cast<std::size_t>(rank)]) facts.ends.push_back({rank, *ends[static_cast<std::size_t>(rank)]});
+  }
+  facts.culprit = Culprit(facts);
+  const auto finding = FindWatchReport(attempt);
+  if (finding && finding->report) facts.watch = finding->report->message;
+  if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
+    facts.log = LogThatTells(folder, attempt, facts.culprit);
+  }
+  facts.unmatched = UnmatchedIn(attempt, facts);
+  const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
+  if (!checkpoints.empty()) facts.checkpoint = checkpoints.front().step;
+}
+
+// ---- trials
+
+/// "failed: exit status 3", "time limit", "no objective: reported no 'loss'". Reasons differ in the trial's own paths
+/// and numbers, exit statuses in kind.
+TrialFailure HowItFailed(const ensemble::AttemptRecord& attempt) {
+  const auto words = OutcomeWords(attempt);
+  const bool by_status = attempt.status && !attempt.status->Success();
+  const auto more =
+      by_status ? attempt.status->Describe() : ReasonBeside(words, attempt.reason.substr(0, attempt.reason.find('\n')));
+  const auto what = more.empty() ? words : words + ": " + more;
+  return {attempt.trial, what, by_status ? what : WithoutPathsAndNumbers(what)};
+}
+
+fs::path AttemptFolder(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  return folder.path() / TrialFolder(attempt.trial) / fmt::format("attempt-{}", attempt.number);
+}
+
+std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  return LastLines(RankLog(AttemptFolder(folder, attempt), RankIn(attempt.reason).value_or(0)), 1);
+}
+
+/// The objective that the reason says was never reported.
+std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector<ensemble::Objective>& objectives) {
+  if (attempt.outcome != ensemble::Outcome::kNoObjective) return "";
+  for (const auto& objective : objectives) {
+    if (attempt.reason.starts_with(fmt::format("reported no '{}'", objective.metric))) return objective.metric;
+    if (attempt.reason.starts_with(fmt::format("reported no finite '{}'", objective.metric))) return objective.metric;
+  }
+  return "";
+}
+
+void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
+               const std::vector<ensemble::Objective>& objectives, const std::string& pattern, FailureGroup& group) {
+  group.last_line = LastWords(folder, attempt);
+  group.unreported = Unreported(attempt, objectives);
+  if (group.unreported.empty()) return;
+  if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(AttemptFolder(folder, attempt), 0));
+  group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
+}
+
+void AddTrials(const RunFolder& folder, RunFacts& facts) try {
+  auto book = ensemble::TrialBook::OpenForReading(folder.path());
+  std::map<ensemble::TrialState, int> counts;
+  std::map<ensemble::TrialNumber, ensemble::AttemptRecord> last;
+  std::vector<TrialFailure> failures;
+  for (const auto& trial : book.Trials()) {
+    ++counts[trial.state];
+    auto attempts = trial.state == ensemble::TrialState::kFailed ? book.Attempts(trial.number)
+                                                                 : std::vector<ensemble::AttemptRecord>();
+    if (attempts.empty()) continue;
+    failures.push_back(HowItFailed(attempts.back()));
+    last[trial.number] = std::move(attempts.back());
+  }
+  for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
+  facts.failures = GroupFailures(failures);
+  const auto study = book.Study();
+  for (auto& group : facts.failures) {
+    TellOfOne(folder, last.at(group.trials.front()), study->objectives, facts.metrics_pattern, group);
+  }
+} catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
+}
+
+}  // namespace
+
+RunFacts GatherFacts(const RunFolder& folder) {
+  RunFacts facts;
+  AddJob(folder, facts);
+  AddPlan(folder, facts);
+  facts.restarts = folder.CountEvents("restarting");
+  if (facts.state.ensemble) {
+    AddTrials(folder, facts);
+  } else if (facts.state.attempt > 0) {
+    AddAttempt(folder, facts);
+  }
+  return facts;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,69 @@
+#include "launcher/cli/explain/trials.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::size_t kGroupsShown = 5;
+constexpr std::size_t kTrialsNamed = 5;
+
+std::string Counts(const RunFacts& facts) {
+  std::string text;
+  for (const auto& [state, count] : facts.trials) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
+  }
+  return "trials: " + text;
+}
+
+std::string Line(const FailureGroup& group) {
+  const std::vector<ensemble::TrialNumber> named(
+      group.trials.begin(),
+      group.trials.begin() + static_cast<std::ptrdiff_t>(std::min(kTrialsNamed, group.trials.size())));
+  return fmt::format("{} {} {} ({}{})", group.trials.size(), group.trials.size() == 1 ? "trial" : "trials", group.what,
+                     fmt::join(named, ", "), group.trials.size() > named.size() ? ", ..." : "");
+}
+
+std::string HowToReport(const std::string& metric) {
+  const Json line{{"step", 1}, {"metrics", {{metric, 0.5}}}};
+  return fmt::format(
+      "have it report '{}': lines such as {} in the file of $SLIPWAY_METRICS, or a pattern of what it "
+      "prints (train.metrics)",
+      metric, line.dump());
+}
+
+}  // namespace
+
+void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
+  if (facts.trials.empty()) return;
+  explanation.because.push_back(Counts(facts));
+  for (std::size_t i = 0; i < std::min(kGroupsShown, facts.failures.size()); ++i) {
+    const auto& group = facts.failures[i];
+    explanation.because.push_back(Line(group));
+    if (group.unmatched) AddUnmatched(*group.unmatched, fmt::format("  trial {}: ", group.trials.front()), explanation);
+    for (const auto& unread : group.unread) {
+      explanation.because.push_back(fmt::format("  trial {}: {}", group.trials.front(), Describe(unread)));
+    }
+    if (!group.last_line.empty()) {
+      explanation.because.push_back(
+          fmt::format("  the last words of trial {}: {}", group.trials.front(), group.last_line));
+    }
+  }
+  if (facts.failures.size() > kGroupsShown) {
+    explanation.because.push_back(fmt::format("and {} other ways to fail", facts.failures.size() - kGroupsShown));
+  }
+  if (facts.failures.empty()) return;
+  const auto first = facts.failures.front().trials.front();
+  if (const auto& metric = facts.failures.front().unreported; !metric.empty()) {
+    explanation.next.insert(explanation.next.begin(), HowToReport(metric));  // before they are tried again
+  }
+  explanation.next.push_back(fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first));
+}
+
+}  // namespace slipway::launcher

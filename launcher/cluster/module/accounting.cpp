@@ -1,0 +1,93 @@
+#include "launcher/cluster/module/accounting.h"
+
+#include <slurm/slurmdb.h>
+
+#include <memory>
+#include <type_traits>
+
+#include "launcher/cluster/module/jobs.h"
+#include "launcher/cluster/module/library.h"
+
+namespace slipway::launcher {
+namespace {
+
+struct CloseConnection {
+  void operator()(void* connection) const { slurmdb_connection_close(&connection); }
+};
+using Connection = std::unique_ptr<void, CloseConnection>;
+
+struct DestroyList {
+  void operator()(List list) const { slurm_list_destroy(list); }
+};
+using OwnedList = std::unique_ptr<std::remove_pointer_t<List>, DestroyList>;
+
+bool KeepsAccounting() {
+  const auto* const conf = LoadedConfiguration();
+  return conf != nullptr && TextOf(conf->accounting_storage_type) == "accounting_storage/slurmdbd";
+}
+
+Connection ConnectToDatabase() {
+  std::uint16_t flags = 0;
+  errno = 0;
+  Connection connection(slurmdb_connection_get(&flags));
+  if (connection == nullptr) CheckSlurm(-1, "connecting to slurmdbd");
+  return connection;
+}
+
+OwnedList Ask(JobId id) {
+  const auto connection = ConnectToDatabase();
+  slurm_selected_step_t wanted{};
+  wanted.array_task_id = NO_VAL;
+  wanted.het_job_offset = NO_VAL;
+  wanted.step_id.job_id = id;
+  wanted.step_id.step_id = NO_VAL;
+  wanted.step_id.step_het_comp = NO_VAL;
+  const OwnedList steps(slurm_list_create(nullptr));
+  slurm_list_append(steps.get(), &wanted);
+  slurmdb_job_cond_t condition{};
+  condition.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_DEFAULT_USAGE;
+  condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;
+  condition.step_list = steps.get();
+  errno = 0;
+  OwnedList found(slurmdb_jobs_get(connection.get(), &condition));
+  if (found == nullptr) CheckSlurm(-1, "asking slurmdbd for a job");
+  return found;
+}
+
+SlurmJob PastJobFrom(const slurmdb_job_rec_t& record) {
+  SlurmJob job;
+  job.id = record.jobid;
+  job.cluster = TextOf(record.cluster);
+  job.user = record.uid;
+  job.name = TextOf(record.jobname);
+  job.partition = TextOf(record.partition);
+  job.account = TextOf(record.account);
+  job.state = StateOf(record.state);
+  const auto status =
+      record.exitcode == NO_VAL ? ExitStatus() : ExitStatus::FromWait(static_cast<int>(record.exitcode));
+  job.exit_code = status.code;
+  job.signal = status.signal;
+  job.nodes = HostsOf(record.nodes);
+  job.submitted = TimeOf(record.submit);
+  job.start = TimeOf(record.start);
+  job.end = TimeOf(record.end);
+  job.work_dir = TextOf(record.work_dir);
+  job.system_comment = TextOf(record.system_comment);
+  return job;
+}
+
+}  // namespace
+
+std::vector<SlurmJob> PastJobsOfNumber(JobId id) {
+  if (!KeepsAccounting()) return {};
+  const auto records = Ask(id);
+  std::vector<SlurmJob> jobs;
+  const auto iterator = slurm_list_iterator_create(records.get());
+  while (const auto* record = static_cast<const slurmdb_job_rec_t*>(slurm_list_next(iterator))) {
+    if (auto job = PastJobFrom(*record); IsFinal(job.state)) jobs.push_back(std::move(job));
+  }
+  slurm_list_iterator_destroy(iterator);
+  return jobs;
+}
+
+}  // namespace slipway::launcher

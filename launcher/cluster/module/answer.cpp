@@ -1,0 +1,147 @@
+#include "launcher/cluster/module/answer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "launcher/cluster/module/accounting.h"
+#include "launcher/cluster/module/cluster.h"
+#include "launcher/cluster/module/jobs.h"
+#include "launcher/cluster/module/library.h"
+#include "launcher/cluster/module/submit.h"
+#include "launcher/cluster/slurm_messages.h"
+
+namespace slipway::launcher {
+namespace {
+
+template <class Item>
+Json List(const std::vector<Item>& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(ToJson(item));
+  return list;
+}
+
+Json AnswerSubmit(const Json& request) {
+  SubmitRequest job;
+  FromJson(request.at("job"), job);
+  return ToJson(Submit(std::move(job)));
+}
+
+std::uint32_t OwnerIn(const Json& request) { return request.value("owner", static_cast<std::uint32_t>(::geteuid())); }
+
+/// Several are looked for among all of their owner's, which is one RPC as well.
+Json AnswerJobs(const Json& request) {
+  const auto ids = request.at("ids").get<std::vector<JobId>>();
+  if (ids.size() == 1) return List(JobsOfNumber(ids.front()));
+  const auto is_meant = [&](JobId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); };
+  return List(JobsOfUser(OwnerIn(request), [&](const auto& info) {
+    return is_meant(info.job_id) || (info.array_job_id != 0 && is_meant(info.array_job_id));
+  }));
+}
+
+Json AnswerFind(const Json& request) {
+  const auto comment = request.at("comment").get<std::string>();
+  return List(JobsOfUser(OwnerIn(request), [&](const auto& info) { return TextOf(info.comment) == comment; }));
+}
+
+/// The number of the job that is to be acted on, if it is the one that is meant.
+JobId CheckedJob(const Json& request) {
+  JobIdentity meant;
+  FromJson(request.at("job"), meant);
+  RequireCluster(meant, ClusterName());
+  for (const auto& job : JobsOfNumber(meant.id)) RequireMeant(meant, job);
+  return meant.id;
+}
+
+Json AnswerCancel(const Json& request) {
+  const auto id = CheckedJob(request);
+  const auto flags = request.at("skip_stage_out").get<bool>() ? KILL_HURRY : 0;
+  errno = 0;
+  CheckSlurm(slurm_kill_job(id, SIGKILL, static_cast<std::uint16_t>(flags)), fmt::format("cancelling job {}", id));
+  return Json::object();
+}
+
+std::uint16_t KillFlags(SignalTarget target) {
+  switch (target) {
+    case SignalTarget::kScript: return KILL_JOB_BATCH;
+    case SignalTarget::kSteps: return KILL_STEPS_ONLY;
+    case SignalTarget::kAll: break;
+  }
+  return KILL_FULL_JOB;
+}
+
+Json AnswerSignal(const Json& request) {
+  const auto id = CheckedJob(request);
+  const auto target = SignalTargetOf(request.at("to").get<std::string>());
+  if (!target) throw Error(ErrorKind::kInternal, "a signal for whom?");
+  errno = 0;
+  CheckSlurm(slurm_kill_job(id, request.at("signal").get<std::uint16_t>(), KillFlags(*target)),
+             fmt::format("sending a signal to job {}", id));
+  return Json::object();
+}
+
+Json AnswerRequeue(const Json& request) {
+  const auto id = CheckedJob(request);
+  const auto flags = request.at("hold").get<bool>() ? JOB_REQUEUE_HOLD : 0;
+  errno = 0;
+  CheckSlurm(slurm_requeue(id, static_cast<std::uint32_t>(flags)),
+             fmt::format("putting job {} back into the queue", id));
+  return Json::object();
+}
+
+Json AnswerRelease(const Json& request) {
+  job_desc_msg_t change;
+  slurm_init_job_desc_msg(&change);
+  change.job_id = CheckedJob(request);
+  change.priority = INFINITE;
+  errno = 0;
+  CheckSlurm(slurm_update_job(&change), fmt::format("releasing job {}", change.job_id));
+  return Json::object();
+}
+
+Json Answer(SlurmAsk ask, const Json& request) {
+  switch (ask) {
+    case SlurmAsk::kPing: return Json::object();
+    case SlurmAsk::kCluster: return ToJson(LoadCluster());
+    case SlurmAsk::kSubmit: return AnswerSubmit(request);
+    case SlurmAsk::kJobs: return AnswerJobs(request);
+    case SlurmAsk::kPast: return List(PastJobsOfNumber(request.at("id").get<JobId>()));
+    case SlurmAsk::kFind: return AnswerFind(request);
+    case SlurmAsk::kCancel: return AnswerCancel(request);
+    case SlurmAsk::kSignal: return AnswerSignal(request);
+    case SlurmAsk::kRequeue: return AnswerRequeue(request);
+    case SlurmAsk::kRelease: return AnswerRelease(request);
+    case SlurmAsk::kPartitions: return List(LoadPartitions());
+    case SlurmAsk::kNodes: break;
+  }
+  return List(LoadNodes());
+}
+
+std::string Answer(const char* text) {
+  const auto request = Json::parse(text);
+  const auto ask = SlurmAskOf(request.at("ask").get<std::string>());
+  if (!ask) throw Error(ErrorKind::kInternal, "an unknown request");
+  Connect();
+  auto result = Answer(*ask, request);
+  return AnswerLine(std::move(result), ClusterName());
+}
+
+std::string AnswerOrError(const char* text) {
+  try {
+    return Answer(text);
+  } catch (const SlurmError& error) {
+    return AnswerLine(error.report());
+  } catch (const std::exception& error) {
+    return AnswerLine(TroubleReport{SlurmTrouble::kHelper, 0, error.what(), ""});
+  }
+}
+
+}  // namespace
+}  // namespace slipway::launcher
+
+char* slipway_slurm_answer(const char* request) { return ::strdup(slipway::launcher::AnswerOrError(request).c_str()); }

@@ -1,0 +1,47 @@
+/// Around the calls of libslurm: its errors, and what it hands out to be freed.
+#pragma once
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "launcher/cluster/slurm_trouble.h"
+
+namespace slipway::launcher {
+
+/// What slurm_init has read; null where the library does not show it.
+const slurm_conf_t* LoadedConfiguration();
+
+/// The name in slurm.conf; empty where that is not shown. No RPC.
+std::string ClusterName();
+
+/// What a code of slurm_errno.h means for the user.
+SlurmTrouble TroubleOf(int code);
+
+/// Throws SlurmError when `result` is not success. Some calls return the code, others -1 and set errno.
+void CheckSlurm(int result, std::string_view during);
+
+inline std::string TextOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+/// What a loading call returned.
+template <class Message, void (*free)(Message*)>
+struct SlurmFree {
+  void operator()(Message* message) const { free(message); }
+};
+template <class Message, void (*free)(Message*)>
+using SlurmMessage = std::unique_ptr<Message, SlurmFree<Message, free>>;
+
+/// Runs `load(&message)` and owns what it gave.
+template <class Message, void (*free)(Message*), class Load>
+SlurmMessage<Message, free> LoadFromSlurm(std::string_view during, Load load) {
+  Message* message = nullptr;
+  errno = 0;
+  CheckSlurm(load(&message), during);
+  return SlurmMessage<Message, free>(message);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,142 @@
+#include "launcher/cluster/partition_limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/nearest_word.h"
+
+namespace slipway::launcher {
+namespace {
+
+bool Contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// "1 hour 30 minutes" reads worse than what users write into a spec.
+std::string InWords(int minutes) {
+  if (minutes % (24 * 60) == 0) return fmt::format("{}d", minutes / (24 * 60));
+  if (minutes % 60 == 0) return fmt::format("{}h", minutes / 60);
+  return minutes > 60 ? fmt::format("{}h{}m", minutes / 60, minutes % 60) : fmt::format("{}m", minutes);
+}
+
+std::string Nodes(int count) { return fmt::format("{} node{}", count, count == 1 ? "" : "s"); }
+
+using Reasons = std::vector<std::string>;
+
+void CheckState(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  if (!partition.takes_jobs) reasons.emplace_back("it takes no jobs at present");
+  if (partition.needs_reservation && job.reservation.empty()) {
+    reasons.emplace_back("it takes only jobs with a reservation (launch.slurm.reservation)");
+  }
+}
+
+void CheckTime(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  if (!partition.max_minutes) return;
+  const auto longest = *partition.max_minutes;
+  if (job.time_limit_minutes && *job.time_limit_minutes > longest) {
+    reasons.push_back(fmt::format("launch.time_limit of {} is longer than its limit of {}",
+                                  InWords(*job.time_limit_minutes), InWords(longest)));
+  }
+}
+
+void CheckNodes(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  if (partition.max_nodes && job.nodes > *partition.max_nodes) {
+    reasons.push_back(
+        fmt::format("launch.nodes of {} is more than the {} of one job there", job.nodes, *partition.max_nodes));
+  } else if (partition.nodes && job.nodes > *partition.nodes) {
+    reasons.push_back(fmt::format("launch.nodes of {}, but it has {}", job.nodes, Nodes(*partition.nodes)));
+  }
+  if (job.nodes < partition.min_nodes) {
+    reasons.push_back(
+        fmt::format("launch.nodes of {}, but its jobs have at least {}", job.nodes, Nodes(partition.min_nodes)));
+  }
+}
+
+void CheckSizeOfNodes(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  const auto cpus = static_cast<std::int64_t>(job.ranks_per_node) * job.cpus_per_rank;
+  if (partition.cpus_per_node && cpus > *partition.cpus_per_node) {
+    reasons.push_back(fmt::format("launch.ranks_per_node times launch.cpus_per_rank is {}, but a node has {} CPUs",
+                                  cpus, *partition.cpus_per_node));
+  }
+  if (partition.memory_per_node && job.memory_per_node && *job.memory_per_node > *partition.memory_per_node) {
+    reasons.push_back(fmt::format("{} of memory on each node, but a node has {}", FormatBytes(*job.memory_per_node),
+                                  FormatBytes(*partition.memory_per_node)));
+  }
+}
+
+/// An account or QOS; one that is not given follows from the user, and only Slurm knows it.
+void CheckWord(const std::string& field, const std::string& word, const std::vector<std::string>& allowed,
+               const std::vector<std::string>& denied, Reasons& reasons) {
+  if (word.empty()) return;
+  if (!allowed.empty() && !Contains(allowed, word)) {
+    reasons.push_back(fmt::format("{} '{}' is none of those that it takes{}", field, word, SuggestWord(word, allowed)));
+  }
+  if (Contains(denied, word)) reasons.push_back(fmt::format("{} '{}' is refused there", field, word));
+}
+
+std::vector<std::string> Wanted(const BatchJob& job, const std::vector<PartitionLimits>& partitions) {
+  std::vector<std::string> names;
+  for (const auto& partition : partitions) {
+    if (job.partition.empty() && partition.is_default) names.push_back(partition.name);
+  }
+  std::string_view rest = job.partition;
+  while (!rest.empty()) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
+
+std::vector<std::string> NamesOf(const std::vector<PartitionLimits>& partitions) {
+  std::vector<std::string> names;
+  for (const auto& partition : partitions) names.push_back(partition.name);
+  return names;
+}
+
+[[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<PartitionLimits>& partitions) {
+  const auto known = NamesOf(partitions);
+  throw Error(ErrorKind::kUsage, fmt::format("there is no partition '{}'{}", name, SuggestWord(name, known)),
+              fmt::format("set launch.slurm.partition to one of: {}", fmt::join(known, ", ")));
+}
+
+const PartitionLimits& Find(const std::string& name, const std::vector<PartitionLimits>& partitions) {
+  const auto found =
+      std::find_if(partitions.begin(), partitions.end(), [&](const auto& partition) { return partition.name == name; });
+  if (found == partitions.end()) RefuseUnknown(name, partitions);
+  return *found;
+}
+
+}  // namespace
+
+std::vector<std::string> CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition) {
+  Reasons reasons;
+  CheckState(job, partition, reasons);
+  CheckTime(job, partition, reasons);
+  CheckNodes(job, partition, reasons);
+  CheckSizeOfNodes(job, partition, reasons);
+  CheckWord("launch.slurm.account", job.account, partition.allowed_accounts, partition.denied_accounts, reasons);
+  CheckWord("launch.slurm.qos", job.qos, partition.allowed_qos, partition.denied_qos, reasons);
+  return reasons;
+}
+
+void RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions) {
+  const auto wanted = Wanted(job, partitions);
+  if (wanted.empty()) {
+    throw Error(ErrorKind::kUsage, "this cluster has no default partition",
+                fmt::format("set launch.slurm.partition to one of: {}", fmt::join(NamesOf(partitions), ", ")));
+  }
+  std::vector<std::string> refusals;
+  for (const auto& name : wanted) {
+    const auto reasons = CheckAgainstPartition(job, Find(name, partitions));
+    if (reasons.empty()) return;
+    refusals.push_back(fmt::format("partition '{}' cannot take this job: {}", name, fmt::join(reasons, "; ")));
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("{}", fmt::join(refusals, "\n")),
+              "change the spec, or name another partition with launch.slurm.partition");
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,220 @@
+#include "launcher/cluster/slurm_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "core/files.h"
+#include "core/install.h"
+#include "core/process.h"
+#include "launcher/cluster/slurm_conf.h"
+#include "launcher/cluster/slurm_messages.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostCharacters = 1000;
+constexpr std::string_view kOwnName = "slipway-slurm: ";
+/// slurmdbd may be busy with its database for minutes, and what it tells is good to know, no more.
+constexpr std::chrono::milliseconds kDatabasePatience = std::chrono::seconds(5);
+
+/// A file in memory that holds the request, read from its start: it cannot fill up like a pipe.
+UniqueFd FileOf(const std::string& text) {
+  UniqueFd file(CheckErrno(::memfd_create("slurm-request", MFD_CLOEXEC), "a file in memory"));
+  WriteAll(file.get(), text, "a file in memory");
+  CheckErrno(::lseek(file.get(), 0, SEEK_SET), "a file in memory");
+  return file;
+}
+
+std::string Text(const Json& request) {
+  try {
+    return request.dump();
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::kUsage, "the job's script, environment or paths hold bytes that are not UTF-8",
+                "find them with: env | iconv -f utf-8 -t utf-8 >/dev/null");
+  }
+}
+
+/// The end of what the helper printed, on one line and without its own name: the beginning may be banners.
+std::string Said(const Captured& captured) {
+  std::string said;
+  std::istringstream lines(captured.errors);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kOwnName)) line.erase(0, kOwnName.size());
+    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
+  }
+  return said.size() > kMostCharacters ? "..." + said.substr(said.size() - kMostCharacters) : said;
+}
+
+void CheckConfiguration(const Environment& environment) {
+  const auto conf = environment.Get("SLURM_CONF");
+  std::error_code error;
+  if (!conf || conf->empty() || fs::exists(*conf, error)) return;
+  throw SlurmError(
+      {SlurmTrouble::kNoConfiguration, 0, fmt::format("SLURM_CONF names '{}', which is not there", *conf), ""});
+}
+
+/// Why the helper ended without an answer: libslurm ends its process where there is no configuration, or a wrong one.
+[[noreturn]] void ThrowWithoutAnswer(const Captured& captured, const Environment& environment) {
+  if (!FindSlurmConf(environment)) throw SlurmError({SlurmTrouble::kNoConfiguration, 0, Said(captured), ""});
+  throw SlurmError({SlurmTrouble::kHelper, 0, fmt::format("{} ({})", Said(captured), captured.status.Describe()), ""});
+}
+
+[[noreturn]] void ThrowLate(const Captured& captured, std::chrono::milliseconds deadline) {
+  const auto said = Said(captured);
+  throw SlurmError({SlurmTrouble::kTimeout, 0,
+                    fmt::format("no answer in {} s{}{}", static_cast<double>(deadline.count()) / 1000.0,
+                                said.empty() ? "" : "; so far: ", said),
+                    ""});
+}
+
+/// What Slurm or a plugin printed about an error goes with it: some reasons are told nowhere else.
+[[noreturn]] void ThrowWithWords(const SlurmError& error, const Captured& captured) {
+  auto report = error.report();
+  if (const auto said = Said(captured); !said.empty()) report.text += fmt::format(" ({})", said);
+  throw SlurmError(std::move(report));
+}
+
+template <class Item>
+Item ItemFrom(const Json& document) {
+  Item item;
+  FromJson(document, item);
+  return item;
+}
+
+template <class Item>
+std::vector<Item> ItemsFrom(const Json& documents) {
+  std::vector<Item> items;
+  for (const auto& document : documents) items.push_back(ItemFrom<Item>(document));
+  return items;
+}
+
+/// What is to be done to a job.
+Json RequestFor(SlurmAsk ask, const JobIdentity& job) {
+  auto request = RequestFor(ask);
+  request["job"] = ToJson(job);
+  return request;
+}
+
+/// The one that is meant.
+std::optional<SlurmJob> Meant(const JobIdentity& job, std::vector<SlurmJob> found) {
+  for (auto& each : found) {
+    if (IsMeant(job, each)) return std::move(each);
+  }
+  return {};
+}
+
+bool MayHaveHappened(SlurmTrouble trouble) {
+  return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper;
+}
+
+}  // namespace
+
+SlurmClient::SlurmClient(SlurmClientOptions options) : options_(std::move(options)) {
+  if (options_.helper.empty()) options_.helper = HelperProgram("slipway-slurm");
+}
+
+Json SlurmClient::Ask(const Json& request, std::chrono::milliseconds deadline) const {
+  CheckConfiguration(options_.environment);
+  const auto input = FileOf(Text(request));
+  SpawnOptions spawn;
+  spawn.argv = {options_.helper.string()};
+  spawn.environment = options_.environment;
+  spawn.stdin_fd = input.get();
+  const auto captured = RunAndCapture(std::move(spawn), deadline);
+  if (captured.timed_out) ThrowLate(captured, deadline);
+  if (captured.output.empty()) ThrowWithoutAnswer(captured, options_.environment);
+  try {
+    auto answer = AnswerIn(captured.output);
+    cluster_ = std::move(answer.cluster);
+    return std::move(answer.result);
+  } catch (const SlurmError& error) {
+    ThrowWithWords(error, captured);
+  }
+}
+
+Json SlurmClient::Ask(const Json& request) const { return Ask(request, options_.deadline); }
+
+void SlurmClient::Ping() const { Ask(RequestFor(SlurmAsk::kPing)); }
+
+std::string SlurmClient::ClusterName() const {
+  if (cluster_.empty()) Ping();
+  return cluster_;
+}
+
+SlurmCluster SlurmClient::Cluster() const { return ItemFrom<SlurmCluster>(Ask(RequestFor(SlurmAsk::kCluster))); }
+
+std::vector<SlurmPartition> SlurmClient::Partitions() const {
+  return ItemsFrom<SlurmPartition>(Ask(RequestFor(SlurmAsk::kPartitions)));
+}
+
+std::vector<SlurmNode> SlurmClient::Nodes() const { return ItemsFrom<SlurmNode>(Ask(RequestFor(SlurmAsk::kNodes))); }
+
+Submission SlurmClient::Submit(const SubmitRequest& job) const {
+  auto request = RequestFor(SlurmAsk::kSubmit);
+  request["job"] = ToJson(job);
+  try {
+    return ItemFrom<Submission>(Ask(request, options_.submit_deadline));
+  } catch (SlurmError& error) {
+    if (MayHaveHappened(error.trouble())) error.AddContext("the job may have been submitted all the same");
+    throw;
+  }
+}
+
+std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner) const {
+  if (ids.empty()) return {};
+  auto request = RequestFor(SlurmAsk::kJobs);
+  request["ids"] = std::vector<JobId>(ids.begin(), ids.end());
+  if (owner) request["owner"] = *owner;
+  return ItemsFrom<SlurmJob>(Ask(request));
+}
+
+std::optional<SlurmJob> SlurmClient::Job(const JobIdentity& job) const {
+  auto found = Jobs(std::span(&job.id, 1));
+  RequireCluster(job, cluster_);
+  return Meant(job, std::move(found));
+}
+
+std::optional<SlurmJob> SlurmClient::PastJob(const JobIdentity& job) const {
+  auto request = RequestFor(SlurmAsk::kPast);
+  request["id"] = job.id;
+  return Meant(job, ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience))));
+}
+
+std::vector<SlurmJob> SlurmClient::FindJobs(std::string_view comment, std::optional<std::uint32_t> owner) const {
+  auto request = RequestFor(SlurmAsk::kFind);
+  request["comment"] = comment;
+  if (owner) request["owner"] = *owner;
+  return ItemsFrom<SlurmJob>(Ask(request));
+}
+
+void SlurmClient::Cancel(const JobIdentity& job, StageOut stage_out) const {
+  auto request = RequestFor(SlurmAsk::kCancel, job);
+  request["skip_stage_out"] = stage_out == StageOut::kSkip;
+  Ask(request);
+}
+
+void SlurmClient::Signal(const JobIdentity& job, int signal, SignalTarget target) const {
+  auto request = RequestFor(SlurmAsk::kSignal, job);
+  request["signal"] = signal;
+  request["to"] = NameOf(target);
+  Ask(request);
+}
+
+void SlurmClient::Requeue(const JobIdentity& job, AfterRequeue after) const {
+  auto request = RequestFor(SlurmAsk::kRequeue, job);
+  request["hold"] = after == AfterRequeue::kHeld;
+  Ask(request);
+}
+
+void SlurmClient::Release(const JobIdentity& job) const { Ask(RequestFor(SlurmAsk::kRelease, job)); }
+
+}  // namespace slipway::launcher

@@ -1,0 +1,338 @@
+#include "launcher/cluster/slurm_messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::string_view kAsks[] = {"ping",   "cluster", "submit",  "jobs",    "past",       "find",
+                                      "cancel", "signal",  "requeue", "release", "partitions", "nodes"};
+constexpr std::string_view kSignalTargets[] = {"script", "steps", "all"};
+constexpr std::string_view kPartitionStates[] = {"UP", "DOWN", "DRAIN", "INACTIVE"};
+
+template <class Enum, std::size_t size>
+std::optional<Enum> Find(const std::string_view (&names)[size], std::string_view name) {
+  const auto* const found = std::find(std::begin(names), std::end(names), name);
+  return found == std::end(names) ? std::nullopt : std::optional(static_cast<Enum>(found - names));
+}
+
+std::string_view NameOf(PartitionState state) { return kPartitionStates[static_cast<std::size_t>(state)]; }
+
+template <class Enum>
+Enum Known(std::optional<Enum> found, const std::string& name) {
+  if (!found) throw std::invalid_argument(fmt::format("'{}' is not known", name));
+  return *found;
+}
+
+// How a value of each type stands in a message.
+
+template <class Value>
+void Write(Json& place, const Value& value) {
+  place = value;
+}
+void Write(Json& place, JobState value) { place = NameOf(value); }
+void Write(Json& place, JobFlag value) { place = NameOf(value); }
+void Write(Json& place, PartitionState value) { place = NameOf(value); }
+void Write(Json& place, SlurmTrouble value) { place = NameOf(value); }
+void Write(Json& place, SlurmTime value) { place = value.time_since_epoch().count(); }
+template <class Value>
+void Write(Json& place, const std::optional<Value>& value) {
+  place = nullptr;
+  if (value) Write(place, *value);
+}
+void Write(Json& place, const std::vector<JobFlag>& values) {
+  place = Json::array();
+  for (const auto value : values) Write(place.emplace_back(), value);
+}
+
+template <class Value>
+void Read(const Json& place, Value& value) {
+  place.get_to(value);
+}
+void Read(const Json& place, JobState& value) {
+  const auto name = place.get<std::string>();
+  value = Known(JobStateOf(name), name);
+}
+void Read(const Json& place, JobFlag& value) {
+  const auto name = place.get<std::string>();
+  value = Known(JobFlagOf(name), name);
+}
+void Read(const Json& place, PartitionState& value) {
+  const auto name = place.get<std::string>();
+  value = Known(Find<PartitionState>(kPartitionStates, name), name);
+}
+void Read(const Json& place, SlurmTrouble& value) {
+  const auto name = place.get<std::string>();
+  value = Known(SlurmTroubleOf(name), name);
+}
+void Read(const Json& place, SlurmTime& value) { value = SlurmTime(std::chrono::seconds(place.get<std::int64_t>())); }
+template <class Value>
+void Read(const Json& place, std::optional<Value>& value) {
+  value.reset();
+  if (!place.is_null()) Read(place, value.emplace());
+}
+void Read(const Json& place, std::vector<JobFlag>& values) {
+  values.clear();
+  for (const auto& item : place) Read(item, values.emplace_back());
+}
+
+struct Writer {
+  Json document = Json::object();
+  template <class Value>
+  void operator()(const char* name, const Value& value) {
+    Write(document[name], value);
+  }
+};
+
+struct Reader {
+  const Json& document;
+  template <class Value>
+  void operator()(const char* name, Value& value) const {
+    try {
+      Read(document.at(name), value);
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::kInternal, fmt::format("field '{}' of a message about Slurm: {}", name, error.what()));
+    }
+  }
+};
+
+// The fields of each message. `Struct` is const for writing.
+
+template <class Struct, class Plain>
+concept MaybeConst = std::same_as<std::remove_const_t<Struct>, Plain>;
+
+template <class Visitor, MaybeConst<SubmitRequest> Struct>
+void Visit(Visitor& visit, Struct& request) {
+  visit("name", request.name);
+  visit("script", request.script);
+  visit("script_path", request.script_path);
+  visit("environment", request.environment);
+  visit("work_dir", request.work_dir);
+  visit("output", request.output);
+  visit("user", request.user);
+  visit("group", request.group);
+  visit("nodes", request.nodes);
+  visit("tasks", request.tasks);
+  visit("tasks_per_node", request.tasks_per_node);
+  visit("cpus_per_task", request.cpus_per_task);
+  visit("threads_per_core", request.threads_per_core);
+  visit("gpus_per_node", request.gpus_per_node);
+  visit("gpus_per_task", request.gpus_per_task);
+  visit("memory_per_node_mib", request.memory_per_node_mib);
+  visit("memory_per_cpu_mib", request.memory_per_cpu_mib);
+  visit("time_limit_minutes", request.time_limit_minutes);
+  visit("partition", request.partition);
+  visit("account", request.account);
+  visit("qos", request.qos);
+  visit("constraint", request.constraint);
+  visit("reservation", request.reservation);
+  visit("licenses", request.licenses);
+  visit("dependency", request.dependency);
+  visit("burst_buffer", request.burst_buffer);
+  visit("comment", request.comment);
+  visit("array", request.array);
+  visit("exclude_nodes", request.exclude_nodes);
+  visit("warn_signal", request.warn_signal);
+  visit("warn_seconds", request.warn_seconds);
+  visit("requeue", request.requeue);
+  visit("exclusive", request.exclusive);
+  visit("no_kill", request.no_kill);
+  visit("hold", request.hold);
+  visit("cancel_on_impossible_dependency", request.cancel_on_impossible_dependency);
+}
+
+template <class Visitor, MaybeConst<Submission> Struct>
+void Visit(Visitor& visit, Struct& submission) {
+  visit("job", submission.job);
+  visit("message", submission.message);
+  visit("warning", submission.warning);
+}
+
+template <class Visitor, MaybeConst<SlurmJob> Struct>
+void Visit(Visitor& visit, Struct& job) {
+  visit("id", job.id);
+  visit("cluster", job.cluster);
+  visit("array_job", job.array_job);
+  visit("array_tasks", job.array_tasks);
+  visit("name", job.name);
+  visit("user", job.user);
+  visit("partition", job.partition);
+  visit("account", job.account);
+  visit("qos", job.qos);
+  visit("state", job.state);
+  visit("flags", job.flags);
+  visit("reason", job.reason);
+  visit("reason_text", job.reason_text);
+  visit("exit_code", job.exit_code);
+  visit("signal", job.signal);
+  visit("nodes", job.nodes);
+  visit("batch_host", job.batch_host);
+  visit("restarts", job.restarts);
+  visit("priority", job.priority);
+  visit("time_limit_minutes", job.time_limit_minutes);
+  visit("submitted", job.submitted);
+  visit("start", job.start);
+  visit("end", job.end);
+  visit("requeue", job.requeue);
+  visit("preempted", job.preempted);
+  visit("comment", job.comment);
+  visit("system_comment", job.system_comment);
+  visit("admin_comment", job.admin_comment);
+  visit("work_dir", job.work_dir);
+  visit("output", job.output);
+  visit("dependency", job.dependency);
+  visit("burst_buffer", job.burst_buffer);
+  visit("burst_buffer_state", job.burst_buffer_state);
+}
+
+template <class Visitor, MaybeConst<JobIdentity> Struct>
+void Visit(Visitor& visit, Struct& job) {
+  visit("id", job.id);
+  visit("cluster", job.cluster);
+  visit("comment", job.comment);
+  visit("work_dir", job.work_dir);
+  visit("owner", job.owner);
+}
+
+template <class Visitor, MaybeConst<SlurmPartition> Struct>
+void Visit(Visitor& visit, Struct& partition) {
+  visit("name", partition.name);
+  visit("is_default", partition.is_default);
+  visit("state", partition.state);
+  visit("max_time_minutes", partition.max_time_minutes);
+  visit("default_time_minutes", partition.default_time_minutes);
+  visit("max_nodes", partition.max_nodes);
+  visit("min_nodes", partition.min_nodes);
+  visit("total_nodes", partition.total_nodes);
+  visit("total_cpus", partition.total_cpus);
+  visit("max_cpus_per_node", partition.max_cpus_per_node);
+  visit("nodes", partition.nodes);
+  visit("allow_accounts", partition.allow_accounts);
+  visit("deny_accounts", partition.deny_accounts);
+  visit("allow_qos", partition.allow_qos);
+  visit("deny_qos", partition.deny_qos);
+  visit("allow_groups", partition.allow_groups);
+  visit("needs_reservation", partition.needs_reservation);
+  visit("root_only", partition.root_only);
+}
+
+template <class Visitor, MaybeConst<SlurmNode> Struct>
+void Visit(Visitor& visit, Struct& node) {
+  visit("name", node.name);
+  visit("state", node.state);
+  visit("flags", node.flags);
+  visit("reason", node.reason);
+  visit("cpus", node.cpus);
+  visit("memory_mib", node.memory_mib);
+  visit("features", node.features);
+  visit("gres", node.gres);
+  visit("address", node.address);
+}
+
+template <class Visitor, MaybeConst<SlurmCluster> Struct>
+void Visit(Visitor& visit, Struct& cluster) {
+  visit("name", cluster.name);
+  visit("controller_version", cluster.controller_version);
+  visit("library_version", cluster.library_version);
+  visit("burst_buffer", cluster.burst_buffer);
+  visit("scheduler_parameters", cluster.scheduler_parameters);
+  visit("accounting", cluster.accounting);
+  visit("mpi_default", cluster.mpi_default);
+  visit("preemption", cluster.preemption);
+  visit("min_job_age_s", cluster.min_job_age_s);
+  visit("message_timeout_s", cluster.message_timeout_s);
+  visit("kill_wait_s", cluster.kill_wait_s);
+  visit("max_array_size", cluster.max_array_size);
+  visit("max_jobs", cluster.max_jobs);
+  visit("requeue_by_default", cluster.requeue_by_default);
+  visit("enforces_partition_limits", cluster.enforces_partition_limits);
+  visit("enforces_accounts", cluster.enforces_accounts);
+}
+
+template <class Visitor, MaybeConst<TroubleReport> Struct>
+void Visit(Visitor& visit, Struct& report) {
+  visit("trouble", report.trouble);
+  visit("code", report.code);
+  visit("text", report.text);
+  visit("during", report.during);
+}
+
+template <class Struct>
+Json Written(const Struct& value) {
+  Writer writer;
+  Visit(writer, value);
+  return std::move(writer.document);
+}
+
+template <class Struct>
+void ReadInto(const Json& document, Struct& value) {
+  const Reader reader{document};
+  Visit(reader, value);
+}
+
+/// Slurm hands on what users wrote, in any encoding.
+std::string Line(const Json& document) { return document.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Without the line breaks that end the text.
+std::string_view LastLine(std::string_view text) {
+  const auto end = text.find_last_not_of("\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
+
+std::string_view NameOf(SlurmAsk ask) { return kAsks[static_cast<std::size_t>(ask)]; }
+std::optional<SlurmAsk> SlurmAskOf(std::string_view name) { return Find<SlurmAsk>(kAsks, name); }
+std::string_view NameOf(SignalTarget target) { return kSignalTargets[static_cast<std::size_t>(target)]; }
+std::optional<SignalTarget> SignalTargetOf(std::string_view name) { return Find<SignalTarget>(kSignalTargets, name); }
+
+Json ToJson(const SubmitRequest& request) { return Written(request); }
+Json ToJson(const Submission& submission) { return Written(submission); }
+Json ToJson(const SlurmJob& job) { return Written(job); }
+Json ToJson(const JobIdentity& job) { return Written(job); }
+Json ToJson(const SlurmPartition& partition) { return Written(partition); }
+Json ToJson(const SlurmNode& node) { return Written(node); }
+Json ToJson(const SlurmCluster& cluster) { return Written(cluster); }
+Json ToJson(const TroubleReport& report) { return Written(report); }
+
+void FromJson(const Json& document, SubmitRequest& request) { ReadInto(document, request); }
+void FromJson(const Json& document, Submission& submission) { ReadInto(document, submission); }
+void FromJson(const Json& document, SlurmJob& job) { ReadInto(document, job); }
+void FromJson(const Json& document, JobIdentity& job) { ReadInto(document, job); }
+void FromJson(const Json& document, SlurmPartition& partition) { ReadInto(document, partition); }
+void FromJson(const Json& document, SlurmNode& node) { ReadInto(document, node); }
+void FromJson(const Json& document, SlurmCluster& cluster) { ReadInto(document, cluster); }
+void FromJson(const Json& document, TroubleReport& report) { ReadInto(document, report); }
+
+Json RequestFor(SlurmAsk ask) { return {{"schema", kSlurmRequestSchema}, {"ask", NameOf(ask)}}; }
+
+std::string AnswerLine(Json result, std::string_view cluster) {
+  return Line({{"schema", kSlurmAnswerSchema}, {"cluster", cluster}, {"result", std::move(result)}});
+}
+
+std::string AnswerLine(const TroubleReport& report) {
+  return Line({{"schema", kSlurmAnswerSchema}, {"error", ToJson(report)}});
+}
+
+SlurmAnswer AnswerIn(std::string_view output) {
+  const auto document = Json::parse(LastLine(output), nullptr, false);
+  const bool is_answer = document.is_object() && document.value("schema", Json()) == kSlurmAnswerSchema;
+  if (is_answer && document.contains("result")) {
+    return {document.at("result"), document.value("cluster", std::string())};
+  }
+  if (!is_answer || !document.contains("error")) throw SlurmError({SlurmTrouble::kHelper, 0, "no answer", ""});
+  TroubleReport report;
+  FromJson(document.at("error"), report);
+  throw SlurmError(std::move(report));
+}
+
+}  // namespace slipway::launcher

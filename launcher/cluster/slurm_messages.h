@@ -1,0 +1,73 @@
+/// The messages between the launcher and its helper slipway-slurm, as JSON, one document on one line each way.
+///
+/// Both sides are built from this file, so there is one list of fields for writing and reading.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "launcher/cluster/job_identity.h"
+#include "launcher/cluster/slurm_trouble.h"
+#include "launcher/cluster/slurm_types.h"
+
+namespace slipway::launcher {
+
+inline constexpr std::string_view kSlurmRequestSchema = "slipway.slurm-request/1";
+inline constexpr std::string_view kSlurmAnswerSchema = "slipway.slurm-answer/1";
+
+/// What the helper can be asked.
+enum class SlurmAsk {
+  kPing,
+  kCluster,
+  kSubmit,
+  kJobs,
+  kPast,
+  kFind,
+  kCancel,
+  kSignal,
+  kRequeue,
+  kRelease,
+  kPartitions,
+  kNodes
+};
+std::string_view NameOf(SlurmAsk ask);
+std::optional<SlurmAsk> SlurmAskOf(std::string_view name);
+
+std::string_view NameOf(SignalTarget target);
+std::optional<SignalTarget> SignalTargetOf(std::string_view name);
+
+Json ToJson(const SubmitRequest& request);
+Json ToJson(const Submission& submission);
+Json ToJson(const SlurmJob& job);
+Json ToJson(const JobIdentity& job);
+Json ToJson(const SlurmPartition& partition);
+Json ToJson(const SlurmNode& node);
+Json ToJson(const SlurmCluster& cluster);
+Json ToJson(const TroubleReport& report);
+
+/// Errors: Error(kInternal) naming the field that is not there or is of another type.
+void FromJson(const Json& document, SubmitRequest& request);
+void FromJson(const Json& document, Submission& submission);
+void FromJson(const Json& document, SlurmJob& job);
+void FromJson(const Json& document, JobIdentity& job);
+void FromJson(const Json& document, SlurmPartition& partition);
+void FromJson(const Json& document, SlurmNode& node);
+void FromJson(const Json& document, SlurmCluster& cluster);
+void FromJson(const Json& document, TroubleReport& report);
+
+/// {"schema":.., "ask":..}; what is asked about is added by the caller.
+Json RequestFor(SlurmAsk ask);
+/// Both without a line break, and in valid UTF-8 whatever the texts hold. `cluster`: whose answer it is.
+std::string AnswerLine(Json result, std::string_view cluster = {});
+std::string AnswerLine(const TroubleReport& report);
+struct SlurmAnswer {
+  Json result;
+  std::string cluster;  ///< empty: not known
+};
+/// The one in the last line of `output`, whatever stands before it. Errors: SlurmError, the one that was answered, or
+/// kHelper when there is no answer.
+SlurmAnswer AnswerIn(std::string_view output);
+
+}  // namespace slipway::launcher

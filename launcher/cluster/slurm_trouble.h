@@ -1,0 +1,72 @@
+/// What can go wrong with Slurm, told apart by what its user must do. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+
+enum class SlurmTrouble {
+  kNotBuilt,   ///< this installation has no module for any libslurm
+  kNoLibrary,  ///< the libslurm of our modules is not on this machine
+  kNoConfiguration,
+  kController,      ///< does not answer
+  kAuthentication,  ///< munge
+  kVersion,         ///< the controller does not understand our libslurm
+  kTimeout,         ///< no answer within the deadline
+  kHelper,          ///< the helper died, or answered nonsense
+  kPartition,       ///< these three: no such, or not for us
+  kAccount,
+  kQos,
+  kTime,       ///< the time limit is beyond the partition's
+  kNodes,      ///< more nodes than there are or than are allowed
+  kResources,  ///< no node has what is asked for
+  kLimit,      ///< a limit of the account or QOS
+  kFull,       ///< the controller holds as many jobs as it may
+  kBurstBuffer,
+  kDependency,
+  kReservation,
+  kDenied,
+  kUnknownJob,    ///< the controller does not remember it
+  kOtherJob,      ///< the number is that of another job by now
+  kOtherCluster,  ///< the job is not one of this cluster
+  kOver,          ///< the job has ended already
+  kNotNow,        ///< the job's state does not allow it
+  kRefused        ///< anything else
+};
+
+/// The word in messages of the helper: "no-library".
+std::string_view NameOf(SlurmTrouble trouble);
+std::optional<SlurmTrouble> SlurmTroubleOf(std::string_view name);
+std::span<const SlurmTrouble> AllSlurmTroubles();
+
+/// What the helper and Slurm say about it.
+struct TroubleReport {
+  SlurmTrouble trouble = SlurmTrouble::kRefused;
+  int code = 0;        ///< Slurm's number, 0 for none
+  std::string text;    ///< Slurm's words for it
+  std::string during;  ///< "submitting job 'fashion'"
+
+  bool operator==(const TroubleReport&) const = default;
+};
+
+/// Whether Slurm may answer something else in a while, to the same question. Pure.
+bool MayPass(SlurmTrouble trouble);
+
+/// Carries what went wrong, so that callers can go on by themselves where that is possible.
+class SlurmError : public Error {
+ public:
+  explicit SlurmError(TroubleReport report);
+  SlurmTrouble trouble() const { return report_.trouble; }
+  const TroubleReport& report() const { return report_; }
+  void AddToDocument(Json& document) const override;
+
+ private:
+  TroubleReport report_;
+};
+
+}  // namespace slipway::launcher

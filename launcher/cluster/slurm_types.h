@@ -1,0 +1,167 @@
+/// What is said to Slurm and what it says, free of Slurm's own headers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+#include "launcher/cluster/job_states.h"
+#include "launcher/cluster/job_terms.h"
+
+namespace slipway::launcher {
+
+using JobId = std::uint32_t;
+/// Seconds since 1970, as Slurm counts them.
+using SlurmTime = std::chrono::sys_seconds;
+
+/// A batch job. An empty text or a 0 leaves the choice to Slurm. `#SBATCH` lines in the script mean nothing here: they
+/// are sbatch's work; `#DW`, `#BB` and `#BB_LUA` lines are read by the burst buffer's plugin.
+struct SubmitRequest : JobTerms {
+  std::string script;                    ///< the text; begins with "#!"
+  std::string script_path;               ///< where it also lies, shown by scontrol; need not exist
+  std::vector<std::string> environment;  ///< all of it, NAME=value
+  std::string work_dir;
+  std::string output;                  ///< of the script, both streams, appended to; %j is the job's number
+  std::optional<std::uint32_t> user;   ///< on whose behalf; none: who asks. Only root may name others.
+  std::optional<std::uint32_t> group;  ///< the same
+  int tasks = 0;
+  int tasks_per_node = 0;
+  int cpus_per_task = 0;
+  int threads_per_core = 0;   ///< that count as CPUs; 1: a CPU is a core
+  std::string gpus_per_node;  ///< "2" or "a100:2"
+  std::string gpus_per_task;
+  std::int64_t memory_per_node_mib = 0;
+  std::int64_t memory_per_cpu_mib = 0;
+  int time_limit_minutes = 0;
+  std::string dependency;  ///< "afterok:12"
+  std::string burst_buffer;
+  std::string array;  ///< "0-99%8"
+  std::string exclude_nodes;
+  int warn_signal = 0;  ///< sent to the script `warn_seconds` before the time limit, give or take a minute
+  int warn_seconds = 0;
+  bool hold = false;
+  bool cancel_on_impossible_dependency = false;
+
+  bool operator==(const SubmitRequest&) const = default;
+};
+
+struct Submission {
+  JobId job = 0;
+  std::string message;  ///< what the site tells everyone who submits
+  std::string warning;  ///< the job was accepted although ...
+
+  bool operator==(const Submission&) const = default;
+};
+
+/// A job as the controller knows it.
+struct SlurmJob {
+  JobId id = 0;
+  std::string cluster;      ///< whose number that is
+  JobId array_job = 0;      ///< 0: not of an array
+  std::string array_tasks;  ///< "3", or "5-99" for those that are not yet apart
+  std::string name;
+  std::uint32_t user = 0;
+  std::string partition;
+  std::string account;
+  std::string qos;
+  JobState state = JobState::kPending;
+  std::vector<JobFlag> flags;
+  std::string reason;       ///< see ExplainReason
+  std::string reason_text;  ///< what the part of Slurm that stopped it says, in its own words
+  int exit_code = 0;        ///< of the script; together with `signal` meaningless before the end
+  int signal = 0;
+  std::vector<std::string> nodes;
+  std::string batch_host;
+  int restarts = 0;
+  std::int64_t priority = 0;   ///< 0: held
+  int time_limit_minutes = 0;  ///< 0: unlimited
+  std::optional<SlurmTime> submitted;
+  std::optional<SlurmTime> start;  ///< expected as long as it waits; none: not known
+  std::optional<SlurmTime> end;    ///< expected as long as it runs
+  bool requeue = false;
+  bool preempted = false;  ///< it runs, and has been told to make room
+  std::string comment;
+  std::string system_comment;
+  std::string admin_comment;
+  std::string work_dir;
+  std::string output;
+  std::string dependency;
+  std::string burst_buffer;
+  std::string burst_buffer_state;
+
+  JobPhase phase() const { return PhaseOf(state, flags); }
+  ExitStatus status() const { return {exit_code, signal}; }
+  /// Its node could not open the script's output, so that the script never began: slurmd then gives this signal, which
+  /// nobody sent. Source: "0:53" in Slurm's job_exit_code.html.
+  bool HadNoOutput() const { return state == JobState::kFailed && signal == 53; }
+  bool operator==(const SlurmJob&) const = default;
+};
+
+enum class PartitionState { kUp, kDown, kDrain, kInactive };
+
+struct SlurmPartition {
+  std::string name;
+  bool is_default = false;
+  PartitionState state = PartitionState::kUp;
+  std::optional<int> max_time_minutes;      ///< none: unlimited
+  std::optional<int> default_time_minutes;  ///< none: the longest
+  std::optional<int> max_nodes;             ///< of one job; none: unlimited
+  int min_nodes = 1;
+  int total_nodes = 0;
+  int total_cpus = 0;
+  std::optional<int> max_cpus_per_node;
+  std::string nodes;           ///< "n[1-4]"
+  std::string allow_accounts;  ///< with commas; empty: all
+  std::string deny_accounts;
+  std::string allow_qos;
+  std::string deny_qos;
+  std::string allow_groups;
+  bool needs_reservation = false;
+  bool root_only = false;
+
+  bool operator==(const SlurmPartition&) const = default;
+};
+
+struct SlurmNode {
+  std::string name;
+  std::string state;               ///< "IDLE", "DOWN", "MIXED", ...
+  std::vector<std::string> flags;  ///< "DRAIN", "NOT_RESPONDING", ...
+  std::string reason;              ///< why it is down or drained
+  int cpus = 0;
+  std::int64_t memory_mib = 0;
+  std::string features;  ///< with commas
+  std::string gres;      ///< "gpu:a100:4"
+  std::string address;
+
+  bool operator==(const SlurmNode&) const = default;
+};
+
+/// The cluster, from its controller.
+struct SlurmCluster {
+  std::string name;
+  std::string controller_version;  ///< "22.05.8"
+  std::string library_version;     ///< of the headers that our module was built with
+  std::string burst_buffer;        ///< "burst_buffer/lua"; empty: none
+  std::string scheduler_parameters;
+  std::string accounting;  ///< "accounting_storage/slurmdbd"; empty: none
+  std::string mpi_default;
+  std::string preemption;  ///< "preempt/partition_prio"
+  int min_job_age_s = 0;   ///< how long a job that is over is remembered
+  int message_timeout_s = 0;
+  int kill_wait_s = 0;  ///< between SIGTERM and SIGKILL
+  std::int64_t max_array_size = 0;
+  std::int64_t max_jobs = 0;
+  bool requeue_by_default = false;
+  bool enforces_partition_limits = false;
+  bool enforces_accounts = false;
+
+  bool operator==(const SlurmCluster&) const = default;
+};
+
+/// Who of a job is sent a signal.
+enum class SignalTarget { kScript, kSteps, kAll };
+
+}  // namespace slipway::launcher

@@ -1,0 +1,62 @@
+#include "launcher/ranks/local/group_outcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace slipway::launcher {
+namespace {
+
+/// A job that could not run has no rank to blame; its status says "environment" (3).
+constexpr ExitStatus kCouldNotRun{3, 0};
+
+ExitStatus StatusOf(const RankOutcome& rank) {
+  if (rank.start_error != 0) return {rank.start_error == ENOENT ? 127 : 126, 0};
+  return rank.status.value_or(ExitStatus{0, 9});
+}
+
+bool Failed(const RankOutcome& rank) { return !StatusOf(rank).Success(); }
+
+/// The one seen first, else any that failed.
+const RankOutcome* Culprit(const std::vector<RankOutcome>& ranks) {
+  auto found = std::find_if(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.ended_first; });
+  if (found == ranks.end()) found = std::find_if(ranks.begin(), ranks.end(), Failed);
+  return found == ranks.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string Describe(const RankOutcome& rank, const std::string& program) {
+  if (rank.start_error != 0) {
+    return fmt::format("rank {} on {} could not start '{}': {}", rank.rank, rank.host, program,
+                       std::strerror(rank.start_error));
+  }
+  if (!rank.node_trouble.empty()) return fmt::format("{}, and with it rank {}", rank.node_trouble, rank.rank);
+  return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
+                     rank.status ? rank.status->Describe() : "its shim, which was killed");
+}
+
+GroupOutcome Conclude(GroupEnd end) {
+  GroupOutcome outcome;
+  outcome.stopped = end.stopped;
+  outcome.started = end.started;
+  if (!end.trouble.empty()) {
+    outcome.status = kCouldNotRun;
+    outcome.detail = end.trouble;
+  } else if (const auto* culprit = Culprit(end.ranks)) {
+    outcome.culprit = culprit->rank;
+    outcome.status = StatusOf(*culprit);
+    outcome.requeue = outcome.status == ExitStatus{kRequeueStatus, 0};
+    outcome.detail = Describe(*culprit, end.program);
+    if (!culprit->node_trouble.empty()) outcome.lost_node = culprit->node;
+  } else if (static_cast<int>(end.ranks.size()) < end.expected_ranks && !end.stopped) {
+    outcome.status = end.launcher.Success() ? kCouldNotRun : end.launcher;
+    outcome.detail = fmt::format("only {} of {} ranks started; the launcher ended with {}", end.ranks.size(),
+                                 end.expected_ranks, end.launcher.Describe());
+  }
+  outcome.ranks = std::move(end.ranks);
+  return outcome;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,53 @@
+/// How the ranks of one job ended, and what that means for the job. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+#include "launcher/ranks/shim/protocol.h"
+
+namespace slipway::launcher {
+
+struct RankOutcome {
+  int rank = 0;
+  std::int64_t pid = 0;  ///< of the program; 0 when it never started
+  std::string host;
+  std::optional<ExitStatus> status;  ///< as the shim reported it; nothing when the shim itself was killed
+  int start_error = 0;               ///< errno when the program could not be executed
+  bool ended_first = false;          ///< the first of all ranks that failed, before anybody ended it
+  int node = 0;                      ///< of the allocation
+  std::string node_trouble;          ///< why its node is lost; empty while it is not
+};
+
+struct GroupOutcome {
+  std::vector<RankOutcome> ranks;
+  std::optional<int> culprit;         ///< the rank that failed first
+  ExitStatus status;                  ///< of the job: the culprit's, else success
+  bool requeue = false;               ///< the culprit asked for it with exit status 75
+  bool stopped = false;               ///< we ended it
+  std::optional<int> lost_node = {};  ///< whose loss was the first failure
+  bool started = false;               ///< the programs ran: all ranks had come
+  std::string detail;                 ///< one line for people; empty after success
+};
+
+inline constexpr int kRequeueStatus = shim::kTryAgain;
+
+/// "rank 1 on n1 ended with signal 9 (SIGKILL)".
+std::string Describe(const RankOutcome& rank, const std::string& program);
+
+/// What the parts of a finished job add up to.
+struct GroupEnd {
+  std::vector<RankOutcome> ranks;
+  int expected_ranks = 1;
+  bool stopped = false;
+  bool started = true;
+  std::string program;  ///< for messages
+  std::string trouble;  ///< why the group could not run as asked, or empty
+  ExitStatus launcher;  ///< of mpirun, or of the shim itself
+};
+GroupOutcome Conclude(GroupEnd end);
+
+}  // namespace slipway::launcher

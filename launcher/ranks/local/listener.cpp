@@ -1,0 +1,54 @@
+#include "launcher/ranks/local/listener.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// All ranks of a node may come at once.
+constexpr int kBacklog = 1024;
+
+sockaddr_un AddressOf(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() > kLongestListenerPath) throw SystemError(ENAMETOOLONG, path.native());
+  std::strcpy(address.sun_path, path.c_str());
+  return address;
+}
+
+bool IsOfThisUser(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+Listener::Listener(EventLoop& loop, std::filesystem::path path, std::function<void(UniqueFd)> arrived)
+    : loop_(loop), path_(std::move(path)), arrived_(std::move(arrived)) {
+  const auto address = AddressOf(path_);
+  listener_ =
+      UniqueFd(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "cannot create a socket"));
+  CheckErrno(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+             "cannot bind a socket");
+  CheckErrno(::listen(listener_.get(), kBacklog), "cannot listen on a socket");
+  loop_.OnReadable(listener_.get(), [this] { Accept(); });
+}
+
+Listener::~Listener() {
+  loop_.Forget(listener_.get());
+  ::unlink(path_.c_str());
+}
+
+void Listener::Accept() {
+  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (fd && IsOfThisUser(fd.get())) arrived_(std::move(fd));
+}
+
+}  // namespace slipway::launcher

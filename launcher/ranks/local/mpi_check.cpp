@@ -1,0 +1,31 @@
+#include "launcher/ranks/local/mpi_check.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/install.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr const char* kPreload = "LD_PRELOAD";
+/// AddressSanitizer wants to be the first library, or to be told that another one does no harm.
+constexpr const char* kOfSanitizer = "ASAN_OPTIONS";
+
+std::string Appended(const Environment& environment, const char* name, const std::string& more) {
+  const auto before = environment.Get(name).value_or("");
+  return before.empty() ? more : fmt::format("{}:{}", before, more);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> VariablesOfMpiCheck(const Environment& environment) {
+  const auto library = (LibraryDirectory() / "slipway" / "libslipway_mpi_check.so").string();
+  std::error_code ignored;
+  if (!std::filesystem::exists(library, ignored) || library.find_first_of(" :") != std::string::npos) return {};
+  return {{kPreload, Appended(environment, kPreload, library)},
+          {kOfSanitizer, Appended(environment, kOfSanitizer, "verify_asan_link_order=0")}};
+}
+
+}  // namespace slipway::launcher

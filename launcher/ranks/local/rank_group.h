@@ -1,0 +1,95 @@
+/// The ranks of one job, each behind a shim: started, watched and ended as one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+#include "launcher/ranks/local/group_outcome.h"
+#include "launcher/ranks/local/rank_registration.h"
+#include "launcher/ranks/local/ranks.h"
+
+namespace slipway::launcher {
+
+/// The words that start the job: one rank through the shim alone, several through mpirun. Pure but for two questions
+/// to the system: is this root (Open MPI must be told), and how many cores are there.
+std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel = "<channel>");
+
+/// Not movable: the event loop holds its address. All calls from the loop's thread.
+class RankGroup final : public Ranks {
+ public:
+  /// Starts the ranks, held at their gate. `ended` is called once, from the loop; the group may be destroyed after it
+  /// has returned, not inside it.
+  /// Errors: Error(kEnvironment) when nothing can be started.
+  RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+  ~RankGroup() override;
+
+  /// The shim of a single rank, or mpirun.
+  ProcessIdentity leader() const override { return leader_; }
+  void Release() override;
+  void Signal(int number) override;
+  void ExpectEnd() override { expects_end_ = true; }
+  void Stop() override;
+
+ private:
+  struct Channel;
+
+  void StartAlone();
+  void StartWithMpirun();
+  void Spawn(const std::string& channel_argument, std::vector<std::pair<int, int>> inherited);
+  void AddChannel(UniqueFd fd, int node);
+  void Receive(Channel& channel);
+  void ReceiveEnd(Channel& channel);
+  void TakeLine(Channel& channel, const std::string& line);
+  void TakeHello(Channel& channel, const std::vector<std::string>& words);
+  void NoteFailure(Channel& channel);
+  void NoteUnbound(const RankOutcome& rank, int error);
+  void AwaitStart();
+  std::string TroubleOfHosts() const;
+  void GiveUpStart(std::string trouble);
+  void OpenGateIfReady();
+  /// What only this rank has, or only the ranks of its node.
+  void TellVariables(const Channel& channel, int place_on_node) const;
+  void EndAll();
+  void KillAll();
+  void KillGroupOf(const Channel& channel) const;
+  void LeaderEnded();
+  /// No shim speaks any more.
+  bool Silent() const;
+  void ConcludeIfSilent();
+  void ConcludeGroup();
+  GroupOutcome MakeOutcome(const ExitStatus& launcher) const;
+  std::filesystem::path LauncherLog() const;
+  std::string LauncherSaid() const;
+
+  EventLoop& loop_;
+  RankLaunch launch_;
+  std::function<void(const GroupOutcome&)> ended_;
+  std::unique_ptr<ChildProcess> child_;
+  ProcessIdentity leader_;
+  std::unique_ptr<ShimListener> shim_listener_;  ///< of several ranks
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::optional<EventLoop::TimerId> kill_timer_;
+  std::optional<EventLoop::TimerId> start_timer_;
+  std::chrono::milliseconds started_for_{0};
+  std::optional<ExitStatus> leader_status_;
+  std::optional<EventLoop::TimerId> last_words_;
+  RankRegistration registration_;
+  bool released_ = false;
+  bool gate_open_ = false;
+  bool stopped_ = false;
+  bool failure_seen_ = false;
+  bool expects_end_ = false;
+  bool unbound_seen_ = false;
+  bool node_lost_ = false;
+  std::string trouble_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,30 @@
+/// Who has come of the ranks that were started, and whether they can be one job. Pure.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "launcher/ranks/local/mpi_launcher.h"
+
+namespace slipway::launcher {
+
+class RankRegistration {
+ public:
+  RankRegistration(MpiLauncher launcher, int ranks) : launcher_(std::move(launcher)), ranks_(ranks) {}
+
+  /// A shim that takes itself for rank `rank` of `size`. Returns why the job cannot be one, with what to do; empty
+  /// while it can.
+  std::string Take(int rank, int size);
+
+  int present() const { return static_cast<int>(seen_.size()); }
+  bool Complete() const { return present() == ranks_; }
+
+ private:
+  std::string Remedy() const;
+
+  MpiLauncher launcher_;
+  int ranks_;
+  std::set<int> seen_;
+};
+
+}  // namespace slipway::launcher

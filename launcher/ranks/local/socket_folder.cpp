@@ -1,0 +1,101 @@
+#include "launcher/ranks/local/socket_folder.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/process_identity.h"
+#include "launcher/ranks/shim/protocol.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// With the names of the folder and of a socket it must stay below kLongestListenerPath.
+constexpr std::size_t kLongestBase = 64;
+constexpr std::string_view kSocketFolderPrefix = "slipway-";
+constexpr std::size_t kDigits = 16;
+constexpr const char* kSocketOwner = "owner";
+
+std::string ThisMachine() { return IdentityOf(::getpid()).boot_id; }
+
+/// "slipway-", the digits, and on nodes "-" and the name of the node.
+bool HasName(const fs::path& path) {
+  const auto name = path.filename().string();
+  if (!name.starts_with(kSocketFolderPrefix)) return false;
+  const auto end = std::min(name.find_first_not_of("0123456789abcdef", kSocketFolderPrefix.size()), name.size());
+  return end == kSocketFolderPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
+}
+
+/// A folder, not a link to one, that nobody else can have put anything into.
+bool IsPrivate(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & 0777) == 0700;
+}
+
+/// The owner takes the lock before it writes its machine down: where that stands and the lock is free, it is gone. Of a
+/// folder that several machines see only they know who holds a lock.
+bool IsAbandoned(const fs::path& path) try {
+  if (!HasName(path) || !IsPrivate(path)) return false;
+  return ReadFileIfPresent(path / kSocketOwner) == ThisMachine() && FileLock::TryLook(path / kSocketOwner).has_value();
+} catch (const SystemError&) {
+  return false;
+}
+
+void RemoveAbandoned(const fs::path& base) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(base, fs::directory_options::skip_permission_denied, ignored)) {
+    if (IsAbandoned(entry.path())) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+SocketFolder::SocketFolder(fs::path path) : path_(std::move(path)) {
+  RemoveAbandoned(path_.parent_path());
+  if (::mkdir(path_.c_str(), 0700) != 0) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
+  Own();
+}
+
+SocketFolder::~SocketFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+/// Where that cannot be said, nobody takes the folder for abandoned.
+void SocketFolder::Own() try {
+  owner_ = FileLock::TryAcquire(path_ / kSocketOwner, LockMode::kExclusive);
+  if (owner_) owner_->Describe(ThisMachine());
+} catch (const SystemError&) {
+}
+
+fs::path SocketFolder::NewPath() {
+  const auto base = fs::temp_directory_path();
+  return NewPathBelow(base.native().size() > kLongestBase ? "/tmp" : base);
+}
+
+fs::path SocketFolder::NewPathBelow(const fs::path& base) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) ThrowErrno("cannot get random bytes");
+  return base / fmt::format("{}{:0{}x}", kSocketFolderPrefix, number, kDigits);
+}
+
+fs::path SocketFolder::ForNodes(const fs::path& path) { return path.native() + "-" + shim::kNodeInPath; }
+
+fs::path SocketFolder::OnNode(const fs::path& path, const std::string& node) {
+  auto text = path.native();
+  if (const auto at = text.find(shim::kNodeInPath); at != std::string::npos) {
+    text.replace(at, std::strlen(shim::kNodeInPath), node);
+  }
+  return text;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,111 @@
+/// The process that starts and watches programs for a manager, as the manager sees it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+#include "launcher/ranks/local/supervisor_host.h"
+
+namespace slipway::launcher {
+
+struct ProgramStart {
+  const std::vector<std::string>& command;
+  const Environment& environment;
+  const std::filesystem::path& working_directory;  ///< empty: ours
+  const std::filesystem::path& log_directory;      ///< gets rank-00000.log and, in the end, rank-00000.exit
+  const std::vector<int>& cores;                   ///< that it may run on; empty: all that this process may
+  std::chrono::milliseconds grace;                 ///< between SIGTERM and SIGKILL
+};
+
+struct SupervisedEnd {
+  ExitStatus status = {};    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
+  int start_error = 0;       ///< errno when it could not be executed
+  std::string trouble = {};  ///< why its host is lost, and it with that; else empty
+  pid_t pid = 0;             ///< it had; 0 when that is not known
+  bool was_ordered = true;   ///< false: nobody was told to start it
+};
+
+struct SupervisedProgram {
+  std::uint64_t id = 0;
+  ProcessIdentity supervisor;
+};
+
+/// One small process starts every program, which costs no more than the program's own start; see
+/// launcher/ranks/supervisor/protocol.h. All calls from the loop's thread.
+class Supervisor {
+ public:
+  /// The process is started with the first program.
+  explicit Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host = SupervisorHere());
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor();
+
+  using Ended = std::function<void(const SupervisedEnd&)>;
+
+  /// The process itself: with its end every program has ended, too. A process that is gone is started anew.
+  /// Errors: Error(kEnvironment) when it cannot be started, also because its host is lost.
+  ProcessIdentity SupervisorIdentity();
+  /// A program that waits for Go; nothing of it is there before. `ended` is called once, from the loop.
+  /// Errors: those of SupervisorIdentity.
+  SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
+  void Go(std::uint64_t id);
+  /// To its group, once it was told to start.
+  void Signal(std::uint64_t id, int number);
+  void Stop(std::uint64_t id);
+  /// SIGKILL to its group; returns when it has ended. Nobody hears of it.
+  void KillNow(std::uint64_t id);
+  /// Gives the process up, which is killed where it can be, and so all its programs; the loop tells each of its end.
+  void End();
+  /// Of the machine that the programs run on.
+  std::string HostName() const { return host_->HostName(); }
+
+ private:
+  struct Watched {
+    std::string order;  // to start it; empty when it was given
+    Ended ended;
+    SteadyTime ordered = {};
+    pid_t pid = 0;  // once it is known to run
+  };
+  struct Line {
+    std::string word;
+    std::uint64_t id = 0;
+    int first = 0;
+    int second = 0;
+    std::string trouble = {};
+  };
+
+  void Begin();
+  /// False when nobody listens.
+  bool Send(const std::string& strings) const;
+  void SendOrder(const char* order, std::uint64_t id, const std::string& argument = {}) const;
+  bool Receive(std::chrono::milliseconds patience);
+  /// Waits for the program's last line; other lines are told later. False when the supervisor is gone.
+  bool AwaitEnd(std::uint64_t id);
+  void TakeLine(const char* text);
+  void WatchStarts();
+  void DeliverSoon();
+  void Deliver();
+  void Gone();
+  void Conclude(std::uint64_t id, SupervisedEnd end);
+
+  EventLoop& loop_;
+  std::unique_ptr<SupervisorHost> host_;
+  UniqueFd socket_;
+  std::string unread_;
+  std::vector<Line> lines_;  ///< heard and not yet told
+  std::optional<EventLoop::TimerId> deliver_;
+  std::optional<EventLoop::TimerId> patience_;
+  std::map<std::uint64_t, Watched> programs_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace slipway::launcher

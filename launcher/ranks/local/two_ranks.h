@@ -1,0 +1,41 @@
+/// A small start that tells whether the ranks of an MPI find each other: two ranks of libexec/slipway/doctor-ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+#include "core/units.h"
+#include "launcher/ranks/local/mpi_launcher.h"
+
+namespace slipway::launcher {
+
+struct TwoRanks {
+  Captured captured;
+  Seconds took{};
+};
+
+/// What rank 0 printed.
+struct Measured {
+  int ranks = 0;
+  double small_s = 0;
+  double bytes_per_s = 0;
+};
+
+/// More is a start that hangs.
+inline constexpr auto kStartLimit = std::chrono::seconds(20);
+
+/// False when Slipway was built without MPI.
+bool CanStartTwoRanks();
+/// Whether there is a libslipway for it.
+bool HasLibraryFor(Mpi mpi);
+
+/// `starter`: the words before those of the program. The ranks have the libslipway for `mpi`.
+TwoRanks StartTwoRanks(std::vector<std::string> starter, Mpi mpi);
+
+/// Pure: the lines of all ranks, wherever banners put them; each of several lone ranks prints one.
+std::vector<Measured> MeasuredIn(const std::string& output);
+/// Pure: why two ranks did not find each other; empty when they did.
+std::string WhyNotTogether(const Captured& captured);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,38 @@
+#include "launcher/ranks/monitor/log_tail.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/unique_handle.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr off_t kMostTailBytes = 64 * 1024;
+
+std::string ReadEnd(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) return {};
+  const off_t begin = info.st_size > kMostTailBytes ? info.st_size - kMostTailBytes : 0;
+  std::string text(static_cast<std::size_t>(info.st_size - begin), '\0');
+  const ssize_t count = ::pread(fd.get(), text.data(), text.size(), begin);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+}  // namespace
+
+std::string LastLines(const std::filesystem::path& path, std::size_t count) {
+  auto text = ReadEnd(path);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  auto begin = text.size();
+  while (count > 0 && begin != std::string::npos && begin > 0) {
+    begin = text.rfind('\n', begin - 1);
+    --count;
+  }
+  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
+
+}  // namespace slipway::launcher

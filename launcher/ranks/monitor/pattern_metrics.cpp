@@ -1,0 +1,72 @@
+#include "launcher/ranks/monitor/pattern_metrics.h"
+
+#include <fmt/format.h>
+
+namespace slipway::launcher {
+namespace {
+
+/// Removes and returns one of the values.
+std::optional<double> TakeOut(std::map<std::string, double>& values, const std::string& name) {
+  const auto node = values.extract(name);
+  if (node.empty()) return {};
+  return node.mapped();
+}
+
+}  // namespace
+
+std::vector<MetricsLine> PatternMetrics::Take(std::string_view line) {
+  std::vector<MetricsLine> found;
+  while (true) {
+    const auto end = line.find('\r');
+    if (auto metrics = TakePart(line.substr(0, end))) found.push_back(std::move(*metrics));
+    if (end == std::string_view::npos) return found;
+    line.remove_prefix(end + 1);
+  }
+}
+
+std::map<std::string, double> PatternMetrics::NumbersIn(std::string_view part) {
+  std::map<std::string, double> values;
+  if (part.empty()) return values;
+  ++tally_.lines;
+  const auto groups = pattern_.Groups(part);
+  if (!groups) return values;
+  ++tally_.matched;
+  for (const auto& [name, text] : *groups) {
+    if (const auto value = NumberIn(text)) {
+      values[name] = *value;
+      numbers_.insert(name);
+      tally_.no_number.erase(name);
+    } else if (!numbers_.contains(name)) {
+      tally_.no_number.try_emplace(name, text);
+    }
+  }
+  return values;
+}
+
+std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
+  auto values = NumbersIn(part);
+  if (values.empty()) return {};
+  MetricsLine metrics;
+  const auto step = TakeOut(values, "step");
+  metrics.step = step ? WholeStep(*step).value_or(next_step_) : next_step_;
+  metrics.epoch = TakeOut(values, "epoch");
+  metrics.values = std::move(values);
+  ++next_step_;
+  ++tally_.read;
+  return metrics;
+}
+
+std::string WhatIsWrong(const PatternTally& tally) {
+  if (tally.lines == 0) return "rank 0 printed nothing, so the pattern of train.metrics found nothing";
+  const auto* lines = tally.lines == 1 ? "line" : "lines";
+  if (tally.matched == 0) {
+    return fmt::format("the pattern of train.metrics matches none of the {} {} of rank 0", tally.lines, lines);
+  }
+  if (tally.no_number.empty()) return tally.read > 0 ? "" : "no group of the pattern of train.metrics took part";
+  const auto& [name, text] = *tally.no_number.begin();
+  return fmt::format(
+      "the pattern of train.metrics matches {} of the {} {} of rank 0, but '{}' was never a number: '{}'",
+      tally.matched, tally.lines, lines, name, text);
+}
+
+}  // namespace slipway::launcher

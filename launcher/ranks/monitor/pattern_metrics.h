@@ -1,0 +1,50 @@
+/// Metrics of a program left as it is: what a pattern finds in the lines it prints.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/metrics_line.h"
+#include "launcher/ranks/monitor/pattern.h"
+
+namespace slipway::launcher {
+
+/// What a pattern has found so far.
+struct PatternTally {
+  std::int64_t lines = 0;                          ///< that were not empty
+  std::int64_t matched = 0;                        ///< of them
+  std::int64_t read = 0;                           ///< of those that matched, with a number at least
+  std::map<std::string, std::string> no_number{};  ///< groups that never were a number -> what stood there first
+};
+
+/// "the pattern of train.metrics matches none of the 37 lines of rank 0"; empty: nothing is wrong.
+std::string WhatIsWrong(const PatternTally& tally);
+
+class PatternMetrics {
+ public:
+  /// `first_step`: of the first match, where steps are counted. Errors: as Pattern.
+  explicit PatternMetrics(const std::string& pattern, std::int64_t first_step = 0)
+      : pattern_(pattern), next_step_(first_step) {}
+
+  /// What matches in a line, and in each part of it that a carriage return ends: a progress bar draws over itself. A
+  /// group named `step` or `epoch` says when; without one, steps are counted.
+  std::vector<MetricsLine> Take(std::string_view line);
+
+  const PatternTally& tally() const { return tally_; }
+
+ private:
+  std::optional<MetricsLine> TakePart(std::string_view part);
+  std::map<std::string, double> NumbersIn(std::string_view part);
+
+  Pattern pattern_;
+  std::int64_t next_step_;
+  PatternTally tally_;
+  std::set<std::string> numbers_;  // groups that were one
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,16 @@
+#include "launcher/ranks/monitor/rank_log.h"
+
+#include <charconv>
+
+namespace slipway::launcher {
+
+std::optional<int> RankOfLog(std::string_view name) {
+  if (!name.starts_with("rank-") || !name.ends_with(".log")) return {};
+  const auto digits = name.substr(5, name.size() - 9);
+  int rank = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {};
+  return rank;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,137 @@
+#include "launcher/ranks/nodes/agent.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "launcher/ranks/local/node_cores.h"
+#include "launcher/ranks/local/supervisor_host.h"
+#include "launcher/ranks/nodes/socket_pair.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// A manager that hangs on a file system for a while is not gone; one that is shows by its connection.
+constexpr auto kManagerPatience = std::chrono::seconds(120);
+/// Shims and supervisors take the grace time of their programs, which is seconds; then they are killed.
+constexpr auto kLastPatience = std::chrono::seconds(60);
+
+/// The process at the other end of a local socket; empty when it is gone.
+UniqueFd ProcessBehind(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+bool HasEnded(const UniqueFd& process) {
+  pollfd watch{process.get(), POLLIN, 0};
+  return !process || ::poll(&watch, 1, 0) > 0;
+}
+
+}  // namespace
+
+std::string NodeName() {
+  const char* name = std::getenv("SLURMD_NODENAME");
+  return name != nullptr ? name : HostName();
+}
+
+Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path sockets)
+    : loop_(loop),
+      sockets_(std::move(sockets)),
+      link_(loop, std::move(connection), kManagerPatience,
+            {[this](const NodeMessage& message) { Take(message); }, [this](const std::string&) { leaving_ = true; }}),
+      streams_(loop, [this](NodeFrame kind, std::uint32_t stream, std::string_view payload) {
+        link_.Send(kind, stream, payload);
+      }) {
+  loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
+  const auto [cores, own] = CoresOfThisNode();
+  link_.Send(NodeFrame::kJoin, 0, TextOf(NodeFacts{NodeName(), cores, own, DevicesOfThisNode()}));
+}
+
+void Agent::Run() {
+  while (!leaving_) loop_.RunOnce();
+  listeners_.clear();
+  monitors_.clear();
+  streams_.CloseAll();
+  AwaitPrograms();
+}
+
+void Agent::Take(const NodeMessage& message) {
+  switch (message.kind) {
+    case NodeFrame::kOpen: return OpenDoor(message.payload);
+    case NodeFrame::kShut: listeners_.erase(message.payload); return;
+    case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
+    case NodeFrame::kWatch: return OpenMonitor(message.stream, message.payload);
+    case NodeFrame::kEndGroup: {
+      const auto group = std::atoi(message.payload.c_str());
+      if (group > 1) ::kill(-group, SIGKILL);
+      return;
+    }
+    case NodeFrame::kData: return streams_.TakeData(message.stream, message.payload);
+    case NodeFrame::kClose: return streams_.TakeClose(message.stream);
+    default: return;
+  }
+}
+
+/// The manager chooses the name; only the last part of it counts, so that no socket lies elsewhere.
+void Agent::OpenDoor(const std::string& name) {
+  const auto path = sockets_ / std::filesystem::path(name).filename();
+  listeners_[name] =
+      std::make_unique<Listener>(loop_, path, [this, name](UniqueFd socket) { TakeArrival(name, std::move(socket)); });
+}
+
+void Agent::TakeArrival(const std::string& listener, UniqueFd socket) {
+  ForgetEnded();
+  visitors_.push_back(ProcessBehind(socket.get()));
+  const auto stream = next_stream_;
+  next_stream_ += 2;
+  link_.Send(NodeFrame::kArrived, stream, listener);
+  streams_.Add(stream, std::move(socket));
+}
+
+/// One that cannot be started shows as a stream that ends at once.
+void Agent::OpenSupervisor(std::uint32_t stream) try {
+  ForgetEnded();
+  auto started = StartSupervisor();
+  supervisors_.push_back(std::move(started.process));
+  streams_.Add(stream, std::move(started.socket));
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  link_.Send(NodeFrame::kClose, stream);
+}
+
+void Agent::OpenMonitor(std::uint32_t stream, const std::string& name) try {
+  ForgetEnded();
+  auto pair = MakeSocketPair();
+  const auto path = sockets_ / std::filesystem::path(name).filename();
+  monitors_.push_back(std::make_unique<NodeMonitor>(loop_, path, std::move(pair.ours)));
+  streams_.Add(stream, std::move(pair.theirs));
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  link_.Send(NodeFrame::kClose, stream);
+}
+
+void Agent::ForgetEnded() {
+  std::erase_if(monitors_, [](const auto& monitor) { return monitor->over(); });
+  std::erase_if(visitors_, HasEnded);
+  std::erase_if(supervisors_, [](ChildProcess& supervisor) { return supervisor.TryWait().has_value(); });
+}
+
+void Agent::AwaitPrograms() {
+  const auto deadline = SystemClock().Steady() + kLastPatience;
+  const auto left = [&] { return std::max(deadline - SystemClock().Steady(), std::chrono::nanoseconds(0)); };
+  for (auto& supervisor : supervisors_) supervisor.WaitFor(left());
+  for (const auto& visitor : visitors_) {
+    pollfd watch{visitor.get(), POLLIN, 0};
+    if (visitor) ::poll(&watch, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left()).count()));
+  }
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,54 @@
+/// One node's end of the connection to the manager: lets shims in, starts supervisors, and ends with its manager.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/process.h"
+#include "launcher/ranks/local/listener.h"
+#include "launcher/ranks/nodes/node_link.h"
+#include "launcher/ranks/nodes/node_monitor.h"
+#include "launcher/ranks/nodes/streams.h"
+
+namespace slipway::launcher {
+
+/// The name that Slurm knows this node by, else the host's.
+std::string NodeName();
+
+/// Not movable: the event loop holds its address.
+class Agent {
+ public:
+  /// `sockets`: an existing folder for its listeners.
+  Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path sockets);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Serves the manager until the connection ends or a signal says so; then returns when nothing of what came through
+  /// it runs any more.
+  void Run();
+
+ private:
+  void Take(const NodeMessage& message);
+  void OpenDoor(const std::string& name);
+  void TakeArrival(const std::string& listener, UniqueFd socket);
+  void OpenSupervisor(std::uint32_t stream);
+  void OpenMonitor(std::uint32_t stream, const std::string& name);
+  void ForgetEnded();
+  void AwaitPrograms();
+
+  EventLoop& loop_;
+  std::filesystem::path sockets_;
+  bool leaving_ = false;
+  std::uint32_t next_stream_ = 1;  ///< odd: the manager's are even
+  std::map<std::string, std::unique_ptr<Listener>> listeners_;
+  std::vector<ChildProcess> supervisors_;
+  std::vector<std::unique_ptr<NodeMonitor>> monitors_;
+  std::vector<UniqueFd> visitors_;  ///< the processes that have come through listeners, as pidfds
+  NodeLink link_;
+  Streams streams_;
+};
+
+}  // namespace slipway::launcher

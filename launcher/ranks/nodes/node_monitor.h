@@ -1,0 +1,47 @@
+/// Sees what the ranks of a job do on this node, also when all of them are stuck, and tells the manager on request.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/json.h"
+#include "core/message_channel.h"
+#include "launcher/ranks/local/listener.h"
+#include "runtime/watch/rank_status.h"
+#include "runtime/watch/status_table_transfer.h"
+
+namespace slipway::launcher {
+
+/// Not movable: the event loop holds its address. All calls from the loop's thread. Costs the ranks nothing: it reads
+/// what they write for each other.
+class NodeMonitor {
+ public:
+  /// Ranks hand their status tables in at the socket `path`; `manager`: a stream, see watch_protocol.h.
+  NodeMonitor(EventLoop& loop, const std::filesystem::path& path, UniqueFd manager);
+  NodeMonitor(const NodeMonitor&) = delete;
+  NodeMonitor& operator=(const NodeMonitor&) = delete;
+  ~NodeMonitor();
+
+  /// The manager needs it no longer.
+  bool over() const { return over_; }
+
+ private:
+  void Welcome(UniqueFd visitor);
+  void Take(int visitor);
+  void Hear(std::string_view word, const Json& about);
+  void Beat();
+  std::vector<runtime::RankStatus> Look() const;
+
+  EventLoop& loop_;
+  std::string host_;
+  Listener listener_;
+  MessageChannel manager_;
+  std::vector<UniqueFd> visitors_;  ///< that have said nothing yet
+  std::vector<runtime::ReceivedStatusTable> tables_;
+  EventLoop::TimerId beat_;
+  bool over_ = false;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,78 @@
+/// The nodes of a job as its manager sees them: each has an agent, through which shims and supervisors there are spoken
+/// to as if they ran here.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "core/unique_handle.h"
+#include "launcher/ranks/local/shim_listener.h"
+#include "launcher/ranks/nodes/agent_options.h"
+#include "launcher/ranks/nodes/node_frame.h"
+
+namespace slipway::launcher {
+
+/// The connections are served by a thread of its own, so that a manager that waits for a disk does not lose its nodes.
+/// All calls from one thread.
+class Nodes {
+ public:
+  struct Options {
+    int count = 1;
+    std::string run;                   ///< AgentOptions::run
+    std::filesystem::path key_folder;  ///< gets the key file; every node sees it
+    std::string host;                  ///< where to listen: a name or address of this node
+    /// A folder that every node has for itself, with a short path. TMPDIR may be one that they share.
+    std::filesystem::path sockets_in = "/tmp";
+    std::chrono::seconds join_patience{120};
+    std::chrono::seconds silence{4};  ///< a node that says nothing for so long is lost
+  };
+
+  /// Makes the key and listens. Errors: Error(kEnvironment) when it cannot.
+  explicit Nodes(Options options);
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+  /// Leaves.
+  ~Nodes();
+
+  /// Ends the connections, and so the agents; removes the key. Afterwards nothing may be asked any more.
+  void Leave();
+
+  /// What the agents are to be started with, on each node once.
+  const AgentOptions& agents() const { return agents_; }
+  /// True when all nodes have joined; waits for it at most `limit`.
+  bool AwaitJoined(std::chrono::milliseconds limit);
+  /// "nodes 0 and 3 have not joined; who connected last does not hold the group's key".
+  std::string Missing() const;
+
+  int count() const { return agents_.nodes; }
+  /// Of one that has joined.
+  NodeFacts FactsOf(int node) const;
+  /// Why it is lost; empty while it is there, and before it has joined.
+  std::string TroubleOf(int node) const;
+
+  /// A new slipway-supervisor on that node; the socket is at its end when it, or the node, is gone.
+  UniqueFd OpenSupervisor(int node);
+  /// A socket that monitors of one job have on each of its nodes.
+  std::filesystem::path NewMonitorPath();
+  /// A monitor of the status tables that ranks on that node hand in at `path`; the socket is at its end when it, or the
+  /// node, is gone.
+  UniqueFd OpenMonitor(int node, const std::filesystem::path& path);
+  void KillGroup(int node, pid_t group);
+  /// For shims on these nodes. This object must outlive it.
+  std::unique_ptr<ShimListener> OpenShimListener(EventLoop& loop, std::vector<int> nodes,
+                                                 ShimListener::Arrived arrived);
+
+ private:
+  class Service;
+  class NodesListener;
+
+  AgentOptions agents_;
+  std::unique_ptr<Service> service_;
+  int next_listener_ = 0;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,210 @@
+#include "launcher/ranks/shim/strays.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launcher/ranks/shim/exit_record.h"
+
+namespace slipway::shim {
+namespace {
+
+/// More come in the next round.
+constexpr int kMostPids = 1024;
+constexpr int kMostRounds = 64;
+/// A process that waits for a device may take its time, or not end at all.
+constexpr int kReapPatienceMs = 2000;
+constexpr int kReapPauseMs = 5;
+constexpr int kMostNamed = 5;
+
+struct Pids {
+  pid_t at[kMostPids];
+  int count = 0;
+
+  void Add(pid_t pid) {
+    if (pid > 1 && count < kMostPids) at[count++] = pid;
+  }
+};
+
+/// False when there is no such file.
+bool ReadText(const char* path, char* text, size_t size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  size_t length = 0;
+  for (ssize_t count = 1; count > 0 && length + 1 < size; length += static_cast<size_t>(count > 0 ? count : 0)) {
+    count = read(fd, text + length, size - 1 - length);
+  }
+  text[length] = '\0';
+  close(fd);
+  return true;
+}
+
+pid_t ParentOf(pid_t pid) {
+  char path[64];
+  char text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  if (!ReadText(path, text, sizeof text)) return 0;
+  const char* name_ends = strrchr(text, ')');  // a name may hold anything
+  int parent = 0;
+  return name_ends != nullptr && sscanf(name_ends + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+template <class Take>
+void ForEachNumberIn(const char* directory, Take take) {
+  DIR* listing = opendir(directory);
+  if (listing == nullptr) return;
+  while (const dirent* entry = readdir(listing)) {
+    if (const int number = atoi(entry->d_name); number > 0) take(number);
+  }
+  closedir(listing);
+}
+
+/// Kernels without lists of children (CONFIG_PROC_CHILDREN).
+void AddChildrenByParent(pid_t of, Pids& children) {
+  ForEachNumberIn("/proc", [&](int pid) {
+    if (ParentOf(pid) == of) children.Add(pid);
+  });
+}
+
+void AddNumbers(char* text, Pids& pids) {
+  for (char* word = strtok(text, " "); word != nullptr; word = strtok(nullptr, " ")) pids.Add(atoi(word));
+}
+
+void AddChildren(pid_t of, Pids& children) {
+  char tasks[64];
+  snprintf(tasks, sizeof tasks, "/proc/%d/task", static_cast<int>(of));
+  bool listed = true;
+  ForEachNumberIn(tasks, [&](int thread) {
+    char path[96];
+    char text[16384];
+    snprintf(path, sizeof path, "%s/%d/children", tasks, thread);
+    const bool is_there = ReadText(path, text, sizeof text);
+    if (is_there) AddNumbers(text, children);
+    listed = listed && (is_there || ParentOf(thread) == 0);
+  });
+  if (!listed) AddChildrenByParent(of, children);
+}
+
+bool IsOrphan(const OrphansOf& orphans, pid_t child) {
+  return child != orphans.program && (orphans.is == nullptr || orphans.is(child, orphans.context));
+}
+
+Pids FindOrphans(const OrphansOf& orphans) {
+  Pids children;
+  AddChildren(getpid(), children);
+  Pids found;
+  for (int i = 0; i < children.count; ++i) {
+    if (IsOrphan(orphans, children.at[i])) found.Add(children.at[i]);
+  }
+  return found;
+}
+
+/// As in a log: "1234 (sleep)".
+void AppendName(char* line, size_t size, pid_t pid) {
+  char path[64];
+  char name[64] = "";
+  snprintf(path, sizeof path, "/proc/%d/comm", static_cast<int>(pid));
+  if (ReadText(path, name, sizeof name)) name[strcspn(name, "\n")] = '\0';
+  const size_t length = strlen(line);
+  snprintf(line + length, size - length, "%s%d (%s)", line[0] == '\0' ? "" : ", ", static_cast<int>(pid), name);
+}
+
+/// Processes of one kind, for a line of the log.
+struct Counted {
+  int count = 0;
+  char names[256] = "";
+
+  void Add(pid_t pid) {
+    if (count++ < kMostNamed) AppendName(names, sizeof names, pid);
+  }
+};
+
+/// False when it has not ended in time.
+bool Reap(pid_t pid) {
+  for (int waited_ms = 0; waited_ms < kReapPatienceMs; waited_ms += kReapPauseMs) {
+    const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+    if (ended == pid || (ended < 0 && errno == ECHILD)) return true;
+    const timespec pause{0, kReapPauseMs * 1000000L};
+    nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
+bool IsZombie(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/// True while any may have ended, and left children of its own.
+bool EndOrphansOnce(const OrphansOf& orphans, Counted& ended, Counted& stuck) {
+  const Pids found = FindOrphans(orphans);
+  for (int i = 0; i < found.count; ++i) {
+    if (!IsZombie(found.at[i])) ended.Add(found.at[i]);
+    kill(found.at[i], SIGKILL);
+  }
+  bool any_gone = false;
+  for (int i = 0; i < found.count; ++i) {
+    const bool gone = Reap(found.at[i]);
+    if (!gone) stuck.Add(found.at[i]);
+    any_gone = any_gone || gone;
+  }
+  return any_gone && stuck.count == 0;
+}
+
+/// The last line of a program may have no end; what follows must not become a part of it.
+bool EndsWithinALine(int log) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", log);
+  const int text = open(path, O_RDONLY | O_CLOEXEC);
+  if (text < 0) return false;
+  char last = '\n';
+  const off_t size = lseek(text, 0, SEEK_END);
+  const bool is_read = size > 0 && pread(text, &last, 1, size - 1) == 1;
+  close(text);
+  return is_read && last != '\n';
+}
+
+void WriteLine(int log, const char* format, const Counted& processes) {
+  if (log < 0 || processes.count == 0) return;
+  char line[512];
+  const char* more = processes.count > kMostNamed ? ", ..." : "";
+  const int length =
+      snprintf(line, sizeof line, format, processes.count, processes.count == 1 ? "" : "es", processes.names, more);
+  if (length > 0) (void)!write(log, line, static_cast<size_t>(length));
+}
+
+}  // namespace
+
+void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void SignalStrays(const OrphansOf& orphans, int signal) {
+  Pids found = FindOrphans(orphans);
+  AddChildren(orphans.program, found);
+  for (int i = 0; i < found.count; ++i) {
+    AddChildren(found.at[i], found);
+    if (getpgid(found.at[i]) != orphans.program) kill(found.at[i], signal);
+  }
+}
+
+void EndStrays(const OrphansOf& orphans, const char* folder, int rank) {
+  Counted ended;
+  Counted stuck;
+  for (int round = 0; round < kMostRounds && EndOrphansOnce(orphans, ended, stuck); ++round) {
+  }
+  if (ended.count == 0) return;
+  const int log = OpenRankLog(folder, rank);
+  if (log >= 0 && EndsWithinALine(log)) (void)!write(log, "\n", 1);
+  WriteLine(log, "slipway: ended %d process%s that the program had left running: %s%s\n", ended);
+  WriteLine(log, "slipway: %d process%s could not be ended and may still run: %s%s\n", stuck);
+  if (log >= 0) close(log);
+}
+
+}  // namespace slipway::shim

@@ -1,0 +1,46 @@
+/// One program from its start to its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "launcher/ranks/shim/ending.h"
+#include "launcher/ranks/supervisor/request.h"
+
+namespace slipway::supervisor {
+
+struct Program {
+  std::uint64_t id = 0;
+  pid_t pid = 0;
+  std::string folder;
+  shim::Ending ending;
+};
+
+/// Every program finds one like "4711-12" in its environment, and so do its children: by it those are told apart that
+/// outlive their parents.
+class Tag {
+ public:
+  explicit Tag(std::uint64_t id);
+  /// NAME=value.
+  const char* variable() const { return text_; }
+
+ private:
+  char text_[64];
+};
+
+/// Whether a process has that tag; nothing when it has none, or its environment cannot be read.
+std::optional<bool> HasTag(pid_t process, const Tag& tag);
+
+struct Started {
+  pid_t pid = -1;  ///< -1: there is no process
+  int error = 0;   ///< errno, when the program does not run
+};
+
+/// Returns when the program runs, or cannot: then its process, if there was one, is gone again.
+/// Cost: the caller's memory is lent to the new process until it has become the program, as posix_spawn does it.
+Started Start(const Request& request);
+
+}  // namespace slipway::supervisor

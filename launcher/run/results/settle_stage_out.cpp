@@ -1,0 +1,40 @@
+#include "launcher/run/results/settle_stage_out.h"
+
+#include <nlohmann/json.hpp>
+
+namespace slipway::launcher {
+
+SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options) {
+  if (!options.bytes_per_second) options.bytes_per_second = record.bandwidth;
+  SettledStageOut settled;
+  for (const auto& [place, trial] : OutPlacesIn(folder, record)) {
+    auto report = staging::OutPlaceMover(place, record.keep, options).Settle();
+    RecordReport(folder, trial, report);
+    if (report.failure && !settled.failure) settled.failure = report.failure;
+    settled.places.push_back({trial, std::move(report)});
+  }
+  if (settled.failure) return settled;
+  record.state = StageOutState::kSettled;  // from here on a missing directory means: done, not lost
+  WriteOutboxRecord(folder, record);
+  RemoveOutbox(folder, record);
+  return settled;
+}
+
+void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report) {
+  const Json where = trial ? Json{{"trial", *trial}} : Json::object();
+  const auto append = [&](std::string_view event, Json more) {
+    more.update(where);
+    folder.AppendEvent(event, more);
+  };
+  for (const auto step : report.torn) append("checkpoint_torn", Json{{"step", step}});
+  for (const auto& moved : report.moved) {
+    append("checkpoint_staged_out",
+           Json{{"step", moved.step}, {"bytes", moved.bytes.count}, {"seconds", moved.elapsed.count()}});
+  }
+  if (report.outputs.files > 0) {
+    append("outputs_staged_out", Json{{"files", report.outputs.files}, {"bytes", report.outputs.bytes.count}});
+  }
+  if (report.failure) append("stage_out_failed", Json{{"reason", report.failure->what()}});
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,142 @@
+#include "launcher/run/results/stage_out_record.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/documents.h"
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr auto kSchema = "slipway.outbox/1";
+constexpr auto kOutboxOwner = "owner";  // in the directory: the run's id
+
+std::optional<int> TrialOf(const fs::path& name) {
+  const auto text = name.filename().string();
+  int trial = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), trial);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return trial;
+}
+
+constexpr std::array<std::string_view, 3> kOutboxStates = {"intended", "open", "settled"};  // in the order of the enum
+
+/// An unknown word is taken for the state in which something may be lost.
+StageOutState StateOf(const std::string& word) {
+  if (word == kOutboxStates[0]) return StageOutState::kIntended;
+  return word == kOutboxStates[2] ? StageOutState::kSettled : StageOutState::kOpen;
+}
+
+/// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
+bool IsInPlace(const StageOutRecord& record) { return record.directory.parent_path().filename() == ".out"; }
+
+/// StageOutDirectory begins the name with the run's id.
+bool BearsNameOf(const RunFolder& folder, const StageOutRecord& record) {
+  return record.directory.filename().string().starts_with(folder.id() + "-");
+}
+
+/// What is being made or removed: nobody looks for a run's data there.
+fs::path UnfinishedOutbox(const StageOutRecord& record) {
+  return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
+}
+
+}  // namespace
+
+fs::path StageOutRecordFile(const RunFolder& folder) { return folder.path() / "outbox.json"; }
+
+std::optional<StageOutRecord> ReadOutboxRecord(const RunFolder& folder) try {
+  const auto text = ReadDocumentIfPresent(StageOutRecordFile(folder));
+  if (!text) return {};
+  const auto json = Json::parse(*text);
+  StageOutRecord record{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
+                        json.at("host").get<std::string>(), StateOf(json.at("state").get<std::string>())};
+  record.keep = json.value("keep", record.keep);
+  const auto bandwidth = json.find("bandwidth");
+  if (bandwidth != json.end() && !bandwidth->is_null()) record.bandwidth = Bytes{bandwidth->get<std::uint64_t>()};
+  return record;
+} catch (const nlohmann::json::exception&) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", StageOutRecordFile(folder).string()),
+              "look for the run's directory in the tier's .out directory, copy it out with slipway stage out DIR DEST, "
+              "then remove that file");
+}
+
+void WriteOutboxRecord(const RunFolder& folder, const StageOutRecord& record) {
+  const Json json{{"schema", kSchema},
+                  {"tier", record.tier},
+                  {"directory", record.directory.string()},
+                  {"host", record.host},
+                  {"state", kOutboxStates[static_cast<std::size_t>(record.state)]},
+                  {"keep", record.keep},
+                  {"bandwidth", record.bandwidth ? Json(record.bandwidth->count) : Json()}};
+  WriteFileDurably(StageOutRecordFile(folder), json.dump(2) + "\n");
+}
+
+void MakeOutbox(const RunFolder& folder, const StageOutRecord& record) {
+  const auto prepared = UnfinishedOutbox(record);
+  RemoveTree(prepared);
+  MakeDirectories(prepared);
+  WriteFileDurably(prepared / kOutboxOwner, folder.id() + "\n");
+  if (::rename(prepared.c_str(), record.directory.c_str()) != 0) {
+    ThrowErrno(fmt::format("cannot create '{}'", record.directory.string()));
+  }
+  SyncDirectory(record.directory.parent_path());
+}
+
+bool HasOutbox(const RunFolder& folder, const StageOutRecord& record) {
+  struct stat info {};
+  if (!IsInPlace(record)) return false;
+  if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
+    return false;
+  }
+  const auto owner = ReadDocumentIfPresent(record.directory / kOutboxOwner);
+  return owner ? *owner == folder.id() + "\n" : BearsNameOf(folder, record);
+}
+
+bool LostOutbox(const RunFolder& folder, const StageOutRecord& record) {
+  return record.state == StageOutState::kOpen && !HasOutbox(folder, record);
+}
+
+bool IsElsewhere(const RunFolder& folder, const StageOutRecord& record) {
+  return record.host != HostName() && !HasOutbox(folder, record);
+}
+
+void RemoveOutbox(const RunFolder& folder, const StageOutRecord& record) {
+  const auto condemned = UnfinishedOutbox(record);
+  if (IsInPlace(record)) RemoveTree(condemned);
+  if (HasOutbox(folder, record)) {
+    if (::rename(record.directory.c_str(), condemned.c_str()) != 0) {
+      ThrowErrno(fmt::format("cannot remove '{}'", record.directory.string()));
+    }
+    RemoveTree(condemned);
+  }
+  RemoveTree(StageOutRecordFile(folder));
+}
+
+RunOutPlace OutPlaceFor(const RunFolder& folder, const StageOutRecord& record, const fs::path& run) {
+  if (run == folder.path()) return {{record.directory, run}, {}};
+  return {{record.directory / run.lexically_relative(folder.path()), run}, TrialOf(run)};
+}
+
+std::vector<RunOutPlace> OutPlacesIn(const RunFolder& folder, const StageOutRecord& record) {
+  std::vector<RunOutPlace> places;
+  std::error_code error;
+  const auto trials = record.directory / "trials";
+  for (fs::directory_iterator entry(trials, error), end; !error && entry != end; entry.increment(error)) {
+    if (!TrialOf(entry->path())) continue;
+    places.push_back(OutPlaceFor(folder, record, folder.trials() / entry->path().filename()));
+  }
+  std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.trial < b.trial; });
+  const auto own = OutPlaceFor(folder, record, folder.path());
+  if (fs::exists(own.place.checkpoints()) || fs::exists(own.place.outputs())) places.push_back(own);
+  return places;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,65 @@
+/// Where a run's checkpoints and results lie in a tier: `outbox.json` in the run folder, there before the place is, and
+/// as long as something may lie in it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/spec/spec.h"
+#include "staging/out/out_place.h"
+
+namespace slipway::launcher {
+
+/// Stored in outbox.json as words.
+///
+///   intended -> open -> settled -> (no record)
+///                 ^--------'   when the run goes on in the same place
+enum class StageOutState {
+  kIntended,  ///< the directory may not be there yet: nothing is in it
+  kOpen,
+  kSettled  ///< all has been copied out: the directory may be half removed
+};
+
+struct StageOutRecord {
+  std::string tier;
+  std::filesystem::path directory;
+  std::string host;
+  StageOutState state = StageOutState::kIntended;
+  int keep = CheckpointSpec{}.keep;
+  std::optional<Bytes> bandwidth{};  ///< a second
+};
+
+std::filesystem::path StageOutRecordFile(const RunFolder& folder);
+/// Nothing when there is none. Errors: Error(kEnvironment) when it is damaged.
+std::optional<StageOutRecord> ReadOutboxRecord(const RunFolder& folder);
+/// Durable.
+void WriteOutboxRecord(const RunFolder& folder, const StageOutRecord& record);
+
+/// Creates the directory with the run's name in it, so that nobody takes it for another's.
+void MakeOutbox(const RunFolder& folder, const StageOutRecord& record);
+/// True when the directory is there, ours, and this run's: it says so, or, where a cleaner of old files has removed
+/// what said so, its name does.
+bool HasOutbox(const RunFolder& folder, const StageOutRecord& record);
+/// True when the directory is gone, and something may have been in it.
+bool LostOutbox(const RunFolder& folder, const StageOutRecord& record);
+
+/// True when the directory, or the rest of one that was being removed, can be on another host only.
+bool IsElsewhere(const RunFolder& folder, const StageOutRecord& record);
+
+/// Removes the directory, if it is this run's, and then the record. May be repeated after an end in between.
+void RemoveOutbox(const RunFolder& folder, const StageOutRecord& record);
+
+/// A place in the stage_out_queue, and whose it is.
+struct RunOutPlace {
+  staging::OutPlace place;
+  std::optional<int> trial;
+};
+/// The place of the run or trial in `folder`, whether it exists or not. `run` is the run's folder, or a trial's in it.
+RunOutPlace OutPlaceFor(const RunFolder& folder, const StageOutRecord& record, const std::filesystem::path& run);
+/// All that exist.
+std::vector<RunOutPlace> OutPlacesIn(const RunFolder& folder, const StageOutRecord& record);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,96 @@
+#include "launcher/run_folder/attempt_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "core/files.h"
+#include "launcher/ranks/monitor/line_follower.h"
+#include "launcher/ranks/monitor/log_tail.h"
+#include "launcher/ranks/monitor/pattern_metrics.h"
+#include "launcher/ranks/shim/protocol.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path RankFile(const char* format, const fs::path& directory, int rank) {
+  char name[4096];
+  std::snprintf(name, sizeof name, format, directory.c_str(), rank);
+  return name;
+}
+
+std::optional<ExitStatus> ReadRecord(const fs::path& path) {
+  const auto text = ReadFileIfPresent(path);
+  ExitStatus status;
+  if (!text || std::sscanf(text->c_str(), "%d %d", &status.code, &status.signal) != 2) return {};
+  return status;
+}
+
+constexpr std::string_view kAttempt = "attempt-";
+
+/// 3 of .../attempt-3; 0 of any other folder.
+int NumberOfAttempt(const fs::path& directory) {
+  const auto name = directory.filename().string();
+  return name.starts_with(kAttempt) ? std::atoi(name.c_str() + kAttempt.size()) : 0;
+}
+
+}  // namespace
+
+std::int64_t FirstCountedStep(const fs::path& directory) {
+  for (int earlier = NumberOfAttempt(directory) - 1; earlier > 0; --earlier) {
+    const auto before = directory.parent_path() / fmt::format("{}{}", kAttempt, earlier);
+    if (const auto last = ParseMetricsLine(LastLines(before / "metrics.jsonl", 1))) return last->step + 1;
+  }
+  return 0;
+}
+
+std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpec& source) {
+  std::vector<MetricsLine> metrics;
+  std::optional<PatternMetrics> pattern;
+  if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern, FirstCountedStep(directory));
+  const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
+  LineFollower(file, [&](std::string_view line) {
+    if (pattern) {
+      std::ranges::move(pattern->Take(line), std::back_inserter(metrics));
+    } else if (auto found = ParseMetricsLine(line)) {
+      metrics.push_back(std::move(*found));
+    }
+  }).Finish();
+  return metrics;
+}
+
+std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {
+  std::vector<std::optional<ExitStatus>> ends;
+  for (int rank = 0; rank < ranks; ++rank) ends.push_back(ReadRecord(RankFile(shim::kExitName, directory, rank)));
+  return ends;
+}
+
+fs::path RankLog(const fs::path& directory, int rank) { return RankFile(shim::kLogName, directory, rank); }
+
+std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
+  ExitStatus end;
+  for (const auto& status : ReadEnds(directory, ranks)) {
+    if (!status) return {};
+    if (!status->Success()) end = *status;
+  }
+  return end;
+}
+
+std::optional<WallTime> TimeOfEnd(const fs::path& directory, int ranks) {
+  std::optional<WallTime> latest;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::error_code error;
+    const auto written = fs::last_write_time(RankFile(shim::kExitName, directory, rank), error);
+    if (!error) latest = std::max(latest, std::optional(std::chrono::file_clock::to_sys(written)));
+  }
+  return latest;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,107 @@
+#include "launcher/run_folder/run_state.h"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace {
+
+struct PhaseRow {
+  Phase phase;
+  std::string_view name;
+  bool ended;
+  int exit_code;
+};
+
+constexpr std::array kPhases = {
+    PhaseRow{Phase::kCreated, "created", false, 0},      PhaseRow{Phase::kQueued, "queued", false, 0},
+    PhaseRow{Phase::kStaging, "staging", false, 0},      PhaseRow{Phase::kRunning, "running", false, 0},
+    PhaseRow{Phase::kSucceeded, "succeeded", true, 0},   PhaseRow{Phase::kFailed, "failed", true, 1},
+    PhaseRow{Phase::kCancelled, "cancelled", true, 130}, PhaseRow{Phase::kLost, "lost", true, 1},
+};
+
+/// JSON has no word for NaN and the infinities.
+Json MetricsJson(const std::map<std::string, double>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics)
+    json[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
+  return json;
+}
+
+std::map<std::string, double> MetricsFrom(const Json& json) {
+  std::map<std::string, double> metrics;
+  for (const auto& [name, value] : json.items()) {
+    metrics[name] = value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  }
+  return metrics;
+}
+
+const PhaseRow& RowOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+
+}  // namespace
+
+std::string_view PhaseName(Phase phase) { return RowOf(phase).name; }
+bool HasEnded(Phase phase) { return RowOf(phase).ended; }
+int OutcomeExitCode(Phase phase) { return RowOf(phase).exit_code; }
+
+std::optional<Phase> ParsePhase(std::string_view name) {
+  for (const auto& row : kPhases) {
+    if (row.name == name) return row.phase;
+  }
+  return {};
+}
+
+bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
+
+Json ToJson(const RunState& state) {
+  return Json{{"schema", "slipway.state/1"},
+              {"run", state.run},
+              {"name", state.name},
+              {"phase", PhaseName(state.phase)},
+              {"ensemble", state.ensemble},
+              {"attempt", state.attempt},
+              {"created", state.created},
+              {"started", state.started},
+              {"ended", state.ended},
+              {"reason", state.reason},
+              {"detail", state.detail},
+              {"host", state.host},
+              {"batch_job", state.batch_job},
+              {"batch_cluster", state.batch_cluster},
+              {"metrics", MetricsJson(state.metrics)},
+              {"manager", ToJson(state.manager)},
+              {"job", ToJson(state.job)}};
+}
+
+RunState RunStateFromJson(const Json& json) {
+  try {
+    RunState state;
+    state.run = json.at("run").get<std::string>();
+    state.name = json.at("name").get<std::string>();
+    const auto phase = ParsePhase(json.at("phase").get<std::string>());
+    if (!phase) throw Error(ErrorKind::kEnvironment, "unknown phase in state.json");
+    state.phase = *phase;
+    state.ensemble = json.at("ensemble").get<bool>();
+    state.attempt = json.at("attempt").get<int>();
+    state.created = json.at("created").get<std::string>();
+    state.started = json.at("started").get<std::string>();
+    state.ended = json.at("ended").get<std::string>();
+    state.reason = json.at("reason").get<std::string>();
+    state.detail = json.at("detail").get<std::string>();
+    state.host = json.at("host").get<std::string>();
+    state.batch_job = json.value("batch_job", std::uint32_t{0});
+    state.batch_cluster = json.value("batch_cluster", std::string());
+    state.metrics = MetricsFrom(json.value("metrics", Json::object()));
+    state.manager = ProcessIdentityFromJson(json.at("manager"));
+    state.job = ProcessIdentityFromJson(json.at("job"));
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kEnvironment, std::string("state.json is damaged: ") + error.what());
+  }
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,77 @@
+/// What each rank of a node is doing, in memory that all of them see.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace slipway::runtime {
+
+/// What a program may be in, or have done last.
+enum class Activity : std::uint32_t {
+  kNothing,
+  kInit,
+  kAllreduce,
+  kBroadcast,
+  kReduceScatter,
+  kAllgather,
+  kAlltoall,
+  kBarrier,
+  kRegister,
+  kGradients,
+  kAverage,
+  kCheckMatch,
+  kStopRequested,
+  kCheckpoint,
+  kGroup,
+  kState,
+  kFinalize,
+  kServerCreate,
+  kServerPush,
+  kServerPull,
+  kServerFree,
+};
+
+/// "slipway_allreduce", ...
+const char* NameOf(Activity activity);
+
+/// One rank's line. Written by that rank alone; a reader may see one value newer than the next, which does for a
+/// message.
+struct alignas(128) RankStatusRow {
+  static constexpr int kTeams = 8;  ///< teams and parameter servers whose names are kept
+  static constexpr int kNameLength = 40;
+  static constexpr int kMissing = 16;  ///< ranks whose absence is told
+
+  std::atomic<std::int32_t> rank{-1};
+  std::atomic<std::int32_t> process{0};
+  std::atomic<std::uint32_t> last{0};      ///< activity, and team + 1 in the upper half
+  std::atomic<std::uint32_t> current{0};   ///< the same; 0 between the calls
+  std::atomic<std::int64_t> step{0};       ///< gradient exchanges done
+  std::atomic<std::uint32_t> finished{0};  ///< 1 after slipway_finalize
+  std::atomic<std::uint32_t> gave_up{0};   ///< the operation in which it waited for another one in vain
+  std::atomic<std::uint32_t> asks{0};      ///< the operation in which it has waited too long, while it still waits
+  std::atomic<std::uint32_t> waited_ms{0};
+  std::array<std::atomic<std::int32_t>, kMissing> missing{};  ///< for whom it waits: rank + 1, until the first 0
+  std::array<std::array<char, kNameLength>, kTeams> teams{};
+};
+
+/// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
+std::string Describe(const RankStatusRow& line, std::uint32_t activity);
+
+/// Follows the lines: who holds the job up, as found by somebody who sees the status tables of all nodes. Written once,
+/// the length last.
+struct alignas(128) StallReport {
+  static constexpr std::size_t kLongest = 16 * 1024;
+
+  std::atomic<std::uint32_t> length{0};
+  std::array<char, kLongest> text{};
+};
+
+/// Of a table with `lines` lines.
+constexpr std::size_t StatusTableBytes(std::size_t lines) {
+  return lines * sizeof(RankStatusRow) + sizeof(StallReport);
+}
+
+}  // namespace slipway::runtime

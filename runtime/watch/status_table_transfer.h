@@ -1,0 +1,57 @@
+/// How a status table comes to the monitor of its node: a process that sees it also when all ranks of the node are
+/// stuck.
+///
+/// One message over a Unix stream socket: StatusTableHeader, and with it the descriptor of the status table's memory.
+/// The monitor reads and writes the memory as a file, so that a program that shortens it does no harm to the monitor.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/unique_handle.h"
+#include "runtime/watch/rank_status_table.h"
+
+namespace slipway::runtime {
+
+/// The variable that names the monitor's socket to the ranks.
+inline constexpr char kMonitorVariable[] = "SLIPWAY_WATCH_SOCKET";
+
+struct StatusTableHeader {
+  /// Changes with the layout of RankStatusRow and StallReport, so that a program with an older libslipway is not
+  /// misread.
+  static constexpr std::uint32_t kVersion = 0x57424401;
+
+  std::uint32_t version = kVersion;
+  std::uint32_t line_bytes = sizeof(RankStatusRow);
+  std::uint32_t lines = 0;
+  std::int32_t process = 0;  ///< who hands it over, by its own count of processes
+};
+
+/// Gives the status table of `lines` lines in `memory` to the monitor. Does not wait; false when there is none, or it
+/// is stuck.
+bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t lines) noexcept;
+
+/// A table at its monitor.
+class ReceivedStatusTable {
+ public:
+  /// What comes over a connected socket, if it is a table.
+  static std::optional<ReceivedStatusTable> Receive(int socket);
+
+  std::size_t lines() const { return lines_; }
+  /// The processes on it are numbered as here: they, and the monitor, are in one namespace.
+  bool same_processes() const { return same_processes_; }
+  /// Copies the lines as they are now; false when the program has taken the memory away.
+  bool Read(std::vector<RankStatusRow>& into) const;
+  void Answer(std::string_view text) const;
+
+ private:
+  ReceivedStatusTable() = default;
+
+  UniqueFd memory_;
+  std::size_t lines_ = 0;
+  bool same_processes_ = true;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,181 @@
+// What the facts of a machine mean, degenerate ones among them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "launcher/cli/doctor/installation.h"
+#include "launcher/cli/doctor/limits.h"
+#include "launcher/cli/doctor/memory_bandwidth.h"
+#include "launcher/cli/doctor/run_root.h"
+#include "launcher/cli/doctor/tiers.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+/// The finding about `about`; a failure when there is none.
+Finding About(const Findings& findings, const std::string& about) {
+  for (const auto& finding : findings) {
+    if (finding.about == about) return finding;
+  }
+  ADD_FAILURE() << "nothing about " << about;
+  return {};
+}
+
+// ---- installation
+
+InstallationFacts Whole() { return {"0.1.0 (abc)", "/opt/slipway", {}, {"openmpi"}, true, {"fashion"}}; }
+
+TEST(Installation, ThatIsWholeIsInOrder) {
+  EXPECT_EQ(WorstOf(Judge(Whole())), Grade::kOk);
+  EXPECT_EQ(About(Judge(Whole()), "libslipway").text, "for openmpi");
+}
+
+TEST(Installation, WithoutAProgramOfItsOwnHasFailed) {
+  auto facts = Whole();
+  facts.missing = {"slipway-rank", "slipway-supervisor"};
+  const auto finding = About(Judge(facts), "slipway");
+  EXPECT_EQ(finding.grade, Grade::kFail);
+  EXPECT_THAT(finding.text, HasSubstr("lacks slipway-rank, slipway-supervisor"));
+}
+
+TEST(Installation, WithoutWhatIsOptionalWarns) {
+  const auto findings = Judge(InstallationFacts{"0.1.0", "/opt", {}, {}, false, {}});
+  EXPECT_EQ(WorstOf(findings), Grade::kWarn);
+  for (const char* about : {"libslipway", "HDF5", "trainers"}) EXPECT_EQ(About(findings, about).grade, Grade::kWarn);
+}
+
+// ---- limits
+
+LimitFacts Roomy() {
+  LimitFacts facts;
+  facts.cores = 8;
+  facts.shared_memory = Bytes{16u * 1000 * 1000 * 1000};
+  facts.memory = facts.memory_left = facts.machine_left = Bytes{32u * 1000 * 1000 * 1000};
+  return facts;
+}
+
+TEST(Limits, ThatLeaveRoomAreInOrder) {
+  EXPECT_EQ(WorstOf(Judge(Roomy())), Grade::kOk);
+  EXPECT_EQ(About(Judge(Roomy()), "open files").text, "no limit");
+}
+
+TEST(Limits, ThatAreSmallWarn) {
+  auto facts = Roomy();
+  facts.open_files = 1023;
+  facts.processes = 0;
+  facts.shared_memory = Bytes{64u << 20};
+  facts.memory_left = Bytes{};
+  const auto findings = Judge(facts);
+  for (const char* about : {"open files", "processes", "/dev/shm", "memory"}) {
+    EXPECT_EQ(About(findings, about).grade, Grade::kWarn) << about;
+    EXPECT_NE(About(findings, about).remedy, "") << about;
+  }
+  EXPECT_THAT(About(findings, "memory").text, HasSubstr("control group"));
+  facts.open_files = 1024;
+  EXPECT_EQ(About(Judge(facts), "open files").grade, Grade::kOk);
+}
+
+TEST(Limits, WithoutSharedMemoryFail) {
+  auto facts = Roomy();
+  facts.shared_memory.reset();
+  EXPECT_EQ(About(Judge(facts), "/dev/shm").grade, Grade::kFail);
+}
+
+TEST(Limits, OfThisMachineAreFound) {
+  const auto facts = ProbeLimits();
+  EXPECT_GE(facts.cores, 1);
+  EXPECT_GT(facts.memory.count, 0u);
+  EXPECT_LE(facts.memory_left, facts.memory);
+}
+
+// ---- memory bandwidth
+
+TEST(MemoryBandwidth, IsJudgedByAFigureThatEveryMachineReaches) {
+  EXPECT_EQ(WorstOf(Judge(BandwidthFacts{8e9})), Grade::kOk);
+  EXPECT_EQ(WorstOf(Judge(BandwidthFacts{0.9e9})), Grade::kWarn);
+  EXPECT_EQ(WorstOf(Judge(BandwidthFacts{})), Grade::kWarn);
+}
+
+// ---- run folders
+
+RunRootFacts Local() {
+  RunRootFacts facts;
+  facts.path = "/users/me/runs";
+  facts.file_system = "ext4";
+  facts.available = Bytes{100u * 1000 * 1000 * 1000ul};
+  return facts;
+}
+
+TEST(RunRoot, OnALocalDiskIsInOrderForLocalRuns) {
+  const auto findings = Judge(Local());
+  EXPECT_EQ(WorstOf(findings), Grade::kOk);
+  EXPECT_THAT(About(findings, "run folders").text, HasSubstr("/users/me/runs on ext4, 100 GB free"));
+}
+
+TEST(RunRoot, OnALocalDiskWarnsWhereSlurmsNodesMustSeeIt) {
+  auto facts = Local();
+  facts.for_slurm = true;
+  EXPECT_EQ(About(Judge(facts), "seen by nodes").grade, Grade::kWarn);
+  facts.shared = true;
+  EXPECT_EQ(WorstOf(Judge(facts)), Grade::kOk);
+}
+
+TEST(RunRoot, OnANetworkSaysHowBooksAreKept) {
+  auto facts = Local();
+  facts.wal_is_safe = false;
+  EXPECT_EQ(About(Judge(facts), "trial books").grade, Grade::kOk);
+  EXPECT_THAT(About(Judge(facts), "trial books").text, HasSubstr("without a write-ahead log"));
+}
+
+TEST(RunRoot, WithoutRoomWarnsAndWithoutPermissionFails) {
+  auto facts = Local();
+  facts.counts_inodes = true;
+  EXPECT_EQ(WorstOf(Judge(facts)), Grade::kWarn);
+  facts.counts_inodes = false;
+  facts.available = Bytes{};
+  EXPECT_EQ(WorstOf(Judge(facts)), Grade::kWarn);
+  facts.why_not_writable = "cannot write in '/users/me/runs': Permission denied";
+  EXPECT_EQ(WorstOf(Judge(facts)), Grade::kFail);
+}
+
+TEST(RunRoot, IsTriedAndLeftAsItWas) {
+  const test::TempDirectory directory;
+  const auto facts = ProbeRunRoot(directory / "not/there/yet", false);
+  EXPECT_EQ(facts.why_not_writable, "");
+  EXPECT_NE(facts.file_system, "");
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(RunRoot, ThatIsAFileIsNotWritable) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "runs", "");
+  EXPECT_NE(ProbeRunRoot(directory / "runs", false).why_not_writable, "");
+}
+
+// ---- tiers
+
+TEST(Tiers, AreJudgedOneByOne) {
+  staging::TierState ram;
+  ram.name = "ram";
+  ram.root = "/dev/shm/slipway-0";
+  ram.available = Bytes{1u << 30};
+  ram.usable = true;
+  staging::TierState burst;
+  burst.name = "burst";
+  burst.reason = "DW_JOB_STRIPED is not set";
+  const auto findings = Judge(std::vector{ram, burst});
+  EXPECT_EQ(About(findings, "tier ram").grade, Grade::kOk);
+  EXPECT_EQ(About(findings, "tier burst").grade, Grade::kWarn);
+  EXPECT_THAT(About(findings, "tier burst").text, HasSubstr("DW_JOB_STRIPED"));
+  ram.available = {};
+  EXPECT_EQ(WorstOf(Judge(std::vector{ram})), Grade::kWarn);
+}
+
+TEST(Tiers, MayBeNone) { EXPECT_EQ(WorstOf(Judge(std::vector<staging::TierState>())), Grade::kWarn); }
+
+}  // namespace
+}  // namespace slipway::launcher

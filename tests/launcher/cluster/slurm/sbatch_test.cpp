@@ -1,0 +1,81 @@
+// What sbatch prints, among what sites print; and the variables by which it would be told otherwise than by the script.
+
+#include "launcher/cluster/sbatch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "core/files.h"
+#include "launcher/cluster/slurm_trouble.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SubmittedJob, IsFoundAmongBanners) {
+  EXPECT_EQ(SubmittedJobIn("12\n"), JobIdentity{12});
+  EXPECT_EQ(SubmittedJobIn("12;beta\n"), (JobIdentity{12, "beta"}));
+  EXPECT_EQ(SubmittedJobIn("Welcome!\n 7 nodes are down\n2026\n12\r\nGood luck\n"), JobIdentity{12}) << "the last one";
+  EXPECT_EQ(SubmittedJobIn("Submitted batch job 12"), std::nullopt) << "not what was asked for";
+  EXPECT_EQ(SubmittedJobIn(""), std::nullopt);
+  EXPECT_EQ(SubmittedJobIn("0\n-3\n99999999999\n12 nodes\n"), std::nullopt);
+}
+
+TEST(SubmittedJob, IsAskedForByTheScriptOnly) {
+  auto environment = Environment::Inherited();
+  environment.Set("SBATCH_PARTITION", "debug").Set("SLURM_CONF", "/x").Set("MY_SBATCH_NOTE", "stays");
+  const auto rest = WithoutOptionsOfSbatch(environment);
+  EXPECT_EQ(rest.Get("SBATCH_PARTITION"), std::nullopt);
+  EXPECT_EQ(rest.Get("SLURM_CONF"), "/x");
+  EXPECT_EQ(rest.Get("MY_SBATCH_NOTE"), "stays");
+}
+
+/// With a program of this name that says what a test wants.
+class Sbatch : public testing::Test {
+ protected:
+  Sbatch() : path_(::getenv("PATH")) { ::setenv("PATH", (directory_.path().string() + ":" + path_).c_str(), 1); }
+  ~Sbatch() override { ::setenv("PATH", path_.c_str(), 1); }
+  void Does(const std::string& commands) const {
+    WriteFile(directory_ / "sbatch", "#!/bin/sh\n" + commands + "\n", 0755);
+  }
+  static std::pair<SlurmTrouble, std::string> TroubleOf(std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+    try {
+      SubmitWithSbatch("/no script", deadline);
+    } catch (const SlurmError& error) {
+      return {error.trouble(), error.what()};
+    }
+    return {SlurmTrouble::kOver, "no error"};
+  }
+
+  test::TempDirectory directory_;
+  const std::string path_;
+};
+
+TEST_F(Sbatch, GetsTheScriptAsOneWord) {
+  Does("test \"$#,$1,$2\" = '2,--parsable,/a $(b) c' && echo 12");
+  EXPECT_EQ(SubmitWithSbatch("/a $(b) c"), JobIdentity{12});
+}
+
+TEST_F(Sbatch, ThatRefusesIsQuoted) {
+  Does("echo Welcome; echo 'sbatch: error: invalid account' >&2; exit 1");
+  const auto [trouble, text] = TroubleOf();
+  EXPECT_EQ(trouble, SlurmTrouble::kRefused);
+  EXPECT_THAT(text, HasSubstr("invalid account"));
+}
+
+TEST_F(Sbatch, ThatNamesNoJobMayHaveSubmittedIt) {
+  Does("echo Welcome");
+  EXPECT_EQ(TroubleOf().first, SlurmTrouble::kHelper);
+  Does("kill -9 $$");
+  EXPECT_EQ(TroubleOf().first, SlurmTrouble::kHelper);
+  Does("echo waiting >&2; sleep 60");
+  const auto [trouble, text] = TroubleOf(std::chrono::milliseconds(300));
+  EXPECT_EQ(trouble, SlurmTrouble::kTimeout);
+  EXPECT_THAT(text, HasSubstr("waiting"));
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,149 @@
+// Following files that grow.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/files.h"
+#include "core/metrics_line.h"
+#include "launcher/ranks/monitor/directory_watch.h"
+#include "launcher/ranks/monitor/line_follower.h"
+#include "launcher/ranks/monitor/log_tail.h"
+#include "launcher/ranks/monitor/rank_log.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class Follow : public testing::Test {
+ protected:
+  void Append(const std::string& text) const { std::ofstream(file_, std::ios::app) << text; }
+
+  test::TempDirectory directory_;
+  std::filesystem::path file_ = directory_ / "log";
+  std::vector<std::string> lines_;
+  LineFollower follower_{file_, [this](std::string_view line) { lines_.emplace_back(line); }};
+};
+
+TEST_F(Follow, DeliversCompleteLinesAndTheRestAtTheEnd) {
+  follower_.Poll();  // not there yet
+  Append("one\ntw");
+  follower_.Poll();
+  EXPECT_THAT(lines_, ElementsAre("one"));
+  Append("o\nthree");
+  follower_.Finish();
+  EXPECT_THAT(lines_, ElementsAre("one", "two", "three"));
+}
+
+TEST_F(Follow, CutsALineWithoutEnd) {
+  Append(std::string(200'000, 'x'));
+  follower_.Finish();
+  ASSERT_EQ(lines_.size(), 4u);
+  EXPECT_EQ(lines_[0].size(), 65536u);
+}
+
+TEST_F(Follow, StartsAgainWhenTheFileBecomesShorter) {
+  Append("a long first line\n");
+  follower_.Poll();
+  std::filesystem::resize_file(file_, 0);
+  Append("new\n");
+  follower_.Poll();
+  EXPECT_THAT(lines_, ElementsAre("a long first line", "new"));
+}
+
+TEST(DirectoryWatch, TellsTheNamesOfFilesThatChange) {
+  const test::TempDirectory directory;
+  EventLoop loop;
+  DirectoryWatcher watcher(loop);
+  std::vector<std::string> names;
+  const auto until = [&](std::size_t count) {
+    for (int i = 0; i < 100 && names.size() < count; ++i) loop.RunOnce(std::chrono::milliseconds(20));
+  };
+  {
+    const DirectoryWatch watch(watcher, directory.path(), [&](const std::string& name) { names.push_back(name); });
+    WriteFile(directory / "a", "x");
+    until(1);
+    EXPECT_THAT(names, testing::Contains("a"));
+  }
+  names.clear();
+  WriteFile(directory / "b", "x");
+  loop.RunOnce(std::chrono::milliseconds(50));
+  EXPECT_THAT(names, IsEmpty());
+}
+
+TEST(LastLines, GivesTheEndOfALog) {
+  const test::TempDirectory directory;
+  EXPECT_EQ(LastLines(directory / "missing", 3), "");
+  WriteFile(directory / "log", "1\n2\n3\n4\n");
+  EXPECT_EQ(LastLines(directory / "log", 2), "3\n4");
+  EXPECT_EQ(LastLines(directory / "log", 9), "1\n2\n3\n4");
+  WriteFile(directory / "log", std::string(1'000'000, 'x') + "\nend");
+  EXPECT_EQ(LastLines(directory / "log", 1), "end");
+}
+
+TEST(RankOfLog, KnowsLogsFromOtherFiles) {
+  EXPECT_EQ(RankOfLog("rank-00012.log"), 12);
+  for (const auto* name : {"rank-00012.exit", "rank-.log", "rank-1x.log", "launcher.log", "rank-00001.log.tmp"}) {
+    EXPECT_EQ(RankOfLog(name), std::nullopt) << name;
+  }
+}
+
+TEST(MetricsLine, SurvivesTheWayThroughAFile) {
+  MetricsLine line;
+  line.step = 7;
+  line.epoch = 0.5;
+  line.values = {{"loss", 0.25}, {"inf", INFINITY}, {"minus", -INFINITY}, {"nan", NAN}};
+  const auto text = FormatMetricsLine(line, 1.5);
+  EXPECT_EQ(text,
+            "{\"time\":1.5,\"step\":7,\"epoch\":0.5,\"metrics\":{\"inf\":\"Infinity\",\"loss\":0.25,"
+            "\"minus\":\"-Infinity\",\"nan\":\"NaN\"}}\n");
+  const auto again = ParseMetricsLine(text);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->step, 7);
+  EXPECT_EQ(again->epoch, 0.5);
+  EXPECT_EQ(again->values.at("minus"), -INFINITY);
+  EXPECT_TRUE(std::isnan(again->values.at("nan")));
+}
+
+TEST(MetricsLine, MayHoldBareWordsForWhatIsNoNumber) {
+  const auto line = ParseMetricsLine(
+      R"({"step": 3, "epoch": NaN, "metrics": {"loss": NaN, "NaN \" NaN": -Infinity, "up": Infinity, "rest": 1}})");
+  ASSERT_TRUE(line.has_value());
+  EXPECT_EQ(line->step, 3);
+  EXPECT_EQ(line->epoch, std::nullopt);
+  EXPECT_TRUE(std::isnan(line->values.at("loss")));
+  EXPECT_EQ(line->values.at("NaN \" NaN"), -INFINITY);
+  EXPECT_EQ(line->values.at("up"), INFINITY);
+  EXPECT_EQ(line->values.at("rest"), 1);
+}
+
+TEST(MetricsLine, HasNoStepWhereNoIntegerIsNear) {
+  EXPECT_EQ(WholeStep(7.9), 7);
+  EXPECT_EQ(WholeStep(-0x1p63), std::numeric_limits<std::int64_t>::min());
+  for (const double step : std::initializer_list<double>{1e30, -1e30, 0x1p63, NAN, INFINITY, -INFINITY}) {
+    EXPECT_EQ(WholeStep(step), std::nullopt) << step;
+  }
+  EXPECT_EQ(ParseMetricsLine(R"({"step":1e30,"metrics":{}})")->step, 0);
+  EXPECT_EQ(ParseMetricsLine(R"({"step":18446744073709551615,"metrics":{}})")->step, 0);
+  EXPECT_EQ(ParseMetricsLine(R"({"step":12.0,"metrics":{}})")->step, 12);
+}
+
+TEST(MetricsLine, IsNothingWhenTornOrForeign) {
+  const std::string whole = "{\"time\":1,\"step\":7,\"epoch\":null,\"metrics\":{\"loss\":0.25}}";
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_FALSE(ParseMetricsLine(whole.substr(0, length)).has_value()) << length;
+  }
+  for (const auto* line : {"[]", "7", "{\"metrics\":3}", "hello"}) EXPECT_FALSE(ParseMetricsLine(line)) << line;
+  EXPECT_EQ(WhyNotAllRead("hello"), "it is no JSON object");
+  EXPECT_EQ(WhyNotAllRead(R"({"step":1})"), "it has no object 'metrics'");
+  EXPECT_EQ(WhyNotAllRead(R"({"metrics":{"loss":"low","acc":0.5}})"), "'loss' is no number");
+  EXPECT_EQ(WhyNotAllRead(R"({"metrics":{"loss":NaN}})"), "");
+  EXPECT_EQ(WhyNotAllRead(" "), "");
+}
+
+}  // namespace
+}  // namespace slipway::launcher

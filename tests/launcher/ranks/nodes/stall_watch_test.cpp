@@ -1,0 +1,233 @@
+// Ranks of several nodes on status tables of their own, and who is named when one of them does not come.
+
+#include "launcher/ranks/nodes/stall_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/process.h"
+#include "launcher/ranks/nodes/node_monitor.h"
+#include "launcher/ranks/nodes/socket_pair.h"
+#include "runtime/memory/shared_memory.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using runtime::Activity;
+using runtime::RankStatusRow;
+using runtime::StallReport;
+using testing::HasSubstr;
+
+constexpr auto kReducing = static_cast<std::uint32_t>(Activity::kAllreduce);
+
+/// A process that does nothing until it is ended.
+class Idle {
+ public:
+  Idle() : pid_(::fork()) {
+    while (pid_ == 0) ::pause();
+  }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+  ~Idle() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+  void Stop() const {
+    ::kill(pid_, SIGSTOP);
+    int status = 0;
+    ::waitpid(pid_, &status, WUNTRACED);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+/// Two nodes with a rank and a keeper each, and their manager. Rank 0 is this process; rank 1 another.
+class TwoNodes : public testing::Test {
+ protected:
+  TwoNodes() {
+    std::vector<WatchedNode> watched;
+    for (int node = 0; node < 2; ++node) {
+      auto pair = MakeSocketPair();
+      keepers_.push_back(std::make_unique<NodeMonitor>(loop_, Socket(node), std::move(pair.theirs)));
+      watched.push_back({std::move(pair.ours), "n" + std::to_string(node), 1});
+    }
+    watch_ = std::make_unique<StallWatch>(loop_, std::move(watched), [this](const Json& report) { report_ = report; });
+  }
+
+  std::filesystem::path Socket(int node) const { return folder_.path() / std::to_string(node); }
+
+  RankStatusRow& Bring(int rank, pid_t process) {
+    boards_.push_back(runtime::SharedMemory::Create(runtime::StatusTableBytes(1)));
+    auto& line = *reinterpret_cast<RankStatusRow*>(boards_.back().data());
+    line.rank = rank;
+    line.process = process;
+    EXPECT_TRUE(runtime::SendStatusTable(Socket(rank), boards_.back().descriptor(), 1));
+    return line;
+  }
+
+  /// Rank 0 waits for rank 1, and has done so for long.
+  RankStatusRow& BringOneThatAsks() {
+    auto& line = Bring(0, ::getpid());
+    line.current = kReducing;
+    line.missing[0] = 1 + 1;
+    line.waited_ms = 3000;
+    line.asks = kReducing;
+    return line;
+  }
+
+  const StallReport& AnswerOn(std::size_t board) {
+    return *reinterpret_cast<const StallReport*>(boards_[board].data() + sizeof(RankStatusRow));
+  }
+
+  void RunFor(std::chrono::milliseconds time) {
+    const auto until = SystemClock().Steady() + time;
+    while (report_.is_null() && SystemClock().Steady() < until) loop_.RunOnce(std::chrono::milliseconds(20));
+  }
+
+  test::TempDirectory folder_;
+  EventLoop loop_;
+  std::vector<runtime::SharedMemory> boards_;
+  std::vector<std::unique_ptr<NodeMonitor>> keepers_;
+  std::unique_ptr<StallWatch> watch_;
+  Json report_;
+};
+
+TEST_F(TwoNodes, NameARankThatIsStopped) {
+  const Idle idle;
+  idle.Stop();
+  auto& culprit = Bring(1, idle.pid());
+  culprit.last = static_cast<std::uint32_t>(Activity::kBarrier);
+  culprit.step = 7;
+  BringOneThatAsks();
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_EQ(report_["kind"], "stalled");
+  EXPECT_EQ(report_["message"], "a rank has not come to slipway_allreduce, after 3.0 s: rank 1 on host " + HostName() +
+                                    " (process " + std::to_string(idle.pid()) +
+                                    ") is stopped (SIGSTOP), last completed slipway_barrier at step 7");
+  EXPECT_EQ(report_["ranks"][0]["rank"], 1);
+  EXPECT_EQ(report_["ranks"][0]["step"], 7);
+}
+
+TEST_F(TwoNodes, TellTheRankThatAsked) {
+  const Idle idle;
+  idle.Stop();
+  Bring(1, idle.pid());
+  BringOneThatAsks();
+  RunFor(std::chrono::seconds(5));
+  for (int i = 0; i < 50 && AnswerOn(1).length == 0; ++i) loop_.RunOnce(std::chrono::milliseconds(20));
+  const std::string text(AnswerOn(1).text.data(), AnswerOn(1).length);
+  EXPECT_EQ(Json::parse(text), report_);
+}
+
+TEST_F(TwoNodes, NameARankThatComputesForEver) {
+  Bring(1, ::getpid());
+  BringOneThatAsks();
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is outside of Slipway, has completed nothing yet"));
+}
+
+TEST_F(TwoNodes, NameARankThatHasNotCalledInit) {
+  BringOneThatAsks();
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("rank 1 on host n1 has not called slipway_init"));
+}
+
+/// In MPI_Init a rank does not know for whom it waits.
+TEST_F(TwoNodes, NameARankThatHasNotComeToTheStart) {
+  auto& line = Bring(0, ::getpid());
+  line.current = line.asks = static_cast<std::uint32_t>(Activity::kInit);
+  line.waited_ms = 15000;
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_EQ(report_["kind"], "start");
+  EXPECT_EQ(report_["message"],
+            "a rank has not come to slipway_init, after 15.0 s: rank 1 on host n1 has not called slipway_init");
+}
+
+TEST_F(TwoNodes, NameNobodyWhenAllHaveComeToTheStart) {
+  for (const int rank : {0, 1}) {
+    auto& line = Bring(rank, ::getpid());
+    line.current = line.asks = static_cast<std::uint32_t>(Activity::kInit);
+  }
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_TRUE(report_.is_null());
+}
+
+TEST_F(TwoNodes, SayNothingWhileNobodyAsks) {
+  const Idle idle;
+  idle.Stop();
+  Bring(1, idle.pid());
+  Bring(0, ::getpid()).current = kReducing;
+  RunFor(std::chrono::milliseconds(1500));
+  EXPECT_TRUE(report_.is_null());
+}
+
+/// It was late, not stuck: it moves between the two looks, and then nobody asks any more.
+TEST_F(TwoNodes, SayNothingOfOneThatGoesOn) {
+  auto& late = Bring(1, ::getpid());
+  auto& asker = BringOneThatAsks();
+  const auto until = SystemClock().Steady() + std::chrono::milliseconds(1500);
+  while (SystemClock().Steady() < until) {
+    late.step = late.step + 1;
+    loop_.RunOnce(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(report_.is_null());
+  asker.asks = 0;
+  RunFor(std::chrono::milliseconds(1500));
+  EXPECT_TRUE(report_.is_null());
+}
+
+TEST_F(TwoNodes, DoNotAccuseRanksOfANodeThatDoesNotAnswer) {
+  Bring(1, ::getpid());
+  BringOneThatAsks();
+  keepers_.pop_back();
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_TRUE(report_.is_null());
+}
+
+/// The leader of a node shows all of its ranks, then its own page is empty.
+TEST_F(TwoNodes, TakeTheNewestBoardOfARank) {
+  Bring(1, ::getpid()).rank = -1;
+  Bring(1, ::getpid()).current = kReducing;
+  BringOneThatAsks();
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is in slipway_allreduce"));
+}
+
+TEST_F(TwoNodes, AreNotDisturbedByAProgramThatTakesItsBoardAway) {
+  const Idle idle;
+  idle.Stop();
+  Bring(1, idle.pid());
+  BringOneThatAsks();
+  ASSERT_EQ(::ftruncate(boards_.front().descriptor(), 0), 0);
+  RunFor(std::chrono::seconds(5));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("rank 1 on host n1 has not called slipway_init"));
+}
+
+TEST(SpeakerOfAll, IsOneWhoIsWhereMostAre) {
+  std::vector<runtime::RankStatus> statuses(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    auto& status = statuses[static_cast<std::size_t>(rank)];
+    status.rank = rank;
+    status.asks = {rank == 0 ? 6u : 2u, "a call"};
+  }
+  EXPECT_EQ(SpeakerOf(statuses)->rank, 1);
+  for (auto& status : statuses) status.asks = {};
+  EXPECT_FALSE(SpeakerOf(statuses));
+}
+
+}  // namespace
+}  // namespace slipway::launcher
