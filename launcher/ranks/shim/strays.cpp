@@ -147,7 +147,8 @@ bool IsZombie(pid_t pid) {
 bool EndOrphansOnce(const OrphansOf& orphans, Counted& ended, Counted& stuck) {
   const Pids found = FindOrphans(orphans);
   for (int i = 0; i < found.count; ++i) {
-    if (!IsZombie(found.at[i])) ended.Add(found.at[i]);
+    const bool is_outside = getpgid(found.at[i]) != orphans.program;  // the group has its SIGKILL already
+    if (is_outside && !IsZombie(found.at[i])) ended.Add(found.at[i]);
     kill(found.at[i], SIGKILL);
   }
   bool any_gone = false;
@@ -199,7 +200,7 @@ void EndStrays(const OrphansOf& orphans, const char* folder, int rank) {
   Counted stuck;
   for (int round = 0; round < kMostRounds && EndOrphansOnce(orphans, ended, stuck); ++round) {
   }
-  if (ended.count == 0) return;
+  if (ended.count == 0 && stuck.count == 0) return;
   const int log = OpenRankLog(folder, rank);
   if (log >= 0 && EndsWithinALine(log)) (void)!write(log, "\n", 1);
   WriteLine(log, "slipway: ended %d process%s that the program had left running: %s%s\n", ended);
