@@ -17,6 +17,7 @@
 #include "core/write_probe.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/device_sharing.h"
+#include "launcher/attempt/out_of_memory.h"
 #include "launcher/attempt/rank_binding.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/local/mpi_check.h"
@@ -130,11 +131,8 @@ class Attempt::Watch {
     for (auto& [name, follower] : followers_) follower.Finish();
   }
 
-  /// To be called after Finish.
-  void TellUnmatched() {
-    const auto wrong = pattern_ ? WhatIsWrong(pattern_->tally()) : std::string();
-    if (!wrong.empty()) observer_.OnUnmatched(wrong, AttemptStage::kEnded);
-  }
+  /// To be called after Finish. Empty: the pattern found its metrics, or there is none.
+  std::string WhatIsUnmatched() const { return pattern_ ? WhatIsWrong(pattern_->tally()) : std::string(); }
 
  private:
   /// Trials by the thousand are over by then, and for them a watch would cost more than it tells.
@@ -194,7 +192,7 @@ class Attempt::Watch {
       observer_.OnMetrics(metrics);
     }
     if (SeemsWrong() && !std::exchange(has_warned_, true)) {
-      observer_.OnUnmatched(WhatIsWrong(pattern_->tally()), AttemptStage::kRunning);
+      observer_.OnUnmatched(WhatIsWrong(pattern_->tally()));
     }
   }
 
@@ -233,7 +231,7 @@ class Attempt::Watch {
 };
 
 Attempt::Attempt(EventLoop& loop, DirectoryWatcher& files, AttemptRequest request, AttemptObserver& observer)
-    : loop_(loop), observer_(observer), place_(request.place) {
+    : loop_(loop), observer_(observer), place_(request.place), kills_before_(OutOfMemoryKillsLately()) {
   const auto& spec = request.plan.spec();
   signal_ = spec.checkpoint.signal;
   can_be_told_ = CanBeToldToSave(spec);
@@ -326,7 +324,10 @@ void Attempt::LookForWatchReport() {
 
 ProcessIdentity Attempt::identity() const { return ranks_->leader(); }
 
-void Attempt::Release() { ranks_->Release(); }
+void Attempt::Release() {
+  Take(AttemptEvent::kRelease);
+  ranks_->Release();
+}
 
 Seconds LongestStop(const Spec& spec) {
   const Seconds to_save = CanBeToldToSave(spec) ? Seconds(kRanksStopPatience) : Seconds(0);
@@ -334,7 +335,8 @@ Seconds LongestStop(const Spec& spec) {
 }
 
 void Attempt::Stop(std::string_view reason, Seconds least) {
-  if (!stop_reason_.empty()) return;
+  if (stage_ > AttemptStage::kRunning) return;
+  Take(AttemptEvent::kStop);
   stop_reason_ = reason;
   const auto wanted = std::chrono::duration_cast<std::chrono::nanoseconds>(least);
   const auto patience =
@@ -352,33 +354,45 @@ void Attempt::Stop(std::string_view reason, Seconds least) {
   if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
   stop_timer_ = loop_.After(patience, [this] {
     stop_timer_.reset();
+    Take(AttemptEvent::kPatienceOver);
     ranks_->Stop();
   });
 }
 
 void Attempt::Kill() {
   if (stop_timer_) loop_.Cancel(*std::exchange(stop_timer_, std::nullopt));
+  Take(AttemptEvent::kKill);
   ranks_->Stop();
   ranks_->Signal(SIGKILL);
 }
 
 void Attempt::End(const GroupOutcome& outcome) {
+  Take(AttemptEvent::kEnded);
   watch_->Finish();
   LookForWatchReport();
-  if (outcome.status.Success()) {
-    watch_->TellUnmatched();
-    return observer_.OnEnd(outcome);
-  }
-  auto explained = outcome;
-  if (watch_report_ && watch_report_->report) {
-    explained.detail = watch_report_->report->message + "\n" + outcome.detail;
-  }
-  if (outcome.culprit) {
-    const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
-    const auto tail = LastLines(log, kDetailLines);
-    if (!tail.empty()) explained.detail += fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
-  }
-  observer_.OnEnd(explained);
+  AttemptEnd end{outcome, CauseOf(outcome)};
+  end.outcome.detail = DetailOf(outcome);
+  if (outcome.status.Success()) end.unmatched = watch_->WhatIsUnmatched();
+  observer_.OnEnd(end);
+}
+
+/// A rank that SIGKILL ended while the kernel counted a kill for want of memory was, most probably, that kill.
+ensemble::OutsideCause Attempt::CauseOf(const GroupOutcome& outcome) const {
+  using ensemble::OutsideCause;
+  if (outcome.lost_node) return OutsideCause::kNodeLost;
+  if (outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_) return OutsideCause::kOutOfMemory;
+  return outcome.started ? OutsideCause::kNone : OutsideCause::kNotStarted;
+}
+
+/// With what the runtime's watch says, and the last lines of the log of the rank that failed first.
+std::string Attempt::DetailOf(const GroupOutcome& outcome) const {
+  if (outcome.status.Success()) return outcome.detail;
+  auto detail = outcome.detail;
+  if (watch_report_ && watch_report_->report) detail = watch_report_->report->message + "\n" + detail;
+  if (!outcome.culprit) return detail;
+  const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
+  const auto tail = LastLines(log, kDetailLines);
+  return tail.empty() ? detail : detail + fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
 }
 
 }  // namespace slipway::launcher

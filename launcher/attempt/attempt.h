@@ -14,6 +14,8 @@
 #include "core/metrics_line.h"
 #include "core/process.h"
 #include "core/units.h"
+#include "ensemble/model/trial_runner.h"
+#include "launcher/attempt/attempt_stage.h"
 #include "launcher/plan/plan.h"
 #include "launcher/ranks/local/ranks.h"
 #include "launcher/ranks/monitor/directory_watch.h"
@@ -24,7 +26,12 @@ namespace slipway::launcher {
 class StallWatch;
 class Nodes;
 
-enum class AttemptStage { kRunning, kEnded };
+/// How an attempt ended, and what outside of the program was the cause.
+struct AttemptEnd {
+  GroupOutcome outcome;
+  ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;  ///< a lost node, memory, or the ranks never ran
+  std::string unmatched = {};  ///< after success: what is wrong with the pattern of train.metrics
+};
 
 /// Hears what happens in a job. Called from the event loop.
 class AttemptObserver {
@@ -39,10 +46,10 @@ class AttemptObserver {
   /// Something is not as it was asked for; the job goes on.
   virtual void OnWarning(std::string_view what) = 0;
   /// The pattern of train.metrics finds nothing in what rank 0 prints, or no number where one should stand: `what` says
-  /// more. Once while the job runs, when that begins to look like a mistake, and once when it has ended well.
-  virtual void OnUnmatched(std::string_view /*what*/, AttemptStage /*stage*/) {}
+  /// more. At most once, while the ranks run, when that begins to look like a mistake.
+  virtual void OnUnmatched(std::string_view what) = 0;
   /// The last call; all lines and metrics came before it.
-  virtual void OnEnd(const GroupOutcome& outcome) = 0;
+  virtual void OnEnd(const AttemptEnd& end) = 0;
 };
 
 /// Whether the lines of the ranks' logs are wanted while the job runs.
@@ -109,11 +116,16 @@ class Attempt {
   void WatchNodes(const AttemptRequest& request, RankLaunch& launch);
   void LookForWatchReport();
   void End(const GroupOutcome& outcome);
+  ensemble::OutsideCause CauseOf(const GroupOutcome& outcome) const;
+  std::string DetailOf(const GroupOutcome& outcome) const;
+  void Take(AttemptEvent event) { stage_ = Next(stage_, event); }
 
   EventLoop& loop_;
   AttemptObserver& observer_;
   AttemptPlace place_;
-  bool can_be_told_;  ///< to save and end: by the stop file, or by a signal
+  AttemptStage stage_ = AttemptStage::kHeld;
+  std::uint64_t kills_before_;  ///< by the kernel, for want of memory
+  bool can_be_told_;            ///< to save and end: by the stop file, or by a signal
   StopSignal signal_;
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;

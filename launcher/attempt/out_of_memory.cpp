@@ -3,12 +3,15 @@
 #include <charconv>
 #include <filesystem>
 
+#include "core/clock.h"
 #include "core/files.h"
 
 namespace slipway::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr auto kCountsFor = std::chrono::milliseconds(50);
 
 /// What follows `prefix` on the line that begins with it.
 std::optional<std::string_view> RestOfLine(std::string_view text, std::string_view prefix) {
@@ -50,6 +53,17 @@ std::uint64_t OutOfMemoryKills() {
   static const fs::path counter = FindCounter();
   const auto text = ReadFileIfPresent(counter);
   return text ? ParseOutOfMemoryKills(*text).value_or(0) : 0;
+}
+
+std::uint64_t OutOfMemoryKillsLately() {
+  thread_local std::optional<SteadyTime> looked;
+  thread_local std::uint64_t kills = 0;
+  const auto now = SystemClock().Steady();
+  if (!looked || now - *looked > kCountsFor) {
+    kills = OutOfMemoryKills();
+    looked = now;
+  }
+  return kills;
 }
 
 }  // namespace slipway::launcher

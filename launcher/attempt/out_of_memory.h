@@ -10,6 +10,8 @@ namespace slipway::launcher {
 /// How often the kernel has done so, in our control group where it counts them (cgroup v2, memory.events), else on the
 /// whole machine (/proc/vmstat). 0 when neither can be read. What counts is the rise. Source: Linux, cgroup-v2.rst.
 std::uint64_t OutOfMemoryKills();
+/// The same, up to 50 ms old: for what begins thousands of attempts a second.
+std::uint64_t OutOfMemoryKillsLately();
 
 /// The number behind the line `oom_kill N` of such a file.
 std::optional<std::uint64_t> ParseOutOfMemoryKills(std::string_view text);

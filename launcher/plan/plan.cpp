@@ -96,9 +96,7 @@ fs::path PlannedFolder(const Plan& plan) { return plan.runs_directory / (plan.sp
 AttemptPlace PlannedPlace(const Plan& plan) {
   const fs::path trial = plan.spec().ensemble ? "trials/00000" : "";
   const auto run = PlannedFolder(plan);
-  AttemptPlace place;
-  place.run = trial.empty() ? run : run / trial;
-  place.directory = place.run / "attempt-1";
+  auto place = PlaceOfAttempt(trial.empty() ? run : run / trial, 1);
   const auto tier = plan.checkpoints.root / ".out" / (run.filename().string() + "-<hash>");
   const auto written = plan.checkpoints.root.empty() ? place.run : trial.empty() ? tier : tier / trial;
   place.checkpoints = written / "checkpoints";

@@ -106,6 +106,16 @@ void AddPlaceVariables(Variables& variables, const OwnValues& own) {
 
 }  // namespace
 
+std::string AttemptFolder(int attempt) { return fmt::format("attempt-{}", attempt); }
+
+AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt) {
+  AttemptPlace place;
+  place.run = std::move(run);
+  place.attempt = attempt;
+  place.directory = place.run / AttemptFolder(attempt);
+  return place;
+}
+
 std::string_view WordFor(GradientMode mode) { return mode == GradientMode::kSync ? "sync" : "delayed"; }
 
 std::string_view WordFor(Compression compression) {

@@ -45,6 +45,11 @@ struct AttemptPlace {
   std::filesystem::path mllog() const { return MllogIn(run); }
 };
 
+/// "attempt-3".
+std::string AttemptFolder(int attempt);
+/// Of an attempt of the run or trial in `run`; checkpoints and outputs are still open.
+AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt);
+
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// Where the ranks find a dataset.

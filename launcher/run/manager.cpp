@@ -124,21 +124,21 @@ class Manager {
   RunResult Perform() try {
     if (!trials_are_jobs_) PreparePlaces();
     if (interrupt_.asked()) return Cancelled();
-    RunContext context{plan_,
-                       folder_,
-                       data_.directories(),
-                       state_,
-                       OwnJob(),
-                       loop_,
-                       files_,
-                       interrupt_,
-                       output_,
-                       prefix_,
-                       stage_out_queue_.get(),
-                       allocation_ ? &*allocation_ : nullptr,
-                       log_ ? &*log_ : nullptr,
-                       trial_ ? &*trial_ : nullptr,
-                       [this](std::string_view event) { Commit(event); }};
+    RunContext context{.plan = plan_,
+                       .folder = folder_,
+                       .data = data_.directories(),
+                       .state = state_,
+                       .batch_job = OwnJob(),
+                       .loop = loop_,
+                       .files = files_,
+                       .interrupt = interrupt_,
+                       .output = output_,
+                       .prefix = prefix_,
+                       .stage_out_queue = stage_out_queue_.get(),
+                       .allocation = allocation_ ? &*allocation_ : nullptr,
+                       .log = log_ ? &*log_ : nullptr,
+                       .trial = trial_ ? &*trial_ : nullptr,
+                       .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
@@ -276,9 +276,7 @@ class Manager {
 
   /// Where the files are that the program has written into its working directory, if any.
   std::string FilesText() const {
-    AttemptPlace place;
-    place.run = folder_.path();
-    const auto workdir = WorkdirOf(plan_, place, {});
+    const auto workdir = WorkdirOf(plan_, PlaceOfAttempt(folder_.path(), 1), {});
     std::error_code error;
     const bool any = plan_.spec().launch.workdir.kind == WorkdirKind::kOwn &&
                      std::filesystem::directory_iterator(workdir, error) != std::filesystem::directory_iterator();

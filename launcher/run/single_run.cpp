@@ -12,7 +12,7 @@
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/attempt.h"
 #include "launcher/attempt/nodes_in_use.h"
-#include "launcher/attempt/out_of_memory.h"
+#include "launcher/attempt/restart_policy.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/watch_end_of_job.h"
@@ -24,23 +24,23 @@ namespace {
 
 class SingleRun final : public AttemptObserver {
  public:
-  explicit SingleRun(RunContext& context) : context_(context), nodes_(context.plan, context.allocation) {}
+  explicit SingleRun(RunContext& context)
+      : context_(context),
+        nodes_(context.plan, context.allocation),
+        newest_(Newest()),
+        steps_at_first_(StepsTo(newest_)),
+        restarts_(SettingsOf(context), steps_at_first_) {}
 
   RunResult CarryOut() {
-    int restarts_left = context_.plan.spec().resilience.max_restarts;
-    auto newest = Newest();
-    steps_at_first_ = StepsTo(newest);
     end_of_job_ = WatchEndOfJob(context_, [this] { return SlowestCheckpoint(Place()); });
     while (true) {
-      RunAttempt(newest);
-      if (IsOver()) return MakeResult();
-      const auto reached = Newest();
-      if (!ShouldRestart(StepsTo(reached) > StepsTo(newest), restarts_left)) return MakeResult();
-      newest = reached;
-      context_.state.reason = outcome_->detail;
+      RunAttempt();
+      newest_ = Newest();
+      if (!StartsAgain()) return MakeResult();
+      context_.state.reason = last_.outcome->detail;
       context_.commit("restarting");
       context_.output.Warn(
-          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, outcome_->detail));
+          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, last_.outcome->detail));
     }
   }
 
@@ -50,7 +50,7 @@ class SingleRun final : public AttemptObserver {
   }
 
   void OnMetrics(const MetricsLine& line) override {
-    reported_ = true;
+    last_.reported = true;
     steps_ = std::max(steps_, line.step + 1);
     for (const auto& [name, value] : line.values) metrics_[name] = value;
     context_.output.Progress(MetricsText(line));
@@ -58,7 +58,7 @@ class SingleRun final : public AttemptObserver {
 
   void OnWatch(const WatchFinding& finding) override {
     context_.RecordWatch(finding, Json{{"attempt", context_.state.attempt}});
-    start_hung_ = finding.report && finding.report->kind == "start";
+    last_.start_hung = finding.report && finding.report->kind == "start";
     if (finding.report) context_.output.Warn(finding.report->message);
   }
 
@@ -72,81 +72,81 @@ class SingleRun final : public AttemptObserver {
     context_.folder.AppendEvent("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
   }
 
-  void OnUnmatched(std::string_view what, AttemptStage stage) override {
-    if (stage == AttemptStage::kEnded) unmatched_ = what;
-    OnWarning(what);
-  }
+  void OnUnmatched(std::string_view what) override { OnWarning(what); }
 
-  void OnEnd(const GroupOutcome& outcome) override { outcome_ = outcome; }
+  void OnEnd(const AttemptEnd& end) override {
+    last_.outcome = end.outcome;
+    last_.cause = end.cause;
+    last_.unmatched = end.unmatched;
+    if (!last_.unmatched.empty()) OnWarning(last_.unmatched);
+  }
 
  private:
   /// Nothing before the first.
   using Checkpoint = std::optional<CheckpointInfo>;
 
+  static RestartSettings SettingsOf(const RunContext& context) {
+    const auto& spec = context.plan.spec();
+    return {.max_restarts = spec.resilience.max_restarts,
+            .goes_on_at_time_limit = spec.checkpoint.on_time_limit == OnTimeLimit::kRequeue,
+            .is_trial = context.trial != nullptr};
+  }
+
   static std::uint64_t StepsTo(const Checkpoint& checkpoint) { return checkpoint ? checkpoint->step + 1 : 0; }
 
   AttemptPlace Place() const {
-    AttemptPlace place;
-    place.run = context_.folder.path();
-    PlaceCheckpoints(place, context_.stage_out_queue);
-    return place;
+    return PlaceOfAttempt(context_.folder.path(), context_.state.attempt, context_.stage_out_queue);
   }
 
   Checkpoint Newest() const { return NewestCheckpointOf(Place()); }
 
-  AttemptPlace NextPlace(const Checkpoint& newest) {
+  AttemptPlace NextPlace() {
+    ++context_.state.attempt;
     auto place = Place();
-    place.attempt = ++context_.state.attempt;
-    place.directory = context_.folder.attempt(place.attempt);
-    if (newest) place.resume_from = newest->directory;
+    if (newest_) place.resume_from = newest_->directory;
     return place;
   }
 
   /// Steps that are lost with a damaged checkpoint are not lost in silence.
-  void SayWhereItBegins(const AttemptPlace& place, const Checkpoint& newest) {
-    const auto step = newest ? std::optional(newest->step) : std::nullopt;
-    const auto from = newest ? fmt::format("step {}", newest->step) : std::string("the beginning");
+  void SayWhereItBegins(const AttemptPlace& place) {
+    const auto step = newest_ ? std::optional(newest_->step) : std::nullopt;
+    const auto from = newest_ ? fmt::format("step {}", newest_->step) : std::string("the beginning");
     for (const auto& damage : DamagedCheckpoints(place, step)) OnWarning(damage + "; going on from " + from);
-    if (newest) context_.output.Say("continuing from " + place.resume_from.string());
+    if (newest_) context_.output.Say("continuing from " + place.resume_from.string());
   }
 
-  void RunAttempt(const Checkpoint& newest) {
-    outcome_.reset();
-    unmatched_.clear();
-    node_trouble_.clear();
-    reported_ = false;
-    start_hung_ = false;
-    time_limit_hit_ = false;
-    const auto place = NextPlace(newest);
-    SayWhereItBegins(place, newest);
+  void RunAttempt() {
+    last_ = {};
+    const auto place = NextPlace();
+    SayWhereItBegins(place);
     AttemptRequest request{nodes_.plan(), place, context_.data, Json::object()};
     request.where = nodes_.where();
     if (context_.trial != nullptr) request.share.terms = context_.trial->terms;
-    kills_before_ = OutOfMemoryKills();
-    Attempt job(context_.loop, context_.files, std::move(request), *this);
+    Attempt attempt(context_.loop, context_.files, std::move(request), *this);
     context_.state.phase = Phase::kRunning;
-    context_.state.job = job.identity();
+    context_.state.job = attempt.identity();
     context_.commit("running");
-    const Callbacks callbacks(context_, StartTimeLimit(job));
-    context_.interrupt.OnAsk([&] { OnInterrupt(job); });
-    if (context_.interrupt.asked()) OnInterrupt(job);
+    const Callbacks callbacks(context_, StartTimeLimit(attempt));
+    context_.interrupt.OnAsk([&] { OnInterrupt(attempt); });
+    if (context_.interrupt.asked()) OnInterrupt(attempt);
     if (context_.log != nullptr) context_.log->StartRun(context_.state.attempt);
-    job.Release();
-    while (!outcome_) context_.loop.RunOnce();
+    attempt.Release();
+    while (!last_.outcome) context_.loop.RunOnce();
     LookForLostNode();
   }
 
   /// A rank that another node has lost may fail before that node is known to be lost.
   void LookForLostNode() {
-    if (outcome_->status.Success() || outcome_->stopped) return;
+    if (last_.outcome->status.Success() || last_.outcome->stopped) return;
     const auto until = SystemClock().Steady() + kNewsPatience;
-    while ((node_trouble_ = nodes_.Trouble()).empty() && nodes_.where().nodes != nullptr &&
+    while ((last_.node_trouble = nodes_.Trouble()).empty() && nodes_.where().nodes != nullptr &&
            SystemClock().Steady() < until) {
       context_.loop.RunOnce(std::chrono::milliseconds(50));
     }
-    if (node_trouble_.empty()) return;
-    context_.folder.AppendEvent("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", node_trouble_}});
-    if (!outcome_->detail.starts_with(node_trouble_)) outcome_->detail = node_trouble_ + "\n" + outcome_->detail;
+    if (last_.node_trouble.empty()) return;
+    context_.folder.AppendEvent("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", last_.node_trouble}});
+    if (!last_.outcome->detail.starts_with(last_.node_trouble))
+      last_.outcome->detail = last_.node_trouble + "\n" + last_.outcome->detail;
   }
 
   /// Takes back what calls into the attempt, also when an error ends it: the loop goes on to run.
@@ -165,97 +165,77 @@ class SingleRun final : public AttemptObserver {
     std::optional<EventLoop::TimerId> timer_;
   };
 
-  std::optional<EventLoop::TimerId> StartTimeLimit(Attempt& job) {
+  std::optional<EventLoop::TimerId> StartTimeLimit(Attempt& attempt) {
     const auto limit = context_.plan.spec().launch.time_limit;
     if (!limit || context_.state.batch_job != 0) return {};  // a batch system holds to it, and says so in advance
-    return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &job] {
-      time_limit_hit_ = true;
-      job.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
+    return context_.loop.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*limit), [this, &attempt] {
+      last_.time_limit_hit = true;
+      attempt.Stop("time_limit", TimeAtLimit(context_.plan, Place()));
     });
   }
 
-  void OnInterrupt(Attempt& job) {
+  void OnInterrupt(Attempt& attempt) {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
     const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
     context_.SayWhatStops("the ranks");
     if (by_user) {
-      job.Stop(wish.empty() ? "cancelled" : wish);
-    } else if (job.stop_reason().empty()) {
-      job.Stop("time_limit", TimeAtLimit(context_.plan, Place(), TimeLeftInJob(context_)));
+      attempt.Stop(wish.empty() ? "cancelled" : wish);
+    } else if (attempt.stop_reason().empty()) {
+      attempt.Stop("time_limit", TimeAtLimit(context_.plan, Place(), TimeLeftInJob(context_)));
     }
-    if (context_.interrupt.forced()) job.Kill();
-  }
-
-  /// The time limit, or a wish of the program, cuts a run that goes on. At a limit that ends the run a program that
-  /// saves and asks for another turn does not get one.
-  bool AsksToGoOn() const {
-    const bool requeue = context_.plan.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    return time_limit_hit_ ? requeue : outcome_->requeue;
-  }
-
-  /// A program that keeps what it has saved to itself is believed for some turns.
-  bool GetsAnotherTurn(bool progressed) {
-    if (progressed || std::exchange(steps_seen_, steps_) < steps_) {
-      unseen_turns_ = 0;
-      return true;
-    }
-    return outcome_->requeue && ++unseen_turns_ <= kMostUnseenTurns;
-  }
-
-  /// Whatever it has reached.
-  bool IsOver() const {
-    return context_.interrupt.asked() || (!AsksToGoOn() && (outcome_->status.Success() || time_limit_hit_));
+    if (context_.interrupt.forced()) attempt.Kill();
   }
 
   /// Not all ranks came, or not all to MPI_Init; or one of them was killed by a fault of memory while MPI found the
   /// others through srun, as happens in a few of a hundred starts with some versions of Slurm and PMIx.
   bool StartHasFailed() const {
-    if (start_hung_) return true;
+    if (last_.start_hung) return true;
     if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;
-    const bool crashed = nodes_.plan().mpi.BySrun() && outcome_->status.signal == SIGSEGV && !reported_;
-    return !outcome_->started || crashed;
+    const bool crashed = nodes_.plan().mpi.BySrun() && last_.outcome->status.signal == SIGSEGV && !last_.reported;
+    return !last_.outcome->started || crashed;
   }
 
-  bool ShouldRestart(bool progressed, int& restarts_left) {
-    if (!node_trouble_.empty()) return nodes_.LeaveOutLost();  // costs none: there are fewer each time
-    if (StartHasFailed() && !std::exchange(start_retried_, true)) return true;
-    if (context_.trial != nullptr) return false;  // its ensemble decides
-    if (AsksToGoOn() && GetsAnotherTurn(progressed)) return true;
-    if (outcome_->status.Success() || time_limit_hit_) return false;
-    return restarts_left-- > 0;
+  EndedAttempt Ended() const {
+    return {.interrupted = context_.interrupt.asked(),
+            .success = last_.outcome->status.Success(),
+            .node_lost = !last_.node_trouble.empty(),
+            .start_failed = StartHasFailed(),
+            .at_time_limit = last_.time_limit_hit,
+            .asks_for_turn = last_.outcome->requeue,
+            .saved = StepsTo(newest_),
+            .reported = steps_};
   }
 
-  ensemble::OutsideCause Cause() const {
-    if (outcome_->lost_node) return ensemble::OutsideCause::kNodeLost;
-    const bool out_of_memory = outcome_->status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
-    return out_of_memory ? ensemble::OutsideCause::kOutOfMemory : ensemble::OutsideCause::kNone;
+  bool StartsAgain() {
+    const auto again = restarts_.After(Ended());
+    return again == Again::kYes || (again == Again::kWithoutLostNodes && nodes_.LeaveOutLost());
   }
 
   RunResult MakeResult() const {
     RunResult result;
-    result.status = outcome_->status;
-    result.progressed = StepsTo(Newest()) > steps_at_first_;
-    result.cause = Cause();
+    result.status = last_.outcome->status;
+    result.progressed = StepsTo(newest_) > steps_at_first_;
+    result.cause = last_.cause;
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.reason = "cancelled by the user";
-    } else if (time_limit_hit_) {
+    } else if (last_.time_limit_hit) {
       result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
-    } else if (outcome_->status.Success()) {
+    } else if (last_.outcome->status.Success()) {
       result.phase = Phase::kSucceeded;
-      result.detail = unmatched_;
+      result.detail = last_.unmatched;
     } else {
-      const auto end_of_line = outcome_->detail.find('\n');
-      result.reason = outcome_->detail.substr(0, end_of_line);
-      if (unseen_turns_ > kMostUnseenTurns) {
+      const auto end_of_line = last_.outcome->detail.find('\n');
+      result.reason = last_.outcome->detail.substr(0, end_of_line);
+      if (restarts_.unseen_turns() > RestartPolicy::kMostUnseenTurns) {
         result.reason += fmt::format(
             "; {} times in a row it asked to be started again and showed no progress: neither a checkpoint in "
             "SLIPWAY_CHECKPOINT_DIR nor a further step of its metrics",
-            unseen_turns_);
+            restarts_.unseen_turns());
       }
-      if (end_of_line != std::string::npos) result.detail = outcome_->detail.substr(end_of_line + 1);
+      if (end_of_line != std::string::npos) result.detail = last_.outcome->detail.substr(end_of_line + 1);
     }
-    if (!node_trouble_.empty() && !context_.interrupt.asked() && MayGetOtherNodes(context_.plan, context_.state)) {
+    if (!last_.node_trouble.empty() && !context_.interrupt.asked() && MayGetOtherNodes(context_.plan, context_.state)) {
       result.phase = Phase::kQueued;
       result.reason += "; the job is queued again, and goes on from its newest checkpoint";
     }
@@ -275,25 +255,28 @@ class SingleRun final : public AttemptObserver {
     return text;
   }
 
-  static constexpr int kMostUnseenTurns = 20;
   static constexpr auto kNewsPatience = std::chrono::milliseconds(500);
+
+  /// What is known of the attempt that runs, or has ended.
+  struct Last {
+    std::optional<GroupOutcome> outcome;
+    ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;
+    std::string unmatched;     ///< what is wrong with the pattern of the metrics
+    std::string node_trouble;  ///< why a node of it is lost
+    bool reported = false;     ///< its ranks have written metrics
+    bool start_hung = false;   ///< MPI_Init did not return on all ranks
+    bool time_limit_hit = false;
+  };
 
   RunContext& context_;
   NodesInUse nodes_;
-  std::string node_trouble_;
-  bool reported_ = false;    ///< by the ranks of this attempt
-  bool start_hung_ = false;  ///< of this attempt
-  bool start_retried_ = false;
+  Last last_;
   std::set<std::string> warnings_;
-  std::string unmatched_;  ///< what is wrong with the pattern of the metrics; empty: nothing
   std::map<std::string, double> metrics_;
-  std::int64_t steps_ = 0;       ///< reported in all attempts
-  std::int64_t steps_seen_ = 0;  ///< when a turn was last asked for
-  int unseen_turns_ = 0;         ///< asked for in a row, without a sign of progress
-  std::optional<GroupOutcome> outcome_;
-  std::uint64_t kills_before_ = 0;
-  bool time_limit_hit_ = false;
-  std::uint64_t steps_at_first_ = 0;
+  std::int64_t steps_ = 0;  ///< reported in all attempts
+  Checkpoint newest_;       ///< before the first attempt, then after the last one
+  std::uint64_t steps_at_first_;
+  RestartPolicy restarts_;
   std::unique_ptr<TimeLimitWatch> end_of_job_;
 };
 

@@ -115,7 +115,7 @@ RunFolder RunFolder::Open(const fs::path& path) {
   return RunFolder(fs::canonical(path));
 }
 
-fs::path RunFolder::attempt(int number) const { return path_ / fmt::format("attempt-{}", number); }
+fs::path RunFolder::attempt(int number) const { return path_ / AttemptFolder(number); }
 
 RunState RunFolder::ReadState() const {
   return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {

@@ -108,13 +108,14 @@ bool Team::InFlight() const {
 // Steps, from the program's side.
 
 void Team::StartStep() {
-  if (std::exchange(started_, true)) return;
+  if (current_) return;
   for (std::size_t i = 0; i < buckets_.size(); ++i) waiting_[i] = static_cast<int>(buckets_[i].plan().tensors.size());
   ready_ = 0;
   first_bad_ = parts_.tensors.size();
   // With a slot for each step that may be pending, step modulo slots is free.
-  current_ = {.number = step_, .slot = Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt};
-  if (!buckets_.empty()) queue_.push_back(current_);
+  current_ =
+      Step{.number = step_, .slot = Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt};
+  if (!buckets_.empty()) queue_.push_back(*current_);
 }
 
 void Team::Submit(int index) {
@@ -143,7 +144,7 @@ void Team::Count(int index) {
   if (bucket < 0 || --waiting_[static_cast<std::size_t>(bucket)] > 0) return;
   // In a fixed order: a bucket waits for those before it. What is delayed leaves the tensors here.
   while (ready_ < buckets_.size() && waiting_[ready_] == 0) {
-    if (current_.slot) buckets_[ready_].CopyIn(*current_.slot);
+    if (current_->slot) buckets_[ready_].CopyIn(*current_->slot);
     ++ready_;
   }
 }
@@ -179,13 +180,13 @@ void Team::Wait() {
   delivered_ = false;
   if (Exchanges()) {
     StartStep();
-    if (current_.slot) pending_.push_back(current_);
-    TakeOver(lock, current_.slot ? step_ - parts_.settings.lag : step_);
+    if (current_->slot) pending_.push_back(*current_);
+    TakeOver(lock, current_->slot ? step_ - parts_.settings.lag : step_);
     lock.unlock();  // the thread goes on with what is delayed
     const auto refused = RefusalOfStep();
-    if (refused && current_.slot) pending_.back().refused = true;
+    if (refused && current_->slot) pending_.back().refused = true;
     // What was delayed before is delivered in any case: its time is now.
-    if (!refused || current_.slot) Deliver();
+    if (!refused || current_->slot) Deliver();
     EndPass(true);
     if (refused) std::rethrow_exception(refused);
     TraceStep(start);
@@ -204,7 +205,7 @@ void Team::EndPass(bool exchanged) {
   ++pass_;
   std::fill(submitted_.begin(), submitted_.end(), 0);
   submitted_count_ = 0;
-  started_ = false;
+  current_.reset();
   changed_.notify_all();
 }
 
@@ -219,7 +220,7 @@ void Team::TraceStep(StepClock::time_point wait_start) {
 bool Team::HasWork() const {
   if (queue_.empty()) return false;
   const auto& step = queue_.front();
-  const bool current = started_ && step.number == step_;
+  const bool current = current_ && step.number == step_;
   return step.done < (current ? ready_ : buckets_.size());
 }
 
@@ -227,7 +228,6 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   auto& bucket = buckets_[queue_.front().done];
   const auto slot = queue_.front().slot;
   const auto number = queue_.front().number;
-  exchanging_ = true;
   lock.unlock();
   const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
@@ -236,7 +236,7 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   });
   trace_.AddExchange(start, StepClock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
-  exchanging_ = false;
+  turn_ = Next(turn_, TurnEvent::kBucketDone);
   failure_ = failure;
   if (++queue_.front().done == buckets_.size()) queue_.pop_front();
   changed_.notify_all();
@@ -245,15 +245,15 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
 /// The calling thread exchanges what is left up to `last_step`, in the manner of one that has nothing else to do. Newer
 /// steps are left to the team's thread: when it does them is different on each rank.
 void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) {
-  caller_takes_over_ = true;
+  turn_ = Next(turn_, TurnEvent::kCallerTakes);
   while (!failure_ && !queue_.empty() && queue_.front().number <= last_step) {
-    if (exchanging_) {
+    if (ThreadExchanges(turn_)) {
       AwaitThread(lock);
     } else {
       ExchangeNext(lock, Waiter::Manner::kForeground);
     }
   }
-  caller_takes_over_ = false;
+  turn_ = Next(turn_, TurnEvent::kCallerGivesBack);
   changed_.notify_all();
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -263,17 +263,18 @@ void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   group_->communicator().waiter().StayAwake([this] {
     const std::lock_guard look(mutex_);
-    return !exchanging_;
+    return !ThreadExchanges(turn_);
   });
   lock.lock();
-  changed_.wait(lock, [this] { return !exchanging_; });
+  changed_.wait(lock, [this] { return !ThreadExchanges(turn_); });
 }
 
 void Team::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || (HasWork() && !failure_ && !caller_takes_over_ && !exchanging_); });
+    changed_.wait(lock, [&] { return stop_ || (HasWork() && !failure_ && turn_ == ExchangeTurn::kFree); });
     if (stop_) return;
+    turn_ = Next(turn_, TurnEvent::kThreadBegins);
     ExchangeNext(lock, Waiter::Manner::kBackground);
   }
 }
@@ -313,7 +314,7 @@ std::exception_ptr Team::RefusalOfStep() {
 
 void Team::Deliver() {
   delivered_ = true;
-  if (current_.slot) {
+  if (current_->slot) {
     DeliverDelayed();
   } else {
     AddPending();

@@ -7,11 +7,13 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/exchange/bucket_exchange.h"
+#include "runtime/exchange/exchange_turn.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/group/group.h"
 #include "runtime/trace/step_trace.h"
@@ -125,16 +127,14 @@ class Team {
   std::int64_t step_ = 0;  ///< exchanges begun
   std::vector<char> submitted_;
   int submitted_count_ = 0;
-  std::vector<int> waiting_;   ///< by bucket: tensors of this step not submitted yet
-  std::size_t ready_ = 0;      ///< buckets of this step, from the first, whose tensors are all here
-  Step current_;               ///< the one that is submitted
-  std::size_t first_bad_ = 0;  ///< the first tensor of it that is not finite
-  std::deque<Step> queue_;     ///< steps not exchanged completely, oldest first; the last may be the current one
-  std::deque<Step> pending_;   ///< delayed steps not delivered, oldest first
-  bool exchanging_ = false;    ///< a thread is in a collective
-  bool caller_takes_over_ = false;
-  bool stop_ = false;
-  bool started_ = false;  ///< the current step has its place in the queue
+  std::vector<int> waiting_;     ///< by bucket: tensors of this step not submitted yet
+  std::size_t ready_ = 0;        ///< buckets of this step, from the first, whose tensors are all here
+  std::optional<Step> current_;  ///< the one that is being submitted; it has its place in the queue
+  std::size_t first_bad_ = 0;    ///< the first tensor of it that is not finite
+  std::deque<Step> queue_;       ///< steps not exchanged completely, oldest first; the last may be the current one
+  std::deque<Step> pending_;     ///< delayed steps not delivered, oldest first
+  ExchangeTurn turn_ = ExchangeTurn::kFree;
+  bool stop_ = false;  ///< the team's thread is to end
   std::exception_ptr failure_;
   bool delivered_ = false;
   double norm_ = 0;

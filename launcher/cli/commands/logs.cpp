@@ -11,6 +11,7 @@
 #include "ensemble/store/trial_book.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/log_printer.h"
+#include "launcher/plan/training_command.h"
 #include "launcher/ranks/monitor/directory_watch.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run/batch/batch_observation.h"
@@ -63,7 +64,7 @@ fs::path FolderWithAttempts(const RunFolder& run, const LogsOptions& options) {
 
 int LastAttempt(const fs::path& folder) {
   int last = 1;
-  while (fs::is_directory(folder / fmt::format("attempt-{}", last + 1))) ++last;
+  while (fs::is_directory(folder / AttemptFolder(last + 1))) ++last;
   return last;
 }
 
@@ -135,7 +136,7 @@ int Logs(const LogsOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
-  const auto folder = parent / fmt::format("attempt-{}", attempt);
+  const auto folder = parent / AttemptFolder(attempt);
   if (options.follow == Follow::kYes && !options.trial && !run.ReadState().ensemble) WaitForFolder(run, folder);
   if (HasNotBegun(run, options) && PrintManagerLog(run, session.output)) return 0;
   if (!fs::is_directory(folder)) {

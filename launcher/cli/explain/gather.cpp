@@ -14,6 +14,7 @@
 #include "core/likeness.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/cluster/slurm_client.h"
+#include "launcher/plan/training_command.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run/batch/batch_observation.h"
@@ -117,12 +118,12 @@ TrialFailure HowItFailed(const ensemble::AttemptRecord& attempt) {
   return {attempt.trial, what, by_status ? what : WithoutPathsAndNumbers(what)};
 }
 
-fs::path AttemptFolder(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  return folder.path() / TrialFolder(attempt.trial) / fmt::format("attempt-{}", attempt.number);
+fs::path FolderOf(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
+  return folder.path() / TrialFolder(attempt.trial) / AttemptFolder(attempt.number);
 }
 
 std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  return LastLines(RankLog(AttemptFolder(folder, attempt), RankIn(attempt.reason).value_or(0)), 1);
+  return LastLines(RankLog(FolderOf(folder, attempt), RankIn(attempt.reason).value_or(0)), 1);
 }
 
 /// The objective that the reason says was never reported.
@@ -140,7 +141,7 @@ void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
   group.last_line = LastWords(folder, attempt);
   group.unreported = Unreported(attempt, objectives);
   if (group.unreported.empty()) return;
-  if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(AttemptFolder(folder, attempt), 0));
+  if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(FolderOf(folder, attempt), 0));
   group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
 }
 

@@ -110,6 +110,7 @@ void RankGroup::StartAlone() {
   const UniqueFd theirs(ends[1]);
   Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
   AddChannel(std::move(ours), 0);
+  Take(GroupEvent::kComplete);  // a lone shim is our own child and need not be waited for
 }
 
 void RankGroup::StartWithMpirun() {
@@ -162,12 +163,11 @@ void RankGroup::ReceiveEnd(Channel& channel) {
   loop_.Forget(channel.fd.get());
   channel.fd.Reset();
   auto& rank = channel.outcome;
-  if (gate_open_ && shim_listener_ && !rank.status && rank.start_error == 0) {
+  if (state_.began && shim_listener_ && !rank.status && rank.start_error == 0) {
     rank.node_trouble = shim_listener_->TroubleOf(rank.node);
-    node_lost_ = node_lost_ || !rank.node_trouble.empty();
     NoteFailure(channel);
   }
-  if (node_lost_ && Silent()) KillAll();
+  if (NodeIsLost() && Silent()) KillAll();
   if (last_words_) ConcludeIfSilent();
 }
 
@@ -195,7 +195,7 @@ void RankGroup::TakeLine(Channel& channel, const std::string& line) {
 
 /// It runs all the same, wherever the system puts it. The first speaks for all.
 void RankGroup::NoteUnbound(const RankOutcome& rank, int error) {
-  if (error == 0 || !launch_.warned || std::exchange(unbound_seen_, true)) return;
+  if (error == 0 || !launch_.warned || std::exchange(warned_unbound_, true)) return;
   launch_.warned(
       fmt::format("rank {} on {} could not be bound to its cores: {}", rank.rank, rank.host, std::strerror(error)));
 }
@@ -208,12 +208,12 @@ void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& word
   if (auto trouble = registration_.Take(channel.outcome.rank, std::atoi(words[2].c_str())); !trouble.empty()) {
     return GiveUpStart(std::move(trouble));
   }
-  OpenGateIfReady();
+  if (registration_.Complete()) Take(GroupEvent::kComplete);
 }
 
 void RankGroup::AwaitStart() {
   start_timer_.reset();
-  if (registration_.Complete() || kill_timer_) return;
+  if (state_.stage != GroupStage::kGathering && state_.stage != GroupStage::kReleased) return;
   started_for_ += kStartBeat;
   if (auto trouble = TroubleOfHosts(); !trouble.empty()) return GiveUpStart(std::move(trouble));
   if (launch_.start_patience.count() > 0 && started_for_ >= launch_.start_patience) {
@@ -231,30 +231,28 @@ std::string RankGroup::TroubleOfHosts() const {
 }
 
 void RankGroup::GiveUpStart(std::string trouble) {
-  trouble_ = std::move(trouble);
-  EndAll();
+  if (trouble_.empty()) trouble_ = std::move(trouble);
+  Take(GroupEvent::kCannotStart);
 }
 
 /// The first failure ends the others: they could only wait for the one that is gone.
 void RankGroup::NoteFailure(Channel& channel) {
-  if (failure_seen_ || stopped_) return;
-  failure_seen_ = true;
+  if (state_.cause != GroupEndCause::kNone) return;
   channel.outcome.ended_first = true;
-  EndAll();
+  Take(GroupEvent::kFail);
   if (launch_.ranks > 1 && launch_.failed) launch_.failed(Describe(channel.outcome, launch_.command.front()));
 }
 
-void RankGroup::Release() {
-  released_ = true;
-  OpenGateIfReady();
+void RankGroup::Release() { Take(GroupEvent::kRelease); }
+
+void RankGroup::Take(GroupEvent event) {
+  const auto before = std::exchange(state_, Next(state_, event));
+  if (state_.began && !before.began) OpenGate();
+  if (state_.cause != GroupEndCause::kNone && before.cause == GroupEndCause::kNone) EndAll();
 }
 
-void RankGroup::OpenGateIfReady() {
-  // A lone shim is our own child and need not be waited for; several must all be there, so that none runs without the
-  // others.
-  const bool all_there = launch_.ranks == 1 || registration_.Complete();
-  if (!released_ || gate_open_ || stopped_ || !all_there) return;
-  gate_open_ = true;
+/// Several shims must all be there, so that none runs without the others.
+void RankGroup::OpenGate() {
   std::vector<PlacedRank> ranks;
   for (const auto& channel : channels_) ranks.push_back({channel->outcome.rank, channel->outcome.node});
   const auto cores = CoreListsOf(ranks, launch_.bind_to);
@@ -278,19 +276,15 @@ void RankGroup::TellVariables(const Channel& channel, int place_on_node) const {
 }
 
 void RankGroup::Signal(int number) {
-  if (!gate_open_) return;
+  if (!state_.began) return;
   for (const auto& channel : channels_) {
     if (channel->fd) channel->Send(fmt::format("{} {}", shim::kSignal, number));
   }
 }
 
-void RankGroup::Stop() {
-  stopped_ = true;
-  EndAll();
-}
+void RankGroup::Stop() { Take(GroupEvent::kStop); }
 
 void RankGroup::EndAll() {
-  if (kill_timer_) return;
   for (const auto& channel : channels_) {
     if (channel->fd) channel->Send(shim::kStop);
   }
@@ -315,7 +309,8 @@ void RankGroup::LeaderEnded() {
   leader_status_ = child_->TryWait();
   if (!leader_status_) return;
   loop_.Forget(child_->pidfd());
-  if (kill_timer_) loop_.Cancel(*kill_timer_);
+  Take(GroupEvent::kLeaderEnded);
+  if (kill_timer_) loop_.Cancel(*std::exchange(kill_timer_, {}));
   for (auto& channel : channels_) {  // the last words may still be unread
     for (int i = 0; i < 2 && channel->fd; ++i) Receive(*channel);
   }
@@ -324,15 +319,20 @@ void RankGroup::LeaderEnded() {
   ConcludeIfSilent();
 }
 
+bool RankGroup::NodeIsLost() const {
+  return std::ranges::any_of(channels_, [](const auto& each) { return !each->outcome.node_trouble.empty(); });
+}
+
 bool RankGroup::Silent() const {
   return std::ranges::none_of(channels_, [](const auto& each) { return static_cast<bool>(each->fd); });
 }
 
 void RankGroup::ConcludeIfSilent() {
-  if (leader_status_ && (Silent() || launch_.hosts.empty())) ConcludeGroup();
+  if (state_.stage == GroupStage::kDraining && (Silent() || launch_.hosts.empty())) ConcludeGroup();
 }
 
 void RankGroup::ConcludeGroup() {
+  Take(GroupEvent::kSilent);
   if (last_words_) loop_.Cancel(*std::exchange(last_words_, {}));
   for (const auto& channel : channels_) KillGroupOf(*channel);  // its shim was killed
   ended_(MakeOutcome(*leader_status_));
@@ -341,12 +341,12 @@ void RankGroup::ConcludeGroup() {
 GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   GroupEnd end;
   for (const auto& channel : channels_) {
-    if (channel->said_hello && gate_open_) end.ranks.push_back(channel->outcome);
+    if (channel->said_hello && state_.began) end.ranks.push_back(channel->outcome);
   }
   std::sort(end.ranks.begin(), end.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   end.expected_ranks = launch_.ranks;
-  end.stopped = stopped_;
-  end.started = gate_open_;
+  end.stopped = state_.cause == GroupEndCause::kStop;
+  end.started = state_.began;
   end.program = launch_.command.front();
   end.trouble = trouble_;
   end.launcher = launcher;

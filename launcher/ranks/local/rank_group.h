@@ -11,6 +11,7 @@
 #include "core/event_loop.h"
 #include "core/process.h"
 #include "launcher/ranks/local/group_outcome.h"
+#include "launcher/ranks/local/group_state.h"
 #include "launcher/ranks/local/rank_registration.h"
 #include "launcher/ranks/local/ranks.h"
 
@@ -54,13 +55,16 @@ class RankGroup final : public Ranks {
   void AwaitStart();
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
-  void OpenGateIfReady();
+  /// Goes on to the next state, and does what follows from it.
+  void Take(GroupEvent event);
+  void OpenGate();
   /// What only this rank has, or only the ranks of its node.
   void TellVariables(const Channel& channel, int place_on_node) const;
   void EndAll();
   void KillAll();
   void KillGroupOf(const Channel& channel) const;
   void LeaderEnded();
+  bool NodeIsLost() const;
   /// No shim speaks any more.
   bool Silent() const;
   void ConcludeIfSilent();
@@ -82,14 +86,10 @@ class RankGroup final : public Ranks {
   std::optional<ExitStatus> leader_status_;
   std::optional<EventLoop::TimerId> last_words_;
   RankRegistration registration_;
-  bool released_ = false;
-  bool gate_open_ = false;
-  bool stopped_ = false;
-  bool failure_seen_ = false;
-  bool expects_end_ = false;
-  bool unbound_seen_ = false;
-  bool node_lost_ = false;
-  std::string trouble_;
+  GroupState state_;
+  bool expects_end_ = false;  ///< the programs were told to save: exit status 75 is no failure
+  bool warned_unbound_ = false;
+  std::string trouble_;  ///< why the ranks cannot be one job
 };
 
 }  // namespace slipway::launcher

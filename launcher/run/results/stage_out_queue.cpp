@@ -305,13 +305,15 @@ std::string StageOutQueue::Incomplete(const std::string& reason) const {
                      record_.directory.string(), reason, folder_.id());
 }
 
-void PlaceCheckpoints(AttemptPlace& place, StageOutQueue* stage_out_queue) {
+AttemptPlace PlaceOfAttempt(fs::path run, int attempt, StageOutQueue* queue) {
+  auto place = PlaceOfAttempt(std::move(run), attempt);
   place.checkpoints = place.run / "checkpoints";
   place.outputs = place.run / "outputs";
-  if (stage_out_queue == nullptr) return;
-  const auto tier = stage_out_queue->Watch(place.run);
+  if (queue == nullptr) return place;
+  const auto tier = queue->Watch(place.run);
   place.checkpoints = tier.checkpoints();
   place.outputs = tier.outputs();
+  return place;
 }
 
 namespace {

@@ -56,9 +56,9 @@ class StageOutQueue {
   std::unique_ptr<Mover> mover_;
 };
 
-/// Says where an attempt of the run or trial in `place.run` writes: in the stage_out_queue if there is one, else in
-/// that folder.
-void PlaceCheckpoints(AttemptPlace& place, StageOutQueue* stage_out_queue);
+/// Where an attempt of the run or trial in `run` works and writes: checkpoints and outputs in a tier when there is a
+/// queue, else in that folder.
+AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt, StageOutQueue* queue);
 
 /// The newest valid checkpoint of an attempt's place and of its folder. Cost: reads it whole.
 std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place);

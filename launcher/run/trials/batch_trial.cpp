@@ -44,12 +44,7 @@ TrialOrder OrderFor(const RunFolder& folder, const TrialStart& start) {
 
 void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
   if (!start.parent) return;
-  const auto place_of = [&](TrialNumber trial) {
-    AttemptPlace place;
-    place.run = FolderOf(run, trial);
-    PlaceCheckpoints(place, nullptr);
-    return place;
-  };
+  const auto place_of = [&](TrialNumber trial) { return PlaceOfAttempt(FolderOf(run, trial), 1, nullptr); };
   const auto own = place_of(start.trial);
   if (!NewestCheckpointOf(own)) AdoptNewestCheckpoint(place_of(*start.parent), own.checkpoints);
 }

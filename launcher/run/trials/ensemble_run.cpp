@@ -180,9 +180,7 @@ bool HasCheckpointSince(std::filesystem::file_time_type began, const RunContext&
   std::error_code error;
   for (std::filesystem::directory_iterator entry(context.folder.trials(), error), end; entry != end;
        entry.increment(error)) {
-    AttemptPlace place;
-    place.run = entry->path();
-    PlaceCheckpoints(place, context.stage_out_queue);
+    const auto place = PlaceOfAttempt(entry->path(), 1, context.stage_out_queue);
     const bool any = std::filesystem::directory_iterator(place.checkpoints, error) != end;
     if (any && std::filesystem::last_write_time(place.checkpoints, error) >= began) return true;
   }

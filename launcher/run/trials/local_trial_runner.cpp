@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/attempt/allocation.h"
-#include "launcher/attempt/out_of_memory.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
 #include "launcher/run/ending/save_time.h"
@@ -37,13 +36,12 @@ class LocalTrialRunner::Running final : public AttemptObserver {
         events_(runner.events_),
         trial_(start.trial),
         attempt_(start.attempt),
-        kills_before_(runner.KillsBefore()),
-        job_(context_.loop, context_.files,
+        run_(context_.loop, context_.files,
              {context_.plan, std::move(place), context_.data, start.parameters, LogLines::kLeave, runner.ShareOf(start),
               runner.WhereIs(start.place)},
              *this) {}
 
-  Attempt& job() { return job_; }
+  Attempt& attempt() { return run_; }
   bool ended() const { return ended_; }
 
   void OnLine(int, std::string_view) override {}
@@ -61,20 +59,13 @@ class LocalTrialRunner::Running final : public AttemptObserver {
   void OnFailure(std::string_view) override {}
   void OnWarning(std::string_view) override {}
 
-  void OnUnmatched(std::string_view what, AttemptStage stage) override {
-    if (stage == AttemptStage::kRunning) return runner_.WarnOfPattern(trial_, what);
-    unmatched_ = what;
-  }
+  void OnUnmatched(std::string_view what) override { runner_.WarnOfPattern(trial_, what); }
 
-  void OnEnd(const GroupOutcome& outcome) override {
+  void OnEnd(const AttemptEnd& end) override {
     ended_ = true;
-    const bool out_of_memory = outcome.status.signal == SIGKILL && OutOfMemoryKills() > kills_before_;
-    const auto cause = outcome.lost_node ? ensemble::OutsideCause::kNodeLost
-                       : out_of_memory   ? ensemble::OutsideCause::kOutOfMemory
-                       : outcome.started ? ensemble::OutsideCause::kNone
-                                         : ensemble::OutsideCause::kNotStarted;
-    const auto& detail = outcome.status.Success() ? unmatched_ : outcome.detail;
-    events_.push_back(TrialEnded{trial_, attempt_, outcome.status, detail, cause});
+    const auto& status = end.outcome.status;
+    const auto& detail = status.Success() ? end.unmatched : end.outcome.detail;
+    events_.push_back(TrialEnded{trial_, attempt_, status, detail, end.cause});
   }
 
  private:
@@ -83,15 +74,11 @@ class LocalTrialRunner::Running final : public AttemptObserver {
   std::vector<TrialEvent>& events_;
   TrialNumber trial_;
   int attempt_;
-  std::uint64_t kills_before_;
   bool ended_ = false;
-  std::string unmatched_;  ///< what is wrong with the pattern of the metrics
-  Attempt job_;
+  Attempt run_;
 };
 
 namespace {
-
-constexpr auto kKillsCountFor = std::chrono::milliseconds(50);
 
 TrialTerms TermsOf(const TrialStart& start) { return {start.trial, start.repeat, start.limit}; }
 
@@ -125,8 +112,8 @@ void LocalTrialRunner::OnInterrupt() {
   if (by_time_limit && !left_in_job_) left_in_job_ = TimeLeftInJob(context_);
   if (!context_.interrupt.forced()) return;
   for (const auto& [trial, running] : running_) {
-    const bool is_told = !running->job().stop_reason().empty();  // those that are not will be, and killed then
-    if (is_told) running->job().Kill();
+    const bool is_told = !running->attempt().stop_reason().empty();  // those that are not will be, and killed then
+    if (is_told) running->attempt().Kill();
   }
 }
 
@@ -193,15 +180,11 @@ void LocalTrialRunner::LookForLostNodes() {
 std::optional<Seconds> LocalTrialRunner::LookForSlowestCheckpoint() {
   std::vector<TrialNumber> running;
   for (const auto& [trial, attempt] : running_) running.push_back(trial);
-  return slowest_.Look(running, [this](TrialNumber trial) { return running_.at(trial)->job().place(); });
+  return slowest_.Look(running, [this](TrialNumber trial) { return running_.at(trial)->attempt().place(); });
 }
 
-AttemptPlace LocalTrialRunner::PlaceOf(TrialNumber trial, int attempt) const {
-  AttemptPlace place;
-  place.run = context_.folder.trials() / fmt::format("{:05}", trial);
-  place.attempt = attempt;
-  place.directory = place.run / fmt::format("attempt-{}", attempt);
-  return place;
+std::filesystem::path LocalTrialRunner::FolderOf(TrialNumber trial) const {
+  return context_.folder.trials() / fmt::format("{:05}", trial);
 }
 
 /// The supervisor of its node, for a single rank.
@@ -215,14 +198,12 @@ std::optional<ProcessIdentity> LocalTrialRunner::SupervisorIdentity(
 
 ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
-    auto place = PlaceOf(start.trial, start.attempt);
-    MakeDirectories(place.run);
-    PlaceCheckpoints(place, context_.stage_out_queue);
+    MakeDirectories(FolderOf(start.trial));
+    auto place = PlaceOfAttempt(FolderOf(start.trial), start.attempt, context_.stage_out_queue);
     if (const auto newest = start.attempt > 1 ? NewestCheckpointOf(place) : std::nullopt) {
       place.resume_from = newest->directory;
     } else if (start.parent) {
-      auto parent = PlaceOf(*start.parent, 1);
-      PlaceCheckpoints(parent, context_.stage_out_queue);
+      const auto parent = PlaceOfAttempt(FolderOf(*start.parent), 1, context_.stage_out_queue);
       place.resume_from = AdoptNewestCheckpoint(parent, place.checkpoints);
     }
     const Json plan{{"schema", "slipway.trial_plan/1"},
@@ -232,7 +213,7 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
     logs_.Prepare(start, place.run);
     auto running = std::make_unique<Running>(*this, start, std::move(place));
-    const auto identity = running->job().identity();
+    const auto identity = running->attempt().identity();
     running_[start.trial] = std::move(running);
     return identity;
   });
@@ -240,29 +221,29 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
 
 void LocalTrialRunner::Release(TrialNumber trial) {
   logs_.Release(trial);
-  running_.at(trial)->job().Release();
+  running_.at(trial)->attempt().Release();
 }
 
 void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   if (const auto found = running_.find(trial); found != running_.end()) {
     using ensemble::StopReason;
-    auto& job = found->second->job();
+    auto& running = found->second->attempt();
     const bool of_batch_job = reason == StopReason::kCancelled && context_.interrupt.asked() &&
                               context_.interrupt.cause() == InterruptCause::kTimeLimit;
     if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job) {
       const auto left = of_batch_job ? left_in_job_ : std::nullopt;
-      job.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, job.place(), left));
+      running.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, running.place(), left));
     } else {
-      job.Stop(ensemble::StopReasonName(reason));
+      running.Stop(ensemble::StopReasonName(reason));
     }
-    if (context_.interrupt.forced()) job.Kill();
+    if (context_.interrupt.forced()) running.Kill();
   }
 }
 
 void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
 
 std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt) {
-  const auto directory = PlaceOf(trial, attempt).directory;
+  const auto directory = PlaceOfAttempt(FolderOf(trial), attempt).directory;
   const auto& spec = context_.plan.spec();
   std::vector<TrialEvent> events;
   for (const auto& line : ReadMetrics(directory, spec.train.metrics)) {
@@ -283,15 +264,6 @@ void LocalTrialRunner::WarnOfPattern(TrialNumber trial, std::string_view what) {
   if (!std::exchange(has_warned_of_pattern_, true)) context_.output.Warn(fmt::format("trial {}: {}", trial, what));
 }
 
-std::uint64_t LocalTrialRunner::KillsBefore() {
-  const auto now = SystemClock().Steady();
-  if (!kills_counted_ || now - *kills_counted_ > kKillsCountFor) {
-    kills_before_ = OutOfMemoryKills();
-    kills_counted_ = now;
-  }
-  return kills_before_;
-}
-
 std::string LocalTrialRunner::WhyNoDiskSpace(ensemble::DiskSpaceCheck check) { return context_.WhyNoDiskSpace(check); }
 
 std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
@@ -299,7 +271,7 @@ std::vector<TrialEvent> LocalTrialRunner::Wait(std::chrono::nanoseconds limit) {
   LookForLostNodes();
   std::erase_if(running_, [this](const auto& entry) {
     if (entry.second->ended() && context_.stage_out_queue != nullptr)
-      context_.stage_out_queue->Close(PlaceOf(entry.first, 1).run);
+      context_.stage_out_queue->Close(FolderOf(entry.first));
     return entry.second->ended();
   });
   return std::exchange(events_, {});

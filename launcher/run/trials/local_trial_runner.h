@@ -44,10 +44,7 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
     NodeDevices devices = {};
   };
 
-  AttemptPlace PlaceOf(ensemble::TrialNumber trial, int attempt) const;
-
-  /// The kernel's count of processes that it has killed, at most a moment ago: it costs as much as a file.
-  std::uint64_t KillsBefore();
+  std::filesystem::path FolderOf(ensemble::TrialNumber trial) const;
 
   void WarnOfPattern(ensemble::TrialNumber trial, std::string_view what);
   void AddNodes(Nodes& nodes);
@@ -66,8 +63,6 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   bool cores_are_shared_;
   TrialLogs& logs_;
   bool has_warned_of_pattern_ = false;
-  std::uint64_t kills_before_ = 0;
-  std::optional<SteadyTime> kills_counted_;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
   SlowestOfTrials slowest_;
