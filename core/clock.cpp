@@ -8,7 +8,7 @@
 namespace slipway {
 namespace {
 
-/// Counts on while the machine sleeps, and nobody sets it.
+/// Counts on while the machine sleeps, and is never set.
 std::chrono::nanoseconds SinceBoot() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -65,14 +67,40 @@ std::optional<std::string> ReadDocumentIfPresent(const fs::path& path) {
   ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
 }
 
+namespace {
+
+struct GlobResult {
+  glob_t matches{};
+  ~GlobResult() { ::globfree(&matches); }
+};
+
+/// glob(3) gives its callback no context, and an exception must not pass through it.
+thread_local std::optional<SystemError> glob_failure;
+
+int StopAtError(const char* path, int code) {
+  glob_failure.emplace(code, fmt::format("cannot read directory '{}'", path));
+  return 1;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+}  // namespace
+
 std::vector<fs::path> MatchingPaths(const std::string& pattern) {
-  glob_t found{};
-  std::vector<fs::path> result;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    result.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  ::globfree(&found);
-  return result;
+  if (Exists(pattern)) return {pattern};
+  GlobResult result;
+  glob_failure.reset();
+  const int code = ::glob(pattern.c_str(), GLOB_NOSORT, StopAtError, &result.matches);
+  if (glob_failure) throw SystemError(*glob_failure);
+  if (code == GLOB_NOSPACE) throw std::bad_alloc();
+  std::vector<std::string> names(result.matches.gl_pathv, result.matches.gl_pathv + result.matches.gl_pathc);
+  std::ranges::sort(names);
+  std::vector<fs::path> paths(names.begin(), names.end());
+  std::erase_if(paths, [](const fs::path& path) { return path.filename() == "." || path.filename() == ".."; });
+  return paths;
 }
 
 }  // namespace slipway

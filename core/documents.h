@@ -17,7 +17,8 @@ std::string ReadDocument(const std::filesystem::path& path);
 /// The same, or nothing when it does not exist.
 std::optional<std::string> ReadDocumentIfPresent(const std::filesystem::path& path);
 
-/// Existing paths that fit a pattern of glob(3), by name; a name without special characters fits itself.
+/// The existing paths that fit a pattern of glob(3), sorted. A path that exists fits itself, whatever characters it
+/// has. Errors: SystemError naming a directory that is missing or cannot be read: its files would be missing unnoticed.
 std::vector<std::filesystem::path> MatchingPaths(const std::string& pattern);
 
 }  // namespace slipway

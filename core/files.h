@@ -1,4 +1,4 @@
-/// Files that survive a crash, and the small file operations every part needs.
+/// Files that survive a crash, and the small file operations every folder needs.
 ///
 /// Modes: files are created 0640, directories 0750, both reduced by the umask.
 #pragma once
@@ -93,7 +93,7 @@ class FileLock {
   /// Waits.
   static FileLock Acquire(const std::filesystem::path& path, LockMode mode);
   /// Shared, on a lock file that is there, which stays as it is. Nothing while another holds it exclusively. Where
-  /// there is no lock file nobody is at work, and nothing is held.
+  /// there is no lock file no process is at work, and nothing is held.
   static std::optional<FileLock> TryLook(const std::filesystem::path& path);
 
   /// Replaces the text in the lock file (who holds it); only with kExclusive.

@@ -27,7 +27,7 @@ class MessageChannel {
   MessageChannel& operator=(const MessageChannel&) = delete;
   ~MessageChannel();
 
-  /// To nobody when the other side is gone.
+  /// Nothing is sent when the other side is gone.
   void Say(std::string_view word, const Json& about);
   /// Everything that was said is on its way.
   bool flushed() const { return outgoing_.waiting() == 0; }

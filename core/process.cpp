@@ -165,7 +165,7 @@ void ChildProcess::Abandon() noexcept {
 }
 
 void ChildProcess::Signal(int signal) const {
-  if (pid_ <= 0 || status_) return;  // a reaped number may belong to somebody else by now
+  if (pid_ <= 0 || status_) return;  // a reaped number may belong to another process by now
   ::kill(group_ == ProcessGroup::kInherited ? pid_ : -pid_, signal);
 }
 

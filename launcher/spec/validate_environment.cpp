@@ -90,10 +90,18 @@ class EnvironmentCheck {
     }
   }
 
-  void CheckSource(const std::string& path, const std::string& pattern) {
-    const std::vector<fs::path> files = MatchingPaths(pattern);
+  /// None is an error of the field at `path`.
+  std::vector<fs::path> FilesFor(const std::string& path, const std::string& pattern) try {
+    auto files = MatchingPaths(pattern);
     if (files.empty()) Add(path, fmt::format("no file matches '{}'", pattern));
-    for (const fs::path& file : files) {
+    return files;
+  } catch (const SystemError& error) {
+    Add(path, error.message());
+    return {};
+  }
+
+  void CheckSource(const std::string& path, const std::string& pattern) {
+    for (const fs::path& file : FilesFor(path, pattern)) {
       std::error_code code;
       const int wanted = fs::is_directory(file, code) ? R_OK | X_OK : R_OK;
       if (::access(file.c_str(), wanted) != 0)
@@ -103,9 +111,7 @@ class EnvironmentCheck {
 
   void CheckFiles() {
     for (std::size_t i = 0; i < spec_.launch.files.size(); ++i) {
-      const auto& pattern = spec_.launch.files[i];
-      const bool is_there = !MatchingPaths(pattern).empty();
-      if (!is_there) Add(fmt::format("launch.files[{}]", i), fmt::format("no file matches '{}'", pattern));
+      FilesFor(fmt::format("launch.files[{}]", i), spec_.launch.files[i]);
     }
   }
 

@@ -19,7 +19,7 @@ struct StageProgress {
   std::string current;  ///< the file, or that another run is waited for
 };
 
-/// Files that somebody else has put into the tier before: a directive of the batch system. Nobody believes them unseen.
+/// Files that a directive of the batch system has put into the tier before. They are checked before they count.
 struct FoundFiles {
   /// They lie there under their names in the dataset. It is removed when the dataset is published. Empty: there is
   /// none.

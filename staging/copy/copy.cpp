@@ -45,7 +45,7 @@ bool IsZero(Piece piece) {
 }
 
 [[noreturn]] void ThrowEndedEarly(const SourceFile& source, std::uint64_t at) {
-  CheckUnchanged(source, StatSource(source.path));
+  CheckUnchanged(source, StatSource(source.path.native()));
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' ended after {} of {} bytes", source.path.string(), at, source.size.count),
               "its file system gives less than it promises: copy the file again there");
@@ -64,7 +64,7 @@ struct FileCopier::Tools {
   MemoryAllowance memory = MemoryAllowance(options.memory);
   bool may_clone = true;       // until the file system says no
   bool may_copy_range = true;  // the same
-  std::unique_ptr<std::byte[]> buffer = std::make_unique<std::byte[]>(kCopyBlock);
+  std::unique_ptr<std::byte[]> buffer = std::make_unique_for_overwrite<std::byte[]>(kCopyBlock);
 };
 
 /// One file, once from its beginning to its end.
@@ -117,7 +117,7 @@ class FileCopier::Pass {
   void Conclude(CopiedFile& copied) {
     auto summary = check_->Finish();
     copied.kept = kept_;
-    copied.mended = mended_;
+    if (!mended_.empty()) copied.mended = SharedText(mended_);
     copied.records = summary.records;
     copied.record_offsets = std::move(summary.record_offsets);
     copied.record_bytes = summary.record_bytes;
@@ -372,14 +372,14 @@ CopiedFile FileCopier::Copy(const SourceFile& source, std::size_t index, const O
               "start again when nothing writes to it any more");
 }
 
-/// A damaged file may only look so because somebody is writing to it: that is the better message.
+/// A damaged file may only look so because a program is writing to it: that is the better message.
 CopiedFile FileCopier::CheckedRun(Pass& pass, const SourceFile& source) {
   try {
     return pass.Run();
   } catch (const SystemError&) {
     throw;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kEnvironment) CheckUnchanged(source, StatSource(source.path));
+    if (error.kind() == ErrorKind::kEnvironment) CheckUnchanged(source, StatSource(source.path.native()));
     throw;
   }
 }

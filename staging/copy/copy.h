@@ -26,12 +26,12 @@ struct CopiedFile {
   std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
   std::uint64_t record_bytes = 0;                  ///< where the last record ends: of compressed files, inflated
   Bytes kept = {};                                 ///< what lay there already, and was whole
-  std::string mended = {};                         ///< why a found file was not taken as it was; empty: it was
+  SharedText mended = {};                          ///< why a found file was not taken as it was; empty: it was
 };
 
-/// By what a file is judged that somebody else has put into the private directory.
+/// By what a file is judged that a batch system has put into the private directory.
 enum class FoundBasis {
-  kNoted,   ///< CRCs of its blocks that somebody wrote down
+  kNoted,   ///< CRCs of its blocks in a manifest beside the source
   kSource,  ///< there are none: each block is compared with the source's
   kFormat   ///< the file's own sums say whether all of it is whole
 };
@@ -42,7 +42,7 @@ struct KeptFile {
   std::int64_t ctime_ns = 0;                         ///< of the source when these blocks were read from it
   std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block; nothing for one that was not written or noted
   std::optional<CopiedFile> complete = {};           ///< the whole file, checked
-  std::optional<FoundBasis> found = {};              ///< it comes from somebody else; nothing: from an earlier run
+  std::optional<FoundBasis> found = {};              ///< it comes from a batch system; nothing: from an earlier run
 };
 
 /// Is told of what has arrived in the private directory, by any thread. `file` is an index into plan.files.

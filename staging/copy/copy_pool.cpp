@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -44,7 +45,7 @@ class Reporter {
  private:
   void Report(const SourceFile& file) {
     CheckCancelled(plan_, options_);
-    if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.native()});
+    if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.string()});
   }
 
   const StagingPlan& plan_;
@@ -81,13 +82,10 @@ OnBlock StepsOf(Reporter& reporter, const SourceFile& file) {
   };
 }
 
-void AddTo(Hdf5Verification& sum, Hdf5Verification found, const SourceFile& file) {
+void AddTo(Hdf5Verification& sum, Hdf5Verification found) {
   sum.summed_bytes += found.summed_bytes;
   sum.unsummed_bytes += found.unsummed_bytes;
-  for (auto& unread : found.unread) {
-    unread.name = fmt::format("{}: {}", file.name.string(), unread.name);
-    sum.unread.push_back(std::move(unread));
-  }
+  std::ranges::move(found.unread, std::back_inserter(sum.unread));
 }
 
 }  // namespace
@@ -142,7 +140,7 @@ Hdf5Verification CompareAllOwnSums(const StagingPlan& plan, const fs::path& dire
     };
   });
   Hdf5Verification sum;
-  for (std::size_t i = 0; i < found.size(); ++i) AddTo(sum, std::move(found[i]), plan.files[i]);
+  for (auto& of_file : found) AddTo(sum, std::move(of_file));
   return sum;
 }
 

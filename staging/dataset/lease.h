@@ -20,7 +20,7 @@ std::filesystem::path LeaseLockOf(const std::filesystem::path& root, const std::
 using Lease = std::shared_ptr<const FileLock>;
 
 /// A lease of the generation that `path` is, or lies in, noted as its use. Null where it lies in none, and where its
-/// tier lets this user hold no lock. Errors: Error(kBusy) when somebody is removing the generation.
+/// tier lets this user hold no lock. Errors: Error(kBusy) when another process is removing the generation.
 Lease TakeLease(const std::filesystem::path& path);
 
 /// Those of all generations that the files lie in.

@@ -24,7 +24,7 @@ inline constexpr std::string_view kListingName = ".listing";
 struct ListedFile {
   std::string path;  ///< relative, never outside the directory
   Bytes bytes;
-  std::optional<std::uint64_t> records;  ///< where somebody counted them before
+  std::optional<std::uint64_t> records;  ///< where they were counted before
 
   bool operator==(const ListedFile&) const = default;
 };

@@ -1,5 +1,5 @@
-/// Where the records of TFRecord files begin, in one small file: written when the files were checked, so that nobody has
-/// to look at every record's header again.
+/// Where the records of TFRecord files begin, in one small file: written when the files were checked, so that no
+/// reader looks at every record's header again.
 ///
 /// Form:   "slipway.index/1\n", the number of files, then for each file the number of records and the length of each
 ///         record's data; all numbers as varints of protocol buffers; last the CRC32C (4 bytes, little endian) of all
@@ -25,7 +25,7 @@ struct RecordIndex {
   bool operator==(const RecordIndex&) const = default;
 };
 
-/// Errors: Error(kInternal) when offsets and end leave no room for the frame of a record.
+/// Errors: Error(kInternal) when offsets and end leave no space for the frame of a record.
 std::string EncodeRecordIndices(std::span<const RecordIndex> files);
 
 /// Errors: Error(kEnvironment) saying what is wrong: no index, torn, a wrong CRC, numbers that overflow.

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "staging/formats/example.h"
 #include "staging/foreign/foreign_hdf5.h"
+#include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
 
 namespace slipway::staging {
@@ -112,14 +112,14 @@ class TfrecordStatistics {
   std::vector<std::int64_t> ints_;
 };
 
-void AddTfrecords(const DatasetFile& listed, Fields& fields, std::uint64_t& records,
+void AddTfrecords(const DatasetFile& listed, Fields& fields, std::uint64_t& done,
                   const std::function<void(std::uint64_t)>& progress) {
   const TfrecordFile file(listed.path);
   TfrecordStatistics statistics(fields);
   for (std::uint64_t i = 0; i < file.record_count(); ++i) {
     WithContext(fmt::format("in '{}': record {}", listed.path.string(), i),
                 [&] { statistics.AddRecord(file.Record(i)); });
-    if (++records % kReportRecordsEvery == 0) progress(records);
+    if (++done % kReportRecordsEvery == 0) progress(done);
   }
 }
 
@@ -155,12 +155,30 @@ void AddDataset(ForeignHdf5& file, const Hdf5Dataset& dataset, Fields& fields) {
   }
 }
 
-void AddHdf5(const DatasetFile& listed, Fields& fields, std::uint64_t& records,
-             const std::function<void(std::uint64_t)>& progress) {
+/// The rows that all datasets of the file have; nothing where they differ.
+std::optional<std::uint64_t> AddHdf5(const DatasetFile& listed, Fields& fields) {
   ForeignHdf5 file(listed.path);
   for (const auto& dataset : file.Datasets()) AddDataset(file, dataset, fields);
-  records += file.Datasets().empty() ? 0 : file.Datasets()[0].shape[0];
-  progress(records);
+  return file.Datasets().empty() ? 0 : CommonRows(file.Datasets());
+}
+
+void AddHdf5Files(const std::vector<DatasetFile>& files, Fields& fields, DatasetStatistics& result,
+                  const std::function<void(std::uint64_t)>& progress) {
+  std::uint64_t records = 0;
+  for (const auto& file : files) {
+    const auto rows = AddHdf5(file, fields);
+    if (!rows) result.uneven.push_back(file.path);
+    records += rows.value_or(0);
+    progress(records);
+  }
+  if (result.uneven.empty()) result.records = records;
+}
+
+void AddTfrecordFiles(const std::vector<DatasetFile>& files, Fields& fields, DatasetStatistics& result,
+                      const std::function<void(std::uint64_t)>& progress) {
+  std::uint64_t records = 0;
+  for (const auto& file : files) AddTfrecords(file, fields, records, progress);
+  result.records = records;
 }
 
 }  // namespace
@@ -219,10 +237,8 @@ DatasetStatistics StatisticsOf(const DatasetFiles& dataset, const std::function<
   }
   DatasetStatistics result;
   Fields fields;
-  for (const auto& file : dataset.files) {
-    dataset.format == DataFormat::kHdf5 ? AddHdf5(file, fields, result.records, progress)
-                                        : AddTfrecords(file, fields, result.records, progress);
-  }
+  const auto add = dataset.format == DataFormat::kHdf5 ? AddHdf5Files : AddTfrecordFiles;
+  add(dataset.files, fields, result, progress);
   for (auto& [name, field] : fields) result.fields.push_back(std::move(field));
   return result;
 }

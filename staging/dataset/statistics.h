@@ -67,8 +67,9 @@ struct FieldStatistics {
 };
 
 struct DatasetStatistics {
-  std::uint64_t records = 0;
-  std::vector<FieldStatistics> fields;  ///< sorted by name
+  std::optional<std::uint64_t> records;       ///< nothing where the datasets of a file have different numbers of rows
+  std::vector<std::filesystem::path> uneven;  ///< these files
+  std::vector<FieldStatistics> fields;        ///< sorted by name
 };
 
 /// Checks the CRCs of every record on the way. `progress` is called with the records done so far.

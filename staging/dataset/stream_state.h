@@ -36,7 +36,7 @@ struct StreamShape {
   std::uint64_t seed = 0;  ///< of the order
 };
 
-/// Positions beyond are no positions: torn, or written by somebody else.
+/// Positions beyond are no positions: torn, or written by another program.
 inline constexpr std::uint64_t kMostUses = std::uint64_t{1} << 56;
 
 /// Where a reader stands.

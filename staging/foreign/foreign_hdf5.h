@@ -1,4 +1,4 @@
-/// HDF5 files that nobody has looked at yet, read in a helper process with limits.
+/// HDF5 files that were not checked yet, read in a helper process with limits.
 ///
 /// libhdf5 crashes on some damaged files, and runs without end on others. Here that ends the helper, and is an Error
 /// about the file. docs/decisions/0006-hdf5-in-a-module.md says who reads in which process.

@@ -1,4 +1,4 @@
-/// How much processor time and memory the HDF5 library may take for a file that nobody has looked at yet.
+/// How much processor time and memory the HDF5 library may take for a file that was not checked yet.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_left.h"
 #include "staging/foreign/hdf5_limits.h"
 #include "staging/foreign/messages.h"
 
@@ -29,6 +30,8 @@ class Service {
   HelperMessage Answer(const Json& request) try {
     Begin(file_bytes_);
     return Do(request);
+  } catch (const MemoryError&) {
+    return {ErrorAnswer(NoMemory()), {}};
   } catch (const Error& error) {
     return {ErrorAnswer(error), {}};
   } catch (const std::bad_alloc&) {
@@ -76,7 +79,7 @@ class Service {
 
   void Begin(std::uint64_t bytes) const { LimitProcessorTime(limits_.seconds + bytes / Hdf5Limits::kBytesPerSecond); }
 
-  /// Nobody waits for the answer any more once the socket has ended.
+  /// No process waits for the answer any more once the socket has ended.
   void Step() const {
     pollfd watch{kSocket, 0, 0};
     if (::poll(&watch, 1, 0) > 0) ::_exit(0);

@@ -7,8 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "core/memory_left.h"
-
 namespace slipway::staging {
 namespace {
 
@@ -24,13 +22,15 @@ std::byte* Resize(std::byte* begin, std::size_t before, std::size_t after) {
 }  // namespace
 
 GrowingMemory::GrowingMemory(GrowingMemory&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)),
+    : sources_(other.sources_),
+      begin_(std::exchange(other.begin_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       capacity_(std::exchange(other.capacity_, 0)) {}
 
 GrowingMemory& GrowingMemory::operator=(GrowingMemory&& other) noexcept {
   if (this != &other) {
     Release();
+    sources_ = other.sources_;
     begin_ = std::exchange(other.begin_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, 0);
@@ -44,7 +44,8 @@ void GrowingMemory::Append(std::span<const std::byte> more) {
   if (more.empty()) return;
   if (more.size() > capacity_ - size_) {
     const auto capacity = std::max({kFirstCapacity, capacity_ + capacity_ / 2, size_ + more.size()});
-    RequireMemory(Bytes{capacity - capacity_}, "the decompressed content of a file");
+    RequireMemory(Bytes{capacity - capacity_}, "the decompressed content of a file",
+                  sources_ != nullptr ? *sources_ : MemorySources());
     begin_ = Resize(begin_, capacity_, capacity);
     capacity_ = capacity;
   }

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <span>
 
+#include "core/memory_left.h"
+
 namespace slipway::staging {
 
 /// Move-only. Pages that were never written cost nothing.
 class GrowingMemory {
  public:
   GrowingMemory() = default;
+  /// `sources` outlive it.
+  explicit GrowingMemory(const MemorySources& sources) : sources_(&sources) {}
   GrowingMemory(GrowingMemory&& other) noexcept;
   GrowingMemory& operator=(GrowingMemory&& other) noexcept;
   ~GrowingMemory();
@@ -21,6 +25,7 @@ class GrowingMemory {
  private:
   void Release() noexcept;
 
+  const MemorySources* sources_ = nullptr;  ///< null: those of the kernel
   std::byte* begin_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -7,42 +7,60 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_left.h"
 #include "staging/formats/hdf5_library.h"
 
 namespace slipway::staging {
 
 namespace {
 
-/// The descriptions on HDF5's error stack, the root cause last. They live as long as the stack is not cleared.
-herr_t KeepDescription(unsigned, const H5E_error2_t* entry, void* reason) noexcept {
-  if (entry->desc != nullptr && *entry->desc != '\0') *static_cast<const char**>(reason) = entry->desc;
+struct Cause {
+  const hid_t memory_errors = H5E_RESOURCE;  ///< looked up by a call of HDF5, so before the stack is walked
+  std::string description = "HDF5 gives no reason";
+  bool is_memory = false;  ///< HDF5 could not allocate what it needed
+};
+
+/// The entries of HDF5's error stack come one after the other, the root cause last.
+herr_t KeepCause(unsigned, const H5E_error2_t* entry, void* cause) noexcept try {
+  if (entry->desc == nullptr || *entry->desc == '\0') return 0;
+  auto& kept = *static_cast<Cause*>(cause);
+  kept.description = entry->desc;
+  kept.is_memory = entry->maj_num == kept.memory_errors;
   return 0;
+} catch (const std::bad_alloc&) {
+  return -1;
 }
 
-std::string RootCause() {
-  const char* reason = "HDF5 gives no reason";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepDescription, &reason);
-  return reason;
+Cause RootCause() {
+  Cause cause;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, KeepCause, &cause);
+  return cause;
+}
+
+[[noreturn]] void Throw(const Cause& cause, std::string_view what) {
+  const auto message = fmt::format("{}: {}", what, cause.description);
+  if (cause.is_memory) throw MemoryError(ErrorKind::kEnvironment, message, "give the job more memory");
+  throw Error(ErrorKind::kEnvironment, message);
 }
 
 }  // namespace
 
 void ThrowHdf5(const std::filesystem::path& path, std::string_view what) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}: {}", path.string(), what, RootCause()));
+  Throw(RootCause(), fmt::format("'{}': {}", path.string(), what));
 }
 
 void ThrowUnreadable(const OpenDataset& dataset, std::string_view what) {
-  const auto reason = RootCause();  // every call of HDF5 clears it
+  const auto cause = RootCause();  // every call of HDF5 clears it
   if (const auto unread = NeedsMissingFilter(dataset)) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}': the dataset '{}' {}", dataset.file.string(), unread->name, unread->why),
                 unread->next_step);
   }
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("'{}': {} of the dataset '{}': {}", dataset.file.string(), what, dataset.name, reason));
+  Throw(cause, fmt::format("'{}': {} of the dataset '{}'", dataset.file.string(), what, dataset.name));
 }
 
 hid_t MemoryType(NumberType type) {

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStep(50);
 
-/// A quarter of the wait so far: nobody waits much longer than needed.
+/// A quarter of the wait so far: no wait is much longer than needed.
 milliseconds PauseAfter(milliseconds waited) { return std::clamp(waited / 4, milliseconds(20), milliseconds(1000)); }
 
 }  // namespace

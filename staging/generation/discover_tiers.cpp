@@ -31,7 +31,7 @@ void Examine(TierState& state) {
     return;
   }
   const auto room = FreeSpaceIn(NearestExisting(state.root));
-  const auto leftovers = LeftoversIn(state.root);  // they go when room lacks
+  const auto leftovers = LeftoversIn(state.root);  // they go when space lacks
   state.available = Bytes{room.bytes.count + leftovers.bytes.count};
   if (state.counts_as_memory) state.available = std::min(state.available, MemoryLeft());
   if (state.capacity) {

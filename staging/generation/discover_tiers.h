@@ -1,4 +1,4 @@
-/// Looks at the tiers of this node: the room in them and the generations that they hold.
+/// Looks at the tiers of this node: the space in them and the generations that they hold.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ KeptFile Judged(const StagingPlan& plan, const SourceFile& file, bool of_these_s
   const auto blocks = CrcBlocksOf(file.size);
   const bool noted = promise != nullptr && promise->crc32c.size() == blocks;
   KeptFile kept;
-  kept.ctime_ns = StatSource(file.path).ctime_ns;
+  kept.ctime_ns = StatSource(file.path.native()).ctime_ns;
   kept.found = BasisFor(plan.request, of_these_sources, noted);
   kept.crc32c.resize(blocks);
   if (kept.found == FoundBasis::kNoted) kept.crc32c.assign(promise->crc32c.begin(), promise->crc32c.end());
@@ -89,8 +89,8 @@ std::vector<MendedFile> MendedFiles(const StagingPlan& plan, const std::vector<s
                                     const std::vector<CopiedFile>& copied) {
   std::vector<MendedFile> mended;
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    const auto& reason = refused.empty() || refused[i].empty() ? copied[i].mended : refused[i];
-    if (!reason.empty()) mended.push_back({plan.files[i].name.string(), reason});
+    const auto reason = refused.empty() || refused[i].empty() ? copied[i].mended.view() : refused[i];
+    if (!reason.empty()) mended.push_back({plan.files[i].name.string(), std::string(reason)});
   }
   return mended;
 }

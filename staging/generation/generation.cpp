@@ -136,7 +136,7 @@ std::optional<FileLock> LockBetweenLooks(const Generation& generation) {
 
 enum class Mark { kCounts, kGoes };
 
-/// The mark is looked at and removed while nobody can set it: who sets it holds a lease.
+/// The mark is looked at and removed while no process can set it: that needs a lease.
 Removal RemovePublished(const fs::path& root, const std::string& generation, Mark mark) {
   std::error_code error;
   if (fs::symlink_status(root / generation, error).type() == fs::file_type::not_found) return Removal::kNotThere;
@@ -176,7 +176,7 @@ std::string GenerationOf(std::string entry) {
 
 namespace {
 
-/// When somebody last wrote there: the journal is appended to while a staging is at work.
+/// The time of the last write: the journal is appended to while a staging is at work.
 fs::file_time_type LastWrite(const fs::path& leftover) {
   std::error_code error;
   const auto journal = fs::last_write_time(leftover / kJournalName, error);
@@ -191,14 +191,14 @@ bool IsStream(std::string_view name) {
   return at != name.npos && name.find_first_not_of("0123456789", at + kStreamSuffix.size()) == name.npos;
 }
 
-/// Nobody resumes the removal of a generation, or a stream; a staging may be resumed while it is young.
+/// The removal of a generation, or a stream, is never resumed; a staging may be while it is young.
 bool IsOlder(const fs::path& leftover, std::chrono::seconds age) {
   const auto name = leftover.filename().string();
   if (name.ends_with(kEvicted) || IsStream(name)) return true;
   return age.count() == 0 || LastWrite(leftover) < fs::file_time_type::clock::now() - age;
 }
 
-/// False when somebody is at work there.
+/// False when a process is at work there.
 bool RemoveUnused(const fs::path& root, const std::string& entry) {
   const Generation generation(root, GenerationOf(entry));
   generation.Prepare();

@@ -7,10 +7,10 @@
 ///   <root>/.locks/<generation>.stage exclusive: whoever stages or removes this generation, one at a time
 ///   <root>/.locks/<generation>.lease shared: every job that uses it; exclusive: who removes it
 ///
-/// Two locks, because flock(2) cannot turn an exclusive lock into a shared one without a moment in which somebody else
+/// Two locks, because flock(2) cannot turn an exclusive lock into a shared one without a moment in which another
 /// may take it. Here the stage lock is taken first by all: the stager takes its lease while it still holds the stage
 /// lock, so no remover can come between publishing and leasing. The kernel drops both on kill -9. Lock files stay:
-/// they say when a generation was last used, and nobody has to find out that his was removed.
+/// they say when a generation was last used, and no process waits at a lock file that was removed.
 #pragma once
 
 #include <chrono>
@@ -30,9 +30,9 @@ namespace slipway::staging {
 /// What became of the wish to remove a generation.
 enum class Removal {
   kRemoved,
-  kNotThere,  ///< somebody else has removed it
-  kInUse,     ///< by a job, or somebody stages or removes it
-  kKept       ///< somebody wants it to outlive the runs that use it
+  kNotThere,  ///< another process has removed it
+  kInUse,     ///< by a job, or a process stages or removes it
+  kKept       ///< it is marked to outlive the runs that use it
 };
 
 class Generation {
@@ -44,7 +44,7 @@ class Generation {
   std::filesystem::path StageLock() const { return LockPath(".stage"); }
   /// Its modification time is when the generation was last taken into use.
   std::filesystem::path LeaseLock() const { return LeaseLockOf(root_, name_); }
-  /// There while somebody wants the generation to outlive the runs that use it.
+  /// There while the generation is to outlive the runs that use it.
   std::filesystem::path KeepMark() const { return LockPath(".keep"); }
 
   /// Creates .staging and .locks.
@@ -89,27 +89,27 @@ std::vector<std::string> StagingsIn(const std::filesystem::path& root);
 /// make is none, whatever lies in it.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 
-/// Removes a published generation that nobody wants to keep.
+/// Removes a published generation that is not marked as kept.
 Removal RemoveGeneration(const std::filesystem::path& root, const std::string& generation);
-/// The same, and nobody keeps it any more.
+/// The same, and removes the mark.
 Removal EvictGeneration(const std::filesystem::path& root, const std::string& generation);
 
 /// Says that a published generation stays until it is evicted, whatever the runs that use it would do at their end.
-/// Only while holding a lease: nobody can remove it meanwhile.
+/// Only while holding a lease, which keeps it from being removed meanwhile.
 void MarkKept(const std::filesystem::path& root, const std::string& generation);
 bool IsKept(const std::filesystem::path& root, const std::string& generation);
 
 /// What interrupted processes left in .staging stays for a day, so that the next Stage of the same data goes on from
-/// it; it goes earlier when room lacks, or when somebody clears the tier.
+/// it; it goes earlier when space lacks, or when a user clears the tier.
 inline constexpr auto kLeftoverAge = std::chrono::hours(24);
 
-/// Removes leftovers that nobody has written to for `age`; what somebody is at work on stays, and so does `except`, a
+/// Removes leftovers without a write for `age`; what a process is at work on stays, and so does `except`, a
 /// generation. Returns the names.
 std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root, std::chrono::seconds age = {},
                                          std::string_view except = {});
-/// The same for what one staging left, whose run knows that nobody wants it any more.
+/// The same for what one staging left, whose run knows that it is of no more use.
 void RemoveLeftover(const std::filesystem::path& root, const std::string& generation);
-/// The room that RemoveLeftovers would make. Cost: one stat for each file left over.
+/// The space that RemoveLeftovers would free. Cost: one stat for each file left over.
 SpaceNeed LeftoversIn(const std::filesystem::path& root);
 
 }  // namespace slipway::staging

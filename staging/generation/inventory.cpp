@@ -52,7 +52,7 @@ StoredGeneration LookAt(const fs::path& root, const std::string& name) {
   return stored;
 }
 
-/// A manifest that can be read and names another generation belongs to somebody else.
+/// A manifest that can be read and names another generation belongs to another staging.
 bool IsOurs(const fs::path& root, const std::string& name) {
   try {
     return ParseManifest(ReadFile(root / name / kManifestName)).generation == name;

@@ -26,7 +26,7 @@ struct StoredGeneration {
   std::size_t files = 0;
   Bytes bytes;  ///< of its files; of a damaged one what it takes on the disk
   std::optional<std::uint64_t> records;
-  WallTime used;                      ///< when somebody last took it into use
+  WallTime used;                      ///< when it was last taken into use
   std::vector<LockHolder> leased_by;  ///< processes of this machine
   bool kept = false;                  ///< outlives the runs that use it (MarkKept)
 };
@@ -35,7 +35,7 @@ struct StoredGeneration {
 struct UnfinishedStaging {
   std::string name;
   Bytes bytes;                        ///< on the disk
-  std::optional<std::string> worker;  ///< who is at work on it, in words; nobody: it is left behind
+  std::optional<std::string> worker;  ///< who is at work on it, in words; nothing: it is left behind
   std::vector<LockHolder> staged_by;  ///< the processes of this machine among them
 };
 
@@ -48,8 +48,8 @@ struct Inventory {
 /// Cost: reads every manifest, walks through what is left over.
 Inventory TakeInventory(const std::filesystem::path& root);
 
-/// Pure: the generations that nobody uses in the order in which they go when room is wanted: first those that nobody
-/// wants to keep, among them those last used longest ago.
+/// Pure: the generations without a user, in the order in which they go when space is wanted: first those without the
+/// mark of kept ones, among them those last used longest ago.
 std::vector<StoredGeneration> InOrderOfRemoval(std::vector<StoredGeneration> generations);
 
 }  // namespace slipway::staging

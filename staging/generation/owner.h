@@ -5,7 +5,7 @@
 ///
 /// Form: one line, "slipway.owner/1 <token, 16 hex digits> <pid> <start time> <boot id> <host>". A process of this
 ///       machine is at work while it runs; of another machine we know only the time of the file: it is at work until
-///       nobody has touched it for kOwnerQuiet. A file without its line is being made: it counts for seconds.
+///       the file was not touched for kOwnerQuiet. A file without its line is being made: it counts for seconds.
 #pragma once
 
 #include <atomic>
@@ -37,13 +37,13 @@ std::string RenderOwner(const Owner& owner);
 /// Nothing when it is torn or of another form.
 std::optional<Owner> ParseOwner(std::string_view text);
 
-/// Who is at work in `directory`, in words; nothing when nobody is. Cost: one file opened and read.
+/// Who is at work in `directory`, in words; nothing when no process is. Cost: one file opened and read.
 std::optional<std::string> WhoWorksIn(const std::filesystem::path& directory);
 
 /// This process's claim on a private directory, from the constructor to the destructor, or GiveUp().
 class Ownership {
  public:
-  /// Claims a directory that is there, after somebody who is at work there no more.
+  /// Claims a directory that is there, after a process that is at work there no more.
   /// Errors: Error(kBusy) when another was quicker.
   explicit Ownership(std::filesystem::path directory);
   Ownership(const Ownership&) = delete;

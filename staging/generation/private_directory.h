@@ -20,7 +20,7 @@ bool IsWorthResuming(const Error& failure);
 /// What an earlier run left there stays, if it is of use. All is removed again unless it is published or kept.
 class PrivateDirectory {
  public:
-  /// Only while holding the stage lock, when nobody is at work there (WhoWorksIn).
+  /// Only while holding the stage lock, when no process is at work there (WhoWorksIn).
   /// Errors: Error(kBusy) when another machine begins at the same moment.
   PrivateDirectory(const Generation& generation, const StagingPlan& plan);
   PrivateDirectory(const PrivateDirectory&) = delete;

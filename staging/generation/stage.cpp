@@ -66,7 +66,7 @@ Error OverQuota(const StagingPlan& plan, const SystemError& error) {
 /// Says who is waited for and asks whether to go on. Finding out who costs a look at all locks: once a second.
 class Waiting {
  public:
-  /// `total` is told as progress: 0 while nobody is at work on this data yet.
+  /// `total` is told as progress: 0 while no process is at work on this data yet.
   Waiting(const StagingPlan& plan, const StageOptions& options, Bytes total, std::string for_what,
           std::function<std::optional<std::string>()> who)
       : plan_(plan), options_(options), total_(total), for_what_(std::move(for_what)), who_(std::move(who)) {}
@@ -93,7 +93,7 @@ class Waiting {
   SteadyTime asked_{};
 };
 
-/// When room lacks, what others left half done goes first, however young.
+/// When space lacks, what others left half done goes first, however young.
 std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& options) {
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
@@ -262,9 +262,10 @@ Spared BuildInTier(const StagingPlan& plan, const Generation& generation, const 
   }
 }
 
-bool HasStagedFile(const StagingPlan& plan, const fs::path& directory, const SourceFile& file) {
+/// `directory` is open as `directory_fd`: a walk along its path for each file would cost as much as the look itself.
+bool HasStagedFile(const StagingPlan& plan, int directory_fd, const SourceFile& file) {
   struct stat info {};
-  if (::lstat((directory / file.name).c_str(), &info) != 0) return false;
+  if (::fstatat(directory_fd, file.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (ReadsInPlace(plan)) return S_ISLNK(info.st_mode);
   return S_ISREG(info.st_mode) && Bytes{static_cast<std::uint64_t>(info.st_size)} == file.size;
 }
@@ -293,9 +294,10 @@ void ForEachFile(const StagingPlan& plan, const std::function<void(const SourceF
 
 bool IsPublished(const StagingPlan& plan, const fs::path& directory) {
   if (!HasManifest(plan, directory)) return false;
+  const auto opened = OpenFile(directory, O_PATH | O_DIRECTORY);
   std::atomic<bool> whole{true};
   ForEachFile(plan, [&](const SourceFile& file) {
-    if (whole && !HasStagedFile(plan, directory, file)) whole = false;
+    if (whole && !HasStagedFile(plan, opened.get(), file)) whole = false;
   });
   return whole;
 }
@@ -345,7 +347,7 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
   staged.manifest = staged.directory / kManifestName;
   staged.adopted = IsPublished(plan, staged.directory);
   if (staged.adopted) {
-    ForEachFile(plan, [](const SourceFile& file) { CheckUnchanged(file, StatSource(file.path)); });
+    ForEachFile(plan, [](const SourceFile& file) { CheckUnchanged(file, StatSource(file.path.native())); });
   } else {
     RemoveDamaged(generation);
     auto spared = BuildInTier(plan, generation, options);

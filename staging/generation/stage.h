@@ -37,12 +37,12 @@ struct StagedDataset {
 /// Result: a directory with the files and, last written, manifest.json. With tier `none` the files are links to the
 ///         sources, which are read and checked once (not with VerifyMode::kOff); it needs `link_root`.
 /// Cost:   one read of each source and one write; kFull reads the copy again. One syncfs where the tier is a disk.
-/// Errors: Error(kEnvironment) naming the file or the tier: changed since the plan was made, damaged, no room;
+/// Errors: Error(kEnvironment) naming the file or the tier: changed since the plan was made, damaged, no space;
 ///         Error(kInterrupted) when cancelled; Error(kBusy): a damaged copy that another run still uses, or another
 ///         machine that stages the same where locks do not count between machines.
 ///         After any error nothing new is published. What kill -9, a cancel or a failing network leaves is taken over
-///         by the next Stage of the same plan, which reads only the blocks that lack (resume.h); what nobody takes
-///         over is removed after kLeftoverAge, or as soon as room lacks. A bad source or a full tier leaves nothing.
+///         by the next Stage of the same plan, which reads only the blocks that lack (resume.h); what no run takes
+///         over is removed after kLeftoverAge, or as soon as space lacks. A bad source or a full tier leaves nothing.
 StagedDataset Stage(const StagingPlan& plan, const StageOptions& options = {});
 
 }  // namespace slipway::staging

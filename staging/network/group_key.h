@@ -27,7 +27,7 @@ class GroupKey {
   ~GroupKey();
 
   /// The file holds 64 hexadecimal digits.
-  /// Errors: Error(kEnvironment): a link, not a regular file, owned by somebody else, open to group or others, or with
+  /// Errors: Error(kEnvironment): a link, not a regular file, owned by another user, open to group or others, or with
   ///         something else in it.
   static GroupKey Read(const std::filesystem::path& path);
   /// Makes a new key from the kernel's random numbers, mode 0600. Errors: SystemError when the file exists.

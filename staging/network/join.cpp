@@ -72,7 +72,7 @@ class Joining {
     }
   }
 
-  /// The name is looked up until it is known, then never again: that may take seconds, in which nobody is let in.
+  /// The name is looked up until it is known, then never again: that may take seconds, in which no node is let in.
   void StartAttempt() {
     if (next_addresses_.empty()) next_addresses_ = Resolve(group_.nodes[Next()]);
     if (next_addresses_.empty()) {

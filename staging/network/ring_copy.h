@@ -2,7 +2,7 @@
 ///
 /// Every chunk is read by one node and passed on until the last node that lacks it. A node keeps what it needs and may
 /// hold kWindow chunks of others; a reader has so many of its own under way that all readers together stay below what
-/// the nodes can hold. So there is always a node with room, and the ring cannot lock up.
+/// the nodes can hold. So there is always a node with a free chunk, and the ring cannot lock up.
 #pragma once
 
 #include <condition_variable>

@@ -35,7 +35,7 @@ class SizedMessage {
   std::string text_;
 };
 
-/// Somebody who has connected to us.
+/// Another node that has connected to this one.
 class Visitor {
  public:
   Visitor(UniqueFd fd, const GroupKey& key, const Introduction& own);

@@ -21,7 +21,7 @@ namespace slipway::staging {
 class SourceReader {
  public:
   virtual ~SourceReader() = default;
-  /// What stays the same as long as nobody changes the file: its ctime, or 0 where that says nothing.
+  /// What stays the same as long as the file does not change: its ctime, or 0 where that says nothing.
   virtual std::int64_t Open(std::uint32_t file) = 0;
   /// All of `out`, from `offset` on.
   virtual void Read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> out) = 0;

@@ -128,10 +128,10 @@ class AcrossNodes {
     copy_->Start();
   }
 
-  /// They have no chunk that somebody would read, and must be looked at, too.
+  /// They have no chunk that a node would read, and must be looked at, too.
   void CheckEmptyFiles() const {
     for (const auto& file : plan_.files) {
-      if (file.size.count == 0) CheckUnchanged(file, StatSource(file.path));
+      if (file.size.count == 0) CheckUnchanged(file, StatSource(file.path.native()));
     }
   }
 

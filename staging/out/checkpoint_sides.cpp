@@ -75,7 +75,7 @@ class Pinned {
     if (TryLink()) {
       path_ = pin_;
     } else {
-      Remove();  // in a full tier half a pin would keep the room that copying out is to free
+      Remove();  // in a full tier half a pin would keep the space that copying out is to free
     }
   }
   Pinned(const Pinned&) = delete;

@@ -85,7 +85,7 @@ void OutPlaceMover::SettleCheckpoints(OutReport& report) {
   while (!report.failure && !mover_.Settled()) Add(report, mover_.Round(Thoroughness::kAtTheEnd));
 }
 
-/// What an ended process left; once, since nobody else works in the place of a run.
+/// What an ended process left; once, since no other process works in the place of a run.
 void OutPlaceMover::RemoveLeftovers() {
   if (has_cleaned_) return;
   sides_->RemoveLeftovers();

@@ -57,7 +57,7 @@ std::optional<PrivatePlace> PrivatePlace::TryTake(const fs::path& directory) {
   return PrivatePlace(directory, std::move(*lock));
 }
 
-/// Taken and let go: removed. What cannot be removed (in use by somebody on a network file system) waits for the next.
+/// Taken and let go: removed. What cannot be removed (in use on a network file system) waits for the next.
 void PrivatePlace::RemoveIfAbandoned(const fs::path& directory) {
   try {
     TryTake(directory);

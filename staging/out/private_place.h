@@ -32,7 +32,7 @@ class PrivatePlace {
   FileLock lock_;
 };
 
-/// Removes what ended processes left in `parent`; what somebody is at work on stays.
+/// Removes what ended processes left in `parent`; what a process is at work on stays.
 void RemoveOutLeftovers(const std::filesystem::path& parent);
 
 }  // namespace slipway::staging

@@ -29,7 +29,7 @@ fs::path WithoutSlash(const fs::path& path) { return path.has_filename() ? path 
 
 /// Since it was listed; also when it is gone.
 bool HasChanged(const SourceFile& file) try {
-  CheckUnchanged(file, StatSource(file.path));
+  CheckUnchanged(file, StatSource(file.path.native()));
   return false;
 } catch (const Error&) {
   return true;

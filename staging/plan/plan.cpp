@@ -244,7 +244,7 @@ class Planner {
       Choose(*tier, WithShares("already staged there"));
       return true;
     }
-    if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its room is taken already: wait for it
+    if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its space is taken already: wait for it
       Choose(*tier, WithShares("another run is staging it there"));
       return true;
     }

@@ -34,7 +34,7 @@ std::optional<Distribution> ParseDistribution(std::string_view name);
 enum class Layout {
   kReplica,  ///< all files
   kShard,    ///< its share of the files
-  kStream    ///< a window of the files: what was read makes room for what comes next
+  kStream    ///< a window of the files: what was read goes when the next file needs its space
 };
 std::string_view LayoutName(Layout layout);
 
@@ -65,7 +65,7 @@ struct DatasetRequest {
 };
 
 /// For whom a plan is made. All nodes of a job must plan from the same tiers: whoever plans for several gathers the
-/// smallest room and the generations that all of them have.
+/// smallest free space and the generations that all of them have.
 struct PlanRequest {
   int nodes = 1;
   int node = 0;             ///< from 0
@@ -83,7 +83,7 @@ struct TierState {
   bool usable = false;
   std::string reason;                          ///< why it cannot be used
   std::vector<std::string> generations;        ///< published there already
-  std::vector<std::string> being_staged = {};  ///< by somebody at this moment
+  std::vector<std::string> being_staged = {};  ///< by another process at this moment
   TierScope scope = TierScope::kNode;
   std::string origin = {};             ///< what said so: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
   std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; `available` knows of it
@@ -132,7 +132,7 @@ struct SpaceNeed {
 SpaceNeed NeedOf(const std::vector<SourceFile>& files);
 
 /// What a tier must have free before files are planned into it: NeedOf, the read-ahead and 5 %. A file that is
-/// copied again is written over: none needs its room twice.
+/// copied again is written over: none needs its space twice.
 SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead);
 
 /// What lies at the sources of a dataset.
@@ -157,10 +157,10 @@ ListedSources ListSources(const DatasetRequest& request);
 std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources);
 
 /// Pure. Chooses layout and tier, in this order: a replica in the first tier that is usable and has the generation
-/// already or has room for it; else a share for each node (when the request shares records out, and there are several
+/// already or has space for it; else a share for each node (when the request shares records out, and there are several
 /// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
 ///
-/// Result: the same for the same arguments; more room in a tier never leads to a later tier or a poorer layout.
+/// Result: the same for the same arguments; more space in a tier never leads to a later tier or a poorer layout.
 /// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are
 /// to
 ///         have a share each; Error(kUsage) for a bad dataset name.

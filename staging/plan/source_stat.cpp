@@ -18,12 +18,14 @@ std::int64_t Nanoseconds(const statx_timestamp& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
-SourceState StatAt(int fd, const char* name, int flags, const std::filesystem::path& path) {
+template <class Path>
+SourceState StatAt(int fd, const char* name, int flags, const Path& path) {
   struct statx info {};
   if (::statx(fd, name, flags | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &info) != 0) {
-    ThrowErrno(fmt::format("cannot find '{}'", path.string()));
+    ThrowErrno(fmt::format("cannot find '{}'", std::string(path)));
   }
-  return {info.stx_mode, Bytes{info.stx_size}, Nanoseconds(info.stx_mtime), Nanoseconds(info.stx_ctime), info.stx_ino};
+  return {info.stx_mode, info.stx_uid, Bytes{info.stx_size}, Nanoseconds(info.stx_mtime), Nanoseconds(info.stx_ctime),
+          info.stx_ino};
 }
 
 using std::chrono::milliseconds;
@@ -46,7 +48,7 @@ nanoseconds LeftToSettle(const SourceState& state, const std::filesystem::path& 
 
 }  // namespace
 
-SourceState StatSource(const std::filesystem::path& path) { return StatAt(AT_FDCWD, path.c_str(), 0, path); }
+SourceState StatSource(const std::string& path) { return StatAt(AT_FDCWD, path.c_str(), 0, path); }
 
 SourceState StatSource(int fd, const std::filesystem::path& path) { return StatAt(fd, "", AT_EMPTY_PATH, path); }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "core/units.h"
 #include "staging/plan/plan.h"
@@ -14,6 +15,7 @@ namespace slipway::staging {
 
 struct SourceState {
   mode_t mode = 0;
+  uid_t owner = 0;
   Bytes size;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
@@ -22,15 +24,15 @@ struct SourceState {
 };
 
 /// statx(2), links followed, past the attribute cache of a network file system. Errors: SystemError naming the path.
-SourceState StatSource(const std::filesystem::path& path);
+SourceState StatSource(const std::string& path);
 
 /// The same of an open file; `path` is for the message.
 SourceState StatSource(int fd, const std::filesystem::path& path);
 
 /// The same, when the next change is sure to give the file another ctime: one that changed just now may change once
-/// more within the same tick of its file system's clock, and nobody could tell. `on_wait` is called in a long wait, and may
-/// throw. Cost: waits for files younger than 20 ms; where times are whole seconds, or of another machine's clock, than
-/// 2 s.
+/// more within the same tick of its file system's clock, and that would go unnoticed. `on_wait` is called in a long
+/// wait, and may throw. Cost: waits for files younger than 20 ms; where times are whole seconds, or of another
+/// machine's clock, than 2 s.
 SourceState StatSettledSource(int fd, const std::filesystem::path& path, const std::function<void()>& on_wait);
 
 /// Errors: Error(kEnvironment) when the file is no longer the one that was planned.

@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,11 +7,11 @@
 #include <atomic>
 #include <deque>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/share_out.h"
@@ -59,33 +58,13 @@ fs::file_type TypeOf(const fs::path& path) {
   return fs::symlink_status(path, error).type();
 }
 
-struct GlobResult {
-  glob_t matches{};
-  ~GlobResult() { ::globfree(&matches); }
-};
-
-/// glob(3) gives its callback no context, and an exception must not pass through it.
-thread_local std::optional<SystemError> glob_failure;
-
-/// A directory that cannot be read ends the search: silently missing files would be worse.
-int StopAtError(const char* path, int code) {
-  glob_failure.emplace(code, fmt::format("cannot read directory '{}'", path));
-  return 1;
-}
-
 std::vector<fs::path> MatchesOf(const fs::path& pattern) {
-  GlobResult result;
-  glob_failure.reset();
-  const int code = ::glob(pattern.c_str(), GLOB_NOSORT, StopAtError, &result.matches);
-  if (glob_failure) throw SystemError(*glob_failure);
-  if (code == GLOB_NOMATCH) Refuse(pattern, "no file matches the pattern", "check the path and the pattern");
-  if (code != 0) Refuse(pattern, "the pattern cannot be searched");
-  std::vector<fs::path> paths(result.matches.gl_pathv, result.matches.gl_pathv + result.matches.gl_pathc);
-  std::erase_if(paths, [](const fs::path& path) { return path.filename() == "." || path.filename() == ".."; });
+  auto paths = MatchingPaths(pattern.native());
+  if (paths.empty()) Refuse(pattern, "no file matches the pattern", "check the path and the pattern");
   return paths;
 }
 
-void CheckKind(const fs::path& path, mode_t mode) {
+void CheckKind(const std::string& path, mode_t mode) {
   if (S_ISREG(mode)) return;
   if (S_ISDIR(mode)) Refuse(path, "it is a link to a directory", "name the directory itself as a source");
   if (S_ISFIFO(mode)) Refuse(path, "it is a fifo");
@@ -93,9 +72,11 @@ void CheckKind(const fs::path& path, mode_t mode) {
   Refuse(path, "it is a device");
 }
 
-void CheckReadable(const fs::path& path) {
+/// The bits speak for the owner whatever lists of rights say; for others the kernel must be asked.
+void CheckReadable(const std::string& path, const SourceState& state) {
+  if (state.owner == ::geteuid() && (state.mode & S_IRUSR) != 0) return;
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
-    ThrowErrno(fmt::format("cannot read '{}'", path.string()), "ask its owner for read permission");
+    ThrowErrno(fmt::format("cannot read '{}'", path), "ask its owner for read permission");
   }
 }
 
@@ -103,7 +84,7 @@ void CheckReadable(const fs::path& path) {
 void Describe(SourceFile& file, const std::string& path) {
   const auto state = StatSource(path);
   CheckKind(path, state.mode);
-  CheckReadable(path);
+  CheckReadable(path, state);
   file.size = state.size;
   file.mtime_ns = state.mtime_ns;
   file.inode = state.inode;
@@ -138,7 +119,8 @@ struct Finding {
 };
 
 /// Keeps the files that are of the format, in the order found.
-/// Cost: two system calls a file, and a look into those whose names do not say the format. On a far file system each
+/// Cost: one system call a file, a second one for files of other users, and a look into those whose names do not say
+/// the format. On a far file system each
 ///       waits, so that many are under way at once. There may be 100,000s of files: nothing more is kept of each.
 ListedSources DescribeAll(std::vector<SourceFile> files, const std::vector<Finding>& findings, DataFormat format) {
   constexpr std::size_t kAtOnce = 32;
@@ -217,9 +199,10 @@ class SourceSearch {
   /// The files are called by their paths behind `prefix`. Links below stay in the last of the trees.
   void AddTree(const fs::path& folder, std::string prefix) {
     folders_.push_back(folder);
-    const auto shared = std::make_shared<const std::string>(std::move(prefix));
+    const PathText shared(std::move(prefix));
     auto left_out = WalkFolder(folder, format_, [&](FolderFile file) {
-      Add(shared, file.path.substr(shared->size()), {file.is_link ? &trees_.back() : nullptr, file.is_named_so});
+      Add(shared, file.path.substr(shared.native().size()),
+          {file.is_link ? &trees_.back() : nullptr, file.is_named_so});
     });
     std::ranges::move(left_out, std::back_inserter(left_out_));
   }
@@ -227,14 +210,16 @@ class SourceSearch {
   /// Who names a file, by itself or by a pattern, says that it is of the format.
   void AddFile(const fs::path& path, const fs::path* tree) {
     auto prefix = FolderOf(path);
-    if (!last_prefix_ || *last_prefix_ != prefix) last_prefix_ = std::make_shared<const std::string>(std::move(prefix));
+    if (last_prefix_ != prefix) last_prefix_ = std::move(prefix);
     Add(last_prefix_, path.filename().native(), {tree, true});
   }
 
-  void Add(const std::shared_ptr<const std::string>& prefix, std::string below, const Finding& finding) {
+  void Add(const PathText& prefix, std::string below, const Finding& finding) {
     auto& file = files_.emplace_back();
-    file.name = Utf8Name(below);
-    file.path = SourcePath(prefix, std::move(below));
+    auto name = Utf8Name(below);
+    const bool is_utf8 = name == below;
+    file.name = std::move(name);
+    file.path = SourcePath(prefix, is_utf8 ? file.name : PathText(std::move(below)));
     findings_.push_back(finding);
   }
 
@@ -265,7 +250,7 @@ class SourceSearch {
   DataFormat format_;
   std::deque<fs::path> trees_;  // a Found points into it
   std::vector<fs::path> folders_;
-  std::shared_ptr<const std::string> last_prefix_;
+  PathText last_prefix_;
   std::vector<SourceFile> files_;
   std::vector<Finding> findings_;  // one for each
   std::vector<LeftOutFile> left_out_;

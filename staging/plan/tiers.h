@@ -1,5 +1,5 @@
-/// The roots of tiers: whether they may be used, and the room in them. A root must be ours alone: one owned by somebody
-/// else, writable by group or others, or a planted link is refused.
+/// The roots of tiers: whether they may be used, and the space in them. A root must be ours alone: one owned by another
+/// user, writable by group or others, or a planted link is refused.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,14 @@
 
 namespace slipway::staging {
 
-/// True while somebody stages (or removes) the generation that will be published at `published`.
+/// True while a process stages (or removes) the generation that will be published at `published`.
 bool IsBeingStaged(const std::filesystem::path& published);
 
 /// Whether a path is there; one that cannot be looked at is not.
 bool Exists(const std::filesystem::path& path);
 
-/// Whether nobody stages a generation any more. Between two runs that stage the same, one after the other, the lock is
-/// free for a moment.
+/// Whether no process stages a generation any more. Between two runs that stage the same, one after the other, the lock
+/// is free for a moment.
 class StagerWatch {
  public:
   explicit StagerWatch(std::filesystem::path published, Clock& clock = SystemClock())
@@ -51,7 +51,7 @@ class ArrivingFiles final : public FileSupply {
   bool TakePublished();
   bool TakeArrivals();
   void Arrive(const JournalDone& done);
-  /// Errors when nobody stages any more; else reads the journal from its beginning: it may be another one now.
+  /// Errors when no process stages any more; else reads the journal from its beginning: it may be another one now.
   void LookAfter(const std::string& what);
   bool IsStillThere(std::size_t file);
   DatasetFile Place(std::size_t file) const;

@@ -95,7 +95,7 @@ struct DatasetPlace {
 };
 
 /// Makes `options`, whose rank and world are the job's, read this node's share: of the launcher's list, if there is
-/// one. Errors: Error(kUsage) when nobody has said which rank of its node this is.
+/// one. Errors: Error(kUsage) when neither options nor environment say which rank of its node this is.
 void TakeShare(const DatasetPlace& place, BatchOptions& options);
 
 /// `name` is a path when it holds a '/' or there is no SLIPWAY_DATA_<NAME>; else the launcher staged it there.

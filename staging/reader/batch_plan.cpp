@@ -1,9 +1,9 @@
 #include "staging/reader/batch_plan.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/error.h"
@@ -14,16 +14,14 @@ namespace slipway::staging {
 namespace {
 
 /// An order is held in memory. Files that are damaged may promise any number of records.
-void RequireMemory(std::uint64_t records) {
+void RequireMemoryForOrder(std::uint64_t records, const MemorySources& memory) try {
   constexpr std::uint64_t kBytesOfRecord = 2 * sizeof(std::uint64_t);  // in the list of records and in the order
-  const auto memory =
-      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (records <= memory / kBytesOfRecord) return;
-  throw Error(
-      ErrorKind::kEnvironment,
-      fmt::format("the files promise {} records: their order does not fit into the {} of memory of this machine",
-                  records, FormatBytes(Bytes{memory})),
-      "see with 'slipway data info' which of the files is damaged");
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max() / kBytesOfRecord;
+  RequireMemory(Bytes{std::min(records, kMost) * kBytesOfRecord},
+                fmt::format("the order of all records (the files promise {} records)", records), memory);
+} catch (const MemoryError& error) {
+  throw MemoryError(error.kind(), error.message(),
+                    "see with 'slipway data info' whether a file is damaged, or give the job more memory");
 }
 
 RecordNumbers AllRecordsFor(const BatchOptions& options, std::uint64_t count) {
@@ -95,10 +93,10 @@ ShardRule RuleFor(const BatchOptions& options) {
 
 }  // namespace
 
-BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends)
+BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends, const MemorySources& memory)
     : options_(options), rule_(RuleFor(options)), file_ends_(std::move(file_ends)) {
   const auto count = file_ends_.empty() ? 0 : file_ends_.back();
-  RequireMemory(count);
+  RequireMemoryForOrder(count, memory);
   RequireNoLimit(options_);
   records_ = RecordsFor(options_, count);
   EpochOfAll all{records_.size(), 0, 0, records_.size()};

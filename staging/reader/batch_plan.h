@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/memory_left.h"
 #include "staging/reader/batch_options.h"
 #include "staging/reader/sharding.h"
 
@@ -32,7 +33,8 @@ class BatchPlan {
  public:
   /// `file_ends`: the record number after the last of each file.
   /// Errors: Error(kUsage): an epoch without a step, shares that are not those of the files, ...
-  BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends);
+  ///         MemoryError: the order of so many records does not fit into the memory left.
+  BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> file_ends, const MemorySources& memory = {});
 
   /// Cost: time and memory for the whole order of the epoch; the part keeps only this rank's places.
   /// Errors: Error(kUsage): a position inside an epoch that nodes with other shares have left.

@@ -312,7 +312,7 @@ class BatchReader::Engine {
     return true;
   }
 
-  /// All batches of the last part are taken, and nobody makes the next one.
+  /// All batches of the last part are taken, and no thread makes the next one.
   bool NeedsPart() const {
     const bool last_is_taken = parts_.empty() || next_step_ == parts_.back()->steps;
     return last_is_taken && !making_part_ && !Ended(next_epoch_);

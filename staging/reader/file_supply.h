@@ -47,12 +47,12 @@ class FileSupply {
   std::size_t FileAt(std::uint64_t epoch, std::size_t place) const;
 
   /// The file at `place` of the epoch's order; waits until it is there. Publishing moves files: see OpenSupplied.
-  /// Errors: Error(kEnvironment) naming the file that is waited for when nobody brings it any more;
+  /// Errors: Error(kEnvironment) naming the file that is waited for when no staging brings it any more;
   ///         Error(kUsage) for a place outside of the order.
   virtual DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) = 0;
 
   /// This reader is done with what it took and with all files before `place` of `epoch`, open ones included. A stream
-  /// makes room with it.
+  /// frees space with it.
   virtual void Pass(std::uint64_t epoch, std::size_t place) = 0;
 
  private:

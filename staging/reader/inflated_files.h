@@ -1,4 +1,4 @@
-/// What compressed TFRecord files inflate to, for as long as there is room.
+/// What compressed TFRecord files inflate to, for as long as there is memory.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 
 namespace slipway::staging {
 
-/// Takes the members of one object; Finish() refuses those that nobody asked for.
+/// Takes the members of one object; Finish() refuses those that were not asked for.
 /// Errors: Error(kUsage) naming the object, the key and what is expected there.
 class JsonFields {
  public:

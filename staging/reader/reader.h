@@ -38,7 +38,7 @@ class RecordSource;
 /// An open dataset. Reads may come from several threads at once; HDF5 reads then wait for each other.
 ///
 /// The files must not change while it is open (TFRecord files are mapped, a shortened file would raise SIGBUS): staged
-/// generations never do. While it is open its generation is leased: nobody can remove it.
+/// generations never do. While it is open its generation is leased: it cannot be removed.
 class Dataset {
  public:
   /// `path` is a staged directory (its manifest.json lists the files), a directory of data files without a manifest

@@ -1,4 +1,4 @@
-/// One TFRecord file for the batch reader: records by number, mapped where nobody changes the file, else read; inflated
+/// One TFRecord file for the batch reader: records by number, mapped where the file never changes, else read; inflated
 /// where it is compressed.
 #pragma once
 

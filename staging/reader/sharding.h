@@ -46,7 +46,7 @@ struct EpochPosition {
   std::uint64_t epoch = 0;
   std::uint64_t records_done = 0;  ///< of this epoch's order, by all ranks together
   /// Where nodes hold different records: SharesKey() of those that records_done counts in. 0: every node holds all, or
-  /// nobody has said.
+  /// it was not said.
   std::uint32_t shares = 0;
 
   bool operator==(const EpochPosition&) const = default;

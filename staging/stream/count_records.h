@@ -1,4 +1,4 @@
-/// Counts the records of source files that nobody has counted, so that readers can number them before all have arrived.
+/// Counts the records of source files without a count, so that readers can number them before all have arrived.
 #pragma once
 
 #include <cstdint>

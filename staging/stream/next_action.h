@@ -34,18 +34,18 @@ struct StreamView {
   std::span<const StreamReader> readers;  ///< none: as if one stood at use 0
   const std::vector<bool>& present;
   Bytes capacity;
-  /// For how many uses beyond the slowest reader's room is made. Free room is filled however far ahead; but a file that
-  /// is taken away early may be one that turns out better than those that readers pass meanwhile. 0: copies are fewest,
-  /// and every one is waited for.
+  /// For how many uses beyond the slowest reader's space is freed. Free space is filled however far ahead; but a file
+  /// that is taken away early may be one that turns out better than those that readers pass meanwhile. 0: copies are
+  /// fewest, and every one is waited for.
   std::uint64_t ahead = 1;
   /// Nothing has moved for a while: readers may wait for each other, the slowest for one that waits for a file far
-  /// ahead. Then room is made for the first file that is waited for, by all files that nobody works with.
+  /// ahead. Then space is freed for the first file that is waited for, by all files that no reader works with.
   bool stalled = false;
 };
 
 /// Promises: what is present never exceeds the capacity; a file that a reader works with is not taken away. Unless
-/// stalled nor is one that a reader is at, or that some reader needs before the file that room is made for, and with
-/// room for the two largest files readers that wait for nothing but files always get on. With `stalled` when they do
+/// stalled nor is one that a reader is at, or that some reader needs before the file that space is freed for, and with
+/// space for the two largest files readers that wait for nothing but files always get on. With `stalled` when they do
 /// not, readers that wait for each other always get on, too.
 /// Cost: linear in the number of files.
 StreamAction NextAction(const StreamView& view, Uses& uses);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -123,15 +124,18 @@ class StreamStager::Copies {
     const auto before = stager_.figures().copied.count;
     auto copied = copier_.Copy(source, index, [&](std::uint64_t done) {
       CheckCancelled(stager_.plan_, options_);
-      if (options_.progress) options_.progress({Bytes{before + done}, {}, source.name.native()});
+      if (options_.progress) options_.progress({Bytes{before + done}, {}, source.name.string()});
     });
-    const auto& request = stager_.plan_.request;
-    if (ReadsAgain(request.verify)) ReadBack(source, copied);
-    if (ComparesOwnSums(request)) {
-      CompareOwnSums(source, stager_.directory_ / kIncoming / source.name,
-                     [this] { CheckCancelled(stager_.plan_, options_); });
-    }
+    if (ReadsAgain(stager_.plan_.request.verify)) ReadBack(source, copied);
     return copied;
+  }
+
+  std::vector<Hdf5Unread> CompareSums(std::size_t index) const {
+    if (!ComparesOwnSums(stager_.plan_.request)) return {};
+    const auto& source = stager_.plan_.files[index];
+    return CompareOwnSums(source, stager_.directory_ / kIncoming / source.name,
+                          [this] { CheckCancelled(stager_.plan_, options_); })
+        .unread;
   }
 
  private:
@@ -221,8 +225,9 @@ void StreamStager::Serve(const StageOptions& options) {
 void StreamStager::Copy(std::size_t file, Copies& copies) {
   const auto& source = plan_.files[file];
   auto copied = copies.Copy(file);
-  if (crcs_[file].empty()) {
+  if (crcs_[file].empty()) {  // later copies have the bytes of the first one
     crcs_[file] = copied.crc32c;
+    AddUnread(copies.CompareSums(file));
     if (!copied.record_offsets.empty()) {
       const RecordIndex index{std::move(copied.record_offsets), copied.record_bytes};
       WriteFile(directory_ / kStreamIndexDirectory / std::to_string(file), EncodeRecordIndices({&index, 1}));
@@ -245,8 +250,18 @@ void StreamStager::Copy(std::size_t file, Copies& copies) {
   state_.SetPresent(file, true);
 }
 
+void StreamStager::AddUnread(std::vector<Hdf5Unread> more) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(more, std::back_inserter(unread_));
+}
+
+std::vector<Hdf5Unread> StreamStager::unread() const {
+  const std::lock_guard lock(mutex_);
+  return unread_;
+}
+
 /// A reader says what it wants and then looks whether it is there; so one of the two sees the other, and what a reader
-/// has open is not removed: its room would not be free.
+/// has open is not removed: its space would not be free.
 void StreamStager::Evict(std::size_t file) {
   state_.SetPresent(file, false);
   const auto wants_it = [&](const StreamReader& reader) { return reader.wants && uses_.FileOf(*reader.wants) == file; };

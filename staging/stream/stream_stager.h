@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/files.h"
 #include "staging/copy/copier.h"
 #include "staging/dataset/stream_state.h"
+#include "staging/formats/hdf5.h"
 #include "staging/generation/owner.h"
 #include "staging/generation/reservation.h"
 #include "staging/plan/plan.h"
@@ -29,7 +31,7 @@ struct StreamFigures {
   std::uint64_t evictions = 0;
 };
 
-/// The name of a stream's directory, and the lock that says that somebody is at work there.
+/// The name of a stream's directory, and the lock that says that a process is at work there.
 struct StreamClaim {
   std::string name;
   FileLock lock;
@@ -38,7 +40,7 @@ struct StreamClaim {
 class StreamStager {
  public:
   /// `readers`: the most that may be open at a time. Reserves the window.
-  /// Errors: Error(kEnvironment): no room, a tier that is not fit.
+  /// Errors: Error(kEnvironment): no space, a tier that is not fit.
   StreamStager(const StagingPlan& plan, std::uint64_t seed, std::size_t readers);
   StreamStager(const StreamStager&) = delete;
   StreamStager& operator=(const StreamStager&) = delete;
@@ -51,11 +53,13 @@ class StreamStager {
   /// Brings and takes away files until it is cancelled; readers are told before it returns.
   /// Errors: Error(kInterrupted) when cancelled; Error(kEnvironment) naming the file: changed since the plan or since
   /// its
-  ///         first copy, damaged, no room.
+  ///         first copy, damaged, no space.
   void Run(const StageOptions& options);
 
   /// From any thread. A stream is ready for its readers when there is a first copy.
   StreamFigures figures() const { return {copies_, Bytes{copied_}, evictions_}; }
+  /// VerifyMode::kFull: the datasets of HDF5 files whose own checksums could not be compared. From any thread.
+  std::vector<Hdf5Unread> unread() const;
 
  private:
   void TellWhy(const Error& failure) const;
@@ -64,6 +68,7 @@ class StreamStager {
   void Serve(const StageOptions& options);
   void Copy(std::size_t file, Copies& copies);
   void Evict(std::size_t file);
+  void AddUnread(std::vector<Hdf5Unread> more);
 
   const StagingPlan plan_;
   const StreamClaim claim_;
@@ -78,6 +83,8 @@ class StreamStager {
   std::atomic<std::uint64_t> copies_ = 0;
   std::atomic<std::uint64_t> copied_ = 0;
   std::atomic<std::uint64_t> evictions_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<Hdf5Unread> unread_;
 };
 
 }  // namespace slipway::staging

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import textwrap
+import zlib
 
 import h5py
 import numpy as np
@@ -96,6 +97,80 @@ def test_staging_says_what_it_has_compared(slipway):
     verdict = slipway.verdict(path)
     assert verdict["checksums"]["unsummed_bytes"] == 64 * 32 * 8
     assert verdict["checksums"]["summed_bytes"] > 64 * 32 * 8
+
+
+def write_spec(slipway, more="tier: none", site=""):
+    (slipway.folder / "exp.yaml").write_text(textwrap.dedent(f"""\
+        name: full
+        launch: {{engine: local, ranks_per_node: 1}}
+        data: {{train: {{source: data, format: hdf5, verify: full, {more}}}}}
+        train: {{command: ['true']}}
+        {site}
+        """))
+
+
+def write_stream_spec(slipway):
+    """All of `data` goes through a tier that is too small for it."""
+    (slipway.folder / "small").mkdir()
+    write_spec(slipway, "tier: [small], overlap: true",
+               f"site: {{tiers: {{small: {{path: {slipway.folder}/small, capacity: 3MB}}}}}}")
+    assert "streams" in slipway.run("plan", "exp.yaml").stdout
+
+
+def fill(slipway, **options):
+    """Eight files of 200 kB. Returns each one's path with the place of its fourth chunk."""
+    (slipway.folder / "data").mkdir()
+    made = []
+    for number in range(8):
+        path = slipway.folder / f"data/{number}.h5"
+        with h5py.File(path, "w") as file:
+            values = np.random.default_rng(number).random(25000)
+            x = file.create_dataset("x", data=values, chunks=(2500,), **options)
+            made.append((path, x.id.get_chunk_info(3).byte_offset))
+    return made
+
+
+def test_a_stream_with_verify_full_finds_a_flipped_byte(slipway):
+    files = fill(slipway, fletcher32=True)
+    write_stream_spec(slipway)
+    assert "warning" not in slipway.run("run", "exp.yaml").stderr
+    for path, offset in files:
+        flip(path, offset + 17)
+    error = slipway.run("run", "exp.yaml", status=3).stderr
+    assert "chunk at [7500] of the dataset 'x'" in error and "Fletcher32" in error and str(slipway.folder / "data") in error
+
+
+def test_a_run_warns_of_datasets_that_were_not_looked_at(slipway):
+    fill(slipway, compression="lzf")
+    write_spec(slipway)
+    said = slipway.run("run", "exp.yaml").stderr
+    for number in range(8):
+        assert f"the checksums of '{number}.h5: x' were not compared: it needs the filter lzf (32000)" in said
+    assert "hdf5-plugin-lzf" in said
+    write_stream_spec(slipway)
+    said = slipway.run("run", "exp.yaml").stderr
+    assert ".h5: x' were not compared: it needs the filter lzf (32000)" in said and "hdf5-plugin-lzf" in said
+
+
+@pytest.mark.parametrize("rows", [1 << 30, 1000])
+def test_a_file_beyond_the_memory_limit_is_an_error_about_it(slipway, rows):
+    """One chunk of 1 GiB: the helper needs memory for all rows that it reads, or only the library for the whole chunk."""
+    slipway.environment.update(SLIPWAY_HDF5_MEMORY="600MB", SLIPWAY_HDF5_SECONDS="60")
+    good, bad = slipway.folder / "good.h5", slipway.folder / "bad.h5"
+    make_summed(good)
+    pack = zlib.compressobj(1)
+    chunk = b"".join(pack.compress(bytes(1 << 20)) for _ in range(1 << 10)) + pack.flush()
+    with h5py.File(bad, "w") as file:
+        x = file.create_dataset("x", shape=(rows,), maxshape=(None,), chunks=(1 << 30,), dtype="u1", compression="gzip")
+        x.id.write_direct_chunk((0,), chunk)
+    verdicts = slipway.json("data", "verify", good, bad, good, status=1)["files"]
+    assert [verdict["ok"] for verdict in verdicts] == [True, False, True]
+    for words in (("data", "verify", bad), ("stage", "in", "--tier", "ram", "--verify", "full", bad)):
+        done = slipway.run(*words, status=1 if words[1] == "verify" else 3)
+        said = done.stdout + done.stderr
+        assert "bad.h5': the HDF5 library wants more memory than 600 MB" in said and "SLIPWAY_HDF5_MEMORY" in said
+    slipway.environment["SLIPWAY_HDF5_MEMORY"] = "much"
+    assert "SLIPWAY_HDF5_MEMORY='much' is not a size" in slipway.run("data", "info", good, status=1).stdout
 
 
 # ---- sound files
@@ -187,6 +262,19 @@ def test_info_shows_files_with_unequal_rows(slipway):
     text = slipway.run("data", "info", path).stdout
     assert "differ" in text and "x: float64 (4x3)" in text and "names: strings (2)" in text
     assert slipway.verdict(path)["records"] is None
+
+
+def test_stats_says_how_many_rows_each_dataset_has(slipway):
+    path = slipway.folder / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["lat"] = np.arange(7.0)
+        file["x"] = np.arange(12.0).reshape(4, 3)
+    stats = slipway.json("data", "stats", path)
+    assert stats["records"] is None
+    assert {field["name"]: field["records"] for field in stats["fields"]} == {"lat": 7, "x": 4}
+    said = slipway.run("data", "stats", path).stdout
+    assert "have different numbers of rows" in said and str(path) in said
+    assert slipway.run("data", "stats", path, "--quiet").stdout.strip() == "differ"
 
 
 def test_info_shows_files_without_numbers(slipway):

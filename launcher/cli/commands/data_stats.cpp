@@ -81,6 +81,14 @@ std::string ClassesText(const staging::FieldStatistics& field) {
   return text + "\n";
 }
 
+std::string UnevenText(const std::vector<std::filesystem::path>& files) {
+  if (files.empty()) return "";
+  const auto others = files.size() == 1 ? "" : fmt::format(" (and of {} more)", files.size() - 1);
+  return fmt::format(
+      "the datasets of '{}'{} have different numbers of rows: the column records says how many each has\n",
+      files.front().string(), others);
+}
+
 }  // namespace
 
 int DataStats(const DataStatsOptions& options, Output& output) {
@@ -97,10 +105,11 @@ int DataStats(const DataStatsOptions& options, Output& output) {
     classes += ClassesText(field);
   }
   const Json document = {{"schema", "slipway.data_stats/1"},
-                         {"records", statistics.records},
+                         {"records", statistics.records ? Json(*statistics.records) : Json()},
                          {"fields", fields},
                          {"left_out", staging::ToJson(std::span(files.left_out))}};
-  output.Print({document, table.Render() + classes, std::to_string(statistics.records)});
+  output.Print({document, table.Render() + classes + UnevenText(statistics.uneven),
+                statistics.records ? std::to_string(*statistics.records) : "differ"});
   WarnOfLeftOut(options.path.string(), files.left_out, files.files.size(), output);
   return 0;
 }

@@ -95,6 +95,11 @@ staging::StreamFigures DatasetStaging::figures() const {
   return stager != nullptr ? stager->figures() : staging::StreamFigures{};
 }
 
+std::vector<staging::Hdf5Unread> DatasetStaging::unread() const {
+  if (const auto* stager = streaming_.load()) return stager->unread();
+  return staged_ && staged_->own_sums ? staged_->own_sums->unread : std::vector<staging::Hdf5Unread>{};
+}
+
 std::filesystem::path DatasetStaging::directory() const {
   if (const auto* stager = streaming_.load()) return stager->directory();
   return staged_ ? staged_->directory : plan_.directory;

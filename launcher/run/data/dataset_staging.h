@@ -47,6 +47,8 @@ class DatasetStaging {
   /// What was published; its lease is held.
   const std::optional<staging::StagedDataset>& staged() const { return staged_; }
   staging::StreamFigures figures() const;
+  /// Datasets of HDF5 files whose own checksums could not be compared.
+  std::vector<staging::Hdf5Unread> unread() const;
 
  private:
   bool has_begun() const;

@@ -72,17 +72,15 @@ StageOrder OrderFromJson(const Json& json) {
 }
 
 Json ToJson(const MemberReady& ready) {
-  return {{"dataset", ready.dataset},
-          {"adopted", ready.adopted},
-          {"read", ready.read.count},
-          {"directory", ready.directory.string()},
-          {"records", ready.records}};
+  return {{"dataset", ready.dataset}, {"adopted", ready.adopted},
+          {"read", ready.read.count}, {"directory", ready.directory.string()},
+          {"records", ready.records}, {"unread", ready.unread}};
 }
 
 MemberReady ReadyFromJson(const Json& json) {
-  return {json.at("dataset").get<std::string>(), json.at("adopted").get<bool>(),
+  return {json.at("dataset").get<std::string>(),       json.at("adopted").get<bool>(),
           Bytes{json.at("read").get<std::uint64_t>()}, json.at("directory").get<std::string>(),
-          json.at("records").get<std::uint64_t>()};
+          json.at("records").get<std::uint64_t>(),     json.at("unread").get<std::vector<std::string>>()};
 }
 
 Json ErrorToJson(const Error& error) {

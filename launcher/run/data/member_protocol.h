@@ -72,6 +72,8 @@ struct MemberReady {
   Bytes read;                       ///< from the sources
   std::filesystem::path directory;  ///< where the ranks of its node find it
   std::uint64_t records = 0;        ///< of a share: what a reader finds there
+  /// DescribeUnread of each dataset whose own checksums could not be compared.
+  std::vector<std::string> unread = {};
 };
 
 /// What they make of each other can be taken apart again. Errors of the way back: those of the JSON library.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -264,6 +265,17 @@ void NodeStaging::Announce(const staging::StagingPlan& plan, Seconds elapsed) {
       {"seconds", elapsed.count()}};
   if (shares) event["records"] = records;
   folder_.AppendEvent("staged", event);
+  WarnOfUnread(name);
+}
+
+/// Of files that several nodes hold, once.
+void NodeStaging::WarnOfUnread(const std::string& dataset) {
+  std::set<std::string> told;
+  for (const auto& member : members_) {
+    for (const auto& unread : member->ready().at(dataset).unread) {
+      if (told.insert(unread).second) output_.Warn(fmt::format("staged {}: {}", dataset, unread));
+    }
+  }
 }
 
 /// While the ranks run. A node that is lost has nothing to hold any more.

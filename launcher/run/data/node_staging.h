@@ -69,6 +69,7 @@ class NodeStaging {
   void AwaitReady(const std::string& dataset, Bytes total, const Members& members);
   Members All() const;
   void Announce(const staging::StagingPlan& plan, Seconds elapsed);
+  void WarnOfUnread(const std::string& dataset);
   void OnMemberFailed(NodeMember& member);
   void StageAgain(NodeMember& member);
   void ReleaseOne(NodeMember& member, const std::vector<member::TierOfDataset>& datasets);

@@ -22,6 +22,7 @@
 #include "launcher/run/data/background_staging.h"
 #include "launcher/run/data/member_protocol.h"
 #include "launcher/run_folder/prepare.h"
+#include "staging/copy/own_sums.h"
 #include "staging/generation/generation.h"
 #include "staging/generation/stage.h"
 #include "staging/network/sockets.h"
@@ -179,7 +180,11 @@ class StagingMember {
   }
 
   member::MemberReady ReadyWith(const StagingPlan& plan, const staging::StagedDataset& staged) const {
-    return {plan.request.name, staged.adopted, read_, staged.directory, IsSharedOut(plan) ? records_ : 0};
+    member::MemberReady ready{
+        plan.request.name, staged.adopted, read_, staged.directory, IsSharedOut(plan) ? records_ : 0, {}};
+    if (!staged.own_sums) return ready;
+    for (const auto& unread : staged.own_sums->unread) ready.unread.push_back(staging::DescribeUnread(unread));
+    return ready;
   }
 
   void OnNews(const StagingPlan& plan) {

@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/data/staged_in.h"
+#include "staging/copy/own_sums.h"
 #include "staging/generation/generation.h"
 
 namespace slipway::launcher {
@@ -31,11 +32,9 @@ std::string HowStaged(const staging::StagedDataset& staged) {
              : copied;
 }
 
-void WarnOfUnread(const staging::StagedDataset& staged, Output& output) {
-  if (!staged.own_sums) return;
-  for (const auto& unread : staged.own_sums->unread) {
-    output.Warn(fmt::format("staged {}: the checksums of '{}' were not compared: it {}", staged.name, unread.name,
-                            unread.why));
+void WarnOfUnread(const DatasetStaging& dataset, Output& output) {
+  for (const auto& unread : dataset.unread()) {
+    output.Warn(fmt::format("staged {}: {}", dataset.spec().name, staging::DescribeUnread(unread)));
   }
 }
 
@@ -151,7 +150,7 @@ void StagingSession::EndRun(const Error& error) {
 void StagingSession::Announce(const DatasetStaging& dataset) {
   const auto& staged = *dataset.staged();
   output_.Say(fmt::format("staged {}: {}, tier {}", staged.name, HowStaged(staged), dataset.plan().tier));
-  WarnOfUnread(staged, output_);
+  WarnOfUnread(dataset, output_);
   if (!staged.mended.empty()) TellOfMended(dataset);
   RemoveEmptyStagedIn();
   folder_.AppendEvent("staged", Json{{"dataset", staged.name},
@@ -196,6 +195,7 @@ void StagingSession::EndOne(DatasetStaging& dataset) {
                                          {"copies", figures.copies},
                                          {"bytes", figures.copied.count},
                                          {"evictions", figures.evictions}});
+    WarnOfUnread(dataset, output_);
     return dataset.Abandon();
   }
   const bool finish = dataset.spec().keep == Keep::kCache && !failure_;

@@ -36,9 +36,10 @@ TEST(MemberProtocol, WhatMembersSayComesBack) {
   EXPECT_EQ(hello.offers[1].root, "boot:1:2");
   EXPECT_EQ(hello.offers[1].shared_out, "train-4567");
   const auto ready =
-      member::ReadyFromJson(ToJson(member::MemberReady{"train", true, Bytes{7}, "/tmp/train-0123", 412}));
+      member::ReadyFromJson(ToJson(member::MemberReady{"train", true, Bytes{7}, "/tmp/train-0123", 412, {"x"}}));
   EXPECT_EQ(ready.directory, "/tmp/train-0123");
   EXPECT_EQ(ready.records, 412u);
+  EXPECT_THAT(ready.unread, ElementsAre("x"));
   const auto order = member::OrderFromJson(ToJson(member::StageOrder{{"train", "ram"}, 1, {{"a", 1}, {"b", 2}}}));
   EXPECT_EQ(order.what.dataset, "train");
   EXPECT_EQ(order.what.tier, "ram");

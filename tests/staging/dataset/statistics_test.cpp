@@ -73,6 +73,24 @@ TEST(Statistics, DoNotCountRowsWithoutValues) {
   EXPECT_EQ(statistics.fields.at(0).values.count(), 0u);
 }
 
+TEST(Statistics, CountNoRecordsWhereDatasetsHaveDifferentNumbersOfRows) {
+  const test::TempDirectory directory;
+  const auto make = [&](const char* name, std::uint64_t rows) {
+    const auto file = CreateHdf5(directory / name);
+    file->CreateDataset({"lat", NumberType::kFloat32, {7}});
+    file->CreateDataset({"x", NumberType::kFloat32, {rows, 3}});
+    file->Close();
+  };
+  make("a.h5", 7);
+  EXPECT_EQ(Of(directory.path()).records, 7u);
+  make("b.h5", 4);
+  const auto statistics = Of(directory.path());
+  EXPECT_EQ(statistics.records, std::nullopt);
+  EXPECT_THAT(statistics.uneven, ElementsAre(directory / "b.h5"));
+  EXPECT_EQ(statistics.fields.at(0).records, 14u);
+  EXPECT_EQ(statistics.fields.at(1).records, 11u);
+}
+
 TEST(Statistics, NameTheRecordThatIsNoExample) {
   const test::TempDirectory directory;
   MakeTfrecords(directory / "a.tfrecord", {ImageExample(3, 1), "\xff\xff"});

@@ -19,7 +19,9 @@
 #include "staging/network/plan_difference.h"
 #include "staging/network/shares.h"
 #include "staging/network/wire.h"
+#include "staging/plan/tiers.h"
 #include "tests/staging/staging_support.h"
+#include "tests/support/fake_memory.h"
 #include "tests/support/few_descriptors.h"
 
 namespace slipway::staging {
@@ -298,6 +300,53 @@ TEST(Assembly, PutsMoreFilesTogetherThanMayBeOpen) {
   }
   EXPECT_TRUE(assembly.complete());
   EXPECT_EQ(ReadFile(directory / "299"), std::string(2 * kHalf, static_cast<char>(299)));
+}
+
+/// A chunk of a file of `size` bytes, at its beginning.
+std::string RefusalOfFile(const fs::path& directory, Bytes size, const MemorySources& memory) {
+  StagingPlan plan;
+  plan.files.push_back({"/source/a", "a", size});
+  CopyOptions options;
+  options.memory = memory;
+  Assembly assembly(plan, directory, options, [] {});
+  Chunk chunk;
+  chunk.size = 10;
+  chunk.memory.reset(new std::byte[10]());
+  try {
+    assembly.Add(chunk);
+    return "";
+  } catch (const MemoryError& error) {
+    return error.message();
+  }
+}
+
+TEST(Assembly, NeverFillsTheMemory) {
+  const TemporaryDirectory ram("/dev/shm");
+  const test::FakeMemory machine(30 * 1024);
+  EXPECT_EQ(RefusalOfFile(ram.path(), Bytes{20 << 20}, machine.sources()), "");
+  fs::remove(ram / "a");
+  EXPECT_THAT(RefusalOfFile(ram.path(), Bytes{40 << 20}, machine.sources()), HasSubstr("the staged files in RAM"));
+  const TemporaryDirectory disk;
+  if (LivesInMemory(disk.path())) GTEST_SKIP() << "temporary files lie in RAM";
+  EXPECT_EQ(RefusalOfFile(disk.path(), Bytes{40 << 20}, machine.sources()), "");
+}
+
+TEST(Assembly, SeesThatOthersTakeTheMemoryMeanwhile) {
+  const TemporaryDirectory ram("/dev/shm");
+  test::FakeMemory machine(1000 * 1024);
+  StagingPlan plan;
+  plan.files.push_back({"/source/a", "a", Bytes{100 << 20}});
+  CopyOptions options;
+  options.memory = machine.sources();
+  int steps = 0;
+  Assembly assembly(plan, ram.path(), options, [&] {
+    if (++steps == 2) machine.SetAvailable(0);
+  });
+  Chunk chunk;
+  chunk.size = 10;
+  chunk.memory.reset(new std::byte[10]());
+  EXPECT_THROW(assembly.Add(chunk), MemoryError);
+  EXPECT_EQ(steps, 2);
 }
 
 TEST(PlanDifference, NamesTheFirstThing) {

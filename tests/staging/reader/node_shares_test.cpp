@@ -9,11 +9,26 @@
 #include "core/error.h"
 #include "staging/reader/batch_plan.h"
 #include "tests/staging/formats_support.h"
+#include "tests/support/fake_memory.h"
 
 namespace slipway::staging {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(BatchPlan, RefusesAnOrderBeyondTheMemoryThatIsLeft) {
+  const test::FakeMemory machine(100 * 1024);
+  const std::uint64_t fits = 5'000'000;  // 80 MB; 94 MB may be taken
+  EXPECT_GT(BatchPlan({}, {fits}, machine.sources()).steps_per_epoch(), 0u);
+  try {
+    BatchPlan({}, {fits, 7'000'000}, machine.sources());
+    FAIL() << "112 MB were taken";
+  } catch (const MemoryError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("the files promise 7000000 records"), HasSubstr("112 MB"),
+                                             HasSubstr("slipway data info")));
+  }
+  for (const int bits : {60, 63}) EXPECT_THROW(BatchPlan({}, {1ULL << bits}, machine.sources()), MemoryError);
+}
 
 /// A job over some nodes, as every one of its ranks plans it.
 struct JobOfNodes {

@@ -140,6 +140,18 @@ TEST_F(StreamTest, RanksOfDifferentSpeedsReadWhatTheyWouldReadOfAllFiles) {
   EXPECT_THAT(GenerationsIn(root_), IsEmpty()) << "nothing is published";
 }
 
+TEST_F(StreamTest, WithVerifyFullEachCopyIsReadAgainAndReadersGetTheSame) {
+  auto plan = Plan();
+  Stage(PlanFor(RequestFor(source_, files_ / "whole", DataFormat::kTfrecord)));
+  const auto whole = files_ / "whole" / GenerationsIn(files_ / "whole").at(0);
+  plan.request.verify = VerifyMode::kFull;
+  StreamStager stager(plan, 7, 4);
+  Running running(stager);
+  EXPECT_EQ(ReadIds(stager.directory(), NumberedOptions(0, 1, 3)), ReadIds(whole, NumberedOptions(0, 1, 3)));
+  EXPECT_GT(stager.figures().evictions, 0U);
+  EXPECT_THAT(stager.unread(), IsEmpty());
+}
+
 /// As in training: nobody takes the next batch before all have this one.
 TEST_F(StreamTest, RanksThatWaitForEachOtherGetOnInASmallWindow) {
   const auto plan = Plan();
