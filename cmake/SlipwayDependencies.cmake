@@ -22,4 +22,8 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 
+# Linked in where there is an archive of it: each shared library is one more to load at every start.
+find_library(MINIZIP_LIBRARY NAMES libminizip.a minizip REQUIRED)
+find_path(MINIZIP_INCLUDE_DIR minizip/unzip.h REQUIRED)
+find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)

@@ -1,4 +1,4 @@
-/// One thread that waits for descriptors, signals and timers at once: nothing in Slipway polls.
+/// One thread that waits for descriptors, signals and timers at once.
 #pragma once
 
 #include <chrono>

@@ -28,8 +28,6 @@ struct ExitStatus {
   bool Success() const { return code == 0 && signal == 0; }
   /// "exit status 3", "signal 9 (SIGKILL)".
   std::string Describe() const;
-  /// What a shell would return: the code, or 128 + signal.
-  int ShellCode() const { return signal != 0 ? 128 + signal : code; }
   bool operator==(const ExitStatus&) const = default;
 };
 

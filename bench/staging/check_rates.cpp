@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "bench/staging/checked_blocks.h"
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "staging/formats/checked_blocks.h"
 #include "staging/formats/tfrecord_frame.h"
 
 namespace slipway::bench {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ensemble/exchange/from_optuna.h"
+#include "ensemble/exchange/optuna.h"
 #include "ensemble/store/trial_book.h"
 
 namespace slipway::ensemble {

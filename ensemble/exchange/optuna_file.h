@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ensemble/exchange/optuna_trial.h"
+#include "ensemble/exchange/optuna.h"
 
 namespace slipway::ensemble {
 

@@ -13,13 +13,18 @@
 
 #include "core/error.h"
 #include "ensemble/exchange/optuna_file.h"
-#include "ensemble/exchange/optuna_schema.h"
 #include "ensemble/store/query.h"
 
 namespace slipway::ensemble {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// version_info.schema_version of every Optuna 2 and 3; what changed since stands in alembic_version.
+constexpr std::int64_t kOptunaSchemaVersion = 12;
+/// alembic_version of Optuna 3.0 and 3.1, and since 3.2; the tables that are read here are the same.
+constexpr std::string_view kOptunaRevision30 = "v3.0.0.d";
+constexpr std::string_view kOptunaRevision32 = "v3.2.0.a";
 
 constexpr int kOptunaBusyTimeoutMs = 5000;
 constexpr int kLongestTextBytes = 1 << 20;

@@ -57,11 +57,12 @@ class EnsembleObserver {
 /// prepared at their gates; (3) one commit with their identities; (4) the gates open. Attempts that hang on a
 /// supervisor of the runner, which (1) names, need no (3), and their (2) goes on while the disk is at work for (1):
 /// nothing of them is there before (4). So whenever the manager dies, the next one knows every process that may run,
-/// ends it, and runs the trial again as its next attempt, unless the runner can tell that it was over already. Result:
-/// the same configurations for the same trial numbers, however often it was interrupted. Errors: kUsage when the
-/// options contradict the book; what the runner's EndOrphan and Wait throw; the book's. A trial that cannot be started
-/// is a failed trial, not an error. A book that another process has locked, and a disk without room, are waited for;
-/// who asks to stop meanwhile gets the book's error.
+/// ends it, and runs the trial again as its next attempt, unless the runner can tell that it was over already.
+///
+/// Result: the same configurations for the same trial numbers, however often it was interrupted.
+/// Errors: kUsage when the options contradict the book; what the runner's EndOrphan and Wait throw; the book's. A trial
+///         that cannot be started is a failed trial, not an error. A book that another process has locked, and a disk
+///         without room, are waited for; who asks to stop meanwhile gets the book's error.
 EnsembleSummary RunEnsemble(TrialBook& book, const EnsembleOptions& options, TrialRunner& runner,
                             EnsembleObserver& observer, Clock& clock = SystemClock());
 

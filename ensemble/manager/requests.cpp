@@ -22,17 +22,11 @@ constexpr std::uintmax_t kLargestRequest = 1 << 20;
 Json ToJson(const Enqueue& enqueue) { return Json{{"do", "enqueue"}, {"parameters", ensemble::ToJson(enqueue.point)}}; }
 Json ToJson(const Retry& retry) { return Json{{"do", "retry"}, {"trials", retry.trials}}; }
 
-/// Earlier versions asked for one trial.
-Retry RetryFromJson(const Json& json) {
-  if (json.contains("trial")) return {{json["trial"].get<TrialNumber>()}};
-  return {json.at("trials").get<std::vector<TrialNumber>>()};
-}
-
 std::variant<Enqueue, Retry, Malformed> Parse(const std::string& text) try {
   const Json json = Json::parse(text);
   const auto what = json.at("do").get<std::string>();
   if (what == "enqueue") return Enqueue{PointFromJson(json.at("parameters"))};
-  if (what == "retry") return RetryFromJson(json);
+  if (what == "retry") return Retry{json.at("trials").get<std::vector<TrialNumber>>()};
   return Malformed{fmt::format("unknown request '{}'", what)};
 } catch (const std::exception& error) {
   return Malformed{error.what()};

@@ -1,5 +1,7 @@
 #include "ensemble/model/random.h"
 
+#include <Random123/philox.h>
+
 #include "core/fnv1a.h"
 
 namespace slipway::ensemble {
@@ -12,25 +14,11 @@ std::uint32_t High(std::uint64_t value) { return static_cast<std::uint32_t>(valu
 
 }  // namespace
 
-std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {High(b) ^ counter[1] ^ key[0], Low(b), High(a) ^ counter[3] ^ key[1], Low(a)};
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
-  }
-  return counter;
-}
-
 CounterRandom::CounterRandom(std::uint64_t seed, std::int64_t trial, std::string_view stream)
-    : trial_(static_cast<std::uint64_t>(trial)) {
-  const std::uint64_t mixed = seed ^ Fnv1a64(stream);
-  key_ = {Low(mixed), High(mixed)};
-}
+    : key_(seed ^ Fnv1a64(stream)), trial_(static_cast<std::uint64_t>(trial)) {}
 
 std::uint64_t CounterRandom::Bits(std::uint32_t draw) const {
-  const auto block = Philox4x32({draw, 0, Low(trial_), High(trial_)}, key_);
+  const auto block = r123::Philox4x32()({{draw, 0, Low(trial_), High(trial_)}}, {{Low(key_), High(key_)}});
   return (std::uint64_t{block[1]} << 32) | block[0];
 }
 

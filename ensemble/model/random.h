@@ -2,17 +2,13 @@
 ///
 /// So the same trial of the same study draws the same numbers whatever was asked before it, on any number of
 /// parallel workers, and after any restart.
-/// Source: Philox4x32-10, Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+/// The generator is Philox4x32-10 of the library Random123.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace slipway::ensemble {
-
-/// The block function: ten rounds.
-std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
 class CounterRandom {
  public:
@@ -26,7 +22,7 @@ class CounterRandom {
   std::uint64_t Below(std::uint64_t count, std::uint32_t draw) const;
 
  private:
-  std::array<std::uint32_t, 2> key_;
+  std::uint64_t key_;
   std::uint64_t trial_;
 };
 

@@ -3,27 +3,132 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "ensemble/samplers/first_points.h"
-#include "ensemble/samplers/grid_sampler.h"
-#include "ensemble/samplers/learning_sampler.h"
-#include "ensemble/samplers/random_sampler.h"
-#include "ensemble/samplers/sobol_sampler.h"
+#include "ensemble/search/cube/encoding.h"
 #include "ensemble/search/cube/free_points.h"
 #include "ensemble/search/cube/grid_walk.h"
 #include "ensemble/search/evolution/cmaes.h"
 #include "ensemble/search/evolution/genetic.h"
-#include "ensemble/search/evolution/nsga2.h"
 #include "ensemble/search/gaussian_process/gp_proposer.h"
+#include "ensemble/search/numbers/sobol.h"
 #include "ensemble/search/portfolio/restarts.h"
+#include "ensemble/search/proposer.h"
 #include "ensemble/search/quadratic/quadratic_search.h"
+#include "ensemble/search/results/observations.h"
 #include "ensemble/search/tpe/tpe.h"
 
 namespace slipway::ensemble {
 namespace {
+
+/// The next point of the walk that no earlier trial has, whoever chose that one. Nothing: earlier trials have them all.
+class GridSampler final : public Sampler {
+ public:
+  GridSampler(SearchSpace space, int points_per_range) : space_(std::move(space)), points_per_range_(points_per_range) {
+    Rewind();
+  }
+
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override {
+    if (trial < asked_) Rewind();
+    asked_ = trial;
+    while (at_point_ && earlier.ContainsConfiguration(ConfigurationHash(walk_->point()))) at_point_ = walk_->Next();
+    return at_point_ ? std::optional(walk_->point()) : std::nullopt;
+  }
+
+ private:
+  void Rewind() {
+    walk_.emplace(space_, points_per_range_);
+    at_point_ = walk_->Next();
+  }
+
+  SearchSpace space_;
+  int points_per_range_;
+  std::optional<GridWalk> walk_;
+  bool at_point_ = false;  // the walk has not ended
+  TrialNumber asked_ = 0;  // the trials before it have all that the walk has left behind
+};
+
+/// Draws each active parameter evenly from its domain; a point that an earlier trial has only when there is no other.
+class RandomSampler final : public Sampler {
+ public:
+  RandomSampler(SearchSpace space, std::uint64_t seed) : space_(std::move(space)), seed_(seed) {}
+
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override {
+    return RandomFreePoint(space_, seed_, trial, earlier);
+  }
+
+ private:
+  SearchSpace space_;
+  std::uint64_t seed_;
+};
+
+/// Trial n gets scrambled Sobol point n, with a dimension for each axis; those of inactive parameters are not used. A
+/// point that an earlier trial has is replaced by a random one that is free.
+class SobolSampler final : public Sampler {
+ public:
+  SobolSampler(SearchSpace space, std::uint64_t seed)
+      : encoding_(std::move(space)), seed_(seed), points_(seed, encoding_.axes().size()) {}
+
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override {
+    Point point = encoding_.Decode(UnitToAxes(points_.Point(static_cast<std::uint64_t>(trial)), encoding_.axes()));
+    if (IsFree(encoding_.space(), point, earlier)) return point;
+    return RandomFreePoint(encoding_.space(), seed_, trial, earlier);
+  }
+
+ private:
+  Encoding encoding_;
+  std::uint64_t seed_;
+  ScrambledSobol points_;
+};
+
+/// A sampler around a search method. The first `start` trials, and all while nothing is known, get scrambled Sobol
+/// points; then the method proposes. What an earlier trial has, or a constraint forbids, is proposed anew up to 32
+/// times; then a random free point is taken.
+class LearningSampler final : public Sampler {
+ public:
+  using MakeProposer = std::function<std::unique_ptr<Proposer>(const Encoding& encoding, std::uint64_t seed)>;
+
+  /// Of `settings` it reads goals and seed.
+  LearningSampler(const SamplerSettings& settings, SearchSpace space, TrialNumber start, const MakeProposer& make)
+      : encoding_(std::move(space)),
+        log_(encoding_, settings.goal, settings.further),
+        seed_(settings.seed),
+        start_(start),
+        first_(encoding_.space(), settings.seed),
+        proposer_(make(encoding_, settings.seed)) {}
+
+  std::optional<Point> Ask(TrialNumber trial, const TrialTable& earlier) override {
+    const auto& known = log_.Update(trial, earlier);
+    proposed_ = false;
+    if (trial < start_ || known.complete.empty() || encoding_.axes().empty()) return first_.Ask(trial, earlier);
+    for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
+      auto point = encoding_.Decode(proposer_->Propose(known, trial, attempt));
+      if (!IsFree(encoding_.space(), point, earlier)) continue;
+      proposed_ = true;
+      return point;
+    }
+    return RandomFreePoint(encoding_.space(), seed_, trial, earlier);
+  }
+
+  std::string_view Origin() const override { return proposed_ ? proposer_->Origin() : std::string_view(); }
+
+ private:
+  static constexpr std::uint32_t kAttempts = 32;
+
+  Encoding encoding_;
+  ObservationLog log_;
+  std::uint64_t seed_;
+  TrialNumber start_;
+  SobolSampler first_;
+  std::unique_ptr<Proposer> proposer_;
+  bool proposed_ = false;  // the last ask's point is the proposer's
+};
 
 struct SamplerEntry {
   std::string_view name;

@@ -26,8 +26,7 @@ class Sampler {
 struct SamplerSettings {
   std::string name = "auto";  ///< one of SamplerNames()
   std::uint64_t seed = 1;
-  int grid_points =
-      3;  ///< how many values `grid` takes of a uniform or log range (a fixed choice: 3 = ends and middle)
+  int grid_points = 3;  ///< how many values `grid` takes of a uniform or log range; 3: ends and middle
   std::int64_t trials = 1;
   Goal goal = Goal::kMaximize;
   std::vector<Goal> further = {};  ///< of the further objectives
@@ -38,7 +37,7 @@ struct SamplerSettings {
 const std::vector<std::string>& SamplerNames();
 
 /// The sampler that `auto` stands for: `grid` when the space has no uniform or log range and not more points than
-/// trials, else `random`. Other names are returned as they are.
+/// trials, else `portfolio`. Other names are returned as they are.
 /// Errors: Error(kUsage) for an unknown name, listing what exists.
 std::string ResolveSampler(const SamplerSettings& settings, const SearchSpace& space);
 

@@ -1,11 +1,16 @@
-/// When a trial is looked at: the settings `min` and `interval`.
+/// When a trial is looked at, by the settings `min` and `interval`, and how reasons show its values.
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "ensemble/model/records.h"
 #include "ensemble/schedulers/curve.h"
 
 namespace slipway::ensemble {
+
+/// As the user reported it: values of a study that maximizes are negated inside. Six digits.
+std::string DescribeValue(double value, Goal goal);
 
 /// Checks lie at min, min + interval, min + 2 interval, ...; without an interval every report from `min` on is one.
 class Checks {

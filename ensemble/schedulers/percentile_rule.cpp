@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ensemble/schedulers/describe.h"
+#include "ensemble/schedulers/checks.h"
 
 namespace slipway::ensemble {
 

@@ -8,7 +8,6 @@
 
 #include "ensemble/model/random.h"
 #include "ensemble/schedulers/checks.h"
-#include "ensemble/schedulers/describe.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,6 +1,5 @@
 #include "ensemble/store/connection.h"
 
-#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -116,12 +115,6 @@ Connection Connection::ForReading(const std::filesystem::path& path, ReadMode mo
   const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_URI;
   const int timeout = static_cast<int>(patience.count());
   return {path, std::make_unique<SQLite::Database>(FileUri(path, mode), flags, timeout)};
-}
-
-Connection Connection::InMemory(Connection& source) {
-  auto copy = std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  SQLite::Backup(*copy, *source.database_).executeStep(-1);
-  return {source.path_, std::move(copy)};
 }
 
 void Connection::Execute(const std::string& sql) { database_->exec(sql); }

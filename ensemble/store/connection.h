@@ -32,8 +32,6 @@ class Connection {
   /// A locked book is waited for, `patience` long.
   static Connection ForReading(const std::filesystem::path& path, ReadMode mode,
                                std::chrono::milliseconds patience = kBusyPatience);
-  /// A copy of all that `source` holds, in memory: what is done to it the file does not see.
-  static Connection InMemory(Connection& source);
 
   Connection(Connection&& other) noexcept;
   ~Connection();

@@ -79,24 +79,20 @@ void CheckAfterCrash(Connection& connection) {
 Connection OpenBook(const fs::path& path, Storage storage) {
   const bool crashed = HasJournal(path);
   auto connection = Connection::ForWriting(path);
-  if (!IsEmptyDatabase(connection)) CheckSchema(connection);
+  const bool is_new = IsEmptyDatabase(connection);
+  if (!is_new) CheckSchema(connection);
   connection.SetJournal(storage);
-  BackUpBeforeMigration(connection);
-  Migrate(connection);
+  if (is_new) CreateTables(connection);
   if (crashed) CheckAfterCrash(connection);
   return connection;
 }
 
-/// Begins the one read transaction of a reader: from here on it sees this moment. A book of an older version is looked
-/// at as a migrated copy, for it may lie where nobody can write.
+/// Begins the one read transaction of a reader: from here on it sees this moment.
 Connection BeginReading(const fs::path& path, ReadMode mode, std::chrono::milliseconds patience = kBusyPatience) {
   auto connection = Connection::ForReading(path, mode, patience);
   connection.Execute("BEGIN");
   CheckSchema(connection);
-  if (connection.Integer("PRAGMA user_version") == kBookSchemaVersion) return connection;
-  auto migrated = Connection::InMemory(connection);
-  Migrate(migrated);
-  return migrated;
+  return connection;
 }
 
 bool NobodyWrites(const fs::path& folder) {

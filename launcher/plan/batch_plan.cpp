@@ -120,7 +120,7 @@ std::vector<BufferTransfer> TransfersOf(const staging::StagingPlan& dataset, con
   }
   std::vector<BufferTransfer> transfers;
   for (const auto& file : dataset.files) {
-    transfers.push_back({TransferKind::kFile, file.path, inside + "/" + file.name.native()});
+    transfers.push_back({TransferKind::kFile, file.path, fmt::format("{}/{}", inside, file.name.native())});
   }
   return transfers;
 }

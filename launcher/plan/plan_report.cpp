@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/install.h"
 #include "core/process.h"
@@ -13,16 +14,50 @@
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/grid_trials.h"
-#include "launcher/plan/origins.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/choose_engine.h"
+#include "launcher/spec/load.h"
 
 namespace slipway::launcher {
 namespace {
+
+/// The value at a dotted path; null for one that leads nowhere, as a path through a list does.
+const Json* ValueAt(const Json& values, std::string_view path) {
+  const Json* value = &values;
+  while (!path.empty()) {
+    const auto dot = std::min(path.find('.'), path.size());
+    const std::string key(path.substr(0, dot));
+    if (!value->is_object() || !value->contains(key)) return nullptr;
+    value = &(*value)[key];
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return value;
+}
+
+bool IsElsewhere(const SpecDocument& document, const std::string& origin) {
+  return origin != "default" && !origin.starts_with(document.file.string() + ":");
+}
+
+std::string TextOf(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A line for each field that a settings file or `--set` gave: "launch.slurm.account: m1234
+/// (/etc/slipway/site.yaml:3)". Empty without any.
+std::string DescribeOrigins(const SpecDocument& document) {
+  std::string text;
+  for (const auto& [path, origin] : document.origins) {
+    const auto* value = ValueAt(*document.resolved, path);
+    // A section stands in its fields' lines.
+    if (value == nullptr || value->is_object() || !IsElsewhere(document, origin)) continue;
+    text += fmt::format("  {}: {} ({})\n", path, TextOf(*value), origin);
+  }
+  return text.empty() ? text : "settings:\n" + text + "\n";
+}
 
 std::string DescribeData(const Plan& plan) {
   if (plan.data.empty()) return "data: none\n";

@@ -3,24 +3,119 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "core/error.h"
 #include "core/files.h"
+#include "core/fnv1a.h"
 #include "core/output.h"
+#include "ensemble/analysis/predictions.h"
 #include "ensemble/analysis/selection.h"
 #include "launcher/trials/model_ensemble.h"
-#include "launcher/trials/trials_library.h"
+#include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 namespace {
 
+namespace fs = std::filesystem;
+
 using ensemble::Candidate;
+using ensemble::Predictions;
 using ensemble::Scoring;
 using ensemble::Selection;
 using ensemble::SelectionMethod;
+using ensemble::Targets;
+
+struct LeftOut {
+  ensemble::TrialNumber trial = 0;
+  std::string reason;
+};
+
+/// The predictions that the trials of an ensemble have left behind.
+struct TrialsLibrary {
+  ensemble::Targets targets;
+  std::vector<RankedTrial> trials;                 ///< in the order given
+  std::vector<ensemble::Predictions> predictions;  ///< of each of `trials`
+  std::vector<LeftOut> left_out;
+
+  /// Changes when any byte of a file, or the set of trials, does.
+  std::string Hash() const {
+    std::string text = fmt::format("targets {} {:08x} {}\n", targets.records, targets.crc, targets.order);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      text += fmt::format("{} {:08x} {}\n", trials[i].trial.number, predictions[i].crc, predictions[i].order);
+    }
+    return fmt::format("{:016x}", Fnv1a64(text));
+  }
+};
+
+constexpr const char* kLibraryTargets = "targets.npy";
+
+/// Where a trial's targets must be those of the trials before it.
+void RequireSameTargets(const Targets& targets, const Targets& known) {
+  if (targets.crc == known.crc && targets.records == known.records && targets.order == known.order) return;
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' and '{}' differ", known.path.string(), targets.path.string()),
+              "let all trials predict the same validation records in the same order");
+}
+
+/// Why a trial cannot be read; its predictions, and its targets when the run has none, when it can.
+struct Found {
+  std::optional<Predictions> predictions;
+  std::optional<Targets> targets;
+  std::string reason;
+};
+
+Found ReadTrial(const fs::path& folder, bool with_targets) {
+  for (const char* name : {"predictions.npy", kLibraryTargets}) {
+    const bool needed = with_targets || name != kLibraryTargets;
+    if (needed && !fs::exists(folder / name)) return {{}, {}, fmt::format("it has no {}", name)};
+  }
+  Found found;
+  try {
+    if (with_targets) found.targets = ensemble::ReadTargets(folder / kLibraryTargets);
+    found.predictions = ensemble::ReadPredictions(folder / "predictions.npy");
+  } catch (const Error& error) {
+    found.reason = error.message();
+  }
+  return found;
+}
+
+[[noreturn]] void RefuseEmpty(const TrialsLibrary& library) {
+  const auto& left_out = library.left_out;
+  const auto example = left_out.empty() ? "" : fmt::format("; trial {}: {}", left_out[0].trial, left_out[0].reason);
+  throw Error(ErrorKind::kUsage, fmt::format("no complete trial has predictions to select by{}", example),
+              "let the program write predictions.npy and targets.npy into $SLIPWAY_RUN_DIR: docs/ensembles.md, "
+              "\"Model ensembles\"");
+}
+
+/// Reads predictions.npy of each trial, and targets.npy of the run folder or, where it has none, of each trial.
+/// Cost:   memory of all predictions.
+/// Errors: Error(kEnvironment): damaged targets in the run folder, trials whose own targets differ; Error(kUsage) when
+///         no trial has predictions, saying how a program hands them over. What is wrong with one trial leaves it out.
+TrialsLibrary ReadLibrary(const fs::path& run_folder, const std::vector<RankedTrial>& trials) {
+  TrialsLibrary library;
+  const bool run_has_targets = fs::exists(run_folder / kLibraryTargets);
+  if (run_has_targets) library.targets = ensemble::ReadTargets(run_folder / kLibraryTargets);
+  for (const auto& ranked : trials) {
+    auto found = ReadTrial(run_folder / TrialFolder(ranked.trial.number), !run_has_targets);
+    if (!found.predictions) {
+      library.left_out.push_back({ranked.trial.number, std::move(found.reason)});
+      continue;
+    }
+    if (found.targets && !library.trials.empty()) RequireSameTargets(*found.targets, library.targets);
+    if (found.targets && library.trials.empty()) library.targets = std::move(*found.targets);
+    library.trials.push_back(ranked);
+    library.predictions.push_back(std::move(*found.predictions));
+  }
+  if (library.trials.empty()) RefuseEmpty(library);
+  return library;
+}
 
 constexpr int kUsualTopOfBest = 3;
 constexpr std::size_t kNamedOnes = 20;

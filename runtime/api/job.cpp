@@ -1,6 +1,7 @@
 #include "runtime/api/job.h"
 
 #include <fmt/format.h>
+#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,14 +9,15 @@
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
 #include "runtime/collectives/broadcast.h"
 #include "runtime/group/agreement.h"
+#include "runtime/group/launcher_variables.h"
 #include "runtime/group/share_within_node.h"
-#include "runtime/group/started_ranks.h"
 #include "runtime/selection/bits.h"
 #include "runtime/status.h"
 #include "runtime/trace/job_trace.h"
@@ -23,6 +25,43 @@
 
 namespace slipway::runtime {
 namespace {
+
+/// "Open MPI v4.1.4", "MPICH Version: 4.0.2".
+std::string NameOfMpi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string name(text, static_cast<std::size_t>(length));
+  name.resize(std::min(name.find_first_of(",\n"), name.size()));
+  for (auto& letter : name) letter = letter == '\t' ? ' ' : letter;
+  return name;
+}
+
+bool IsOpenMpi(const std::string& mpi) { return mpi.starts_with("Open MPI"); }
+
+std::string NextStep(const StartedRanks& started, bool open_mpi) {
+  if (started.by.launcher == RankLauncher::kSlurm) {
+    return fmt::format("srun did not tell this MPI of the others; start the job with srun --mpi={}",
+                       open_mpi ? "pmix" : "pmi2");
+  }
+  return fmt::format(
+      "another MPI's launcher started the job; start it with the mpirun of {}, or take the libslipway for the "
+      "launcher's MPI: put lib/slipway/{} first in LD_LIBRARY_PATH",
+      open_mpi ? "Open MPI" : "MPICH", open_mpi ? "mpich" : "openmpi");
+}
+
+/// Refuses a rank that MPI takes for a lone one (`ranks` is 1) while its launcher started several: MPI was not reached
+/// through the interface that this launcher offers, and every rank would train alone, silently.
+/// Errors: RuntimeError: MPI, naming both and the next step.
+void RequireStartedRanks(int ranks) {
+  if (ranks > 1) return;
+  const auto mpi = NameOfMpi();
+  const auto started = FindStartedRanks(IsOpenMpi(mpi));
+  if (started.ranks <= 1) return;
+  throw RuntimeError(SLIPWAY_ERROR_MPI,
+                     fmt::format("{} ranks were started ({}), but {}, which libslipway here is built for, sees one: {}",
+                                 started.ranks, started.by.name, mpi, NextStep(started, IsOpenMpi(mpi))));
+}
 
 std::string HostName() {
   char name[256] = "?";

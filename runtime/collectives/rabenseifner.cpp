@@ -5,7 +5,7 @@
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"
-#include "runtime/collectives/slices.h"
+#include "runtime/collectives/pieces.h"
 #include "runtime/memory/scratch.h"
 
 namespace slipway::runtime {

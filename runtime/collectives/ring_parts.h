@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/collectives/slices.h"
+#include "runtime/collectives/pieces.h"
 #include "runtime/group/point_to_point.h"
 #include "runtime/reduction/reduction.h"
 

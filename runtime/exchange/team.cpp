@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/collectives/slices.h"
+#include "runtime/collectives/pieces.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {

@@ -29,9 +29,8 @@ inline bool IsMeanOfIntegers(const Reduction& reduction) {
 /// out[i] = left[i] op right[i] for `count` elements; a mean is added up. `out` may be `left` or `right`.
 ///
 /// Result: 16-bit floats are combined in float32 and rounded to nearest even; sums and products of integers wrap
-/// around.
-///         Minimum and maximum are those of IEEE 754-2019: NaN when there is one, -0 below +0; so they do not depend on
-///         the order, and a NaN is always the same one.
+///         around. Minimum and maximum are those of IEEE 754-2019: NaN when there is one, -0 below +0; so they do not
+///         depend on the order, and a NaN is always the same one.
 void Combine(const Reduction& reduction, const void* left, const void* right, void* out, std::int64_t count);
 
 /// Combines inputs[0], inputs[1], ... in this order, and writes the result to all of `outputs`; of a mean the quotient

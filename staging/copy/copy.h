@@ -89,8 +89,7 @@ class FileCopier {
   /// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
   ///         starts it once more, or ends it.
   /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck); MemoryError: the copies lie in
-  /// RAM,
-  ///         and others have taken what the plan counted on.
+  ///         RAM, and others have taken what the plan counted on.
   CopiedFile Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block);
 
  private:

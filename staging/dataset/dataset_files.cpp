@@ -8,9 +8,9 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/dataset/file_name.h"
 #include "staging/dataset/folder.h"
 #include "staging/dataset/lease.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/formats/detect.h"
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/dataset/file_name.h"
 
 namespace slipway::staging {
 namespace {
@@ -78,6 +78,10 @@ std::optional<Listing> ReadListing(const fs::path& directory) {
   const auto text = ReadFileIfPresent(path);
   if (!text) return {};
   return ParseListing(*text, path);
+}
+
+bool StaysInside(const std::filesystem::path& name) {
+  return !name.empty() && name.is_relative() && std::ranges::find(name, std::filesystem::path("..")) == name.end();
 }
 
 }  // namespace slipway::staging

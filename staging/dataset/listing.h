@@ -48,4 +48,9 @@ void WriteListing(const std::filesystem::path& directory, std::string_view listi
 /// Nothing when it is not there (yet). Errors: those of ParseListing.
 std::optional<Listing> ReadListing(const std::filesystem::path& directory);
 
+// Names of files as manifests and listings say them: relative to the dataset's directory.
+
+/// False for a name that leads out of its directory, or is none. Others may have written it; links are not looked at.
+bool StaysInside(const std::filesystem::path& name);
+
 }  // namespace slipway::staging

@@ -27,7 +27,7 @@ struct NpyArray {
 class NpyFile {
  public:
   /// Cost:   .npy and stored members are mapped; deflated and byte-swapped ones are held in memory.
-  /// Errors: those of ParseNumpyHeader and OpenZip, naming file and member.
+  /// Errors: those of ParseNumpyHeader; Error(kEnvironment) for a damaged zip file. Both name file and member.
   explicit NpyFile(const std::filesystem::path& path);
 
   const std::vector<NpyArray>& arrays() const { return arrays_; }

@@ -34,8 +34,8 @@ InflatedTfrecords InflateTfrecords(const std::filesystem::path& path, std::uint6
 class TfrecordFile {
  public:
   /// Cost:   plain: mapped, one pass over the record headers. Compressed: inflated and checked once (some 0.3 GB/s),
-  /// and
-  ///         held in memory of that size as long as this object lives; only checked records count as what is inflated.
+  ///         and held in memory of that size as long as this object lives; only checked records count as what is
+  ///         inflated.
   /// Errors: Error(kEnvironment) naming file, record, byte offset and what was expected there: a length that fails its
   ///         CRC, a torn end, a compressed file that is damaged or inflates to more than `inflate_limit` bytes.
   explicit TfrecordFile(std::filesystem::path path, std::uint64_t inflate_limit = kInflateLimit);

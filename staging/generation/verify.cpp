@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "core/share_out.h"
 #include "staging/copy/medium.h"
-#include "staging/dataset/file_name.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 

@@ -1,6 +1,8 @@
 /// Puts the chunks of files together in a directory, and checks them as a local copy does.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -8,13 +10,36 @@
 #include <vector>
 
 #include "core/files.h"
+#include "core/unique_handle.h"
 #include "staging/copy/copy.h"
 #include "staging/formats/stream_check.h"
 #include "staging/network/chunk.h"
-#include "staging/network/open_files.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
+
+/// Files that are written by turns, of which only some are open.
+class OpenFiles {
+ public:
+  explicit OpenFiles(std::size_t most) : most_(most) {}
+
+  /// Takes a file that was opened for reading and writing; at first each must be given so.
+  void Keep(std::uint32_t file, UniqueFd fd);
+  /// Valid until the next call. Opened again when it was closed meanwhile: the file is still there, and no link.
+  /// Errors: SystemError naming the path.
+  int Get(std::uint32_t file, const std::filesystem::path& path);
+  void Close(std::uint32_t file) { open_.erase(file); }
+
+ private:
+  struct Opened {
+    UniqueFd fd;
+    std::uint64_t used = 0;
+  };
+
+  const std::size_t most_;
+  std::map<std::uint32_t, Opened> open_;
+  std::uint64_t uses_ = 0;
+};
 
 /// One thread. Chunks of one block must come in order; blocks and files may come in any.
 class Assembly {

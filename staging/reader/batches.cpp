@@ -5,25 +5,43 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
 
 #include "core/error.h"
 #include "core/memory_left.h"
-#include "staging/reader/aligned_memory.h"
 #include "staging/reader/reader_counts.h"
 #include "staging/reader/record_loader.h"
 
 namespace slipway::staging {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Part = std::shared_ptr<const EpochPart>;
+
+/// Memory for arrays of numbers: begins at a cache line.
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+using AlignedMemory = std::unique_ptr<std::byte, FreeMemory>;
+
+/// Errors: MemoryError when there is not so much.
+AlignedMemory AllocateAligned(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) {
+    throw MemoryError(ErrorKind::kEnvironment, fmt::format("there is no memory for {} bytes of a batch", bytes),
+                      "take smaller batches or a smaller prefetch");
+  }
+  return AlignedMemory(static_cast<std::byte*>(memory));
+}
 
 /// Records whose bytes are on their way from memory while one is read: measured, more brings nothing.
 constexpr std::size_t kAnnouncedAhead = 4;

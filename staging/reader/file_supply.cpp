@@ -3,14 +3,127 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <map>
+#include <mutex>
+
+#include "core/files.h"
 #include "staging/dataset/manifest.h"
+#include "staging/dataset/record_index.h"
 #include "staging/dataset/stream_state.h"
 #include "staging/reader/arriving_files.h"
 #include "staging/reader/sharding.h"
-#include "staging/reader/streamed_files.h"
 #include "staging/reader/supply_wait.h"
 
 namespace slipway::staging {
+namespace {
+
+constexpr auto kStreamMoment = std::chrono::milliseconds(20);
+
+Listing ListingIn(const fs::path& directory) {
+  if (auto listing = ReadListing(directory)) return std::move(*listing);
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no list of its files", directory.string()),
+              "start the run again");
+}
+
+/// Stands for one reader: it must Pass() files in order, or the stream waits for it.
+class StreamedFiles final : public FileSupply {
+ public:
+  /// Errors: Error(kEnvironment): no stream, or more readers than it has places for; Error(kUsage): another seed.
+  StreamedFiles(fs::path directory, std::uint64_t seed)
+      : FileSupply(seed),
+        directory_(std::move(directory)),
+        state_(StreamState::Open(directory_)),
+        listing_(ListingIn(directory_)) {
+    if (state_.shape().seed != seed) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("'{}' comes in the order of seed {}, this reader asks for seed {}", directory_.string(),
+                              state_.shape().seed, seed),
+                  "leave the reader's seed as it is, and set data.NAME.seed of the spec");
+    }
+    if (listing_.files.size() != state_.shape().files) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("'{}': the stream has {} files, its list {}", directory_.string(), state_.shape().files,
+                              listing_.files.size()));
+    }
+    const auto slot = state_.TakeSlot();
+    if (!slot) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("'{}' has {} readers already", directory_.string(), state_.shape().slots),
+                  "open a streamed dataset once in each rank");
+    }
+    slot_ = *slot;
+  }
+
+  const Listing& listing() const override { return listing_; }
+  DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) override {
+    const auto file = FileAt(epoch, place);
+    state_.SetWants(slot_, UseAt(epoch, place));
+    try {
+      Await(file, wait);
+    } catch (...) {
+      state_.SetWants(slot_, {});
+      throw;
+    }
+    return Place(file);
+  }
+
+  void Pass(std::uint64_t epoch, std::size_t place) override { state_.SetReader(slot_, {UseAt(epoch, place)}); }
+
+ private:
+  void Await(std::size_t file, const SupplyWait& wait) const {
+    const auto what = fmt::format("'{}'", (directory_ / listing_.files[file].path).string());
+    SupplyPatience patience(wait, what);
+    std::uint32_t seen = 0;
+    while (!state_.IsPresent(file)) {
+      CheckStream(what, patience.TimeToLook());
+      patience.Tick();
+      seen = state_.AwaitFiles(seen, kStreamMoment);
+    }
+  }
+
+  void CheckStream(const std::string& what, bool look) const {
+    const auto status = state_.status();
+    if (status == StreamStatus::kRunning &&
+        (!look || IsBeingStaged(directory_.parent_path().parent_path() / directory_.filename()))) {
+      return;
+    }
+    auto why = ReadFileIfPresent(directory_ / kStreamFailureName).value_or("");
+    if (why.empty()) why = "the run that staged it has ended";
+    throw Error(ErrorKind::kFailed, fmt::format("the stream has ended, and {} does not come: {}", what, why),
+                "start the run again");
+  }
+
+  DatasetFile Place(std::size_t number) {
+    const auto& listed = listing_.files[number];
+    DatasetFile file{directory_ / listed.path, listed.bytes.count, listed.records, {}, true};
+    const std::lock_guard guard(mutex_);
+    auto known = indices_.find(number);
+    if (known == indices_.end()) {
+      const auto path = directory_ / kStreamIndexDirectory / std::to_string(number);
+      const auto text = ReadFileIfPresent(path);
+      if (!text) return file;  // nothing was checked: the reader looks at the headers itself
+      auto decoded = WithContext(fmt::format("in '{}'", path.string()), [&] { return DecodeRecordIndices(*text); });
+      if (decoded.size() != 1)
+        throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not one index", path.string()));
+      known = indices_.emplace(number, std::move(decoded[0])).first;
+    }
+    file.index = known->second;
+    file.records = known->second.offsets.size();
+    return file;
+  }
+
+  std::uint64_t UseAt(std::uint64_t epoch, std::size_t place) const { return epoch * listing_.files.size() + place; }
+
+  const std::filesystem::path directory_;
+  StreamState state_;
+  Listing listing_;
+  std::size_t slot_ = 0;
+  std::mutex mutex_;
+  std::map<std::size_t, RecordIndex> indices_;
+};
+
+}  // namespace
+
 namespace fs = std::filesystem;
 namespace {
 

@@ -52,8 +52,7 @@ class StreamStager {
 
   /// Brings and takes away files until it is cancelled; readers are told before it returns.
   /// Errors: Error(kInterrupted) when cancelled; Error(kEnvironment) naming the file: changed since the plan or since
-  /// its
-  ///         first copy, damaged, no space.
+  ///         its first copy, damaged, no space.
   void Run(const StageOptions& options);
 
   /// From any thread. A stream is ready for its readers when there is a first copy.

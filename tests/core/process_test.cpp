@@ -35,8 +35,6 @@ bool Gone(pid_t pid) { return !IsAlive(IdentityOf(pid)); }
 TEST(ExitStatus, SaysCodeOrSignal) {
   EXPECT_EQ((ExitStatus{3, 0}).Describe(), "exit status 3");
   EXPECT_EQ((ExitStatus{0, SIGKILL}).Describe(), "signal 9 (SIGKILL)");
-  EXPECT_EQ((ExitStatus{0, SIGKILL}).ShellCode(), 137);
-  EXPECT_EQ((ExitStatus{75, 0}).ShellCode(), 75);
   EXPECT_FALSE((ExitStatus{0, SIGTERM}).Success());
 }
 

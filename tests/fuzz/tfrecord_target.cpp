@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "bench/staging/checked_blocks.h"
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "staging/formats/checked_blocks.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/formats/tfrecord_frame.h"
 #include "tests/fuzz/memory_file.h"

@@ -20,8 +20,7 @@ namespace slipway::ensemble {
 ///   last such run, or with a small one and small steps, whichever has used fewer trials so far (BIPOP).
 ///
 /// Cost:   of an ask, d^2 and the generations that are new; after a restart of the program all of them once (10,000
-/// trials
-///         of 10 axes: about 50 ms).
+///         trials of 10 axes: about 50 ms).
 /// Source: covariance_adaptation.h; Hansen: "Benchmarking a BI-population CMA-ES", GECCO 2009.
 class CmaesProposer : public Proposer {
  public:

@@ -6,7 +6,6 @@
 
 #include "ensemble/search/evolution/cmaes.h"
 #include "ensemble/search/evolution/genetic.h"
-#include "ensemble/search/evolution/nsga2.h"
 #include "ensemble/search/gaussian_process/gp_proposer.h"
 #include "ensemble/search/numbers/spread.h"
 #include "ensemble/search/portfolio/search_runs.h"

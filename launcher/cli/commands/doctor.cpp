@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/commands/plan.h"
 #include "launcher/cli/doctor/checks.h"
 
 namespace slipway::launcher {

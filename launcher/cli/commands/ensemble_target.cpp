@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "launcher/cli/commands/find_run.h"
-#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/commands/plan.h"
 #include "launcher/run/trials/ensemble_options.h"
 #include "launcher/run_folder/prepare.h"
 

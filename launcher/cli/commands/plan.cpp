@@ -1,8 +1,11 @@
 #include "launcher/cli/commands/plan.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
-#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/commands/left_out.h"
+#include "launcher/spec/project_settings.h"
 
 namespace slipway::launcher {
 
@@ -10,6 +13,18 @@ int ShowPlan(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   session.output.Print({ToJson(plan), DescribePlan(plan), plan.spec().name});
   return 0;
+}
+
+Plan PlanFor(const SpecSelection& selection, Session& session) {
+  auto document = LoadSpec(selection.spec, selection.overrides);
+  for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  for (const auto& line : CodeFromProjectSettings(document)) session.output.Say(line);
+  auto plan = MakePlan(std::move(document), session.runs_directory);
+  for (const auto& dataset : plan.data) {
+    WarnOfLeftOut(fmt::format("dataset '{}'", dataset.request.name), dataset.left_out, dataset.files.size(),
+                  session.output);
+  }
+  return plan;
 }
 
 }  // namespace slipway::launcher

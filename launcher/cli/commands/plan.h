@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launcher/cli/commands/session.h"
+#include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
 
@@ -16,5 +17,11 @@ struct SpecSelection {
 };
 
 int ShowPlan(const SpecSelection& selection, Session& session);
+
+// From what the command line says to a plan.
+
+/// Says the spec's warnings, and which files of the data are left out. Errors: kUsage with every error of the spec;
+/// what MakePlan throws.
+Plan PlanFor(const SpecSelection& selection, Session& session);
 
 }  // namespace slipway::launcher

@@ -14,7 +14,7 @@
 #include "ensemble/manager/requests.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/follow.h"
-#include "launcher/cli/commands/plan_for.h"
+#include "launcher/cli/commands/plan.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"

@@ -10,9 +10,9 @@
 #include "core/files.h"
 #include "core/output.h"
 #include "ensemble/exchange/csv.h"
+#include "ensemble/exchange/optuna.h"
 #include "ensemble/exchange/optuna_file.h"
 #include "ensemble/exchange/stored_space.h"
-#include "ensemble/exchange/to_optuna.h"
 #include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {

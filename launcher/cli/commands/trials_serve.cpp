@@ -1,16 +1,25 @@
 #include "launcher/cli/commands/trials_serve.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/unique_handle.h"
 #include "ensemble/manager/ask_tell_lines.h"
 #include "launcher/cli/commands/ensemble_target.h"
-#include "launcher/cli/commands/plan_for.h"
-#include "launcher/cli/commands/request_lines.h"
+#include "launcher/cli/commands/plan.h"
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run_folder/prepare.h"
 
@@ -21,6 +30,91 @@ using ensemble::AskTell;
 using ensemble::LossRules;
 using ensemble::TrialBook;
 using ensemble::Unfinished;
+
+sigset_t EndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// Lines from a descriptor (a pipe, a terminal, a file), until its end or until this process is asked to end.
+///
+/// While it lives SIGINT, SIGTERM and SIGHUP do not end the process at once: the line that is worked on is finished.
+class RequestLines {
+ public:
+  /// `longest`: of a line that is longer only one byte more is kept, which shows that it is.
+  RequestLines(int fd, std::size_t longest) : fd_(fd), longest_(longest) {
+    const auto signals = EndingSignals();
+    CheckErrno(::sigprocmask(SIG_BLOCK, &signals, &mask_before_), "cannot block signals");
+    signals_.Reset(CheckErrno(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), "cannot watch signals"));
+  }
+
+  RequestLines(const RequestLines&) = delete;
+  RequestLines& operator=(const RequestLines&) = delete;
+  /// A signal that has been heeded must not end the process now.
+  ~RequestLines() {
+    signalfd_siginfo heeded{};
+    while (::read(signals_.get(), &heeded, sizeof heeded) > 0) {
+    }
+    ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+
+  /// Waits for the next line, without its end; nothing when there is none: the other side has closed, or a signal came.
+  /// While none comes, `meanwhile` is called again and again, every `kPause`.
+  std::optional<std::string> Next(const std::function<void()>& meanwhile) {
+    std::string line;
+    while (!TakeLine(line)) {
+      if (!WaitForBytes(meanwhile)) return std::nullopt;
+      if (ReadMore()) continue;
+      return line.empty() ? std::nullopt : std::optional(std::move(line));
+    }
+    return line;
+  }
+
+  static constexpr auto kPause = std::chrono::milliseconds(200);
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  /// False when a signal has come; signals go first.
+  bool WaitForBytes(const std::function<void()>& meanwhile) {
+    pollfd watched[] = {{signals_.get(), POLLIN, 0}, {fd_, POLLIN, 0}};
+    while (true) {
+      const int ready = ::poll(watched, 2, static_cast<int>(kPause.count()));
+      if (ready > 0) break;
+      if (ready < 0 && errno != EINTR) ThrowErrno("cannot wait for requests");
+      if (ready == 0) meanwhile();
+    }
+    interrupted_ = watched[0].revents != 0;
+    return !interrupted_;
+  }
+
+  /// False at the end.
+  bool ReadMore() {
+    char chunk[1 << 16];
+    const auto count = ::read(fd_, chunk, sizeof chunk);
+    if (count < 0 && errno == EINTR) return true;
+    CheckErrno(count, "cannot read requests");
+    bytes_.append(chunk, static_cast<std::size_t>(count));
+    return count > 0;
+  }
+
+  /// Moves what is there of a line behind `line`; true when that is all of it.
+  bool TakeLine(std::string& line) {
+    const auto end = std::min(bytes_.find('\n'), bytes_.size());
+    line.append(bytes_, 0, std::min(end, longest_ + 1 - line.size()));
+    const bool whole = end < bytes_.size();
+    bytes_.erase(0, whole ? end + 1 : end);
+    return whole;
+  }
+
+  int fd_;
+  std::size_t longest_;
+  sigset_t mask_before_{};
+  UniqueFd signals_;
+  std::string bytes_;  // read, not looked at yet
+  bool interrupted_ = false;
+};
 
 /// The book of a run and a session on it.
 struct OpenEnsemble {

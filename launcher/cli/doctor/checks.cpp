@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "core/error.h"
-#include "launcher/cli/doctor/containers.h"
+#include "core/process.h"
+#include "launcher/cli/doctor/finding.h"
 #include "launcher/cli/doctor/installation.h"
 #include "launcher/cli/doctor/limits.h"
 #include "launcher/cli/doctor/memory_bandwidth.h"
@@ -11,11 +15,51 @@
 #include "launcher/cli/doctor/run_root.h"
 #include "launcher/cli/doctor/slurm_reach.h"
 #include "launcher/cli/doctor/tiers.h"
+#include "launcher/ranks/local/container_command.h"
 #include "launcher/ranks/local/node_devices.h"
 
 namespace slipway::launcher {
 namespace {
+
 using std::chrono::seconds;
+
+/// Check "containers": the programs that `launch.container` could use.
+struct FoundRuntime {
+  ContainerRuntime runtime;
+  std::string version;  ///< the first line of what it says
+};
+
+constexpr auto kContainerPatience = std::chrono::seconds(5);
+
+/// Some say it on the one stream, some on the other.
+std::string VersionOf(ContainerRuntime runtime) {
+  SpawnOptions options;
+  options.argv = {std::string(ProgramOf(runtime)), "--version"};
+  options.environment = Environment::Inherited();
+  if (!options.environment->Get("USER")) options.environment->Set("USER", "root");  // ch-run will not speak without it
+  const auto said = RunAndCapture(std::move(options), kContainerPatience);
+  const auto& text = said.output.empty() ? said.errors : said.output;
+  return text.substr(0, text.find('\n'));
+}
+
+/// Cost: each that is there is asked for its version.
+std::vector<FoundRuntime> ProbeContainers() {
+  std::vector<FoundRuntime> found;
+  for (const auto runtime : kContainerRuntimes) {
+    if (FindProgram(std::string(ProgramOf(runtime)))) found.push_back({runtime, VersionOf(runtime)});
+  }
+  return found;
+}
+
+/// Pure. A machine without any is in order.
+Findings JudgeContainers(const std::vector<FoundRuntime>& found) {
+  if (found.empty()) return {Ok("containers", "nothing that runs them is here; launch.container cannot be used")};
+  std::string text;
+  for (const auto& each : found) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", NameOf(each.runtime), each.version);
+  }
+  return {Ok("containers", text)};
+}
 
 /// Three starts, and six programs that are asked which MPI they are, each with its own limit.
 constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
@@ -66,7 +110,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   }
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
-  checks.push_back({"containers", seconds(40), [] { return Judge(ProbeContainers()); }});
+  checks.push_back({"containers", seconds(40), [] { return JudgeContainers(ProbeContainers()); }});
   checks.push_back({"gpus", seconds(5), [] { return Findings{Ok("gpus", Describe(DevicesOfThisNode()))}; }});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
   checks.push_back({"runs", seconds(10), [request] {

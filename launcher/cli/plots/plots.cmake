@@ -1,6 +1,5 @@
 # Charts as SVG documents.
 add_library(slipway_plots STATIC
-  "${CMAKE_CURRENT_LIST_DIR}/axis.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/charts.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/svg.cpp")
 slipway_compile(slipway_plots LIGHT)

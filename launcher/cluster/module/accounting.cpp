@@ -1,4 +1,3 @@
-#include "launcher/cluster/module/accounting.h"
 
 #include <slurm/slurmdb.h>
 

@@ -9,11 +9,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "launcher/cluster/module/accounting.h"
 #include "launcher/cluster/module/cluster.h"
 #include "launcher/cluster/module/jobs.h"
 #include "launcher/cluster/module/library.h"
-#include "launcher/cluster/module/submit.h"
 #include "launcher/cluster/slurm_messages.h"
 
 namespace slipway::launcher {

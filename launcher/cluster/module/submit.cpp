@@ -1,5 +1,3 @@
-#include "launcher/cluster/module/submit.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "launcher/cluster/module/jobs.h"
 #include "launcher/cluster/module/library.h"
 
 namespace slipway::launcher {

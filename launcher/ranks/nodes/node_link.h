@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/event_loop.h"
-#include "core/outgoing_bytes.h"
+#include "core/message_channel.h"
 #include "core/unique_handle.h"
 #include "launcher/ranks/nodes/node_frame.h"
 #include "staging/network/group_key.h"

@@ -20,7 +20,6 @@
 
 #include "launcher/ranks/shim/cores.h"
 #include "launcher/ranks/shim/ending.h"
-#include "launcher/ranks/shim/exit_record.h"
 #include "launcher/ranks/shim/protocol.h"
 #include "launcher/ranks/shim/strays.h"
 

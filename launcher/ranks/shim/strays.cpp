@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launcher/ranks/shim/exit_record.h"
+#include "launcher/ranks/shim/ending.h"
 
 namespace slipway::shim {
 namespace {

@@ -5,8 +5,7 @@
 /// `start`.
 ///
 ///   manager -> supervisor   frames: the number of bytes that follow (std::uint32_t of this machine), then strings,
-///   each
-///                           ended by a zero byte; the first two are the order and the program's ID, a number
+///                           each ended by a zero byte; the first two are the order and the program's ID, a number
 ///     start ID FOLDER GRACE_MS CORES DIRECTORY COUNT WORD... VARIABLE...
 ///                           FOLDER gets the log and the record of the end (launcher/ranks/shim/protocol.h); CORES:
 ///                           "0,1", or empty; DIRECTORY: to work in, or empty; COUNT words of the command; NAME=value

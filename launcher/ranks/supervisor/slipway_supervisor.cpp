@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "launcher/ranks/shim/exit_record.h"
+#include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/strays.h"
 #include "launcher/ranks/supervisor/program.h"
 #include "launcher/ranks/supervisor/protocol.h"

@@ -31,7 +31,7 @@ fs::path WishOf(const RunFolder& trial) { return trial.path() / "stop_wish"; }
 
 /// What `read` makes of the document in `file`; nothing when there is none.
 template <class Read>
-auto ReadDocument(const fs::path& file, Read read) -> std::optional<decltype(read(Json()))> {
+auto ReadAs(const fs::path& file, Read read) -> std::optional<decltype(read(Json()))> {
   const auto text = ReadDocumentIfPresent(file);
   if (!text) return {};
   try {
@@ -49,7 +49,7 @@ void WriteDocument(const fs::path& file, const Json& document) {
 }  // namespace
 
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial) {
-  return ReadDocument(OrderOf(trial), [](const Json& json) {
+  return ReadAs(OrderOf(trial), [](const Json& json) {
     TrialOrder order{json.at("attempt").get<int>(), json.at("attempts_past").get<int>(), {}};
     order.terms.trial = json.at("trial").get<ensemble::TrialNumber>();
     order.terms.repeat = json.at("repeat").get<int>();
@@ -68,7 +68,7 @@ void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order) {
 }
 
 std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial) {
-  return ReadDocument(EndingOf(trial), [](const Json& json) {
+  return ReadAs(EndingOf(trial), [](const Json& json) {
     TrialEnding ending;
     ending.attempt = json.at("attempt").get<int>();
     ending.status = {json.at("exit_code").get<int>(), json.at("signal").get<int>()};

@@ -1,10 +1,9 @@
-#include "ensemble/analysis/regression_tree.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 
+#include "ensemble/analysis/forest.h"
 #include "tests/ensemble/analysis/analysis_support.h"
 
 namespace slipway::ensemble {

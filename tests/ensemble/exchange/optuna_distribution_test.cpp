@@ -1,9 +1,8 @@
-#include "ensemble/exchange/optuna_distribution.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
+#include "ensemble/exchange/optuna.h"
 #include "ensemble/space/space.h"
 
 namespace slipway::ensemble {

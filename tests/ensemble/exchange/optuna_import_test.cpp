@@ -8,11 +8,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "ensemble/exchange/from_optuna.h"
 #include "ensemble/exchange/import_trials.h"
-#include "ensemble/exchange/optuna_distribution.h"
+#include "ensemble/exchange/optuna.h"
 #include "ensemble/exchange/optuna_file.h"
-#include "ensemble/exchange/to_optuna.h"
 #include "ensemble/study/open_study.h"
 #include "tests/ensemble/exchange/optuna_program.h"
 #include "tests/ensemble/exchange/sample_book.h"

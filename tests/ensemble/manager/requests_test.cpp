@@ -11,13 +11,6 @@
 namespace slipway::ensemble {
 namespace {
 
-TEST(Requests, OfEarlierVersionsNameOneTrial) {
-  test::TempDirectory folder;
-  MakeDirectories(folder / kRequestsFolder);
-  WriteFile(folder / kRequestsFolder / "1.json", R"({"do":"retry","trial":7})");
-  EXPECT_THAT(std::get<Retry>(WaitingRequests(folder.path()).at(0).what).trials, testing::ElementsAre(7));
-}
-
 TEST(Requests, AreReadInTheOrderInWhichTheyWerePosted) {
   test::TempDirectory folder;
   EXPECT_TRUE(WaitingRequests(folder.path()).empty());
@@ -39,7 +32,7 @@ TEST(Requests, WhatCannotBeUnderstoodSaysWhy) {
   const auto file = [&](const char* name) { return folder / kRequestsFolder / name; };
   WriteFile(file("1.json"), "{");
   WriteFile(file("2.json"), R"({"do":"dance"})");
-  WriteFile(file("3.json"), R"({"do":"retry","trial":"seven"})");
+  WriteFile(file("3.json"), R"({"do":"retry","trials":"seven"})");
   WriteFile(file("4.json"), std::string(2 << 20, ' '));
   WriteFile(file(".5.json"), "{}");
   WriteFile(file("6.txt"), "{}");

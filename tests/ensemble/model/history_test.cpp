@@ -1,8 +1,8 @@
-#include "ensemble/model/history.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "ensemble/manager/live_attempt.h"
 
 namespace slipway::ensemble {
 namespace {

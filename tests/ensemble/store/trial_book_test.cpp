@@ -1,6 +1,7 @@
 #include "ensemble/store/trial_book.h"
 
 #include <SQLiteCpp/Database.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,6 +112,31 @@ TEST(TrialBook, GivesBackWhatWasWritten) {
   const auto attempts = book.OpenAttempts();
   ASSERT_EQ(attempts.size(), 1u);
   EXPECT_EQ(attempts[0].process, (ProcessIdentity{100, 7, "boot"}));
+}
+
+TEST(TrialBook, GivesBackOriginsPlacesRungsAndAnswers) {
+  TempDirectory folder;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  book.CreateStudy(Study(4), ParseSpace(Json::parse(kSpace)));
+  book.Write(Filled(3));
+  auto trial = NewTrial(3, {{"lr", 0.4}, {"a", true}});
+  trial.origin = "enqueued";
+  trial.parent = 0;
+  Changes changes;
+  changes.time = 2000;
+  changes.trials = {trial};
+  changes.claims = {{3, 1, {{"node", {0, 1}, {"2", "GPU-77"}}}}};
+  changes.metrics = {{1, 1, "loss", 2, {}, 0.25, 1990.0}};
+  changes.rungs = {{1, 0, 1, 3, 0.25, "pause"}};
+  changes.answers = {{"r1", "enqueued as trial 3"}};
+  book.Write(changes);
+  EXPECT_EQ(book.Trials()[3].origin, "enqueued");
+  EXPECT_EQ(book.Trials()[3].parent, 0);
+  EXPECT_EQ(book.Attempts(3)[0].place, "node:0,1/gpu:2,GPU-77");
+  EXPECT_EQ(book.Metrics(1, 1, "loss").at(0).value, 0.25);
+  EXPECT_EQ(book.Rungs().at(0).decision, "pause");
+  EXPECT_EQ(book.AnswerTo("r1"), "enqueued as trial 3");
+  EXPECT_FALSE(book.AnswerTo("r2"));
 }
 
 TEST(TrialBook, KeepsEveryKindOfValue) {
@@ -254,12 +280,18 @@ TEST(TrialBook, LeavesDatabasesOfOthersAlone) {
   EXPECT_EQ(ReadFile(folder / "trials.db"), before);
 }
 
-TEST(TrialBook, RefusesTheBookOfANewerVersion) {
+TEST(TrialBook, RefusesTheBookOfAnotherVersion) {
   TempDirectory folder;
   { TrialBook::OpenForWriting(folder.path()).Settle(); }
-  SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
-  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("newer Slipway (schema 99; this one knows 3)"));
-  EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("newer Slipway"));
+  for (const auto& [version, words] : {std::pair(99, "a newer Slipway (schema 99; this one knows 3)"),
+                                       std::pair(2, "an older Slipway (schema 2; this one knows 3)")}) {
+    SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE)
+        .exec(fmt::format("PRAGMA user_version = {}", version));
+    const auto before = ReadFile(folder / "trials.db");
+    EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr(words));
+    EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr(words));
+    EXPECT_EQ(ReadFile(folder / "trials.db"), before);
+  }
 }
 
 TEST(TrialBook, SaysWhenItIsDamaged) {

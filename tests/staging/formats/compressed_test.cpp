@@ -1,9 +1,9 @@
 // TFRecord files inside gzip and zlib: the stream check, and what it tells of damage.
 #include <gmock/gmock.h>
 
+#include "bench/staging/checked_blocks.h"
 #include "core/crc32c.h"
 #include "core/files.h"
-#include "staging/formats/checked_blocks.h"
 #include "staging/formats/detect.h"
 #include "staging/formats/stream_check.h"
 #include "tests/staging/formats_support.h"

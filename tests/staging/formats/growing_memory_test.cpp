@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMib = 1 << 20;
 
-std::string TextOf(const GrowingMemory& memory) {
+std::string WordsIn(const GrowingMemory& memory) {
   return {reinterpret_cast<const char*>(memory.bytes().data()), memory.bytes().size()};
 }
 
@@ -28,18 +28,18 @@ TEST(GrowingMemory, KeepsWhatIsInItWhileItGrows) {
     Append(memory, piece);
     expected += piece;
   }
-  EXPECT_TRUE(TextOf(memory) == expected);
+  EXPECT_TRUE(WordsIn(memory) == expected);
 }
 
 TEST(GrowingMemory, IsEmptyAfterItWasMoved) {
   GrowingMemory memory;
   Append(memory, "one");
   auto other = std::move(memory);
-  EXPECT_EQ(TextOf(other), "one");
+  EXPECT_EQ(WordsIn(other), "one");
   EXPECT_TRUE(memory.bytes().empty());  // NOLINT(bugprone-use-after-move): it says so
   Append(memory, "two");
   other = std::move(memory);
-  EXPECT_EQ(TextOf(other), "two");
+  EXPECT_EQ(WordsIn(other), "two");
 }
 
 TEST(GrowingMemory, LooksAtTheMemoryLeftBeforeItGrowsByALargePiece) {

@@ -75,7 +75,26 @@ TEST(Npz, HoldsNoMoreThanItAnnounces) {
   const auto entry = bomb.rfind("PK\x01\x02");
   bomb.replace(entry + 24, 4, std::string("\x64\0\0\0", 4));  // announces 100 bytes
   WriteFile(directory / "a.npz", bomb);
-  EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr("more than its zip file announces"));
+  EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr("do not agree"));
+  bomb.replace(22, 4, std::string("\x64\0\0\0", 4));  // so does its own header
+  WriteFile(directory / "a.npz", bomb);
+  EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr("announces 100 bytes"));
+}
+
+TEST(Npz, SaysWhichMemberItCannotRead) {
+  const test::TempDirectory directory;
+  const auto whole = ZipText({{"a.npy", NpyText("|u1", "(4,)", "abcd")}}, false);
+  const auto entry = whole.rfind("PK\x01\x02");
+  auto encrypted = whole, packed = whole;
+  encrypted[entry + 8] = '\1';
+  packed[entry + 10] = '\xc';
+  const auto path = (directory / "a.npz").string();
+  for (const auto& [bytes, words] : {std::pair(encrypted, "a.npy' is encrypted"),
+                                     std::pair(packed, "a.npy' is compressed by method 12; stored and deflated"),
+                                     std::pair(whole.substr(0, entry), "torn zip file: it has no directory")}) {
+    WriteFile(directory / "a.npz", bytes);
+    EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr(words));
+  }
 }
 
 TEST(ImageHeader, GivesTheSizeOfPngAndJpeg) {

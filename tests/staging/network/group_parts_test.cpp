@@ -17,7 +17,7 @@
 #include "staging/network/handshake.h"
 #include "staging/network/node_group.h"
 #include "staging/network/plan_difference.h"
-#include "staging/network/shares.h"
+#include "staging/network/read_ahead.h"
 #include "staging/network/wire.h"
 #include "staging/plan/tiers.h"
 #include "tests/staging/staging_support.h"

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ensemble/search/evolution/nsga2.h"
 #include "ensemble/search/evolution/variation.h"
 #include "ensemble/search/results/pareto.h"
 

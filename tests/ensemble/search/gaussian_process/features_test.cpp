@@ -1,10 +1,10 @@
-#include "ensemble/search/gaussian_process/features.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "ensemble/search/gaussian_process/kernel.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,10 +1,10 @@
-#include "ensemble/search/gaussian_process/log_expected_improvement.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "ensemble/search/gaussian_process/acquisition_search.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,8 +1,8 @@
 // Whose file system a path lies on, by the kernel's list of mounts.
 
-#include "launcher/cli/doctor/file_system.h"
-
 #include <gtest/gtest.h>
+
+#include "launcher/cli/doctor/run_root.h"
 
 namespace slipway::launcher {
 namespace {

@@ -61,8 +61,8 @@ TEST(GroupState, NeverTakesAnEndBack) {
         const auto before = After({a, b});
         const auto after = Next(before, c);
         EXPECT_GE(after.began, before.began);
-        if (before.cause != GroupEndCause::kNone) EXPECT_NE(after.cause, GroupEndCause::kNone);
-        if (before.stage >= GroupStage::kEnding) EXPECT_GE(after.stage, before.stage);
+        EXPECT_TRUE(before.cause == GroupEndCause::kNone || after.cause != GroupEndCause::kNone);
+        EXPECT_TRUE(before.stage < GroupStage::kEnding || after.stage >= before.stage);
       }
     }
   }
