@@ -38,6 +38,16 @@ constexpr unsigned kStored = 0;
               "the file is damaged: copy it again from its source");
 }
 
+/// minizip takes numbers behind the end of a file for zeros.
+bool HasWholeEnd(std::span<const std::byte> file) {
+  constexpr std::size_t kEndBytes = 22;
+  constexpr std::size_t kLongestComment = 0xffff;
+  const auto last = file.last(std::min(file.size(), kEndBytes + kLongestComment));
+  const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
+  const auto end = text.rfind("PK\5\6");
+  return end != std::string_view::npos && text.size() - end >= kEndBytes;
+}
+
 struct CloseZip {
   void operator()(void* zip) const { ::unzClose(zip); }
 };
@@ -52,7 +62,7 @@ class ZipWalk {
  public:
   ZipWalk(std::span<const std::byte> file, const std::filesystem::path& path)
       : file_(file), path_(path.string()), zip_(::unzOpen64(path.c_str())) {
-    if (!zip_) Damaged(path_, "is a torn zip file: it has no directory at its end");
+    if (!zip_ || !HasWholeEnd(file)) Damaged(path_, "is a torn zip file: it has no directory at its end");
     moved_ = ::unzGoToFirstFile(zip_.get());
   }
 

@@ -44,7 +44,8 @@ TEST(Npz, FindsDamagedValues) {
   for (const bool deflated : {false, true}) {
     const auto whole = ZipText({{"a.npy", NpyText("|u1", "(4,)", "abcd")}}, deflated);
     // From the content on: the local header repeats what the directory says.
-    for (std::size_t bit = 35 * 8; bit < 60 * 8; ++bit) {
+    // The first bit of a deflated one only says that no block follows: its values are whole, as their CRC proves.
+    for (std::size_t bit = 35 * 8 + (deflated ? 1 : 0); bit < 60 * 8; ++bit) {
       WriteFile(directory / "a.npz", WithBitFlipped(whole, bit));
       EXPECT_THROW(NpyFile(directory / "a.npz"), Error) << bit;
     }
