@@ -119,6 +119,7 @@ OptunaState StateOf(TrialState state) {
     case TrialState::kQueued:
     case TrialState::kPaused: return OptunaState::kWaiting;
     case TrialState::kClaimed:
+    case TrialState::kWaiting:
     case TrialState::kRunning: return OptunaState::kRunning;
     case TrialState::kComplete: return OptunaState::kComplete;
     case TrialState::kPruned: return OptunaState::kPruned;

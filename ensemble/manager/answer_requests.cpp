@@ -12,22 +12,24 @@
 namespace slipway::ensemble {
 namespace {
 
+RequestAnswer Refused(const std::string& why) { return {false, "refused: " + why}; }
+
 class Answerer {
  public:
   Answerer(const EnsembleOptions& options, OpenStudy& study, Changes& changes)
       : options_(options), study_(study), changes_(changes) {}
 
-  std::string operator()(const Enqueue& enqueue) {
+  RequestAnswer operator()(const Enqueue& enqueue) {
     if (!study_.HasRoom()) {
-      return fmt::format("refused: all {} trials are used; raise ensemble.trials", options_.trials);
+      return Refused(fmt::format("all {} trials are used; raise ensemble.trials", options_.trials));
     }
     const auto configuration = study_.NextConfiguration();
     study_.Add(CompletedPoint(options_.space, enqueue.point, options_.seed, configuration),
                std::string(kEnqueuedOrigin), std::nullopt, changes_);
-    return fmt::format("enqueued as trial {}", configuration * options_.repeats);
+    return {true, fmt::format("enqueued as trial {}", configuration * options_.repeats)};
   }
 
-  std::string operator()(const Retry& retry) {
+  RequestAnswer operator()(const Retry& retry) {
     std::int64_t again = 0;
     std::string refused;  // the first
     for (const auto trial : retry.trials) {
@@ -42,7 +44,7 @@ class Answerer {
     return AnswerTo(retry, again, refused);
   }
 
-  std::string operator()(const Malformed& malformed) { return "refused: " + malformed.reason; }
+  RequestAnswer operator()(const Malformed& malformed) { return Refused(malformed.reason); }
 
  private:
   std::string WhyNotAgain(TrialNumber trial) const {
@@ -62,12 +64,12 @@ class Answerer {
   }
 
   /// `refused`: why the first trial that is not queued again is not.
-  static std::string AnswerTo(const Retry& retry, std::int64_t again, const std::string& refused) {
-    if (again == 0) return "refused: " + (refused.empty() ? "no trial is named" : refused);
+  static RequestAnswer AnswerTo(const Retry& retry, std::int64_t again, const std::string& refused) {
+    if (again == 0) return Refused(refused.empty() ? "no trial is named" : refused);
     const auto answer = retry.trials.size() == 1 ? fmt::format("trial {} is queued again", retry.trials.front())
                                                  : fmt::format("{} trials are queued again", again);
     const auto left = std::ssize(retry.trials) - again;
-    return left == 0 ? answer : fmt::format("{}, {} not: {}", answer, left, refused);
+    return {true, left == 0 ? answer : fmt::format("{}, {} not: {}", answer, left, refused)};
   }
 
   const EnsembleOptions& options_;
@@ -88,7 +90,7 @@ void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& 
     try {
       changes.answers.push_back({request.name, std::visit(answerer, request.what)});
     } catch (const Error& error) {
-      changes.answers.push_back({request.name, "refused: " + error.message()});
+      changes.answers.push_back({request.name, Refused(error.message())});
     }
   }
   for (const auto trial : changes.requeued) judge.End(trial, TrialState::kQueued);

@@ -155,8 +155,7 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
 void AskTell::GiveOut(TrialNumber number, Changes& changes) {
   const int attempt = study_.Claim(number);
   TrialRecord& trial = study_.Edit(number);
-  trial.state = TrialState::kRunning;
-  trial.started = changes.time;
+  BecomeRunning(trial, changes.time);
   study_.Changed(number);
   changes.claims.push_back({number, attempt});
   changes.starts.push_back({number, attempt, std::nullopt});

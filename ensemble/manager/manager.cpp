@@ -176,27 +176,16 @@ class Manager {
     }
     LiveAttempt* attempt = running_.Present(left.trial, left.number);
     if (attempt == nullptr) return;
-    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt, changes);
+    if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt);
     HeedWish(left.trial, *attempt);
     End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(),
         {{}, book_.LastSignOfManagerAt(left.claimed)}, changes);
   }
 
   /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
-  void FollowOn(TrialNumber trial, const LiveAttempt& attempt, Changes& changes) {
-    if (!attempt.started()) NoteWaiting(trial, attempt, changes);
+  void FollowOn(TrialNumber trial, const LiveAttempt& attempt) {
+    if (!attempt.started()) observer_.AttemptWaits(study_.at(trial));
     if (attempt.stop) runner_.Stop(trial, *attempt.stop);
-  }
-
-  /// Books of earlier versions say of what waits in a queue that it runs.
-  void NoteWaiting(TrialNumber number, const LiveAttempt& attempt, Changes& changes) {
-    TrialRecord& trial = study_.Edit(number);
-    if (trial.state == TrialState::kRunning) changes.queued.push_back({number, attempt.number()});
-    trial.state = TrialState::kClaimed;
-    trial.started.reset();
-    trial.reason = kWaitsInQueue;
-    study_.Changed(number);
-    observer_.AttemptWaits(trial);
   }
 
   // --- rounds ---
@@ -301,9 +290,7 @@ class Manager {
     if (attempt == nullptr || attempt->started()) return;
     running_.Begin(*attempt, began.time);
     TrialRecord& trial = study_.Edit(began.trial);
-    trial.state = TrialState::kRunning;
-    trial.started = began.time;
-    trial.reason.clear();
+    BecomeRunning(trial, began.time);
     study_.Changed(began.trial);
     changes.begins.push_back({began.trial, began.attempt, began.time});
   }
@@ -318,7 +305,8 @@ class Manager {
     AttemptFacts facts = FactsOf(ended.trial, has_run ? std::optional(ended.status) : std::nullopt);
     facts.cause = cause;
     facts.detail = ended.detail;
-    Conclude(ended.trial, facts, {facts.status, ended.time}, changes);
+    facts.last_line = ended.last_line;
+    Conclude(ended.trial, facts, {facts.status, ended.time, ended.rank}, changes);
   }
 
   /// What seems to be the fault of the program may be that of a disk without room.

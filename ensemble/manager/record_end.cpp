@@ -24,14 +24,15 @@ const TrialRecord& RecordEnd(TrialNumber number, const LiveAttempt& attempt, con
                              const KnownEnd& end, OpenStudy& study, ReportJudge& judge, Changes& changes) {
   TrialRecord& trial = study.Edit(number);
   trial.state = verdict.trial;
-  trial.reason = verdict.reason;
+  trial.reason = ReasonAlone(verdict);
   trial.ended = TimeOf(end, attempt, changes.time);
   trial.objective = ValueFor(verdict.trial, attempt);
   if (verdict.trial == TrialState::kComplete) trial.further = attempt.Further();
   if (verdict.attempt == TrialState::kFailed) ++trial.failures;
   study.Changed(number);
   judge.End(number, verdict.trial);
-  changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, end.status, verdict.reason, trial});
+  changes.ends.push_back({attempt.number(), verdict.attempt, verdict.outcome, end.status, verdict.reason, trial,
+                          end.rank, verdict.missing});
   return trial;
 }
 

@@ -14,6 +14,7 @@ namespace slipway::ensemble {
 struct KnownEnd {
   std::optional<ExitStatus> status = {};  ///< nothing: nobody saw one
   std::optional<double> time = {};        ///< seconds since 1970; nothing: now
+  std::optional<int> rank = {};           ///< that failed first
 };
 
 /// Brings the trial's row, the study and the scheduler up to date with the verdict, and adds the end to `changes`.

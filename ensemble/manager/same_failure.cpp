@@ -16,7 +16,7 @@ constexpr int kNotFound = 127;
 struct Kind {
   bool of_environment = false;
   std::string words;
-  std::string key = {};  ///< the same for failures alike
+  std::string key = {};
 };
 
 enum class Effect {
@@ -45,22 +45,30 @@ bool CouldNotRun(const AttemptFacts& facts, const Verdict& verdict) {
   return facts.status && (facts.status->code == kNotExecutable || facts.status->code == kNotFound);
 }
 
+/// What the program, or who was to start it, said last.
+const std::string& LastWords(const AttemptFacts& facts) {
+  return facts.last_line.empty() ? facts.detail : facts.last_line;
+}
+
 /// How the attempt ended, and the last line of its log: "exit status 1: No module named 'torch'".
 std::string Words(const AttemptFacts& facts, const Verdict& verdict) {
   if (verdict.outcome == Outcome::kNoObjective) return verdict.reason;
-  const auto last_line = facts.detail.substr(facts.detail.rfind('\n') + 1);
-  return facts.status ? fmt::format("{}: {}", facts.status->Describe(), last_line) : last_line;
+  return facts.status ? fmt::format("{}: {}", facts.status->Describe(), LastWords(facts)) : LastWords(facts);
 }
 
-/// Nothing for one that is like no other. Exit statuses differ in kind, other numbers do not.
+/// The same for failures alike. Exit statuses differ in kind, other numbers do not.
+std::string KeyOf(const AttemptFacts& facts, const Verdict& verdict) {
+  const auto status = facts.status ? facts.status->Describe() : std::string();
+  const auto& what = verdict.outcome == Outcome::kNoObjective ? verdict.missing : LastWords(facts);
+  return fmt::format("{}/{}/{}", OutcomeName(verdict.outcome), status, WithoutPathsAndNumbers(what));
+}
+
+/// Nothing for one that is like no other.
 std::optional<Kind> KindOf(const AttemptFacts& facts, const Verdict& verdict) {
   const bool of_environment = CouldNotRun(facts, verdict);
-  const bool has_words = verdict.outcome == Outcome::kNoObjective || facts.detail.find('\n') != std::string::npos;
+  const bool has_words = verdict.outcome == Outcome::kNoObjective || !facts.last_line.empty();
   if (!of_environment && !has_words) return std::nullopt;
-  const auto words = Words(facts, verdict);
-  const auto status = facts.status ? facts.status->Describe() : std::string();
-  return Kind{of_environment, words,
-              fmt::format("{}/{}/{}", OutcomeName(verdict.outcome), status, WithoutPathsAndNumbers(words))};
+  return Kind{of_environment, Words(facts, verdict), KeyOf(facts, verdict)};
 }
 
 /// A value that is NaN came from a program that works.

@@ -74,7 +74,7 @@ const TrialRecord& Starter::Release(TrialNumber number, double now) {
   runner_.Release(number);
   TrialRecord& trial = study_.Edit(number);
   if (runner_.Queues()) {
-    trial.reason = kWaitsInQueue;
+    BecomeWaiting(trial);
   } else {
     BeginNow(trial, now);
   }
@@ -84,8 +84,7 @@ const TrialRecord& Starter::Release(TrialNumber number, double now) {
 }
 
 void Starter::BeginNow(TrialRecord& trial, double now) {
-  trial.state = TrialState::kRunning;
-  trial.started = now;
+  BecomeRunning(trial, now);
   running_.Begin(running_.at(trial.number), now);
 }
 

@@ -39,11 +39,12 @@ struct Failure {
   Outcome outcome;
   std::string reason;
   bool may_be_cured = false;
+  std::string missing = {};
 };
 
 Failure FailureByStatus(const AttemptFacts& facts) {
   const auto reason = WithDetail(facts.status->Describe(), facts.detail);
-  if (facts.cause == OutsideCause::kOutOfMemory) return {Outcome::kOutOfMemory, "out of memory: " + reason};
+  if (facts.cause == OutsideCause::kOutOfMemory) return {Outcome::kOutOfMemory, reason};
   if (facts.as_before) return {Outcome::kFailed, reason + " (as the attempt before: not tried again)"};
   return {facts.status->signal != 0 ? Outcome::kKilled : Outcome::kFailed, reason, true};
 }
@@ -60,10 +61,13 @@ std::string NoValue(const AttemptFacts& facts) {
 /// Why the attempt is a failure; nothing when it is none.
 std::optional<Failure> FindFailure(const AttemptFacts& facts) {
   if (!facts.status->Success()) return FailureByStatus(facts);
-  if (!facts.value || !std::isfinite(*facts.value)) return Failure{Outcome::kNoObjective, NoValue(facts)};
+  if (!facts.value || !std::isfinite(*facts.value)) {
+    return Failure{Outcome::kNoObjective, NoValue(facts), false, facts.value ? "" : facts.objective.metric};
+  }
   if (!facts.further_missing.empty()) {
     const auto but = ButReported(facts.reported);
-    return Failure{Outcome::kNoObjective, fmt::format("reported no finite '{}'{}", facts.further_missing, but)};
+    return Failure{Outcome::kNoObjective, fmt::format("reported no finite '{}'{}", facts.further_missing, but), false,
+                   facts.further_missing};
   }
   return std::nullopt;
 }
@@ -102,8 +106,8 @@ Verdict EndedWithoutRoom(const AttemptFacts& facts) {
 }
 
 /// What Slurm or a site's operator has ended. Whether more time would help only the user can know.
-Verdict EndedFromOutside(Outcome outcome, std::string_view what, const AttemptFacts& facts) {
-  return {TrialState::kFailed, TrialState::kFailed, outcome, WithDetail(std::string(what), facts.detail)};
+Verdict EndedFromOutside(Outcome outcome, std::string reason) {
+  return {TrialState::kFailed, TrialState::kFailed, outcome, std::move(reason)};
 }
 
 /// Nothing of it has run, so nothing of it has failed. Whoever took it out of the queue did not want it.
@@ -128,8 +132,10 @@ Verdict Judge(const AttemptFacts& facts) {
   if (facts.stop && !was_faster) return Stopped(*facts.stop, facts.stop_detail, facts.may_end);
   if (facts.cause == OutsideCause::kNodeLost) return EndedWithItsNode(facts);
   if (facts.cause == OutsideCause::kCancelled && !facts.has_begun) return TakenFromQueue(facts);
-  if (facts.cause == OutsideCause::kTimedOut) return EndedFromOutside(Outcome::kTimedOut, "time limit", facts);
-  if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, "cancelled", facts);
+  if (facts.cause == OutsideCause::kTimedOut) {
+    return EndedFromOutside(Outcome::kTimedOut, WithDetail("time limit", facts.detail));
+  }
+  if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, facts.detail);
   if (facts.cause == OutsideCause::kNotStarted) return NotStarted(facts);
   if (WantedRoom(facts)) return EndedWithoutRoom(facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
@@ -137,7 +143,14 @@ Verdict Judge(const AttemptFacts& facts) {
   const auto failure = FindFailure(facts);
   if (!failure) return {TrialState::kComplete, TrialState::kComplete, Outcome::kComplete, ""};
   const bool retry = failure->may_be_cured && facts.failures < facts.retries;
-  return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, failure->outcome, failure->reason};
+  return {TrialState::kFailed, retry ? TrialState::kQueued : TrialState::kFailed, failure->outcome, failure->reason,
+          failure->missing};
+}
+
+std::string ReasonAlone(const Verdict& verdict) {
+  if (verdict.outcome == Outcome::kOutOfMemory) return WithDetail("out of memory", verdict.reason);
+  const bool by_somebody_else = verdict.outcome == Outcome::kCancelled && verdict.attempt == TrialState::kFailed;
+  return by_somebody_else ? WithDetail("cancelled", verdict.reason) : verdict.reason;
 }
 
 std::string ButReported(const std::vector<std::string>& names) {

@@ -13,6 +13,7 @@ struct AttemptFacts {
   std::optional<ExitStatus> status;  ///< none: nobody saw one
   OutsideCause cause = OutsideCause::kNone;
   std::string detail;                        ///< what the runner says about a failure
+  std::string last_line = {};                ///< of the log of the rank at fault; may be empty
   bool has_begun = true;                     ///< false: it still waited in its queue
   std::optional<StopReason> stop;            ///< what the manager asked for; wins over the exit status
   std::string stop_detail = {};              ///< why it asked: the scheduler's words, the time limit
@@ -36,9 +37,13 @@ struct Verdict {
   TrialState attempt = TrialState::kComplete;
   TrialState trial = TrialState::kComplete;
   Outcome outcome = Outcome::kComplete;
-  std::string reason;
+  std::string reason;        ///< in words, beside the outcome's
+  std::string missing = {};  ///< of kNoObjective: the metric without a value; empty: its value is not finite
   bool operator==(const Verdict&) const = default;
 };
+
+/// The reason where the outcome does not stand beside it: "out of memory: signal 9 (SIGKILL)".
+std::string ReasonAlone(const Verdict& verdict);
 
 /// A trial that came to its end by itself before it heard that it should stop has ended as if nobody had asked.
 /// Complete: status 0 and a finite value of every objective. What a retry may cure is tried again while retries are

@@ -25,6 +25,8 @@ struct Changes {
     std::optional<ExitStatus> status;
     std::string reason;
     TrialRecord trial;
+    std::optional<int> rank = {};
+    std::string missing = {};
   };
   /// An attempt will be prepared.
   struct Claim {
@@ -54,7 +56,7 @@ struct Changes {
   /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.
   struct Answer {
     std::string name;  ///< of the request, unique in the study
-    std::string what;  ///< for people: "enqueued as trial 12"
+    RequestAnswer answer;
   };
 
   double time = 0;   ///< seconds since 1970

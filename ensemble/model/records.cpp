@@ -27,8 +27,8 @@ std::optional<Enum> Parse(const std::vector<std::string>& names, std::string_vie
 }  // namespace
 
 const std::vector<std::string>& TrialStateNames() {
-  static const std::vector<std::string> names = {"queued", "claimed", "running", "paused",   "complete",
-                                                 "pruned", "failed",  "lost",    "cancelled"};
+  static const std::vector<std::string> names = {"queued",   "claimed", "waiting", "running", "paused",
+                                                 "complete", "pruned",  "failed",  "lost",    "cancelled"};
   return names;
 }
 
@@ -63,6 +63,26 @@ std::optional<CountedValue> ParseCountedValue(std::string_view word) {
 bool IsFinal(TrialState state) {
   return state == TrialState::kComplete || state == TrialState::kPruned || state == TrialState::kFailed ||
          state == TrialState::kCancelled;
+}
+
+void BecomeClaimed(TrialRecord& trial) {
+  trial.state = TrialState::kClaimed;
+  trial.started.reset();
+  trial.ended.reset();
+  trial.reason.clear();
+  ++trial.attempts;
+}
+
+void BecomeWaiting(TrialRecord& trial) {
+  trial.state = TrialState::kWaiting;
+  trial.started.reset();
+  trial.reason.clear();
+}
+
+void BecomeRunning(TrialRecord& trial, double since) {
+  trial.state = TrialState::kRunning;
+  trial.started = since;
+  trial.reason.clear();
 }
 
 bool MayBeRetried(TrialState state) { return IsFinal(state) && state != TrialState::kComplete; }

@@ -15,15 +15,29 @@ namespace slipway::ensemble {
 
 /// The life of a trial:
 ///
-///   queued -> claimed -> running -> complete | pruned | failed | cancelled
-///     ^          |          |
-///     |          +----------+--> queued again: interrupted, retried, or its manager was lost
-///     +-- paused <----------+    (continued later from its checkpoint)
+///   queued -> claimed -------------> running -> complete | pruned | failed | cancelled
+///     ^          |                  ^   |
+///     |          +-----> waiting ---+   |
+///     |          |          |           |
+///     |          +----------+-----------+--> queued again: interrupted, retried, or its manager was lost
+///     +-- paused <----------------------+    (continued later from its checkpoint)
 ///
-/// Claimed is also what waits in the queue of a batch system: it runs, and its time counts, when its job begins.
+/// Waiting: its job is in the queue of a batch system. Its time counts from the job's begin. What has not run may end
+/// as well: claimed and waiting trials may become failed, paused or cancelled.
 /// An attempt knows the same states; `lost` (its manager died) is a final state of attempts.
 /// Stored in the trial book as words.
-enum class TrialState { kQueued, kClaimed, kRunning, kPaused, kComplete, kPruned, kFailed, kLost, kCancelled };
+enum class TrialState {
+  kQueued,
+  kClaimed,
+  kWaiting,
+  kRunning,
+  kPaused,
+  kComplete,
+  kPruned,
+  kFailed,
+  kLost,
+  kCancelled
+};
 
 std::string_view TrialStateName(TrialState state);
 std::optional<TrialState> ParseTrialState(std::string_view word);
@@ -85,9 +99,6 @@ std::optional<Outcome> ParseOutcome(std::string_view word);
 /// Every outcome's word, in the order of the enum; that of kNone is empty.
 const std::vector<std::string>& OutcomeNames();
 
-/// The reason of a claimed trial that was handed to a queue.
-inline constexpr std::string_view kWaitsInQueue = "waits in the queue";
-
 /// Origins of trials that no sampler has chosen.
 inline constexpr std::string_view kEnqueuedOrigin = "enqueued";
 inline constexpr std::string_view kImportedOrigin = "import";
@@ -113,6 +124,13 @@ struct TrialRecord {
   std::optional<double> ended;
 };
 
+/// Its next attempt is claimed: nothing of the attempt before shows any more.
+void BecomeClaimed(TrialRecord& trial);
+/// Its job is in the queue of a batch system.
+void BecomeWaiting(TrialRecord& trial);
+/// Its program runs since `since`, in seconds since 1970.
+void BecomeRunning(TrialRecord& trial, double since);
+
 /// One try of a trial.
 struct AttemptRecord {
   TrialNumber trial = 0;
@@ -125,10 +143,12 @@ struct AttemptRecord {
   std::optional<double> ended;
   std::optional<ExitStatus> status;
   std::optional<StopReason> stop;  ///< asked by the manager, stored before the trial is told
-  std::string reason;              ///< how it ended; before that why it was asked to stop
+  std::string reason;              ///< how it ended, beside the outcome's word; before that why it was asked to stop
   Outcome outcome = Outcome::kNone;
-  std::string place = {};  ///< nodes and cores that it had for itself: "node1:0-3,8"
-  int nodes = 1;           ///< for the budget of node-seconds
+  std::optional<int> rank = {};  ///< that failed first
+  std::string missing = {};      ///< of kNoObjective: the metric without a value; empty: its value is not finite
+  std::string place = {};        ///< nodes and cores that it had for itself: "node1:0-3,8"
+  int nodes = 1;                 ///< for the budget of node-seconds
 };
 
 /// One reported value.
@@ -150,6 +170,12 @@ struct RungRecord {
   double resource = 0;   ///< of the rung
   double value = 0;      ///< of the objective there; may be NaN or infinite
   std::string decision;  ///< "continue", "stop", "pause"
+};
+
+/// What has become of a request from outside.
+struct RequestAnswer {
+  bool accepted = false;  ///< it was carried out, at least in part
+  std::string text;       ///< for people: "enqueued as trial 12"
 };
 
 /// What the attempts of a study have used.

@@ -58,6 +58,8 @@ struct TrialEnded {
   std::string detail;  ///< for a failure: which rank, why, the last lines of its log
   OutsideCause cause = OutsideCause::kNone;
   std::optional<double> time = {};  ///< when, if that may be long ago; seconds since 1970
+  std::optional<int> rank = {};     ///< of a failure: the one that failed first
+  std::string last_line = {};       ///< of its log; empty: it wrote nothing, or nobody knows
 };
 
 struct TrialMetric {

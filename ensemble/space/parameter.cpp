@@ -16,7 +16,7 @@ namespace slipway::ensemble {
 namespace {
 
 [[noreturn]] void Refuse(std::string_view name, std::string_view reason, std::string next_step = {}) {
-  throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
+  throw ParameterError(name, reason, std::move(next_step));
 }
 
 std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -229,6 +229,10 @@ struct DomainToJson {
 };
 
 }  // namespace
+
+ParameterError::ParameterError(std::string_view parameter, std::string_view reason, std::string next_step)
+    : Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", parameter, reason), std::move(next_step)),
+      parameter_(parameter) {}
 
 Parameter ParseParameter(std::string_view name, const Json& definition) {
   if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/error.h"
 #include "ensemble/space/domain.h"
 
 namespace slipway::ensemble {
@@ -26,12 +27,22 @@ struct Parameter {
   std::optional<Condition> when;
 };
 
+/// One parameter of a space is wrong: it names it in front of the reason.
+class ParameterError : public Error {
+ public:
+  ParameterError(std::string_view parameter, std::string_view reason, std::string next_step);
+  const std::string& parameter() const { return parameter_; }
+
+ private:
+  std::string parameter_;
+};
+
 /// Reads one parameter from the JSON form of the spec:
 /// `{"log":[1e-4,1e-1]}`, `{"uniform":[0,0.99],"when":{"optimizer":"sgd"}}`, `{"uniform":[0,1],"step":0.1}`,
 /// `{"int":[1,4]}`, `{"int":[8,64],"step":8}`, `{"int_log":[8,1024]}`, `{"choice":[32,64]}`,
 /// `{"ordinal":["small","medium","large"]}`, `{"fixed":0.9,"when":{"optimizer":["sgd","adam"]}}`, and a scalar for a
 /// fixed value.
-/// Errors: Error(kUsage) that says what is wrong and, for a mistyped word, the nearest valid one.
+/// Errors: ParameterError that says what is wrong and, for a mistyped word, the nearest valid one.
 Parameter ParseParameter(std::string_view name, const Json& definition);
 
 /// The inverse of ParseParameter.

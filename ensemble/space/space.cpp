@@ -13,7 +13,7 @@ namespace slipway::ensemble {
 namespace {
 
 [[noreturn]] void RefuseParameter(std::string_view name, std::string_view reason, std::string next_step = {}) {
-  throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': {}", name, reason), std::move(next_step));
+  throw ParameterError(name, reason, std::move(next_step));
 }
 
 std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {

@@ -8,18 +8,18 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr const char* kSchema = R"sql(
+constexpr const char* kTables = R"sql(
 CREATE TABLE study(
   id INTEGER PRIMARY KEY CHECK (id = 1),
   trials INTEGER NOT NULL CHECK (trials >= 0),
+  repeats INTEGER NOT NULL DEFAULT 1 CHECK (repeats >= 1),
+  scheduler TEXT NOT NULL DEFAULT 'none',
   sampler TEXT NOT NULL,
   seed INTEGER NOT NULL,
   grid_points INTEGER NOT NULL,
   spec_hash TEXT NOT NULL,
   space TEXT NOT NULL,
-  created REAL NOT NULL,
-  repeats INTEGER NOT NULL DEFAULT 1 CHECK (repeats >= 1),
-  scheduler TEXT NOT NULL DEFAULT 'none'
+  created REAL NOT NULL
 ) STRICT;
 
 CREATE TABLE objective(
@@ -39,7 +39,7 @@ CREATE TABLE parameter(
 CREATE TABLE trial(
   number INTEGER PRIMARY KEY CHECK (number >= 0),
   state TEXT NOT NULL CHECK (state IN
-    ('queued', 'claimed', 'running', 'paused', 'complete', 'pruned', 'failed', 'lost', 'cancelled')),
+    ('queued', 'claimed', 'waiting', 'running', 'paused', 'complete', 'pruned', 'failed', 'lost', 'cancelled')),
   configuration TEXT NOT NULL,
   objective REAL,
   attempts INTEGER NOT NULL DEFAULT 0,
@@ -77,7 +77,7 @@ CREATE TABLE attempt(
   trial INTEGER NOT NULL REFERENCES trial(number),
   n INTEGER NOT NULL CHECK (n >= 1),
   state TEXT NOT NULL CHECK (state IN
-    ('claimed', 'running', 'paused', 'complete', 'pruned', 'failed', 'lost', 'cancelled')),
+    ('claimed', 'waiting', 'running', 'paused', 'complete', 'pruned', 'failed', 'lost', 'cancelled')),
   pid INTEGER,
   start_time INTEGER,
   boot_id TEXT,
@@ -87,9 +87,11 @@ CREATE TABLE attempt(
   ended REAL,
   exit_code INTEGER,
   signal INTEGER,
+  rank INTEGER CHECK (rank >= 0),
   stop TEXT CHECK (stop IN ('pruned', 'paused', 'time_limit', 'cancelled', 'trial_time_limit')),
   reason TEXT NOT NULL DEFAULT '',
   outcome TEXT NOT NULL DEFAULT '',
+  missing TEXT NOT NULL DEFAULT '',
   place TEXT NOT NULL DEFAULT '',
   nodes INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (trial, n)
@@ -123,6 +125,23 @@ CREATE TABLE rung(
   CHECK ((v IS NULL) = (special IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE session(
+  n INTEGER PRIMARY KEY,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  started REAL NOT NULL,
+  last_seen REAL NOT NULL,
+  boot_id TEXT NOT NULL,
+  since_boot REAL NOT NULL
+) STRICT;
+
+CREATE TABLE request(
+  name TEXT PRIMARY KEY,
+  accepted INTEGER NOT NULL,
+  what TEXT NOT NULL,
+  time REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event(
   seq INTEGER PRIMARY KEY,
   time REAL NOT NULL,
@@ -131,23 +150,9 @@ CREATE TABLE event(
   attempt INTEGER,
   detail TEXT NOT NULL DEFAULT ''
 ) STRICT;
+)sql";
 
-CREATE TABLE session(
-  n INTEGER PRIMARY KEY,
-  host TEXT NOT NULL,
-  pid INTEGER NOT NULL,
-  started REAL NOT NULL,
-  last_seen REAL NOT NULL,
-  boot_id TEXT NOT NULL DEFAULT '',
-  since_boot REAL NOT NULL DEFAULT 0
-) STRICT;
-
-CREATE TABLE request(
-  name TEXT PRIMARY KEY,
-  what TEXT NOT NULL,
-  time REAL NOT NULL
-) STRICT, WITHOUT ROWID;
-
+constexpr const char* kViews = R"sql(
 CREATE VIEW trial_overview AS
   SELECT number AS trial, state, objective, attempts, failures, reason, max(0.0, ended - started) AS seconds,
     (SELECT json_group_object(name, CASE kind WHEN 'bool' THEN json(iif(v, 'true', 'false')) ELSE v END)
@@ -195,20 +200,22 @@ void CheckSchema(Connection& connection) {
   }
   const auto version = connection.Integer("PRAGMA user_version");
   if (version == kBookSchemaVersion) return;
-  const bool newer = version > kBookSchemaVersion;
+  const bool is_newer = version > kBookSchemaVersion;
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' was written by {} Slipway (schema {}; this one knows {})", connection.path().string(),
-                          newer ? "a newer" : "an older", version, kBookSchemaVersion),
-              newer ? "use the version that wrote it, or a newer one"
-                    : "export its trials with the version that wrote it, or start a new run");
+                          is_newer ? "a newer" : "an older", version, kBookSchemaVersion),
+              is_newer ? "use the version that wrote it, or a newer one"
+                       : "use the version that wrote it, or start the ensemble again with: slipway run");
 }
 
-void CreateTables(Connection& connection) {
+void CreateSchema(Connection& connection) {
   connection.Execute("BEGIN IMMEDIATE");
   try {
-    connection.Execute(kSchema);
-    connection.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT", kBookApplicationId,
-                                   kBookSchemaVersion));
+    connection.Execute(kTables);
+    connection.Execute(kViews);
+    connection.Execute(fmt::format("PRAGMA application_id = {}", kBookApplicationId));
+    connection.Execute(fmt::format("PRAGMA user_version = {}", kBookSchemaVersion));
+    connection.Execute("COMMIT");
   } catch (...) {
     connection.RollBack();
     throw;

@@ -10,7 +10,7 @@ class Connection;
 /// "SLWY": tells a trial book from other SQLite files.
 inline constexpr std::int64_t kBookApplicationId = 0x534c5759;
 /// Grows with every change of the tables: a book of another version is refused.
-inline constexpr std::int64_t kBookSchemaVersion = 3;
+inline constexpr std::int64_t kBookSchemaVersion = 4;
 
 /// A file without any table, as it is just after its creation.
 bool IsEmptyDatabase(Connection& connection);
@@ -19,7 +19,7 @@ bool IsEmptyDatabase(Connection& connection);
 /// another version. Changes nothing.
 void CheckSchema(Connection& connection);
 
-/// Makes an empty database a trial book, in one transaction.
-void CreateTables(Connection& connection);
+/// Creates the tables of an empty database, in one transaction.
+void CreateSchema(Connection& connection);
 
 }  // namespace slipway::ensemble

@@ -82,7 +82,7 @@ Connection OpenBook(const fs::path& path, Storage storage) {
   const bool is_new = IsEmptyDatabase(connection);
   if (!is_new) CheckSchema(connection);
   connection.SetJournal(storage);
-  if (is_new) CreateTables(connection);
+  if (is_new) CreateSchema(connection);
   if (crashed) CheckAfterCrash(connection);
   return connection;
 }

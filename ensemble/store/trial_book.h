@@ -63,7 +63,7 @@ class TrialBook {
   /// Without the attempts that still run.
   Usage Used();
   /// What the manager has answered to the request of this name; nothing: not yet.
-  std::optional<std::string> AnswerTo(const std::string& request);
+  std::optional<RequestAnswer> AnswerTo(const std::string& request);
 
   /// How long calls wait for another process that has locked the book, from now on; then they throw BookError.
   void SetPatience(std::chrono::milliseconds patience);

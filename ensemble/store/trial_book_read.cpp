@@ -104,15 +104,17 @@ AttemptRecord AttemptIn(const Query& query) {
   attempt.outcome = WordIn<Outcome>(query, 14, ParseOutcome);
   attempt.place = query.Text(15);
   attempt.nodes = static_cast<int>(query.Integer(16));
+  if (!query.IsNull(17)) attempt.rank = static_cast<int>(query.Integer(17));
+  attempt.missing = query.Text(18);
   return attempt;
 }
 
 constexpr std::string_view kAttemptsOfTrial =
     "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
-    "outcome, place, nodes FROM attempt WHERE trial = ? ORDER BY n";
+    "outcome, place, nodes, rank, missing FROM attempt WHERE trial = ? ORDER BY n";
 constexpr std::string_view kOpenAttempts =
     "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
-    "outcome, place, nodes FROM attempt WHERE ended IS NULL ORDER BY trial, n";
+    "outcome, place, nodes, rank, missing FROM attempt WHERE ended IS NULL ORDER BY trial, n";
 
 std::vector<AttemptRecord> AttemptsIn(Query& query) {
   std::vector<AttemptRecord> attempts;
@@ -317,11 +319,11 @@ std::optional<double> TrialBook::LastSignOfManagerAt(double time) {
   });
 }
 
-std::optional<std::string> TrialBook::AnswerTo(const std::string& request) {
-  return Translating(state_->connection.path(), [&]() -> std::optional<std::string> {
-    auto query = state_->Prepare("SELECT what FROM request WHERE name = ?");
+std::optional<RequestAnswer> TrialBook::AnswerTo(const std::string& request) {
+  return Translating(state_->connection.path(), [&]() -> std::optional<RequestAnswer> {
+    auto query = state_->Prepare("SELECT accepted, what FROM request WHERE name = ?");
     if (!query.Bind(request).Next()) return std::nullopt;
-    return query.Text(0);
+    return RequestAnswer{query.Integer(0) != 0, query.Text(1)};
   });
 }
 

@@ -138,10 +138,10 @@ class Writer {
   }
 
   void Write(const Changes::Answer& answer) {
-    Prepare("INSERT INTO request(name, what, time) VALUES (?, ?, ?)")
-        .Bind(answer.name, answer.what, changes_.time)
+    Prepare("INSERT INTO request(name, accepted, what, time) VALUES (?, ?, ?, ?)")
+        .Bind(answer.name, answer.answer.accepted ? 1 : 0, answer.answer.text, changes_.time)
         .Run();
-    Note("request", std::nullopt, std::nullopt, answer.what);
+    Note("request", std::nullopt, std::nullopt, answer.answer.text);
   }
 
   void Settle(const TrialRecord& trial) {
@@ -174,10 +174,10 @@ class Writer {
     }
     const auto& trial = end.trial;
     Prepare(
-        "UPDATE attempt SET state = ?, outcome = ?, ended = ?, exit_code = ?, signal = ?, reason = ? "
-        "WHERE trial = ? AND n = ?")
-        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), trial.ended, code, signal, end.reason,
-              trial.number, end.attempt)
+        "UPDATE attempt SET state = ?, outcome = ?, ended = ?, exit_code = ?, signal = ?, rank = ?, reason = ?, "
+        "missing = ? WHERE trial = ? AND n = ?")
+        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), trial.ended, code, signal, end.rank,
+              end.reason, end.missing, trial.number, end.attempt)
         .Run();
     Prepare("UPDATE trial SET state = ?, objective = ?, failures = ?, reason = ?, ended = ? WHERE number = ?")
         .Bind(TrialStateName(trial.state), trial.objective, trial.failures, trial.reason, trial.ended, trial.number)
@@ -256,17 +256,12 @@ class Writer {
     WriteRunning(start.trial, start.attempt, changes_.time);
   }
 
-  /// It is claimed, no more. No process of this machine is an identity all the same: a manager after this one looks for
-  /// it.
+  /// No process of this machine is an identity all the same: a manager after this one looks for it.
   void Write(const Changes::Queue& queued) {
-    Prepare(
-        "UPDATE attempt SET state = 'claimed', started = NULL, pid = 0, start_time = 0, boot_id = '' "
-        "WHERE trial = ? AND n = ?")
+    Prepare("UPDATE attempt SET state = 'waiting', pid = 0, start_time = 0, boot_id = '' WHERE trial = ? AND n = ?")
         .Bind(queued.trial, queued.attempt)
         .Run();
-    Prepare("UPDATE trial SET state = 'claimed', started = NULL, reason = ? WHERE number = ?")
-        .Bind(kWaitsInQueue, queued.trial)
-        .Run();
+    Prepare("UPDATE trial SET state = 'waiting' WHERE number = ?").Bind(queued.trial).Run();
     Note("in_queue", queued.trial, queued.attempt, "");
   }
 

@@ -161,11 +161,7 @@ void OpenStudy::Changed(TrialNumber trial) {
 
 int OpenStudy::Claim(TrialNumber number) {
   TrialRecord& trial = Edit(number);
-  trial.state = TrialState::kClaimed;
-  trial.started.reset();
-  trial.ended.reset();
-  trial.reason.clear();
-  ++trial.attempts;
+  BecomeClaimed(trial);
   Changed(number);
   return trial.attempts;
 }

@@ -371,8 +371,11 @@ void Attempt::End(const GroupOutcome& outcome) {
   watch_->Finish();
   LookForWatchReport();
   AttemptEnd end{outcome, CauseOf(outcome)};
-  end.outcome.detail = DetailOf(outcome);
-  if (outcome.status.Success()) end.unmatched = watch_->WhatIsUnmatched();
+  if (outcome.status.Success()) {
+    end.unmatched = watch_->WhatIsUnmatched();
+  } else {
+    Explain(end.outcome);
+  }
   observer_.OnEnd(end);
 }
 
@@ -384,15 +387,16 @@ ensemble::OutsideCause Attempt::CauseOf(const GroupOutcome& outcome) const {
   return outcome.started ? OutsideCause::kNone : OutsideCause::kNotStarted;
 }
 
-/// With what the runtime's watch says, and the last lines of the log of the rank that failed first.
-std::string Attempt::DetailOf(const GroupOutcome& outcome) const {
-  if (outcome.status.Success()) return outcome.detail;
-  auto detail = outcome.detail;
-  if (watch_report_ && watch_report_->report) detail = watch_report_->report->message + "\n" + detail;
-  if (!outcome.culprit) return detail;
+/// Adds what the runtime's watch says, and the last lines of the log of the rank that failed first.
+void Attempt::Explain(GroupOutcome& outcome) const {
+  if (watch_report_ && watch_report_->report) {
+    outcome.detail = watch_report_->report->message + "\n" + outcome.detail;
+  }
+  if (!outcome.culprit) return;
   const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
   const auto tail = LastLines(log, kDetailLines);
-  return tail.empty() ? detail : detail + fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
+  if (!tail.empty()) outcome.detail += fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
+  outcome.last_line = tail.substr(tail.rfind('\n') + 1);
 }
 
 }  // namespace slipway::launcher

@@ -117,7 +117,7 @@ class Attempt {
   void LookForWatchReport();
   void End(const GroupOutcome& outcome);
   ensemble::OutsideCause CauseOf(const GroupOutcome& outcome) const;
-  std::string DetailOf(const GroupOutcome& outcome) const;
+  void Explain(GroupOutcome& outcome) const;
   void Take(AttemptEvent event) { stage_ = Next(stage_, event); }
 
   EventLoop& loop_;

@@ -7,7 +7,9 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/likeness.h"
 #include "core/log.h"
+#include "core/write_probe.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/check_pairing.h"
 #include "launcher/cluster/slurm_trouble.h"
@@ -22,6 +24,7 @@
 #include "launcher/run/single_run.h"
 #include "launcher/run/trials/ensemble_run.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/final_state_reserve.h"
 #include "launcher/run_folder/orphan.h"
 
@@ -62,9 +65,7 @@ class Manager {
     state_.host = HostName();
     state_.manager = IdentityOf(::getpid());
     state_.started = FormatUtc(SystemClock().Now());
-    state_.ended.clear();
-    state_.reason.clear();
-    state_.detail.clear();
+    ForgetEnd(state_);
     state_.metrics.clear();
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
@@ -111,13 +112,15 @@ class Manager {
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
     if (plan_.spec().launch.ranks() > 1) TryStart();
     if (log_) log_->StartStaging();
+    is_staging_ = true;
     data_.Begin(allocation_ ? &allocation_->nodes() : nullptr);
+    is_staging_ = false;
     if (log_) log_->StopStaging();
     state_.detail = data_.remarks();
   }
 
   void CloseLog(const RunResult& result) {
-    if (log_) log_->StopRun(result.phase == Phase::kSucceeded, result.reason);
+    if (log_) log_->StopRun(result.phase == Phase::kSucceeded, ReasonFor(result.cause, state_.run));
   }
 
   /// What went wrong is written down before anybody else hears of it.
@@ -146,21 +149,28 @@ class Manager {
     return result;
   } catch (const NodesMissing& error) {
     RunResult result;
-    result.phase = MayGetMissingNodes(plan_, state_) ? Phase::kQueued : Phase::kFailed;
-    result.reason = error.message().substr(0, error.message().find('\n'));
-    if (result.phase == Phase::kQueued) result.reason += "; the job is queued again";
+    const bool requeued = MayGetMissingNodes(plan_, state_);
+    result.phase = requeued ? Phase::kQueued : Phase::kFailed;
+    result.cause = cause::NodesMissing{std::string(FirstLine(error.message())), requeued};
     result.detail = error.what();
     return result;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled(error.what());
     RunResult failed;
-    failed.reason = error.message();
+    failed.cause = CauseOf(error);
     failed.detail = error.what();
     if (auto known = AsSlurmSays(failed); fate_ != JobEndReason::kStays) return known;
     data_.Release();
     EmptyOutbox();
     WriteDown(failed);
     throw;
+  }
+
+  EndCause CauseOf(const Error& error) const {
+    const auto* system = dynamic_cast<const SystemError*>(&error);
+    if (system != nullptr && MeansNoRoom(system->code())) return cause::DiskFull{error.message()};
+    if (is_staging_) return cause::StagingFailed{error.message()};
+    return cause::ManagerFailed{error.message()};
   }
 
   void TryStart() {
@@ -181,11 +191,9 @@ class Manager {
   RunResult AtTimeLimit(RunResult result) const {
     if (!IsCutByTimeLimit(result)) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    result.cause = ensemble::OutsideCause::kTimedOut;
-    result.phase = wanted && result.progressed ? Phase::kQueued : Phase::kFailed;
-    result.reason = "the time limit of its job was reached";
-    if (wanted && !result.progressed) result.reason += " before it had written a checkpoint to go on from";
-    if (result.phase == Phase::kQueued) result.reason += "; the job is queued again and goes on from there";
+    const bool requeued = wanted && result.progressed;
+    result.phase = requeued ? Phase::kQueued : Phase::kFailed;
+    result.cause = cause::JobTimeLimit{requeued, wanted && !result.progressed};
     return result;
   }
 
@@ -193,29 +201,27 @@ class Manager {
   /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
   RunResult AsSlurmSays(RunResult result) {
     if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
-    const auto [fate, words] = EndReasonOfJob(OwnJob());
+    const auto [fate, job_state] = EndReasonOfJob(OwnJob());
     fate_ = fate;
     switch (fate_) {
       case JobEndReason::kStays:
       case JobEndReason::kTimedOut: break;
       case JobEndReason::kEnded:
         result.phase = Phase::kFailed;
-        result.reason = fmt::format("job {} {}; continue with: slipway resume {}", state_.batch_job, words, state_.run);
+        result.cause = cause::JobEnded{state_.batch_job, job_state};
         break;
       case JobEndReason::kRemoved:
         result.phase = Phase::kCancelled;
-        result.reason = fmt::format("job {} was removed with scancel; continue with: slipway resume {}",
-                                    state_.batch_job, state_.run);
+        result.cause = cause::JobRemoved{state_.batch_job};
         break;
       case JobEndReason::kPutBack:
         put_back_ = true;
         result.phase = Phase::kQueued;
-        result.reason = fmt::format("Slurm has put job {} back into the queue", state_.batch_job);
+        result.cause = cause::JobRequeued{state_.batch_job};
         break;
       case JobEndReason::kMakesRoom:
         result.phase = plan_.spec().launch.slurm.requeue ? Phase::kQueued : Phase::kFailed;
-        result.reason = fmt::format("job {} had to make room for one of higher priority", state_.batch_job);
-        if (result.phase == Phase::kFailed) result.reason += "; continue with: slipway resume " + state_.run;
+        result.cause = cause::JobPreempted{state_.batch_job, result.phase == Phase::kQueued};
     }
     return result;
   }
@@ -224,7 +230,7 @@ class Manager {
   static RunResult Cancelled(std::string detail = {}) {
     RunResult result;
     result.phase = Phase::kCancelled;
-    result.reason = "cancelled while staging";
+    result.cause = cause::Cancelled{CancelledWhile::kStaging};
     result.detail = std::move(detail);
     return result;
   }
@@ -245,17 +251,16 @@ class Manager {
 
   /// For the ensemble of a trial, which looks at it when the state below says that there is an end.
   void WriteEnding(const RunResult& result) const {
-    const bool cancelled = result.phase == Phase::kCancelled;
-    const auto detail = result.detail.empty() ? result.reason : result.reason + "\n" + result.detail;
-    WriteTrialEnding(folder_, {trial_->attempt, result.status,
-                               cancelled ? ensemble::OutsideCause::kCancelled : result.cause, detail});
+    const auto reason = ReasonFor(result.cause, state_.run);
+    const auto detail = result.detail.empty() ? reason : reason + "\n" + result.detail;
+    WriteTrialEnding(folder_, {trial_->attempt, result.status, OutsideCauseOf(result.cause), detail,
+                               RankOf(result.cause), result.last_line});
   }
 
   /// A job that stays out of the queue ends with this manager, and the run with it.
   void QueueAgain() try { RequeueBatchJob(folder_, state_, output_); } catch (const SlurmError& error) {
     RunResult failed;
-    failed.reason = fmt::format("job {} could not be queued again: {}; continue with: slipway resume {}",
-                                state_.batch_job, error.message(), state_.run);
+    failed.cause = cause::RequeueRefused{state_.batch_job, error.message()};
     WriteDown(failed);
     throw;
   }
@@ -264,7 +269,7 @@ class Manager {
     reserve_.GiveUp();
     CloseLog(result);
     if (trial_) WriteEnding(result);
-    state_.reason = result.reason;
+    EndAs(state_, result.phase, result.cause);
     state_.detail = data_.remarks();
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
     state_.detail += result.detail;
@@ -290,7 +295,7 @@ class Manager {
     if (result.summary.is_object()) document.update(result.summary);
     const Seconds elapsed = SystemClock().Steady() - started_;
     auto text = fmt::format("{}  {} in {}", folder_.id(), PhaseName(result.phase), FormatDuration(elapsed));
-    if (!result.reason.empty()) text += "\n  " + result.reason;
+    if (!state_.reason.empty()) text += "\n  " + state_.reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
     text += FilesText();
@@ -317,7 +322,8 @@ class Manager {
   std::optional<InstanceLog> log_;
   FinalStateReserve reserve_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm told it at the end
-  bool put_back_ = false;                     ///< Slurm has queued the job again by itself
+  bool is_staging_ = false;
+  bool put_back_ = false;  ///< Slurm has queued the job again by itself
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/clock.h"
+#include "core/likeness.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/attempt.h"
 #include "launcher/attempt/nodes_in_use.h"
@@ -58,7 +59,7 @@ class SingleRun final : public AttemptObserver {
 
   void OnWatch(const WatchFinding& finding) override {
     context_.RecordWatch(finding, Json{{"attempt", context_.state.attempt}});
-    last_.start_hung = finding.report && finding.report->kind == "start";
+    last_.watched = finding.report;
     if (finding.report) context_.output.Warn(finding.report->message);
   }
 
@@ -145,8 +146,7 @@ class SingleRun final : public AttemptObserver {
     }
     if (last_.node_trouble.empty()) return;
     context_.folder.AppendEvent("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", last_.node_trouble}});
-    if (!last_.outcome->detail.starts_with(last_.node_trouble))
-      last_.outcome->detail = last_.node_trouble + "\n" + last_.outcome->detail;
+    if (!last_.outcome->lost_node) last_.outcome->detail = last_.node_trouble + "\n" + last_.outcome->detail;
   }
 
   /// Takes back what calls into the attempt, also when an error ends it: the loop goes on to run.
@@ -189,7 +189,7 @@ class SingleRun final : public AttemptObserver {
   /// Not all ranks came, or not all to MPI_Init; or one of them was killed by a fault of memory while MPI found the
   /// others through srun, as happens in a few of a hundred starts with some versions of Slurm and PMIx.
   bool StartHasFailed() const {
-    if (last_.start_hung) return true;
+    if (last_.watched && last_.watched->kind == kStartWatched) return true;
     if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;
     const bool crashed = nodes_.plan().mpi.BySrun() && last_.outcome->status.signal == SIGSEGV && !last_.reported;
     return !last_.outcome->started || crashed;
@@ -211,33 +211,56 @@ class SingleRun final : public AttemptObserver {
     return again == Again::kYes || (again == Again::kWithoutLostNodes && nodes_.LeaveOutLost());
   }
 
+  EndCause CauseOfFailure() const {
+    const auto& outcome = *last_.outcome;
+    const auto* first = CulpritOf(outcome);
+    if (!last_.node_trouble.empty()) {
+      const auto with_it = outcome.lost_node ? outcome.culprit : std::nullopt;
+      return cause::NodeLost{last_.node_trouble, with_it, MayGetOtherNodes(context_.plan, context_.state)};
+    }
+    if (last_.watched) return cause::Watched{last_.watched->kind, last_.watched->message, outcome.culprit};
+    if (first == nullptr) return cause::StartFailed{std::string(FirstLine(outcome.detail))};
+    if (restarts_.unseen_turns() > RestartPolicy::kMostUnseenTurns) {
+      return cause::NoProgress{first->rank, first->host, outcome.status, restarts_.unseen_turns()};
+    }
+    return CauseOf(*first);
+  }
+
+  EndCause CauseOf(const RankOutcome& first) const {
+    const auto& outcome = *last_.outcome;
+    if (!first.node_trouble.empty()) return cause::NodeLost{first.node_trouble, first.rank};
+    if (first.start_error != 0) {
+      return cause::RankNotStarted{first.rank, first.host, outcome.program, first.start_error};
+    }
+    if (last_.cause == ensemble::OutsideCause::kOutOfMemory) return cause::OutOfMemory{first.rank, first.host};
+    if (!first.status) return cause::RankLost{first.rank, first.host};
+    return cause::RankFailed{first.rank, first.host, *first.status};
+  }
+
+  void ConcludeFailure(RunResult& result) const {
+    result.cause = CauseOfFailure();
+    const auto* lost = std::get_if<cause::NodeLost>(&result.cause);
+    if (lost != nullptr && lost->requeued) result.phase = Phase::kQueued;
+    const auto& detail = last_.outcome->detail;
+    const auto first_line = FirstLine(detail).size();
+    if (first_line < detail.size()) result.detail = detail.substr(first_line + 1);
+  }
+
   RunResult MakeResult() const {
     RunResult result;
     result.status = last_.outcome->status;
+    result.last_line = last_.outcome->last_line;
     result.progressed = StepsTo(newest_) > steps_at_first_;
-    result.cause = last_.cause;
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
-      result.reason = "cancelled by the user";
+      result.cause = cause::Cancelled{};
     } else if (last_.time_limit_hit) {
-      result.reason = fmt::format("time limit of {} reached", FormatDuration(*context_.plan.spec().launch.time_limit));
+      result.cause = cause::TimeLimit{context_.plan.spec().launch.time_limit->count()};
     } else if (last_.outcome->status.Success()) {
       result.phase = Phase::kSucceeded;
       result.detail = last_.unmatched;
     } else {
-      const auto end_of_line = last_.outcome->detail.find('\n');
-      result.reason = last_.outcome->detail.substr(0, end_of_line);
-      if (restarts_.unseen_turns() > RestartPolicy::kMostUnseenTurns) {
-        result.reason += fmt::format(
-            "; {} times in a row it asked to be started again and showed no progress: neither a checkpoint in "
-            "SLIPWAY_CHECKPOINT_DIR nor a further step of its metrics",
-            restarts_.unseen_turns());
-      }
-      if (end_of_line != std::string::npos) result.detail = last_.outcome->detail.substr(end_of_line + 1);
-    }
-    if (!last_.node_trouble.empty() && !context_.interrupt.asked() && MayGetOtherNodes(context_.plan, context_.state)) {
-      result.phase = Phase::kQueued;
-      result.reason += "; the job is queued again, and goes on from its newest checkpoint";
+      ConcludeFailure(result);
     }
     result.metrics = metrics_;
     result.summary = Json{{"metrics", Json::object()}};
@@ -261,10 +284,10 @@ class SingleRun final : public AttemptObserver {
   struct Last {
     std::optional<GroupOutcome> outcome;
     ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;
-    std::string unmatched;     ///< what is wrong with the pattern of the metrics
-    std::string node_trouble;  ///< why a node of it is lost
-    bool reported = false;     ///< its ranks have written metrics
-    bool start_hung = false;   ///< MPI_Init did not return on all ranks
+    std::string unmatched;               ///< what is wrong with the pattern of the metrics
+    std::string node_trouble;            ///< why a node of it is lost
+    bool reported = false;               ///< its ranks have written metrics
+    std::optional<WatchReport> watched;  ///< why the runtime's watch ended it
     bool time_limit_hit = false;
   };
 

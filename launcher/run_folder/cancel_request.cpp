@@ -16,7 +16,7 @@ bool IsCancelRequested(const RunFolder& folder) { return std::filesystem::exists
 void WithdrawCancelRequest(const RunFolder& folder) { std::filesystem::remove(CancelFile(folder)); }
 
 void CancelWhileSubmitted(const RunFolder& folder) {
-  EnterPhase(folder, Phase::kCancelled, "cancelled by the user while it was being submitted");
+  EndRun(folder, Phase::kCancelled, cause::Cancelled{CancelledWhile::kSubmitting});
 }
 
 }  // namespace slipway::launcher

@@ -6,14 +6,13 @@
 
 namespace slipway::launcher {
 
-void EnterPhase(const RunFolder& folder, Phase phase, const std::string& reason) {
+void EndRun(const RunFolder& folder, Phase phase, EndCause ended) {
   auto state = folder.ReadState();
-  state.phase = phase;
-  state.reason = reason;
+  EndAs(state, phase, std::move(ended));
   state.detail.clear();
-  state.ended = HasEnded(phase) ? FormatUtc(SystemClock().Now()) : "";
+  state.ended = FormatUtc(SystemClock().Now());
   folder.WriteState(state);
-  folder.AppendEvent(PhaseName(phase), Json{{"reason", reason}});
+  folder.AppendEvent(PhaseName(phase), Json{{"reason", state.reason}});
 }
 
 }  // namespace slipway::launcher

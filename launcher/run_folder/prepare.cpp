@@ -65,8 +65,7 @@ void Reopen(const RunFolder& folder) {
   state.phase = Phase::kCreated;
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
-  state.ended.clear();
-  state.reason.clear();
+  ForgetEnd(state);
   folder.WriteState(state);
 }
 
@@ -109,8 +108,7 @@ RunState CancelReady(const RunFolder& folder) {
   if (!IsReady(state)) {
     throw Error(ErrorKind::kBusy, fmt::format("run {} has just begun", folder.id()), "cancel it once more");
   }
-  state.phase = Phase::kCancelled;
-  state.reason = "cancelled before it began";
+  EndAs(state, Phase::kCancelled, cause::Cancelled{CancelledWhile::kCreated});
   state.ended = FormatUtc(SystemClock().Now());
   folder.WriteState(state);
   folder.AppendEvent(PhaseName(state.phase), Json{{"reason", state.reason}});

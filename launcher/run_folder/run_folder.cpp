@@ -92,7 +92,7 @@ RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
   state.run = run.id();  // what can be resumed
   state.phase = Phase::kCreated;
   state.started.clear();
-  state.ended.clear();
+  ForgetEnd(state);
   if (is_new) state.created = FormatUtc(SystemClock().Now());
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
@@ -122,11 +122,7 @@ RunState RunFolder::ReadState() const {
     auto state = ReadStoredState(path_);
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
     if (ManagerIsGone(state)) state = ReadStoredState(path_);
-    if (ManagerIsGone(state)) {
-      state.phase = Phase::kLost;
-      state.reason = fmt::format("its manager (process {} on {}) is gone; continue with: slipway resume {}",
-                                 state.manager.pid, state.host, id());
-    }
+    if (ManagerIsGone(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
     return state;
   });
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
 namespace {
@@ -40,6 +41,15 @@ std::map<std::string, double> MetricsFrom(const Json& json) {
   return metrics;
 }
 
+/// Versions before the first release had only words.
+std::optional<EndCause> CauseFrom(const Json& json) {
+  if (!json.contains("cause")) {
+    throw Error(ErrorKind::kEnvironment, "state.json is of an earlier version of Slipway: it has no 'cause'");
+  }
+  const auto& stored = json["cause"];
+  return stored.is_null() ? std::nullopt : std::optional(EndCauseFromJson(stored));
+}
+
 const PhaseRow& RowOf(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
 }  // namespace
@@ -55,6 +65,19 @@ std::optional<Phase> ParsePhase(std::string_view name) {
   return {};
 }
 
+void EndAs(RunState& state, Phase phase, EndCause ended) {
+  state.phase = phase;
+  state.reason = ReasonFor(ended, state.run);
+  state.cause = std::move(ended);
+}
+
+void ForgetEnd(RunState& state) {
+  state.ended.clear();
+  state.cause.reset();
+  state.reason.clear();
+  state.detail.clear();
+}
+
 bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
 
 Json ToJson(const RunState& state) {
@@ -67,6 +90,7 @@ Json ToJson(const RunState& state) {
               {"created", state.created},
               {"started", state.started},
               {"ended", state.ended},
+              {"cause", state.cause ? ToJson(*state.cause) : Json()},
               {"reason", state.reason},
               {"detail", state.detail},
               {"host", state.host},
@@ -90,6 +114,7 @@ RunState RunStateFromJson(const Json& json) {
     state.created = json.at("created").get<std::string>();
     state.started = json.at("started").get<std::string>();
     state.ended = json.at("ended").get<std::string>();
+    state.cause = CauseFrom(json);
     state.reason = json.at("reason").get<std::string>();
     state.detail = json.at("detail").get<std::string>();
     state.host = json.at("host").get<std::string>();

@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/process.h"
+#include "launcher/run_folder/end_cause.h"
 
 namespace slipway::launcher {
 
@@ -34,11 +35,12 @@ struct RunState {
   Phase phase = Phase::kCreated;
   bool ensemble = false;
   int attempt = 0;
-  std::string created;  ///< UTC, ISO 8601
-  std::string started;  ///< of the last attempt; empty before
-  std::string ended;    ///< empty while it lives
-  std::string reason;   ///< why it ended or what it does, one line
-  std::string detail;   ///< more lines, e.g. the end of a failed rank's log
+  std::string created;            ///< UTC, ISO 8601
+  std::string started;            ///< of the last attempt; empty before
+  std::string ended;              ///< empty while it lives
+  std::optional<EndCause> cause;  ///< why it ended, or why its job is queued again; nothing while it goes on
+  std::string reason;             ///< the same or what it does in words, one line; nothing is decided by it
+  std::string detail;             ///< more lines, e.g. the end of a failed rank's log
   std::string host;
   std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
   std::string batch_cluster;    ///< the cluster that the run was handed to, whose number that is; empty: not known
@@ -47,11 +49,16 @@ struct RunState {
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };
 
+/// `phase` begins, and the manager's part is over: the cause, and the same in words.
+void EndAs(RunState& state, Phase phase, EndCause ended);
+/// Nothing is left of an earlier end.
+void ForgetEnd(RunState& state);
+
 /// Prepared for trials that come later: nobody manages it yet.
 bool IsReady(const RunState& state);
 
 Json ToJson(const RunState& state);
-/// Errors: Error(kEnvironment) when the document is not a run state.
+/// Errors: Error(kEnvironment) when the document is not a run state, or one of another version.
 RunState RunStateFromJson(const Json& json);
 
 }  // namespace slipway::launcher

@@ -23,14 +23,6 @@ void ReportSpace(Report& report, const Place& place, const Error& error) {
   report.Error(place, error.message() + next);
 }
 
-/// What MakeSearchSpace says begins with the name of the parameter.
-std::string PathOfCulprit(const Error& error, const Json& space) {
-  for (const auto& [name, definition] : space.items()) {
-    if (error.message().starts_with("parameter '" + name + "':")) return "ensemble.space." + name;
-  }
-  return "ensemble.space";
-}
-
 /// Nothing when one was reported.
 std::optional<ensemble::SearchSpace> CheckConstraints(Report& report, const Draft& draft,
                                                       const std::vector<ensemble::Parameter>& parameters) {
@@ -85,8 +77,10 @@ void CheckSpace(Report& report, const Draft& draft) {
   if (!all_given || parameters.size() != space.size()) return;
   try {
     ensemble::MakeSearchSpace(parameters);
+  } catch (const ensemble::ParameterError& error) {
+    return ReportSpace(report, draft.PlaceOf("ensemble.space." + error.parameter()), error);
   } catch (const Error& error) {
-    return ReportSpace(report, draft.PlaceOf(PathOfCulprit(error, space)), error);
+    return ReportSpace(report, draft.PlaceOf("ensemble.space"), error);
   }
   if (const auto constrained = CheckConstraints(report, draft, parameters)) CheckPoints(report, draft, *constrained);
 }

@@ -28,13 +28,6 @@ std::vector<ensemble::TrialRecord> RecordsByNumber(const TrialsView& view) {
   return records;
 }
 
-std::string ReasonBeside(std::string_view word, std::string_view reason) {
-  if (!reason.starts_with(word)) return std::string(reason);
-  const auto rest = reason.substr(word.size());
-  if (rest.empty()) return {};
-  return std::string(rest.starts_with(": ") ? rest.substr(2) : reason);
-}
-
 std::filesystem::path TrialFolder(ensemble::TrialNumber trial) {
   return std::filesystem::path("trials") / fmt::format("{:05}", trial);
 }

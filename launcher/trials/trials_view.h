@@ -25,10 +25,6 @@ TrialsView OpenTrials(const std::filesystem::path& run_folder);
 /// In the order of their numbers.
 std::vector<ensemble::TrialRecord> RecordsByNumber(const TrialsView& view);
 
-/// What a reason says beyond the word that stands beside it: of "out of memory: signal 9" beside "out of memory" the
-/// rest.
-std::string ReasonBeside(std::string_view word, std::string_view reason);
-
 /// "trials/00007": where a trial lies in its run folder.
 std::filesystem::path TrialFolder(ensemble::TrialNumber trial);
 

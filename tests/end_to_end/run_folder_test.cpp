@@ -159,6 +159,7 @@ void WriteRun(const Workplace& place, const std::string& id, const std::string& 
                    {"created", created},
                    {"started", created},
                    {"ended", created},
+                   {"cause", {{"kind", "completed"}}},
                    {"reason", ""},
                    {"detail", ""},
                    {"host", ""},

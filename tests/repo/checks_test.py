@@ -8,6 +8,7 @@ import unittest.mock
 
 import arrows
 import links
+import prose
 import words
 
 GOOD = {
@@ -39,7 +40,7 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check):
+        for check in (arrows.check, words.check, links.check, prose.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
@@ -111,6 +112,27 @@ class Checks(unittest.TestCase):
         self.assert_one(words.check, {"core/error.h": "// TODO later\n"}, "core/error.h:1: TODO")
         self.assert_one(words.check, {"docs/a.md": "\nin /home/me/x\n"}, "docs/a.md:2: /home/me")
         self.assertEqual(self.problems(words.check, files={"docs/a.md": "a/home/b mktemp XXXXXX $HOME/root/x"}), [])
+
+    def test_a_branch_on_the_words_of_a_message(self):
+        for question in ('state.reason.starts_with("rank ")', "attempt->detail.find(words)",
+                         'error.message().find("time limit") != npos', "trial.reason == ensemble::kWaitsInQueue",
+                         'std::sscanf(reason.c_str(), "rank %d", &rank)', "std::regex_search(outcome_->detail, pattern)",
+                         'answer.starts_with("refused")', 'std::string(error.what()) == "x" || error.what() == "x"'):
+            self.assert_one(prose.check, {"core/error.cpp": f"if ({question}) return;\n"}, "core/error.cpp:1: decides")
+        for question in ('error.message.startswith("rank")', '"time limit" in run.reason', '"gone" in str(error)',
+                         're.search("rank", state.reason)', 'reason == "waits"'):
+            self.assert_one(prose.check, {"runtime/a.py": f"\nif {question}:\n    pass\n"}, "runtime/a.py:2: decides")
+
+    def test_what_is_no_branch_on_the_words_of_a_message(self):
+        for line in ("text.substr(0, reason.find('\\n'))", "if (reason.empty()) return;", "if (stop == StopReason::kPaused)",
+                     "if (file.reason != LeftOutReason::kFolder)", 'name.starts_with("burst:")', "// reason.find(\"x\")",
+                     "if (text == state.reason) return;"):
+            self.assertEqual(self.problems(prose.check, files={"core/error.cpp": line + "\n"}), [], line)
+        files = {"tests/core/error_test.cpp": 'EXPECT_EQ(error.reason.find("x"), 0);\n',
+                 "runtime/a.py": 'if "reason" in document:\n    print(document["reason"])\n',
+                 "staging/reader/jpeg.cpp": 'torn = reason.find("Premature end") != npos;\n'}
+        self.assertEqual(self.problems(prose.check, files=files), [])
+        self.assert_one(prose.check, {"staging/reader/jpeg.cpp": "int unused;\n"}, "need not stand in FOREIGN")
 
     def test_a_dead_link(self):
         self.assert_one(links.check, {"docs/a.md": "[x](../core/none.h#part)"}, "../core/none.h")

@@ -24,7 +24,7 @@ struct Observation {
 struct Observations {
   /// Trials with a value: a trial that pauses or was ended early counts with the last one it had.
   std::vector<Observation> complete;
-  std::vector<Coordinates> pending;               ///< queued, claimed or running
+  std::vector<Coordinates> pending;               ///< queued, claimed, waiting or running
   std::vector<Coordinates> failed;                ///< trials that gave no value
   std::vector<std::string> pending_origins = {};  ///< TrialRecord::origin of each pending trial
 };

@@ -55,10 +55,10 @@ void HandOver(const RunFolder& folder) {
   manager.Release();
 }
 
-/// An ensemble whose time was used up has succeeded with what it had; its reason says that there is more to do. So do
-/// requests that nobody has answered.
+/// An ensemble whose time was used up has succeeded with what it had, and there is more to do; or requests wait that
+/// nobody has answered.
 bool HasMoreToDo(const RunFolder& folder, const RunState& state) {
-  return state.ensemble && (!state.reason.empty() || !ensemble::WaitingRequests(folder.path()).empty());
+  return state.ensemble && (Is<cause::OutOfTime>(state.cause) || !ensemble::WaitingRequests(folder.path()).empty());
 }
 
 bool IsDone(const RunFolder& folder, const RunState& state) {

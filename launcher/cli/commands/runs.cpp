@@ -90,7 +90,7 @@ std::vector<RunRow> Observe(const std::vector<RunFolder>& runs) {
   auto observed = ObserveRuns(readable);
   auto next = observed.begin();
   for (auto& row : rows) {
-    if (!row.trouble) row.state = std::move((next++)->state);
+    if (!row.trouble) row.state = Shown(std::move(*next++));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/likeness.h"
 #include "core/nearest_word.h"
 #include "core/output.h"
 #include "core/text_table.h"
@@ -126,16 +127,14 @@ const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
               last < 0 ? "no trial has begun yet" : fmt::format("trials 0 to {} exist", last));
 }
 
-std::string_view FirstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
-
 std::string AttemptsTable(const std::vector<ensemble::AttemptRecord>& attempts) {
   TextTable table({"attempt", "outcome", "exit", "duration", "host", "reason"});
   for (const auto& attempt : attempts) {
     const bool timed = attempt.started && attempt.ended;
-    const auto outcome = OutcomeWords(attempt);
-    table.AddRow({std::to_string(attempt.number), outcome, attempt.status ? attempt.status->Describe() : "-",
+    table.AddRow({std::to_string(attempt.number), OutcomeWords(attempt),
+                  attempt.status ? attempt.status->Describe() : "-",
                   DurationCell(timed ? std::optional(*attempt.ended - *attempt.started) : std::nullopt), attempt.host,
-                  ReasonBeside(outcome, FirstLine(attempt.reason))});
+                  std::string(FirstLine(attempt.reason))});
   }
   return table.Render();
 }
@@ -162,8 +161,7 @@ std::string StandingText(const TrialsView& view, const RankedTrial& ranked) {
   for (std::size_t i = 0; i < trial.further.size(); ++i) {
     text += fmt::format(", {} {:.6g}", view.study.objectives.at(i + 1).ValueName(), trial.further[i]);
   }
-  const auto reason = ReasonBeside(state, trial.reason);
-  return reason.empty() ? text : text + " (" + reason + ")";
+  return trial.reason.empty() ? text : text + " (" + trial.reason + ")";
 }
 
 /// "repeat 2 of 3 of configuration 4, rank 1: mean accuracy 0.9, deviation 0.01".

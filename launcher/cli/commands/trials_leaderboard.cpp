@@ -154,8 +154,7 @@ std::vector<std::string> CellsOf(const LeaderboardRow& row, const StudyRecord& s
   std::vector<std::string> cells = {PlaceCell(row.rank)};
   if (HasFronts(study)) cells.push_back(PlaceCell(row.front));
   cells.push_back(row.repeats ? TrialsCell(row, study.repeats) : std::to_string(trial.number));
-  const bool in_queue = trial.state == TrialState::kClaimed && trial.reason == ensemble::kWaitsInQueue;
-  cells.push_back(in_queue ? "in the queue" : std::string(ensemble::TrialStateName(trial.state)));
+  cells.emplace_back(ensemble::TrialStateName(trial.state));
   cells.push_back(NumberCell(trial.objective));
   if (row.repeats) {
     cells.push_back(NumberCell(row.repeats->deviation));

@@ -118,7 +118,7 @@ bool HasManager(const fs::path& run_folder) {
 
 /// The request's file goes when its answer is in the book; where readers see a snapshot of that (network file systems),
 /// the answer comes with the next one.
-std::optional<std::string> AnswerIn(const fs::path& run_folder, const std::string& name) {
+std::optional<ensemble::RequestAnswer> AnswerIn(const fs::path& run_folder, const std::string& name) {
   if (fs::exists(run_folder / ensemble::kRequestsFolder / name)) return std::nullopt;
   return TrialBook::OpenForReading(run_folder).AnswerTo(name);
 }
@@ -141,6 +141,9 @@ std::optional<std::int64_t> BudgetNeeded(const fs::path& run_folder) {
   return needed > study->trials ? std::optional(needed) : std::nullopt;
 }
 
+/// It is in the folder, and will be taken up.
+ensemble::RequestAnswer Accepted(std::string text) { return {true, std::move(text)}; }
+
 /// How a request goes on that no manager is there to take up.
 std::string HowToGoOn(const fs::path& run_folder) {
   const auto run = run_folder.filename().string();
@@ -152,13 +155,13 @@ std::string HowToGoOn(const fs::path& run_folder) {
 }
 
 /// What the manager has said, or that it will be asked.
-std::string AwaitAnswer(const fs::path& run_folder, const std::string& name) {
-  if (!HasManager(run_folder)) return HowToGoOn(run_folder);
+ensemble::RequestAnswer AwaitAnswer(const fs::path& run_folder, const std::string& name) {
+  if (!HasManager(run_folder)) return Accepted(HowToGoOn(run_folder));
   auto& clock = SystemClock();
   const auto end = clock.Steady() + kAnswerPatience;
-  std::optional<std::string> answer;
+  std::optional<ensemble::RequestAnswer> answer;
   while (!(answer = AnswerIn(run_folder, name)) && clock.Steady() < end) clock.Sleep(kPause);
-  return answer.value_or("waits for the manager, which is busy");
+  return answer.value_or(Accepted("waits for the manager, which is busy"));
 }
 
 /// `remark`: what the answer does not say, for people.
@@ -166,9 +169,10 @@ int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemb
         const std::string& remark = {}) {
   const auto name = ensemble::PostRequest(run_folder, what);
   const auto answer = AwaitAnswer(run_folder, name);
-  output.Print({Json{{"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer}, {"remark", remark}},
-                answer + "\n" + (remark.empty() ? "" : remark + "\n"), name});
-  return answer.starts_with("refused") ? 1 : 0;
+  const Json document{
+      {"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer.text}, {"remark", remark}};
+  output.Print({document, answer.text + "\n" + (remark.empty() ? "" : remark + "\n"), name});
+  return answer.accepted ? 0 : 1;
 }
 
 ensemble::SearchSpace SpaceOf(TrialBook& book) {

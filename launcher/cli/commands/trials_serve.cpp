@@ -141,18 +141,20 @@ class ServedRun {
     state_.manager = IdentityOf(::getpid());
     state_.phase = Phase::kRunning;
     state_.started = FormatUtc(SystemClock().Now());
-    state_.ended.clear();
+    ForgetEnd(state_);
     state_.reason = "its trials are run from outside";
     Commit("served");
   }
 
-  /// `why` the serving ended.
-  void End(const AskTell& session, std::string_view why) {
+  void End(const AskTell& session, cause::ServingEnded serving) {
     const auto& study = session.study();
     const bool has_more = study.HasRoom() && !study.exhausted();
     const bool is_over = session.running() == 0 && study.queued().empty() && !has_more;
-    state_.phase = is_over ? Phase::kSucceeded : Phase::kCancelled;
-    state_.reason = is_over ? "" : fmt::format("{}; serve or resume it to go on", why);
+    if (is_over) {
+      EndAs(state_, Phase::kSucceeded, cause::Completed{});
+    } else {
+      EndAs(state_, Phase::kCancelled, serving);
+    }
     state_.ended = FormatUtc(SystemClock().Now());
     Commit(PhaseName(state_.phase));
   }
@@ -237,8 +239,7 @@ int TrialsServe(const TrialsServeOptions& options, int requests, Session& sessio
   const auto meanwhile = [&] { opened.session.AnswerRequests(); };
   while (const auto line = lines.Next(meanwhile)) Say(session.output, Answer(opened.session, *line));
   opened.session.Settle();
-  run.End(opened.session,
-          lines.interrupted() ? "served until it was asked to end" : "served until the other side ended");
+  run.End(opened.session, {lines.interrupted()});
   return lines.interrupted() ? static_cast<int>(ErrorKind::kInterrupted) : 0;
 }
 

@@ -5,11 +5,18 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <sstream>
 
+#include "launcher/run_folder/end_reason.h"
+
 namespace slipway::launcher {
 namespace {
+
+// Of a shell, and of programs that start others.
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
 
 struct Advice {
   ExitStatus status;
@@ -17,8 +24,9 @@ struct Advice {
 };
 
 constexpr Advice kAdvice[] = {
-    {{126, 0}, "the program cannot be executed there: look at its mode, and whether it is built for that machine"},
-    {{127, 0},
+    {{kExitNotExecutable, 0},
+     "the program cannot be executed there: look at its mode, and whether it is built for that machine"},
+    {{kExitNotFound, 0},
      "the program, or one that it starts, is not found there: look at train.command, PATH and launch.modules"},
     {{0, SIGKILL},
      "somebody killed it, often the kernel for want of memory: raise launch.memory_per_rank, or let it take "
@@ -31,19 +39,6 @@ constexpr Advice kAdvice[] = {
     {{0, SIGXCPU}, "a limit of processor time: look at ulimit -t"},
 };
 
-/// What a job's end calls for, by its state.
-const char* AdviceForJob(JobState state) {
-  switch (state) {
-    case JobState::kOutOfMemory: return "raise launch.memory_per_rank, or let the program take less";
-    case JobState::kTimeout:
-    case JobState::kDeadline: return "raise launch.time_limit, or set checkpoint.on_time_limit: requeue";
-    case JobState::kNodeFail:
-    case JobState::kBootFail: return "a node was at fault, not the run";
-    case JobState::kPreempted: return "another QOS or partition may not be preempted";
-    default: return "";
-  }
-}
-
 // ---- what happened
 
 /// "ranks 0 to 2", "rank 1", "ranks 0, 2".
@@ -54,9 +49,10 @@ std::string RankList(const std::vector<int>& ranks) {
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
 }
 
-/// The reason has told how this one ended.
+/// The reason has told how this one ended. What the watch says is about ranks that still ran.
 bool IsTold(const RunFacts& facts, const std::vector<int>& ranks) {
-  return ranks.size() == 1 && facts.state.reason.starts_with(fmt::format("rank {} ", ranks.front()));
+  const auto& ended = facts.state.cause;
+  return ranks.size() == 1 && ended && RankOf(*ended) == ranks.front() && !Is<cause::Watched>(ended);
 }
 
 /// Ranks that ended alike share a line. Those without a record were ended by others, or with their node.
@@ -79,7 +75,6 @@ void AddJob(const SlurmJob& job, Explanation& explanation) {
   explanation.because.push_back(fmt::format("its job {} {}", job.id, InWords(job.state, job.flags)));
   if (!job.reason_text.empty()) explanation.because.push_back("in Slurm's words: " + job.reason_text);
   if (job.restarts > 0) explanation.because.push_back(fmt::format("Slurm had queued it again {} times", job.restarts));
-  if (const std::string advice = AdviceForJob(job.state); !advice.empty()) explanation.next.push_back(advice);
 }
 
 /// Where no rank has written anything, as when staging failed, the manager has said more.
@@ -90,11 +85,62 @@ void AddDetail(const RunState& state, Explanation& explanation) {
   }
 }
 
-bool Says(const RunFacts& facts, std::string_view words) { return facts.state.reason.find(words) != std::string::npos; }
-
-bool EndedAtTimeLimit(const RunFacts& facts) { return Says(facts, "time limit"); }
-
 // ---- what can be done
+
+std::string OnTimeLimit(const RunFacts& facts) {
+  return facts.goes_on_at_limit ? "write checkpoints more often (checkpoint.every), or raise launch.time_limit"
+                                : "raise launch.time_limit, or set checkpoint.on_time_limit: requeue";
+}
+
+constexpr const char* kNodeAtFault = "a node was at fault, not the run";
+constexpr const char* kMoreMemory = "raise launch.memory_per_rank, or let the program take less";
+constexpr const char* kOtherQueue = "another QOS or partition may not be preempted";
+
+/// What a job's end calls for, by its state.
+std::string OnJob(JobState state, const RunFacts& facts) {
+  switch (state) {
+    case JobState::kOutOfMemory: return kMoreMemory;
+    case JobState::kTimeout:
+    case JobState::kDeadline: return OnTimeLimit(facts);
+    case JobState::kNodeFail:
+    case JobState::kBootFail: return kNodeAtFault;
+    case JobState::kPreempted: return kOtherQueue;
+    default: return "";
+  }
+}
+
+/// What is to be mended before the run goes on; empty where nothing can be said in general.
+struct WhatToMend {
+  const RunFacts& facts;
+
+  std::string operator()(const cause::RankFailed& failed) const { return AdviceFor(failed.status); }
+  std::string operator()(const cause::RankNotStarted& failed) const {
+    return AdviceFor({failed.error == ENOENT ? kExitNotFound : kExitNotExecutable, 0});
+  }
+  std::string operator()(const cause::OutOfMemory&) const { return kMoreMemory; }
+  std::string operator()(const cause::NoProgress&) const {
+    return "let it write checkpoints into SLIPWAY_CHECKPOINT_DIR before it ends with status 75";
+  }
+  std::string operator()(const cause::StartFailed&) const {
+    return "see whether ranks can start here at all: slipway doctor";
+  }
+  std::string operator()(const cause::NodeLost&) const { return kNodeAtFault; }
+  std::string operator()(const cause::NodesMissing&) const { return kNodeAtFault; }
+  std::string operator()(const cause::TimeLimit&) const { return OnTimeLimit(facts); }
+  std::string operator()(const cause::JobTimeLimit&) const { return OnTimeLimit(facts); }
+  std::string operator()(const cause::JobEnded& ended) const { return OnJob(ended.state, facts); }
+  std::string operator()(const cause::JobWithoutOutput&) const {
+    return "put the run folder on a file system that all nodes see: --runs-dir";
+  }
+  std::string operator()(const cause::JobPreempted&) const { return kOtherQueue; }
+  std::string operator()(const cause::DiskFull&) const {
+    return "make room there, or put the run folder elsewhere: --runs-dir";
+  }
+  std::string operator()(const cause::StagingFailed&) const {
+    return "check the data and the tiers: slipway doctor, slipway stage ls";
+  }
+  std::string operator()(const auto&) const { return {}; }
+};
 
 std::optional<ExitStatus> StatusOfCulprit(const RunFacts& facts) {
   for (const auto& end : facts.ends) {
@@ -103,39 +149,59 @@ std::optional<ExitStatus> StatusOfCulprit(const RunFacts& facts) {
   return {};
 }
 
+/// Slurm knows best, then the manager; one without a last word leaves the record of the rank.
 void AddAdvice(const RunFacts& facts, Explanation& explanation) {
+  const bool job_is_over = facts.job && facts.job->phase() == JobPhase::kOver;
+  auto advice = job_is_over ? OnJob(facts.job->state, facts) : std::string();
+  if (advice.empty() && facts.state.cause) advice = std::visit(WhatToMend{facts}, *facts.state.cause);
   const auto status = StatusOfCulprit(facts);
-  const auto advice = status ? AdviceFor(*status) : "";
-  if (!advice.empty()) explanation.next.push_back(advice);
-  if (EndedAtTimeLimit(facts)) {
-    explanation.next.push_back(facts.goes_on_at_limit
-                                   ? "write checkpoints more often (checkpoint.every), or raise launch.time_limit"
-                                   : "raise launch.time_limit, or set checkpoint.on_time_limit: requeue");
-  }
+  if (advice.empty() && status) advice = AdviceFor(*status);
+  if (!advice.empty()) explanation.next.push_back(std::move(advice));
 }
 
-std::string Resume(const RunFacts& facts) {
-  if (Says(facts, "max_failures")) {
-    return fmt::format("go on although they failed: slipway resume {} --set ensemble.max_failures=N", facts.state.run);
+/// How the run goes on; empty for one that has nothing left to do.
+struct NextStep {
+  const RunFacts& facts;
+
+  const std::string& Run() const { return facts.state.run; }
+
+  std::string AfterMending() const {
+    return fmt::format("when the cause is mended: slipway trials retry --failed {0} && slipway resume {0}", Run());
   }
-  if (Says(facts, "none of") && !facts.failures.empty()) {
-    return fmt::format("when the cause is mended: slipway trials retry --failed {0} && slipway resume {0}",
-                       facts.state.run);
+
+  std::string operator()(const cause::Completed&) const { return {}; }
+  std::string operator()(const cause::TooManyFailures&) const {
+    return fmt::format("go on although they failed: slipway resume {} --set ensemble.max_failures=N", Run());
   }
-  const auto from = !facts.trials.empty() ? std::string("go on with the trials that are left")
-                    : facts.checkpoint    ? fmt::format("go on from the checkpoint of step {}", *facts.checkpoint)
-                                          : std::string("begin again");
-  return fmt::format("{}: slipway resume {}", from, facts.state.run);
-}
+  std::string operator()(const cause::NoTrialCompleted&) const {
+    return facts.failures.empty() ? Resume() : AfterMending();
+  }
+  std::string operator()(const cause::SameFailure&) const { return AfterMending(); }
+  std::string operator()(const cause::OutOfTime& out) const {
+    const auto more = SetMoreTime(out);
+    return more.empty() ? Resume() : fmt::format("give it more time: slipway resume {} {}", Run(), more);
+  }
+  std::string operator()(const cause::ServingEnded&) const {
+    return fmt::format("go on with the trials that are left: slipway trials serve {0}, or slipway resume {0}", Run());
+  }
+  std::string operator()(const auto&) const { return Resume(); }
+
+  std::string Resume() const {
+    const auto from = !facts.trials.empty() ? std::string("go on with the trials that are left")
+                      : facts.checkpoint    ? fmt::format("go on from the checkpoint of step {}", *facts.checkpoint)
+                                            : std::string("begin again");
+    return fmt::format("{}: slipway resume {}", from, Run());
+  }
+};
 
 void AddCommands(const RunFacts& facts, Explanation& explanation) {
   if (facts.state.phase == Phase::kFailed && facts.trials.empty()) {
     const auto rank = facts.culprit ? fmt::format(" --rank {}", *facts.culprit) : "";
     explanation.next.push_back(fmt::format("read all of it: slipway logs {}{}", facts.state.run, rank));
   }
-  if (facts.state.phase == Phase::kSucceeded && facts.state.reason.empty()) return;
-  const bool has_said_how = Says(facts, "slipway resume --set") || Says(facts, "slipway trials retry");
-  if (!has_said_how) explanation.next.push_back(Resume(facts));
+  const NextStep how{facts};
+  auto resume = facts.state.cause ? std::visit(how, *facts.state.cause) : how.Resume();
+  if (!resume.empty()) explanation.next.push_back(std::move(resume));
 }
 
 std::string Headline(const RunState& state) {
@@ -157,7 +223,7 @@ void ExplainEnd(const RunFacts& facts, Explanation& explanation) {
   const auto& state = facts.state;
   explanation.headline = Headline(state);
   if (!state.reason.empty()) explanation.because.push_back(state.reason);
-  if (!facts.watch.empty() && facts.watch != state.reason) explanation.because.push_back(facts.watch);
+  if (!facts.watch.empty() && !Is<cause::Watched>(state.cause)) explanation.because.push_back(facts.watch);
   if (state.phase != Phase::kSucceeded) {
     AddRanks(facts, explanation);
     if (facts.job && facts.job->phase() == JobPhase::kOver) AddJob(*facts.job, explanation);

@@ -79,7 +79,7 @@ Explanation Explain(const RunFacts& facts) {
     explanation.because.push_back(
         fmt::format("its ranks were started again {} time{}", facts.restarts, facts.restarts == 1 ? "" : "s"));
   }
-  if (!facts.slurm_trouble.empty() && facts.state.reason.find(facts.slurm_trouble) == std::string::npos) {
+  if (!facts.slurm_trouble.empty()) {
     explanation.because.push_back("what Slurm says is not known: " + facts.slurm_trouble);
   }
   ExplainTrials(facts, explanation);

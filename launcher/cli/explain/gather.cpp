@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -57,14 +56,9 @@ void AddPlan(const RunFolder& folder, RunFacts& facts) try {
 } catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
 }
 
-/// The rank that a reason begins with: "rank 1 on n2 ended with ...".
-std::optional<int> RankIn(const std::string& reason) {
-  int rank = 0;
-  return std::sscanf(reason.c_str(), "rank %d ", &rank) == 1 ? std::optional(rank) : std::nullopt;
-}
-
 std::optional<int> Culprit(const RunFacts& facts) {
-  if (const auto named = RankIn(facts.state.reason)) return named;
+  const auto named = facts.state.cause ? RankOf(*facts.state.cause) : std::nullopt;
+  if (named) return named;
   const auto failed =
       std::find_if(facts.ends.begin(), facts.ends.end(), [](const RankEnd& end) { return !end.status.Success(); });
   return failed == facts.ends.end() ? std::nullopt : std::optional(failed->rank);
@@ -112,8 +106,7 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
 TrialFailure HowItFailed(const ensemble::AttemptRecord& attempt) {
   const auto words = OutcomeWords(attempt);
   const bool by_status = attempt.status && !attempt.status->Success();
-  const auto more =
-      by_status ? attempt.status->Describe() : ReasonBeside(words, attempt.reason.substr(0, attempt.reason.find('\n')));
+  const auto more = by_status ? attempt.status->Describe() : std::string(FirstLine(attempt.reason));
   const auto what = more.empty() ? words : words + ": " + more;
   return {attempt.trial, what, by_status ? what : WithoutPathsAndNumbers(what)};
 }
@@ -123,23 +116,13 @@ fs::path FolderOf(const RunFolder& folder, const ensemble::AttemptRecord& attemp
 }
 
 std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  return LastLines(RankLog(FolderOf(folder, attempt), RankIn(attempt.reason).value_or(0)), 1);
+  return LastLines(RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0)), 1);
 }
 
-/// The objective that the reason says was never reported.
-std::string Unreported(const ensemble::AttemptRecord& attempt, const std::vector<ensemble::Objective>& objectives) {
-  if (attempt.outcome != ensemble::Outcome::kNoObjective) return "";
-  for (const auto& objective : objectives) {
-    if (attempt.reason.starts_with(fmt::format("reported no '{}'", objective.metric))) return objective.metric;
-    if (attempt.reason.starts_with(fmt::format("reported no finite '{}'", objective.metric))) return objective.metric;
-  }
-  return "";
-}
-
-void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt,
-               const std::vector<ensemble::Objective>& objectives, const std::string& pattern, FailureGroup& group) {
+void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, const std::string& pattern,
+               FailureGroup& group) {
   group.last_line = LastWords(folder, attempt);
-  group.unreported = Unreported(attempt, objectives);
+  group.unreported = attempt.missing;
   if (group.unreported.empty()) return;
   if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(FolderOf(folder, attempt), 0));
   group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
@@ -160,9 +143,8 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   }
   for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
   facts.failures = GroupFailures(failures);
-  const auto study = book.Study();
   for (auto& group : facts.failures) {
-    TellOfOne(folder, last.at(group.trials.front()), study->objectives, facts.metrics_pattern, group);
+    TellOfOne(folder, last.at(group.trials.front()), facts.metrics_pattern, group);
   }
 } catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
 }

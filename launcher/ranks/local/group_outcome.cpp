@@ -19,7 +19,7 @@ ExitStatus StatusOf(const RankOutcome& rank) {
 bool Failed(const RankOutcome& rank) { return !StatusOf(rank).Success(); }
 
 /// The one seen first, else any that failed.
-const RankOutcome* Culprit(const std::vector<RankOutcome>& ranks) {
+const RankOutcome* FirstFailed(const std::vector<RankOutcome>& ranks) {
   auto found = std::find_if(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.ended_first; });
   if (found == ranks.end()) found = std::find_if(ranks.begin(), ranks.end(), Failed);
   return found == ranks.end() ? nullptr : &*found;
@@ -44,7 +44,7 @@ GroupOutcome Conclude(GroupEnd end) {
   if (!end.trouble.empty()) {
     outcome.status = kCouldNotRun;
     outcome.detail = end.trouble;
-  } else if (const auto* culprit = Culprit(end.ranks)) {
+  } else if (const auto* culprit = FirstFailed(end.ranks)) {
     outcome.culprit = culprit->rank;
     outcome.status = StatusOf(*culprit);
     outcome.requeue = outcome.status == ExitStatus{kRequeueStatus, 0};
@@ -56,7 +56,13 @@ GroupOutcome Conclude(GroupEnd end) {
                                  end.expected_ranks, end.launcher.Describe());
   }
   outcome.ranks = std::move(end.ranks);
+  outcome.program = std::move(end.program);
   return outcome;
+}
+
+const RankOutcome* CulpritOf(const GroupOutcome& outcome) {
+  const auto found = std::ranges::find(outcome.ranks, outcome.culprit, &RankOutcome::rank);
+  return found == outcome.ranks.end() ? nullptr : &*found;
 }
 
 }  // namespace slipway::launcher

@@ -25,13 +25,18 @@ struct RankOutcome {
 struct GroupOutcome {
   std::vector<RankOutcome> ranks;
   std::optional<int> culprit;         ///< the rank that failed first
+  std::string program;                ///< that the ranks were to run
   ExitStatus status;                  ///< of the job: the culprit's, else success
   bool requeue = false;               ///< the culprit asked for it with exit status 75
   bool stopped = false;               ///< we ended it
   std::optional<int> lost_node = {};  ///< whose loss was the first failure
   bool started = false;               ///< the programs ran: all ranks had come
   std::string detail;                 ///< one line for people; empty after success
+  std::string last_line = {};         ///< of the culprit's log, once the job has read it; empty: it wrote nothing
 };
+
+/// Null after success, and where no rank is to blame.
+const RankOutcome* CulpritOf(const GroupOutcome& outcome);
 
 inline constexpr int kRequeueStatus = shim::kTryAgain;
 

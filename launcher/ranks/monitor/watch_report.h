@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -28,6 +29,9 @@ struct WatchReport {
   std::string message;  ///< names rank, host, last operation and step; never empty
   std::vector<WatchedRank> ranks;
 };
+
+/// The kind of a report about ranks that never came to MPI.
+inline constexpr std::string_view kStartWatched = "start";
 
 /// What was found: a report, or why the file that is there tells nothing.
 struct WatchFinding {

@@ -25,9 +25,7 @@ constexpr std::size_t kLinesOfScript = 10;
 RunState Unsubmitted(RunState state, const std::string& doubt) {
   const bool may_be_at_work = state.host != HostName() || IsAlive(state.manager);
   if (doubt.empty() && may_be_at_work) return state;
-  state.phase = Phase::kLost;
-  state.reason = fmt::format("it was not submitted{}; start it with: slipway resume {}",
-                             doubt.empty() ? "" : fmt::format(" ({})", doubt), state.run);
+  EndAs(state, Phase::kLost, cause::NotSubmitted{doubt});
   return state;
 }
 
@@ -155,9 +153,7 @@ class Observation {
   void NoteTrouble(const std::vector<std::size_t>& indices, const std::string& trouble) {
     for (const auto i : indices) {
       runs_[i].trouble = trouble;
-      auto& state = runs_[i].state;
-      state.reason += fmt::format("{}what Slurm says about job {} is not known: {}", state.reason.empty() ? "" : "; ",
-                                  JobOf(folders_[i], state).id, trouble);
+      runs_[i].asked = JobOf(folders_[i], runs_[i].state).id;
     }
   }
 
@@ -180,6 +176,15 @@ std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
   return observation.TakeRuns();
 }
 
-RunState ObserveRun(const RunFolder& folder) { return std::move(ObserveRuns({folder}).front().state); }
+RunState Shown(ObservedRun observed) {
+  if (!observed.trouble.empty()) {
+    auto& reason = observed.state.reason;
+    reason += fmt::format("{}what Slurm says about job {} is not known: {}", reason.empty() ? "" : "; ", observed.asked,
+                          observed.trouble);
+  }
+  return std::move(observed.state);
+}
+
+RunState ObserveRun(const RunFolder& folder) { return Shown(std::move(ObserveRuns({folder}).front())); }
 
 }  // namespace slipway::launcher

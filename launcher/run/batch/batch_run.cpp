@@ -48,7 +48,7 @@ void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) 
     case JobPhase::kWaiting: break;
   }
   slurm.Cancel(meant);
-  EnterPhase(folder, Phase::kCancelled, "cancelled by the user before its job began");
+  EndRun(folder, Phase::kCancelled, cause::Cancelled{CancelledWhile::kQueued});
 }
 
 void ForgetBatchJob(const RunFolder& folder) {

@@ -40,29 +40,21 @@ RunState Waiting(RunState state, const SlurmJob& job) {
   return state;
 }
 
-std::string WhyItNeverBegan(const SlurmJob& job) {
-  return fmt::format(
-      "job {} could not begin: node {} cannot open '{}'; put the run folder on a file system that all nodes see "
-      "(--runs-dir), and start it again",
-      job.id, job.batch_host, job.output);
+EndCause CauseOfJob(const SlurmJob& job) {
+  if (job.HadNoOutput()) return cause::JobWithoutOutput{job.id, job.batch_host, job.output};
+  return cause::JobEnded{job.id, job.state, job.state == JobState::kFailed ? job.status() : ExitStatus{}};
 }
 
 /// Its manager cannot say any more how it ended.
 RunState Ended(RunState state, const SlurmJob& job) {
-  state.phase = job.state == JobState::kCancelled ? Phase::kCancelled : Phase::kFailed;
-  const auto status = job.state == JobState::kFailed ? fmt::format(" ({})", job.status().Describe()) : "";
-  state.reason = job.HadNoOutput() ? WhyItNeverBegan(job)
-                                   : fmt::format("job {} {}{}; continue with: slipway resume {}", job.id,
-                                                 InWords(job.state, job.flags), status, state.run);
+  EndAs(state, job.state == JobState::kCancelled ? Phase::kCancelled : Phase::kFailed, CauseOfJob(job));
   if (!job.reason_text.empty()) state.detail = job.reason_text;
   if (job.end) state.ended = FormatUtc(*job.end);
   return state;
 }
 
 RunState Forgotten(RunState state) {
-  state.phase = Phase::kLost;
-  state.reason =
-      fmt::format("Slurm does not know job {} any more; continue with: slipway resume {}", state.batch_job, state.run);
+  EndAs(state, Phase::kLost, cause::JobForgotten{state.batch_job});
   return state;
 }
 

@@ -31,9 +31,7 @@ void EnterQueue(const RunFolder& folder, const std::string& cluster) {
   state.manager = IdentityOf(::getpid());
   state.batch_job = 0;
   state.batch_cluster = cluster;
-  state.reason.clear();
-  state.detail.clear();
-  state.ended.clear();
+  ForgetEnd(state);
   folder.WriteState(state);
   folder.AppendEvent(PhaseName(state.phase), Json{{"reason", ""}});
 }
@@ -146,7 +144,7 @@ std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
     LeaveInDoubt(folder, error);
     throw;
   } catch (const Error& error) {
-    EnterPhase(folder, Phase::kFailed, error.message());
+    EndRun(folder, Phase::kFailed, cause::SubmissionRefused{error.message()});
     throw;
   }
   Note(folder, record);

@@ -62,13 +62,13 @@ struct RunContext {
 /// How a run ended.
 struct RunResult {
   Phase phase = Phase::kFailed;
-  std::string reason;
+  EndCause cause;
   std::string detail;
-  bool progressed = true;      ///< since the manager began; if not, going on would be without end
-  ExitStatus status = {1, 0};  ///< of a single run: the job of its last attempt
-  ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;  ///< of the same
-  std::map<std::string, double> metrics = {};                    ///< of a single run: the last value of each
-  Json summary;  ///< members for the document of `run`: metrics, or the best trials
+  bool progressed = true;                      ///< since the manager began; if not, going on would be without end
+  ExitStatus status = {1, 0};                  ///< of a single run: the job of its last attempt
+  std::string last_line = {};                  ///< of the same: of the log of the rank that failed first
+  std::map<std::string, double> metrics = {};  ///< of a single run: the last value of each
+  Json summary;                                ///< members for the document of `run`: metrics, or the best trials
   std::string summary_text;
 };
 

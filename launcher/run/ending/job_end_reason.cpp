@@ -43,10 +43,10 @@ JobEndReason EndReasonOf(const SlurmJob& job) {
   return job.preempted ? JobEndReason::kMakesRoom : JobEndReason::kStays;
 }
 
-DescribedEndReason EndReasonOfJob(const JobIdentity& job) {
+KnownFate EndReasonOfJob(const JobIdentity& job) {
   const auto known = Ask(job, kFateTries);
   if (!known) return {};
-  return {EndReasonOf(*known), InWords(known->state, known->flags)};
+  return {EndReasonOf(*known), known->state};
 }
 
 std::optional<WallTime> EndOfJob(const JobIdentity& job) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "core/clock.h"
 #include "launcher/cluster/job_identity.h"
+#include "launcher/cluster/job_states.h"
 
 namespace slipway::launcher {
 
@@ -22,14 +22,14 @@ enum class JobEndReason {
 /// Pure.
 JobEndReason EndReasonOf(const SlurmJob& job);
 
-struct DescribedEndReason {
+struct KnownFate {
   JobEndReason fate = JobEndReason::kStays;
-  std::string words;  ///< what Slurm has done with the job: "ran past its time limit"
+  JobState state = JobState::kRunning;  ///< of the job
 };
 
 /// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
 /// end may be killed soon.
-DescribedEndReason EndReasonOfJob(const JobIdentity& job);
+KnownFate EndReasonOfJob(const JobIdentity& job);
 
 /// When Slurm will end it: its time limit, or the end of the grace that a job has which makes room. Nothing when there
 /// is no limit, or no answer within seconds.

@@ -77,7 +77,7 @@ TrialEnding EndingBySlurm(const ObservedRun& observed) {
   }
   const auto& job = *observed.job;
   if (!job.status().Success()) ending.status = job.status();
-  ending.cause = CauseOf(job.state);
+  ending.cause = OutsideCauseOf(job.state);
   ending.detail = fmt::format("job {} {}", job.id, InWords(job.state, job.flags));
   return ending;
 }
@@ -85,30 +85,12 @@ TrialEnding EndingBySlurm(const ObservedRun& observed) {
 /// Who ends a job signals its ranks and their manager at once: that one may see a rank die before it hears the reason.
 OutsideCause CauseBySlurm(const RunFolder& folder) try {
   const auto job = SlurmClient().Job(JobOf(folder, folder.ReadState()));
-  return job ? CauseOf(job->state) : OutsideCause::kNone;
+  return job ? OutsideCauseOf(job->state) : OutsideCause::kNone;
 } catch (const SlurmError&) {
   return OutsideCause::kNone;
 }
 
 }  // namespace
-
-OutsideCause CauseOf(JobState state) {
-  switch (state) {
-    case JobState::kTimeout:
-    case JobState::kDeadline: return OutsideCause::kTimedOut;
-    case JobState::kOutOfMemory: return OutsideCause::kOutOfMemory;
-    case JobState::kNodeFail:
-    case JobState::kBootFail:
-    case JobState::kPreempted: return OutsideCause::kNodeLost;
-    case JobState::kCancelled: return OutsideCause::kCancelled;
-    case JobState::kPending:
-    case JobState::kRunning:
-    case JobState::kSuspended:
-    case JobState::kCompleted:
-    case JobState::kFailed: break;
-  }
-  return OutsideCause::kNone;
-}
 
 BatchTrial::BatchTrial(RunFolder folder, TrialNumber trial, TrialOrder order)
     : folder_(std::move(folder)), trial_(trial), order_(order) {}
@@ -189,7 +171,8 @@ TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
   if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
   if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
-  TrialEnded ended{trial_, order_.attempt, ending->status, ending->detail, ending->cause};
+  TrialEnded ended{trial_, order_.attempt, ending->status,   ending->detail, ending->cause,
+                   {},     ending->rank,   ending->last_line};
   if (const auto time = ParseUtc(observed.state.ended)) ended.time = UnixSeconds(*time);
   return ended;
 }

@@ -18,9 +18,6 @@
 
 namespace slipway::launcher {
 
-/// What the state that a job ended in says of the trial that it was. Pure.
-ensemble::OutsideCause CauseOf(JobState state);
-
 class BatchTrial {
  public:
   using Events = std::vector<ensemble::TrialEvent>;

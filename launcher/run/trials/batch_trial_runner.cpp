@@ -43,7 +43,7 @@ std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitte
   auto text = Counted(jobs.size() - waiting, "running");
   if (waiting > 0) {
     const auto first = std::ranges::find_if(jobs, Waits);
-    text += fmt::format(", {} ({})", Counted(waiting, "in the queue"), first->state.reason);
+    text += fmt::format(", {} ({})", Counted(waiting, "in the queue"), Shown(*first).reason);
   }
   if (unsubmitted > 0) text += fmt::format(", {}", Counted(unsubmitted, "not taken by Slurm yet"));
   return text;

@@ -55,32 +55,29 @@ std::string BestText(const ensemble::Objective& objective, double value) {
   return fmt::format("best time to {} {:.6g}: {}", objective.metric, *objective.reach, FormatDuration(Seconds(value)));
 }
 
-/// The time limit begins anew with each resume, a budget does not.
-std::string WhatIsUsedUp(const ensemble::EnsembleOptions& options) {
-  std::string fields;
-  for (const auto& [limit, name] : {std::pair{options.budget.wall_seconds, "ensemble.budget.time"},
-                                    {options.budget.node_seconds, "ensemble.budget.node_hours"}}) {
-    if (limit) fields += fmt::format("{}--set {}=...", fields.empty() ? "" : " ", name);
-  }
-  return fields.empty() ? "; 'slipway resume' goes on" : fmt::format("; with more of it: slipway resume {}", fields);
+cause::OutOfTime OutOfTimeOf(const ensemble::Budget& budget) {
+  return {budget.wall_seconds.has_value(), budget.node_seconds.has_value()};
 }
 
-/// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 waiting); ..."
-std::string OutOfNodesText(const ensemble::EnsembleSummary& summary, const ensemble::Need& need) {
-  auto text = need.nodes == 1 ? "a trial needs a node" : fmt::format("a trial needs {} nodes", need.nodes);
-  text += fmt::format(" with {} core{}", need.cores, need.cores == 1 ? "" : "s");
-  if (need.gpus > 0) text += fmt::format(" and {} GPU{}", need.gpus, need.gpus == 1 ? "" : "s");
-  text += need.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
-  const auto left =
-      Listed({{summary.waiting, "waiting"}, {summary.paused, "paused"}, {summary.not_begun, "not begun"}});
-  return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text, left);
+cause::OutOfNodes OutOfNodesOf(const ensemble::EnsembleSummary& summary, const ensemble::Need& need) {
+  return {need.nodes, need.cores, need.gpus, summary.waiting, summary.paused, summary.not_begun, false};
 }
 
-/// What failed alike once will again: the cause is to be mended first.
-std::string SameFailureText(const std::string& what) {
-  return what +
-         "; no further trial began ('ensemble.stop_on_same_failure'); when that is mended: slipway trials retry "
-         "--failed && slipway resume";
+/// Why it ended without all that it was to do.
+EndCause CauseOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+  if (summary.interrupted) return cause::Cancelled{};
+  if (summary.out_of_nodes) return OutOfNodesOf(summary, options.need);
+  if (summary.too_many_failures) return cause::TooManyFailures{summary.failed};
+  if (!summary.same_failure.empty()) return cause::SameFailure{summary.same_failure};
+  if (summary.out_of_time) return OutOfTimeOf(options.budget);
+  if (summary.complete == 0) return cause::NoTrialCompleted{summary.failed, summary.cancelled};
+  return cause::Completed{};
+}
+
+Phase PhaseAfter(const EndCause& ended, const ensemble::EnsembleSummary& summary) {
+  if (std::holds_alternative<cause::Cancelled>(ended)) return Phase::kCancelled;
+  const bool used_its_time = std::holds_alternative<cause::OutOfTime>(ended) && summary.complete > 0;
+  return used_its_time || std::holds_alternative<cause::Completed>(ended) ? Phase::kSucceeded : Phase::kFailed;
 }
 
 /// A population begins further trials only in place of those that it gives up.
@@ -104,24 +101,11 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
         fmt::format("\n  {}  trial {}  {}", BestText(options.objectives.front(), *summary.best->objective),
                     summary.best->number, ensemble::Describe(summary.best->parameters));
   }
-  if (summary.interrupted) {
-    result.phase = Phase::kCancelled;
-    result.reason = "cancelled by the user";
-  } else if (summary.out_of_nodes) {
-    result.reason = OutOfNodesText(summary, options.need);
-  } else if (summary.too_many_failures) {
-    result.reason = fmt::format("{} trials failed, more than max_failures", summary.failed);
-  } else if (!summary.same_failure.empty()) {
-    result.reason = SameFailureText(summary.same_failure);
-  } else if (summary.out_of_time) {
-    if (summary.complete > 0) result.phase = Phase::kSucceeded;
-    result.reason = fmt::format("its time is used up{}", WhatIsUsedUp(options));
-  } else if (summary.complete == 0) {
-    result.reason = fmt::format("none of {} trials succeeded", summary.failed + summary.cancelled);
-  } else {
-    result.phase = Phase::kSucceeded;
-    const bool is_population = options.scheduler.type == "pbt";
-    if (is_population && summary.not_begun > 0) result.summary_text += UnbegunText(summary, options);
+  result.cause = CauseOf(summary, options);
+  result.phase = PhaseAfter(result.cause, summary);
+  const bool is_complete = std::holds_alternative<cause::Completed>(result.cause);
+  if (is_complete && options.scheduler.type == "pbt" && summary.not_begun > 0) {
+    result.summary_text += UnbegunText(summary, options);
   }
   return result;
 }

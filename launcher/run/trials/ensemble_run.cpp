@@ -233,10 +233,10 @@ RunResult CarryOutEnsemble(RunContext& context) {
   options.requests_in = context.folder.path();
   const auto trials = RunTrials(options, context);
   auto result = ResultOf(trials.summary, options);
-  if (trials.summary.out_of_nodes && MayGetOtherNodes(context.plan, context.state)) {
+  if (auto* out = std::get_if<cause::OutOfNodes>(&result.cause);
+      out != nullptr && MayGetOtherNodes(context.plan, context.state)) {
     result.phase = Phase::kQueued;
-    result.reason =
-        "too few nodes are left for a trial; the job is queued again, and goes on with the trials that wait";
+    out->requeued = true;
   }
   result.progressed = trials.progressed;
   const auto& select = context.plan.spec().ensemble->select;

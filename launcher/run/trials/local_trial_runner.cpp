@@ -63,9 +63,10 @@ class LocalTrialRunner::Running final : public AttemptObserver {
 
   void OnEnd(const AttemptEnd& end) override {
     ended_ = true;
-    const auto& status = end.outcome.status;
-    const auto& detail = status.Success() ? end.unmatched : end.outcome.detail;
-    events_.push_back(TrialEnded{trial_, attempt_, status, detail, end.cause});
+    const auto& outcome = end.outcome;
+    const auto& detail = outcome.status.Success() ? end.unmatched : outcome.detail;
+    events_.push_back(
+        TrialEnded{trial_, attempt_, outcome.status, detail, end.cause, {}, outcome.culprit, outcome.last_line});
   }
 
  private:

@@ -22,7 +22,9 @@ static_assert(kCauses.size() == static_cast<std::size_t>(OutsideCause::kNotStart
 
 OutsideCause CauseOf(std::string_view word) {
   const auto* const found = std::find(kCauses.begin(), kCauses.end(), word);
-  return found == kCauses.end() ? OutsideCause::kNone : static_cast<OutsideCause>(found - kCauses.begin());
+  if (found != kCauses.end()) return static_cast<OutsideCause>(found - kCauses.begin());
+  throw Error(ErrorKind::kEnvironment, fmt::format("a trial ended of the unknown cause '{}'", word),
+              "run the trial again with: slipway trials retry");
 }
 
 fs::path OrderOf(const RunFolder& trial) { return trial.path() / "trial_order.json"; }
@@ -74,6 +76,8 @@ std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial) {
     ending.status = {json.at("exit_code").get<int>(), json.at("signal").get<int>()};
     ending.cause = CauseOf(json.at("cause").get<std::string>());
     ending.detail = json.at("detail").get<std::string>();
+    if (!json.at("rank").is_null()) ending.rank = json["rank"].get<int>();
+    ending.last_line = json.at("last_line").get<std::string>();
     return ending;
   });
 }
@@ -84,7 +88,38 @@ void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending) {
                                       {"exit_code", ending.status.code},
                                       {"signal", ending.status.signal},
                                       {"cause", kCauses.at(static_cast<std::size_t>(ending.cause))},
-                                      {"detail", ending.detail}});
+                                      {"detail", ending.detail},
+                                      {"rank", ending.rank ? Json(*ending.rank) : Json()},
+                                      {"last_line", ending.last_line}});
+}
+
+OutsideCause OutsideCauseOf(JobState state) {
+  switch (state) {
+    case JobState::kTimeout:
+    case JobState::kDeadline: return OutsideCause::kTimedOut;
+    case JobState::kOutOfMemory: return OutsideCause::kOutOfMemory;
+    case JobState::kNodeFail:
+    case JobState::kBootFail:
+    case JobState::kPreempted: return OutsideCause::kNodeLost;
+    case JobState::kCancelled: return OutsideCause::kCancelled;
+    case JobState::kPending:
+    case JobState::kRunning:
+    case JobState::kSuspended:
+    case JobState::kCompleted:
+    case JobState::kFailed: break;
+  }
+  return OutsideCause::kNone;
+}
+
+OutsideCause OutsideCauseOf(const EndCause& ended) {
+  if (const auto* job = std::get_if<cause::JobEnded>(&ended)) return OutsideCauseOf(job->state);
+  if (std::holds_alternative<cause::Cancelled>(ended)) return OutsideCause::kCancelled;
+  if (std::holds_alternative<cause::JobRemoved>(ended)) return OutsideCause::kCancelled;
+  if (std::holds_alternative<cause::OutOfMemory>(ended)) return OutsideCause::kOutOfMemory;
+  if (std::holds_alternative<cause::JobTimeLimit>(ended)) return OutsideCause::kTimedOut;
+  if (std::holds_alternative<cause::NodeLost>(ended)) return OutsideCause::kNodeLost;
+  if (std::holds_alternative<cause::JobPreempted>(ended)) return OutsideCause::kNodeLost;
+  return OutsideCause::kNone;
 }
 
 void WriteStopWish(const RunFolder& trial, std::string_view reason) {

@@ -24,7 +24,9 @@ struct TrialEnding {
   int attempt = 1;  ///< that of the order
   ExitStatus status;
   ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;
-  std::string detail;  ///< of a failure
+  std::string detail;            ///< of a failure
+  std::optional<int> rank = {};  ///< of the same: the one that failed first
+  std::string last_line = {};    ///< of its log; may be empty
 };
 
 /// Nothing in a folder that is no such trial's. Errors: Error(kEnvironment) for a damaged one.
@@ -34,6 +36,10 @@ void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order);
 /// Nothing where no job has had its last word.
 std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial);
 void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending);
+
+/// What an end says of the trial that it is one of. Pure.
+ensemble::OutsideCause OutsideCauseOf(JobState state);
+ensemble::OutsideCause OutsideCauseOf(const EndCause& ended);
 
 /// Why the trial's program is to stop. Written before its job is signalled.
 void WriteStopWish(const RunFolder& trial, std::string_view reason);

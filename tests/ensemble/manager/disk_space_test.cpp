@@ -114,9 +114,15 @@ TEST(NoRoom, IsNotWaitedForByWhoIsAskedToStop) {
   EXPECT_EQ(summary.waiting, 2);
 }
 
+Script FailsSaying(const std::string& last_line) {
+  auto script = Exits({1, 0}, "rank 0 failed");
+  script.last_line = last_line;
+  return script;
+}
+
 TEST(FailuresAlike, EndTheEnsembleBeforeAllTrialsAreSpent) {
   TempDirectory folder;
-  FakeRunner runner([](TrialNumber, int, const Json&) { return Exits({1, 0}, "rank 0 failed\nno licence"); });
+  FakeRunner runner([](TrialNumber, int, const Json&) { return FailsSaying("no licence"); });
   auto options = RoomOptions(240, 1);
   options.stop_on_same_failure = 3;
   auto book = TrialBook::OpenForWriting(folder.path());
@@ -130,7 +136,7 @@ TEST(FailuresAlike, EndTheEnsembleBeforeAllTrialsAreSpent) {
 
 TEST(FailuresAlike, OfAllTrialsThatThereAreIsNoneThatIsLeft) {
   TempDirectory folder;
-  FakeRunner runner([](TrialNumber, int, const Json&) { return Exits({1, 0}, "rank 0 failed\nno licence"); });
+  FakeRunner runner([](TrialNumber, int, const Json&) { return FailsSaying("no licence"); });
   auto options = RoomOptions(3, 1);
   options.stop_on_same_failure = 3;
   auto book = TrialBook::OpenForWriting(folder.path());

@@ -20,6 +20,7 @@ struct Script {
   ExitStatus status;
   std::string detail;
   OutsideCause cause = OutsideCause::kNone;
+  std::string last_line = {};  // of its log
   bool can_start = true;
   bool runs_until_stopped = false;
   bool leaves_queue = true;  // false: it ends there
@@ -93,7 +94,8 @@ class FakeRunner : public TrialRunner {
         metric.attempt = attempt;
         events.push_back(metric);
       }
-      events.push_back(TrialEnded{trial, attempt, script.status, script.detail, script.cause});
+      events.push_back(
+          TrialEnded{trial, attempt, script.status, script.detail, script.cause, {}, {}, script.last_line});
     }
     return events;
   }

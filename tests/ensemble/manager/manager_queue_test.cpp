@@ -57,17 +57,47 @@ TEST(Ensemble, WhatWaitsInAQueueHasNotStarted) {
   CountingObserver observer;
   EXPECT_EQ(RunEnsemble(book, ManagerOptions(kLr, 1, 1), runner, observer).complete, 1);
   ASSERT_EQ(runner.attempts_.size(), 1u);
-  EXPECT_EQ(runner.attempts_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.attempts_[0].state, TrialState::kWaiting);
   EXPECT_EQ(runner.attempts_[0].started, std::nullopt);
   EXPECT_TRUE(runner.attempts_[0].process) << "the next manager looks for its job";
   ASSERT_EQ(runner.trials_.size(), 1u);
-  EXPECT_EQ(runner.trials_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.trials_[0].state, TrialState::kWaiting);
   EXPECT_EQ(runner.trials_[0].started, std::nullopt);
-  EXPECT_EQ(runner.trials_[0].reason, kWaitsInQueue);
+  EXPECT_EQ(runner.trials_[0].reason, "") << "the state says it";
   EXPECT_EQ(observer.waits, 1);
   EXPECT_EQ(observer.started, 1);
   EXPECT_EQ(book.Attempts(0)[0].state, TrialState::kComplete);
   EXPECT_EQ(book.Trials()[0].reason, "");
+}
+
+/// The drawing in records.h.
+TEST(TrialState, IsClaimedWaitsRunsAndIsClaimedAgain) {
+  TrialRecord trial;
+  trial.reason = "exit status 3";
+  trial.ended = 7;
+  BecomeClaimed(trial);
+  EXPECT_EQ(trial.state, TrialState::kClaimed);
+  EXPECT_EQ(trial.attempts, 1);
+  EXPECT_EQ(trial.reason, "");
+  EXPECT_EQ(trial.ended, std::nullopt);
+  BecomeWaiting(trial);
+  EXPECT_EQ(trial.state, TrialState::kWaiting);
+  EXPECT_EQ(trial.started, std::nullopt) << "its time does not count";
+  BecomeRunning(trial, 9);
+  EXPECT_EQ(trial.state, TrialState::kRunning);
+  EXPECT_EQ(trial.started, 9);
+  BecomeClaimed(trial);
+  EXPECT_EQ(trial.attempts, 2);
+  EXPECT_EQ(trial.started, std::nullopt);
+}
+
+TEST(TrialState, HasAWordThatIsRead) {
+  for (const auto& word : TrialStateNames()) {
+    ASSERT_TRUE(ParseTrialState(word)) << word;
+    EXPECT_EQ(TrialStateName(*ParseTrialState(word)), word);
+  }
+  EXPECT_EQ(TrialStateName(TrialState::kWaiting), "waiting");
+  EXPECT_FALSE(IsFinal(TrialState::kWaiting));
 }
 
 TEST(Ensemble, TimeInAQueueIsNobodys) {
@@ -92,23 +122,26 @@ TEST(Ensemble, TimeInAQueueIsNobodys) {
   EXPECT_EQ(book.Attempts(0)[0].started, std::nullopt);
 }
 
-/// Before trials in a queue were told apart, their rows read as if they ran.
-void WriteRunningInQueue(const TempDirectory& folder, const EnsembleOptions& options, double since) {
+/// What an earlier manager left that had submitted a job.
+void WriteWaiting(const TempDirectory& folder, const EnsembleOptions& options, double since) {
   auto book = TrialBook::OpenForWriting(folder.path());
   OpenStudy study(book, options, since);
   Changes changes;
   changes.time = since;
   study.Ask(changes);
   changes.claims.push_back({0, 1, {}, 1});
-  changes.starts.push_back({0, 1, ProcessIdentity{}});
   book.Write(changes);
+  Changes queued;
+  queued.time = since;
+  queued.queued.push_back({0, 1});
+  book.Write(queued);
 }
 
-TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsFollowed) {
+TEST(Ensemble, ATrialThatWaitsForAnEarlierManagerIsFollowed) {
   TempDirectory folder;
   const auto options = ManagerOptions(kLr, 1, 1);
   const double now = UnixSeconds(SystemClock().Now());
-  WriteRunningInQueue(folder, options, now - 3600);
+  WriteWaiting(folder, options, now - 3600);
   QueueWatcher runner(folder, ReportsLr);
   runner.go_on_[0] = Reports("accuracy", 0.75);
   runner.began_ = now - 60;
@@ -117,21 +150,20 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsFollowed) {
   EXPECT_EQ(RunEnsemble(book, options, runner, observer).complete, 1);
   EXPECT_TRUE(runner.released_.empty()) << "its job is there";
   ASSERT_EQ(runner.attempts_.size(), 1u);
-  EXPECT_EQ(runner.attempts_[0].state, TrialState::kClaimed) << "it waits";
+  EXPECT_EQ(runner.attempts_[0].state, TrialState::kWaiting);
   EXPECT_EQ(runner.attempts_[0].started, std::nullopt);
-  EXPECT_EQ(runner.trials_[0].state, TrialState::kClaimed);
+  EXPECT_EQ(runner.trials_[0].state, TrialState::kWaiting);
   EXPECT_EQ(runner.trials_[0].started, std::nullopt);
-  EXPECT_EQ(runner.trials_[0].reason, kWaitsInQueue);
   EXPECT_EQ(book.Trials()[0].objective, 0.75);
   EXPECT_EQ(book.Attempts(0).size(), 1u);
   EXPECT_EQ(book.Attempts(0)[0].started, runner.began_);
   EXPECT_NEAR(book.Used().node_seconds, 60, 30);
 }
 
-TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
+TEST(Ensemble, ATrialThatWaitedForAnEarlierManagerHasUsedNothing) {
   TempDirectory folder;
   const auto options = ManagerOptions(kLr, 1, 1);
-  WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
+  WriteWaiting(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
   auto cancelled = Exits({1, 0}, "job 17 was cancelled");
@@ -142,10 +174,10 @@ TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningHasUsedNothing) {
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Used().node_seconds, 0);
 }
 
-TEST(Ensemble, AQueuedTrialThatAnOldBookCallsRunningIsNotLostWithItsJob) {
+TEST(Ensemble, ATrialWhoseJobIsGoneFromTheQueueRunsAgain) {
   TempDirectory folder;
   const auto options = ManagerOptions(kLr, 1, 1);
-  WriteRunningInQueue(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
+  WriteWaiting(folder, options, UnixSeconds(SystemClock().Now()) - 3600);
   FakeRunner runner(ReportsLr);
   runner.queues_ = true;
   EXPECT_EQ(RunByManager(folder, options, runner).complete, 1);

@@ -15,7 +15,7 @@ AttemptFacts Ended(ExitStatus status, const std::string& last_line) {
   facts.status = status;
   facts.objective.metric = "loss";
   facts.detail = "rank 0 on n1 ended with " + status.Describe();
-  if (!last_line.empty()) facts.detail += "\nlast lines of /runs/x/trials/00001/rank.log:\n" + last_line;
+  facts.last_line = last_line;
   return facts;
 }
 
@@ -91,6 +91,17 @@ TEST_F(Failures, ToReportTheObjectiveCountButNotNaN) {
   facts.value.reset();
   for (int trial = 0; trial < 3; ++trial) failures.Take(trial, facts, Judge(facts));
   EXPECT_EQ(failures.what(), "3 trials in a row failed alike: reported no 'loss'");
+}
+
+/// Rewording a message changes nothing.
+TEST_F(Failures, AreAlikeWhateverTheirReasonsSay) {
+  auto facts = Ended({}, "");
+  for (int trial = 0; trial < 3; ++trial) {
+    auto verdict = Judge(facts);
+    verdict.reason = "wording " + std::string(static_cast<std::size_t>(trial) + 1, 'x');
+    failures_.Take(trial, facts, verdict);
+  }
+  EXPECT_THAT(what(), HasSubstr("3 trials in a row failed alike"));
 }
 
 TEST_F(Failures, OfTheMachineSayNothing) {

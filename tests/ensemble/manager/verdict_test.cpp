@@ -24,8 +24,8 @@ TEST(Verdict, IsCompleteWithStatusZeroAndAnObjective) {
 TEST(Verdict, NamesTheMetricThatWasNotReported) {
   auto facts = Good();
   facts.value.reset();
-  EXPECT_EQ(Judge(facts),
-            (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kNoObjective, "reported no 'accuracy'"}));
+  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kNoObjective,
+                                   "reported no 'accuracy'", "accuracy"}));
 }
 
 TEST(Verdict, NamesTheMetricsThatWereReportedInstead) {
@@ -43,6 +43,30 @@ TEST(Verdict, RefusesAnObjectiveThatIsNoNumber) {
   EXPECT_EQ(Judge(facts).reason, "reported accuracy = NaN");
   facts.value = std::numeric_limits<double>::infinity();
   EXPECT_EQ(Judge(facts).trial, TrialState::kFailed);
+}
+
+TEST(Verdict, SaysWhichMetricHasNoValueAsAValue) {
+  auto facts = Good();
+  facts.further_missing = "size";
+  EXPECT_EQ(Judge(facts).missing, "size");
+  facts.value = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Judge(facts).missing, "") << "it was reported";
+  EXPECT_EQ(Judge(facts).outcome, Outcome::kNoObjective);
+}
+
+/// Beside the outcome's word, and where that word does not stand.
+TEST(Verdict, NamesTheOutcomeOnce) {
+  auto facts = Good();
+  facts.status = ExitStatus{0, SIGKILL};
+  facts.cause = OutsideCause::kOutOfMemory;
+  EXPECT_EQ(Judge(facts).reason, "signal 9 (SIGKILL)");
+  EXPECT_EQ(ReasonAlone(Judge(facts)), "out of memory: signal 9 (SIGKILL)");
+  facts.cause = OutsideCause::kCancelled;
+  facts.detail = "job 17 was cancelled";
+  EXPECT_EQ(Judge(facts).reason, "job 17 was cancelled");
+  EXPECT_EQ(ReasonAlone(Judge(facts)), "cancelled: job 17 was cancelled");
+  facts.stop = StopReason::kCancelled;
+  EXPECT_EQ(ReasonAlone(Judge(facts)), "the ensemble was stopped");
 }
 
 TEST(Verdict, KeepsSignalAndDetailOfAFailure) {
@@ -173,8 +197,7 @@ TEST(Verdict, WhatTheBatchSystemEndedIsNotTriedAgainAndTellsWhy) {
   EXPECT_EQ(Judge(facts),
             (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kTimedOut, "time limit: job 17"}));
   facts.cause = OutsideCause::kCancelled;
-  EXPECT_EQ(Judge(facts),
-            (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kCancelled, "cancelled: job 17"}));
+  EXPECT_EQ(Judge(facts), (Verdict{TrialState::kFailed, TrialState::kFailed, Outcome::kCancelled, "job 17"}));
   facts.stop = StopReason::kPruned;  // it was us
   EXPECT_EQ(Judge(facts).trial, TrialState::kPruned);
 }

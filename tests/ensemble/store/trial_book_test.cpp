@@ -283,15 +283,44 @@ TEST(TrialBook, LeavesDatabasesOfOthersAlone) {
 TEST(TrialBook, RefusesTheBookOfAnotherVersion) {
   TempDirectory folder;
   { TrialBook::OpenForWriting(folder.path()).Settle(); }
-  for (const auto& [version, words] : {std::pair(99, "a newer Slipway (schema 99; this one knows 3)"),
-                                       std::pair(2, "an older Slipway (schema 2; this one knows 3)")}) {
-    SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE)
-        .exec(fmt::format("PRAGMA user_version = {}", version));
-    const auto before = ReadFile(folder / "trials.db");
-    EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr(words));
-    EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr(words));
-    EXPECT_EQ(ReadFile(folder / "trials.db"), before);
-  }
+  SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
+  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("newer Slipway (schema 99; this one knows 4)"));
+  EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("newer Slipway"));
+}
+
+TEST(TrialBook, RefusesTheBookOfAnOlderVersionAndLeavesItAsItIs) {
+  TempDirectory folder;
+  { TrialBook::OpenForWriting(folder.path()).Settle(); }
+  SQLite::Database(folder / "trials.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 3");
+  const auto before = ReadFile(folder / "trials.db");
+  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("an older Slipway (schema 3; this one knows 4)"));
+  EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("an older Slipway"));
+  EXPECT_EQ(ReadFile(folder / "trials.db"), before);
+}
+
+TEST(TrialBook, KeepsWhatAnEndIsDecidedBy) {
+  TempDirectory folder;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  book.CreateStudy(Study(2), ParseSpace(Json::parse(kSpace)));
+  book.Write(Filled(2));
+  Changes changes;
+  changes.time = 1010;
+  TrialRecord trial;
+  trial.state = TrialState::kFailed;
+  trial.ended = 1010;
+  changes.ends.push_back({1, TrialState::kFailed, Outcome::kFailed, ExitStatus{3, 0}, "any words", trial, 5});
+  trial.number = 1;
+  changes.ends.push_back({1, TrialState::kFailed, Outcome::kNoObjective, ExitStatus{}, "any words", trial, {}, "loss"});
+  changes.answers = {{"r1", {true, "enqueued"}}, {"r2", {false, "no"}}};
+  book.Write(changes);
+  EXPECT_EQ(book.Attempts(0)[0].rank, 5);
+  EXPECT_EQ(book.Attempts(0)[0].missing, "");
+  EXPECT_EQ(book.Attempts(1)[0].rank, std::nullopt);
+  EXPECT_EQ(book.Attempts(1)[0].missing, "loss");
+  EXPECT_TRUE(book.AnswerTo("r1")->accepted);
+  EXPECT_EQ(book.AnswerTo("r1")->text, "enqueued");
+  EXPECT_FALSE(book.AnswerTo("r2")->accepted);
+  EXPECT_FALSE(book.AnswerTo("r3"));
 }
 
 TEST(TrialBook, SaysWhenItIsDamaged) {

@@ -69,6 +69,8 @@ TEST(WithJob, EndsWhatHasNoManagerToSaySo) {
     const auto ended = WithJob(Stored(Phase::kRunning), Job(state));
     EXPECT_EQ(ended.phase, Phase::kFailed);
     EXPECT_THAT(ended.reason, HasSubstr("slipway resume small-1"));
+    ASSERT_TRUE(Is<cause::JobEnded>(ended.cause));
+    EXPECT_EQ(std::get<cause::JobEnded>(*ended.cause).state, state);
   }
   // A script that ended well without the manager's last word has not done its work.
   EXPECT_EQ(WithJob(Stored(Phase::kRunning), Job(JobState::kCompleted)).phase, Phase::kFailed);

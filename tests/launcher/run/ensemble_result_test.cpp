@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launcher/run_folder/end_reason.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -35,11 +37,11 @@ TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
   const auto result = ResultOf(summary, options);
   EXPECT_EQ(result.phase, Phase::kFailed);
   EXPECT_EQ(
-      result.reason,
+      ReasonFor(result.cause, "r"),
       "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (2 waiting, 4 not begun); "
       "'slipway resume' goes on with other nodes");
   options.need = {1, 1, 0};
-  EXPECT_THAT(ResultOf(summary, options).reason,
+  EXPECT_THAT(ReasonFor(ResultOf(summary, options).cause, "r"),
               HasSubstr("a trial needs a node with 1 core, and no such node is left"));
 }
 
@@ -50,8 +52,9 @@ TEST(EnsembleResult, IsAFailureWhenTheTrialsFailedAlike) {
   summary.same_failure = "3 trials in a row failed alike: exit status 1: no licence";
   const auto result = ResultOf(summary, Options());
   EXPECT_EQ(result.phase, Phase::kFailed);
-  EXPECT_THAT(result.reason, HasSubstr("failed alike: exit status 1: no licence; no further trial began"));
-  EXPECT_THAT(result.reason, HasSubstr("slipway trials retry --failed && slipway resume"));
+  const auto reason = ReasonFor(result.cause, "r");
+  EXPECT_THAT(reason, HasSubstr("failed alike: exit status 1: no licence; no further trial began"));
+  EXPECT_THAT(reason, HasSubstr("slipway trials retry --failed && slipway resume"));
 }
 
 TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
@@ -59,7 +62,25 @@ TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
   summary.failed = 2;
   summary.cancelled = 1;
   EXPECT_EQ(ResultOf(summary, Options()).phase, Phase::kFailed);
-  EXPECT_EQ(ResultOf(summary, Options()).reason, "none of 3 trials succeeded");
+  EXPECT_EQ(ResultOf(summary, Options()).cause, EndCause(cause::NoTrialCompleted{2, 1}));
+}
+
+TEST(EnsembleResult, TellsWhyItEndedBeforeItsTime) {
+  ensemble::EnsembleSummary summary;
+  summary.complete = 1;
+  summary.failed = 4;
+  summary.out_of_time = true;
+  auto options = Options();
+  options.budget.node_seconds = 3600;
+  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::OutOfTime{false, true}));
+  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kSucceeded) << "with what it has";
+  summary.complete = 0;
+  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kFailed);
+  summary.too_many_failures = true;
+  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::TooManyFailures{4}));
+  summary.interrupted = true;
+  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::Cancelled{}));
+  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kCancelled);
 }
 
 }  // namespace

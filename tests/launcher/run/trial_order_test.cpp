@@ -40,12 +40,14 @@ TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
   EXPECT_FALSE(ReadTrialEnding(trial_));
   for (const auto cause : {OutsideCause::kNone, OutsideCause::kOutOfMemory, OutsideCause::kNodeLost,
                            OutsideCause::kTimedOut, OutsideCause::kCancelled}) {
-    WriteTrialEnding(trial_, {2, {0, 9}, cause, "rank 1 on n2: no \xff luck"});
+    WriteTrialEnding(trial_, {2, {0, 9}, cause, "rank 1 on n2: no \xff luck", 1, "Killed"});
     const auto ending = ReadTrialEnding(trial_);
     ASSERT_TRUE(ending);
     EXPECT_EQ(ending->attempt, 2);
     EXPECT_EQ(ending->status, (ExitStatus{0, 9}));
     EXPECT_EQ(ending->cause, cause);
+    EXPECT_EQ(ending->rank, 1);
+    EXPECT_EQ(ending->last_line, "Killed");
     EXPECT_EQ(ending->detail, "rank 1 on n2: no \xEF\xBF\xBD luck");
   }
 }
@@ -53,6 +55,11 @@ TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
 TEST_F(TrialFiles, DamagedOnesAreNamed) {
   WriteFile(trial_.path() / "trial_order.json", R"({"attempt": "two"})");
   EXPECT_THROW(ReadTrialOrder(trial_), Error);
+  WriteTrialEnding(trial_, {1, {0, 9}, OutsideCause::kNone, ""});
+  const auto file = trial_.path() / "trial_ending.json";
+  auto text = ReadFile(file);
+  WriteFile(file, text.replace(text.find("\"none\""), 6, "\"magic\""));
+  EXPECT_THROW(ReadTrialEnding(trial_), Error) << "an unknown cause is not no cause";
 }
 
 TEST_F(TrialFiles, ATrialThatBeginsAgainTellsNothingOfItsLastJob) {
@@ -145,13 +152,13 @@ TEST_F(TrialInAJob, HasBegunBeforeItReports) {
 
 TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {
   std::map<OutsideCause, int> causes;
-  for (const auto state : AllJobStates()) ++causes[CauseOf(state)];
-  EXPECT_EQ(CauseOf(JobState::kTimeout), OutsideCause::kTimedOut);
-  EXPECT_EQ(CauseOf(JobState::kOutOfMemory), OutsideCause::kOutOfMemory);
-  EXPECT_EQ(CauseOf(JobState::kNodeFail), OutsideCause::kNodeLost);
-  EXPECT_EQ(CauseOf(JobState::kPreempted), OutsideCause::kNodeLost);
-  EXPECT_EQ(CauseOf(JobState::kCancelled), OutsideCause::kCancelled);
-  EXPECT_EQ(CauseOf(JobState::kFailed), OutsideCause::kNone);
+  for (const auto state : AllJobStates()) ++causes[OutsideCauseOf(state)];
+  EXPECT_EQ(OutsideCauseOf(JobState::kTimeout), OutsideCause::kTimedOut);
+  EXPECT_EQ(OutsideCauseOf(JobState::kOutOfMemory), OutsideCause::kOutOfMemory);
+  EXPECT_EQ(OutsideCauseOf(JobState::kNodeFail), OutsideCause::kNodeLost);
+  EXPECT_EQ(OutsideCauseOf(JobState::kPreempted), OutsideCause::kNodeLost);
+  EXPECT_EQ(OutsideCauseOf(JobState::kCancelled), OutsideCause::kCancelled);
+  EXPECT_EQ(OutsideCauseOf(JobState::kFailed), OutsideCause::kNone);
   EXPECT_EQ(causes[OutsideCause::kNone], 5);
 }
 

@@ -40,11 +40,11 @@ TEST_F(Runs, KeepTheirState) {
   auto state = run.ReadState();
   EXPECT_EQ(state.phase, Phase::kCreated);
   EXPECT_EQ(state.run, run.id());
-  state.phase = Phase::kFailed;
   state.attempt = 3;
-  state.reason = "rank 1 \xff";
+  EndAs(state, Phase::kFailed, cause::RankFailed{1, "n\xff", {3, 0}});
   run.WriteState(state);
   EXPECT_EQ(run.ReadState().attempt, 3);
+  EXPECT_TRUE(Is<cause::RankFailed>(run.ReadState().cause));
   EXPECT_EQ(run.ReadState().phase, Phase::kFailed);
 }
 
@@ -93,6 +93,20 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
   }
 }
 
+TEST_F(Runs, OfVersionsThatKeptOnlyWordsAreRefused) {
+  const auto run = Create();
+  auto state = Json::parse(ReadFile(run.path() / "state.json"));
+  state.erase("cause");
+  WriteFile(run.path() / "state.json", state.dump());
+  try {
+    run.ReadState();
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("an earlier version of Slipway: it has no 'cause'"));
+    EXPECT_THAT(error.what(), HasSubstr("slipway run"));
+  }
+}
+
 TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
   const auto run = Create();
   {
@@ -105,6 +119,7 @@ TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
     EXPECT_EQ(run.ReadState().phase, Phase::kRunning);
   }
   EXPECT_EQ(run.ReadState().phase, Phase::kLost);
+  EXPECT_TRUE(Is<cause::ManagerLost>(run.ReadState().cause));
   EXPECT_THAT(run.ReadState().reason, HasSubstr("slipway resume"));
 }
 

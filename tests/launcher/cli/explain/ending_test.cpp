@@ -6,6 +6,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <map>
+#include <utility>
+
+#include "tests/launcher/every_cause.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -15,18 +20,17 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-RunFacts Ended(Phase phase, const std::string& reason) {
+RunFacts Ended(Phase phase, EndCause ended) {
   RunFacts facts;
   facts.state.run = "small-1";
-  facts.state.phase = phase;
-  facts.state.reason = reason;
+  EndAs(facts.state, phase, std::move(ended));
   facts.state.attempt = 1;
   facts.state.ended = "2026-11-22T06:00:00Z";
   return facts;
 }
 
 RunFacts FailedOfFour() {
-  auto facts = Ended(Phase::kFailed, "rank 1 on n2 ended with exit status 3");
+  auto facts = Ended(Phase::kFailed, cause::RankFailed{1, "n2", {3, 0}});
   facts.ranks = 4;
   facts.ends = {{1, {3, 0}}, {3, {0, SIGSEGV}}};
   facts.culprit = 1;
@@ -57,8 +61,7 @@ TEST(ExplainEnd, PutsRanksThatEndedAlikeOnOneLine) {
 
 TEST(ExplainEnd, NamesTheRankWhereTheReasonDoesNot) {
   auto facts = FailedOfFour();
-  facts.state.phase = Phase::kLost;
-  facts.state.reason = "its manager is gone";
+  EndAs(facts.state, Phase::kLost, cause::ManagerLost{4711, "n1"});
   EXPECT_THAT(Explain(facts).because, Contains("rank 1 ended by itself with exit status 3"));
 }
 
@@ -69,6 +72,7 @@ TEST(ExplainEnd, AdvisesByTheStatusOfTheRankAtFault) {
                                       {ExitStatus{0, SIGBUS}, "/dev/shm"},
                                       {ExitStatus{0, SIGILL}, "processor"}}) {
     facts.ends = {{1, status}};
+    EndAs(facts.state, Phase::kFailed, cause::RankFailed{1, "n2", status});
     EXPECT_THAT(Explain(facts).next.front(), HasSubstr(words));
   }
   EXPECT_EQ(AdviceFor({3, 0}), "");
@@ -82,14 +86,14 @@ TEST(ExplainEnd, GoesOnFromTheNewestCheckpoint) {
 }
 
 TEST(ExplainEnd, SaysWhatCanBeDoneAboutATimeLimit) {
-  auto facts = Ended(Phase::kFailed, "time limit of 20m00s reached");
+  auto facts = Ended(Phase::kFailed, cause::TimeLimit{1200});
   EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("checkpoint.on_time_limit: requeue")));
   facts.goes_on_at_limit = true;
   EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("checkpoint.every")));
 }
 
 TEST(ExplainEnd, SaysWhatSlurmSaysOfTheJob) {
-  auto facts = Ended(Phase::kFailed, "job 12 was ended because one of its nodes failed");
+  auto facts = Ended(Phase::kFailed, cause::JobEnded{12, JobState::kNodeFail});
   facts.job.emplace();
   facts.job->id = 12;
   facts.job->state = JobState::kNodeFail;
@@ -108,39 +112,111 @@ TEST(ExplainEnd, RepeatsTheWatchUnlessItIsTheReason) {
   auto facts = FailedOfFour();
   facts.watch = "rank 2 on host n17 is stopped (SIGSTOP)";
   EXPECT_THAT(Explain(facts).because, Contains(facts.watch));
-  facts.state.reason = facts.watch;
+  EndAs(facts.state, Phase::kFailed, cause::Watched{"stalled", facts.watch, 1});
   facts.ends.clear();
   EXPECT_THAT(Explain(facts).because, ElementsAre(facts.watch));
 }
 
 TEST(ExplainEnd, ShowsWhatTheManagerSaidWhereNoRankSpoke) {
-  auto facts = Ended(Phase::kFailed, "cannot read '/data/a'");
+  auto facts = Ended(Phase::kFailed, cause::StagingFailed{"cannot read '/data/a'"});
   facts.state.detail = "cannot read '/data/a'\nwhile staging dataset 'train'\n";
   EXPECT_THAT(Explain(facts).because, ElementsAre("cannot read '/data/a'", "  while staging dataset 'train'"));
 }
 
 TEST(ExplainEnd, OfASuccessHasNothingToAdd) {
-  const auto explanation = Explain(Ended(Phase::kSucceeded, ""));
+  const auto explanation = Explain(Ended(Phase::kSucceeded, cause::Completed{}));
   EXPECT_THAT(explanation.because, IsEmpty());
   EXPECT_THAT(explanation.next, IsEmpty());
-  EXPECT_THAT(Explain(Ended(Phase::kSucceeded, "its time is used up")).next, Contains(HasSubstr("slipway resume")));
+  EXPECT_THAT(Explain(Ended(Phase::kSucceeded, cause::OutOfTime{})).next, Contains(HasSubstr("slipway resume")));
 }
 
 TEST(ExplainEnd, OfAnEnsembleSaysWhatLetsItGoOn) {
-  auto facts = Ended(Phase::kFailed, "3 trials failed, more than max_failures");
+  auto facts = Ended(Phase::kFailed, cause::TooManyFailures{3});
   facts.trials = {{"failed", 3}};
   facts.failures = {{"failed: exit status 3", {4, 5, 6}, ""}};
   EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("slipway resume small-1 --set ensemble.max_failures=N")));
-  facts.state.reason = "none of 3 trials succeeded";
+  EndAs(facts.state, Phase::kFailed, cause::NoTrialCompleted{3, 0});
   EXPECT_THAT(Explain(facts).next,
               Contains(HasSubstr("slipway trials retry --failed small-1 && slipway resume small-1")));
-  facts.state.reason = "its time is used up; with more of it: slipway resume --set ensemble.budget.time=...";
-  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("slipway resume"))));
+  EndAs(facts.state, Phase::kFailed, cause::OutOfTime{true, false});
+  EXPECT_THAT(Explain(facts).next,
+              Contains("give it more time: slipway resume small-1 --set ensemble.budget.time=..."));
 }
 
 TEST(ExplainEnd, OfACancelledRunHasNoLogToRead) {
-  const auto explanation = Explain(Ended(Phase::kCancelled, "cancelled by the user"));
+  const auto explanation = Explain(Ended(Phase::kCancelled, cause::Cancelled{}));
   EXPECT_THAT(explanation.next, ElementsAre("begin again: slipway resume small-1"));
+}
+
+/// What the next steps must name, for each kind of end; nothing: there is nothing to do.
+const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
+    {"completed", {}},
+    {"cancelled", {"begin again: slipway resume small-1"}},
+    {"rank_failed", {"slipway logs small-1 --rank 1"}},
+    {"rank_not_started", {"train.command, PATH"}},
+    {"rank_lost", {"slipway logs small-1"}},
+    {"out_of_memory", {"launch.memory_per_rank"}},
+    {"watched", {"slipway logs small-1"}},
+    {"no_progress", {"SLIPWAY_CHECKPOINT_DIR"}},
+    {"start_failed", {"slipway doctor"}},
+    {"node_lost", {"a node was at fault"}},
+    {"nodes_missing", {"a node was at fault"}},
+    {"time_limit", {"launch.time_limit"}},
+    {"job_time_limit", {"launch.time_limit"}},
+    {"job_ended", {"launch.memory_per_rank"}},
+    {"job_without_output", {"--runs-dir"}},
+    {"job_removed", {"slipway resume small-1"}},
+    {"job_requeued", {"slipway resume small-1"}},
+    {"job_preempted", {"another QOS or partition"}},
+    {"job_forgotten", {"slipway resume small-1"}},
+    {"requeue_refused", {"slipway resume small-1"}},
+    {"submission_refused", {"slipway resume small-1"}},
+    {"not_submitted", {"slipway resume small-1"}},
+    {"manager_lost", {"slipway resume small-1"}},
+    {"disk_full", {"make room", "--runs-dir"}},
+    {"staging_failed", {"slipway stage ls"}},
+    {"manager_failed", {"slipway resume small-1"}},
+    {"too_many_failures", {"slipway resume small-1 --set ensemble.max_failures=N"}},
+    {"no_trial_completed", {"slipway trials retry --failed small-1 && slipway resume small-1"}},
+    {"same_failure", {"slipway trials retry --failed small-1 && slipway resume small-1"}},
+    {"out_of_time", {"slipway resume small-1 --set ensemble.budget.time=... --set ensemble.budget.node_hours=..."}},
+    {"out_of_nodes", {"slipway resume small-1"}},
+    {"serving_ended", {"slipway trials serve small-1"}}};
+
+RunFacts FactsOf(const EndCause& ended) {
+  const bool is_success = std::holds_alternative<cause::Completed>(ended);
+  auto facts = Ended(is_success ? Phase::kSucceeded : Phase::kFailed, ended);
+  facts.culprit = RankOf(ended);
+  if (std::holds_alternative<cause::Cancelled>(ended)) facts.state.phase = Phase::kCancelled;
+  if (std::holds_alternative<cause::NoTrialCompleted>(ended)) facts.failures = {{"failed: exit status 3", {4}, ""}};
+  return facts;
+}
+
+TEST(ExplainEnd, AdvisesOnEveryKindOfEnd) {
+  for (const auto& ended : test::EveryCause()) {
+    const auto next = Explain(FactsOf(ended)).next;
+    const auto& wanted = kAdviceByKind.at(KindOf(ended));
+    EXPECT_EQ(next.empty(), wanted.empty()) << KindOf(ended);
+    for (const auto& words : wanted) EXPECT_THAT(next, Contains(HasSubstr(words))) << KindOf(ended);
+  }
+}
+
+TEST(ExplainEnd, DecidesNothingByTheWordsOfAReason) {
+  for (const auto& ended : test::EveryCause()) {
+    auto facts = FactsOf(ended);
+    const auto before = Explain(facts);
+    const auto reason = std::exchange(
+        facts.state.reason, "rank 0 time limit max_failures none of slipway resume --set slipway trials retry");
+    auto after = Explain(facts);
+    EXPECT_EQ(after.next, before.next) << KindOf(ended);
+    EXPECT_EQ(after.because.front(), facts.state.reason);
+    if (reason.empty()) {
+      after.because.erase(after.because.begin());
+    } else {
+      after.because.front() = reason;
+    }
+    EXPECT_EQ(after.because, before.because) << KindOf(ended);
+  }
 }
 
 TEST(ExplainEnd, CountsRestarts) {
@@ -149,7 +225,7 @@ TEST(ExplainEnd, CountsRestarts) {
   facts.state.attempt = 2;
   EXPECT_THAT(Explain(facts).because, Contains("its ranks were started again 1 time"));
   EXPECT_THAT(Explain(facts).headline, HasSubstr("in attempt 2"));
-  EXPECT_THAT(Explain(Ended(Phase::kFailed, "x")).because, Not(Contains(HasSubstr("again"))));
+  EXPECT_THAT(Explain(Ended(Phase::kFailed, cause::StartFailed{"x"})).because, Not(Contains(HasSubstr("again"))));
 }
 
 }  // namespace

@@ -100,6 +100,21 @@ TEST_F(ExplainCommand, PassesNothingOnThatMovesACursor) {
   EXPECT_EQ(Explained()["log"]["lines"], "\033[2J\033]0;owned\007\033[31mno luck\033[0m");
 }
 
+/// What scripts decide by, and `resume`.
+TEST_F(ExplainCommand, StandsBesideACauseThatIsAValue) {
+  Run("train: {command: [sh, -c, 'exit 3']}\n");
+  const auto cause = Json::parse(Slipway({"status", "--json"}).output)["cause"];
+  EXPECT_EQ(cause["kind"], "rank_failed");
+  EXPECT_EQ(cause["rank"], 0);
+  EXPECT_EQ(cause["status"], Json::parse(R"({"exit_code": 3, "signal": 0})"));
+  Run("train: {command: [\"true\"]}\n");
+  EXPECT_EQ(Json::parse(Slipway({"status", "--json"}).output)["cause"], Json::parse(R"({"kind": "completed"})"));
+  Run("train: {command: [sh, -c, 'exit 3']}\n"
+      "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 2\n  space: {x: {int: [1, 9]}}\n");
+  EXPECT_EQ(Json::parse(Slipway({"status", "--json"}).output)["cause"],
+            Json::parse(R"({"kind": "no_trial_completed", "failed": 2, "cancelled": 0})"));
+}
+
 TEST_F(ExplainCommand, HasNothingToAddToASuccess) {
   Run("train: {command: [\"true\"]}\n");
   const auto explained = Explained();

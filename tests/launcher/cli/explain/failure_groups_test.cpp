@@ -39,9 +39,8 @@ TEST(GroupFailures, OrdersEqualGroupsByTheirFirstTrial) {
 RunFacts Ensemble() {
   RunFacts facts;
   facts.state.run = "many-1";
-  facts.state.phase = Phase::kFailed;
   facts.state.ensemble = true;
-  facts.state.reason = "7 trials failed, more than max_failures";
+  EndAs(facts.state, Phase::kFailed, cause::TooManyFailures{7});
   facts.trials = {{"complete", 3}, {"failed", 7}};
   std::vector<ensemble::TrialNumber> trials(7);
   std::iota(trials.begin(), trials.end(), 2);

@@ -99,8 +99,6 @@ TEST(ExplainRunning, OfARunThatSlurmSaysNothingAbout) {
   facts.job.reset();
   facts.slurm_trouble = "Slurm's controller does not answer";
   EXPECT_THAT(Explain(facts).because, Contains("what Slurm says is not known: Slurm's controller does not answer"));
-  facts.state.reason = "what Slurm says about job 12 is not known: Slurm's controller does not answer";
-  EXPECT_THAT(Explain(facts).because, ElementsAre(facts.state.reason)) << "once is enough";
 }
 
 TEST(ExplainRunning, NeedsNothing) {

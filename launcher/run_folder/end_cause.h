@@ -1,0 +1,299 @@
+/// Why a run ended, as a value: what manager, `resume`, `status` and `explain` decide by. Texts are made of it where
+/// they are shown: end_reason.h for users, explain/ending.h for advice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/json.h"
+#include "core/process.h"
+#include "launcher/cluster/job_states.h"
+
+namespace slipway::launcher {
+
+/// How far a run was when its user cancelled it. Stored as words.
+enum class CancelledWhile { kCreated, kSubmitting, kQueued, kStaging, kRunning };
+
+/// One struct for each kind of end; `kKind` is its word in state.json, whose members are the fields of the struct.
+namespace cause {
+
+struct Completed {
+  static constexpr std::string_view kKind = "completed";
+  bool operator==(const Completed&) const = default;
+};
+
+struct Cancelled {
+  static constexpr std::string_view kKind = "cancelled";
+  CancelledWhile during = CancelledWhile::kRunning;
+  bool operator==(const Cancelled&) const = default;
+};
+
+// ---- the ranks
+
+/// The rank that failed first.
+struct RankFailed {
+  static constexpr std::string_view kKind = "rank_failed";
+  int rank = 0;
+  std::string host;
+  ExitStatus status;
+  bool operator==(const RankFailed&) const = default;
+};
+
+struct RankNotStarted {
+  static constexpr std::string_view kKind = "rank_not_started";
+  int rank = 0;
+  std::string host;
+  std::string program;
+  int error = 0;  ///< errno of the execution
+  bool operator==(const RankNotStarted&) const = default;
+};
+
+/// The shim of the rank was killed, so nobody knows how its program ended.
+struct RankLost {
+  static constexpr std::string_view kKind = "rank_lost";
+  int rank = 0;
+  std::string host;
+  bool operator==(const RankLost&) const = default;
+};
+
+/// SIGKILL while the kernel counted an out-of-memory kill.
+struct OutOfMemory {
+  static constexpr std::string_view kKind = "out_of_memory";
+  int rank = 0;
+  std::string host;
+  bool operator==(const OutOfMemory&) const = default;
+};
+
+/// The runtime's watch ended the ranks: see WatchReport for both fields.
+struct Watched {
+  static constexpr std::string_view kKind = "watched";
+  std::string finding;
+  std::string message;
+  std::optional<int> rank;  ///< that ended first
+  bool operator==(const Watched&) const = default;
+};
+
+/// It asked again and again to be started anew, and came no further.
+struct NoProgress {
+  static constexpr std::string_view kKind = "no_progress";
+  int rank = 0;
+  std::string host;
+  ExitStatus status;
+  int turns = 0;
+  bool operator==(const NoProgress&) const = default;
+};
+
+/// Not all ranks could be started, and none is to blame.
+struct StartFailed {
+  static constexpr std::string_view kKind = "start_failed";
+  std::string message;
+  bool operator==(const StartFailed&) const = default;
+};
+
+// ---- nodes, time, and what the batch system does
+
+struct NodeLost {
+  static constexpr std::string_view kKind = "node_lost";
+  std::string message;      ///< names the node
+  std::optional<int> rank;  ///< that was lost with it
+  bool requeued = false;    ///< its job is queued again
+  bool operator==(const NodeLost&) const = default;
+};
+
+/// Agents of some nodes of the job never came.
+struct NodesMissing {
+  static constexpr std::string_view kKind = "nodes_missing";
+  std::string message;
+  bool requeued = false;
+  bool operator==(const NodesMissing&) const = default;
+};
+
+/// launch.time_limit, where no batch system holds to it.
+struct TimeLimit {
+  static constexpr std::string_view kKind = "time_limit";
+  double seconds = 0;
+  bool operator==(const TimeLimit&) const = default;
+};
+
+/// The time limit of its batch job.
+struct JobTimeLimit {
+  static constexpr std::string_view kKind = "job_time_limit";
+  bool requeued = false;
+  bool without_checkpoint = false;  ///< it should have gone on, but there was nothing to go on from
+  bool operator==(const JobTimeLimit&) const = default;
+};
+
+/// By the batch system, or without its manager's last word.
+struct JobEnded {
+  static constexpr std::string_view kKind = "job_ended";
+  std::uint32_t job = 0;
+  JobState state = JobState::kFailed;
+  ExitStatus status = {};  ///< of a job that has failed
+  bool operator==(const JobEnded&) const = default;
+};
+
+/// Its first node cannot open the file for what it prints.
+struct JobWithoutOutput {
+  static constexpr std::string_view kKind = "job_without_output";
+  std::uint32_t job = 0;
+  std::string host;
+  std::string output;
+  bool operator==(const JobWithoutOutput&) const = default;
+};
+
+/// With scancel.
+struct JobRemoved {
+  static constexpr std::string_view kKind = "job_removed";
+  std::uint32_t job = 0;
+  bool operator==(const JobRemoved&) const = default;
+};
+
+/// Back into the queue, by the batch system itself.
+struct JobRequeued {
+  static constexpr std::string_view kKind = "job_requeued";
+  std::uint32_t job = 0;
+  bool operator==(const JobRequeued&) const = default;
+};
+
+struct JobPreempted {
+  static constexpr std::string_view kKind = "job_preempted";
+  std::uint32_t job = 0;
+  bool requeued = false;
+  bool operator==(const JobPreempted&) const = default;
+};
+
+/// The batch system does not know it any more.
+struct JobForgotten {
+  static constexpr std::string_view kKind = "job_forgotten";
+  std::uint32_t job = 0;
+  bool operator==(const JobForgotten&) const = default;
+};
+
+/// The batch system did not take it back into the queue.
+struct RequeueRefused {
+  static constexpr std::string_view kKind = "requeue_refused";
+  std::uint32_t job = 0;
+  std::string message;
+  bool operator==(const RequeueRefused&) const = default;
+};
+
+struct SubmissionRefused {
+  static constexpr std::string_view kKind = "submission_refused";
+  std::string message;
+  bool operator==(const SubmissionRefused&) const = default;
+};
+
+/// Who submitted it is gone, and no job is of this run.
+struct NotSubmitted {
+  static constexpr std::string_view kKind = "not_submitted";
+  std::string doubt;  ///< why the submission was in doubt; empty: it never came so far
+  bool operator==(const NotSubmitted&) const = default;
+};
+
+// ---- the manager
+
+struct ManagerLost {
+  static constexpr std::string_view kKind = "manager_lost";
+  std::int64_t pid = 0;
+  std::string host;
+  bool operator==(const ManagerLost&) const = default;
+};
+
+struct DiskFull {
+  static constexpr std::string_view kKind = "disk_full";
+  std::string message;
+  bool operator==(const DiskFull&) const = default;
+};
+
+struct StagingFailed {
+  static constexpr std::string_view kKind = "staging_failed";
+  std::string message;
+  bool operator==(const StagingFailed&) const = default;
+};
+
+/// Any other error that ended the manager.
+struct ManagerFailed {
+  static constexpr std::string_view kKind = "manager_failed";
+  std::string message;
+  bool operator==(const ManagerFailed&) const = default;
+};
+
+// ---- ensembles
+
+struct TooManyFailures {
+  static constexpr std::string_view kKind = "too_many_failures";
+  int failed = 0;
+  bool operator==(const TooManyFailures&) const = default;
+};
+
+struct NoTrialCompleted {
+  static constexpr std::string_view kKind = "no_trial_completed";
+  int failed = 0;
+  int cancelled = 0;
+  bool operator==(const NoTrialCompleted&) const = default;
+};
+
+/// The first trials failed alike: ensemble.stop_on_same_failure.
+struct SameFailure {
+  static constexpr std::string_view kKind = "same_failure";
+  std::string message;
+  bool operator==(const SameFailure&) const = default;
+};
+
+/// Its time is used up, and there is more to do. Both false: it was the time limit of this run.
+struct OutOfTime {
+  static constexpr std::string_view kKind = "out_of_time";
+  bool budget_time = false;        ///< ensemble.budget.time is set
+  bool budget_node_hours = false;  ///< ensemble.budget.node_hours is set
+  bool operator==(const OutOfTime&) const = default;
+};
+
+/// What a trial needs, no node that is left can give.
+struct OutOfNodes {
+  static constexpr std::string_view kKind = "out_of_nodes";
+  int nodes = 1;
+  int cores = 1;
+  int gpus = 0;
+  int waiting = 0;  ///< trials that a resume runs
+  int paused = 0;
+  std::int64_t not_begun = 0;
+  bool requeued = false;
+  bool operator==(const OutOfNodes&) const = default;
+};
+
+/// `slipway trials serve` ended before its trials were over.
+struct ServingEnded {
+  static constexpr std::string_view kKind = "serving_ended";
+  bool interrupted = false;  ///< it was asked to end; else the other side left
+  bool operator==(const ServingEnded&) const = default;
+};
+
+}  // namespace cause
+
+using EndCause =
+    std::variant<cause::Completed, cause::Cancelled, cause::RankFailed, cause::RankNotStarted, cause::RankLost,
+                 cause::OutOfMemory, cause::Watched, cause::NoProgress, cause::StartFailed, cause::NodeLost,
+                 cause::NodesMissing, cause::TimeLimit, cause::JobTimeLimit, cause::JobEnded, cause::JobWithoutOutput,
+                 cause::JobRemoved, cause::JobRequeued, cause::JobPreempted, cause::JobForgotten, cause::RequeueRefused,
+                 cause::SubmissionRefused, cause::NotSubmitted, cause::ManagerLost, cause::DiskFull,
+                 cause::StagingFailed, cause::ManagerFailed, cause::TooManyFailures, cause::NoTrialCompleted,
+                 cause::SameFailure, cause::OutOfTime, cause::OutOfNodes, cause::ServingEnded>;
+
+template <class Kind>
+bool Is(const std::optional<EndCause>& ended) {
+  return ended && std::holds_alternative<Kind>(*ended);
+}
+
+std::string_view KindOf(const EndCause& ended);
+/// The rank that failed first, where the cause names one.
+std::optional<int> RankOf(const EndCause& ended);
+
+/// {"kind": "rank_failed", "rank": 1, ...}
+Json ToJson(const EndCause& ended);
+/// Errors: Error(kEnvironment) for a kind that this version does not know, naming it, and for a missing or wrong field.
+EndCause EndCauseFromJson(const Json& json);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,209 @@
+#include "launcher/run_folder/end_reason.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "launcher/ranks/local/group_outcome.h"
+
+namespace slipway::launcher {
+namespace {
+
+std::string Counted(int count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// "2 waiting, 3 not begun": only what there is.
+std::string TrialsLeft(const cause::OutOfNodes& out) {
+  std::string text;
+  const auto add = [&text](std::int64_t count, std::string_view word) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  };
+  add(out.waiting, "waiting");
+  add(out.paused, "paused");
+  add(out.not_begun, "not begun");
+  return text;
+}
+
+struct ReasonWriter {
+  std::string_view run;
+
+  std::string Resume() const { return fmt::format("; continue with: slipway resume {}", run); }
+
+  static std::string AboutRank(int rank, const std::string& host, std::optional<ExitStatus> status) {
+    RankOutcome outcome;
+    outcome.rank = rank;
+    outcome.host = host;
+    outcome.status = status;
+    return Describe(outcome, "");
+  }
+
+  std::string operator()(const cause::Completed&) const { return {}; }
+
+  std::string operator()(const cause::Cancelled& cancelled) const {
+    switch (cancelled.during) {
+      case CancelledWhile::kCreated: return "cancelled before it began";
+      case CancelledWhile::kSubmitting: return "cancelled by the user while it was being submitted";
+      case CancelledWhile::kQueued: return "cancelled by the user before its job began";
+      case CancelledWhile::kStaging: return "cancelled while staging";
+      case CancelledWhile::kRunning: break;
+    }
+    return "cancelled by the user";
+  }
+
+  // ---- the ranks
+
+  std::string operator()(const cause::RankFailed& failed) const {
+    return AboutRank(failed.rank, failed.host, failed.status);
+  }
+
+  std::string operator()(const cause::RankNotStarted& failed) const {
+    RankOutcome outcome;
+    outcome.rank = failed.rank;
+    outcome.host = failed.host;
+    outcome.start_error = failed.error;
+    return Describe(outcome, failed.program);
+  }
+
+  std::string operator()(const cause::RankLost& lost) const { return AboutRank(lost.rank, lost.host, std::nullopt); }
+
+  std::string operator()(const cause::OutOfMemory& killed) const {
+    return fmt::format("rank {} on {} was killed by the kernel's OOM killer (SIGKILL)", killed.rank, killed.host);
+  }
+
+  std::string operator()(const cause::Watched& watched) const { return watched.message; }
+
+  std::string operator()(const cause::NoProgress& stuck) const {
+    return fmt::format(
+        "{}; {} times in a row it asked to be started again and showed no progress: neither a checkpoint in "
+        "SLIPWAY_CHECKPOINT_DIR nor a further step of its metrics",
+        AboutRank(stuck.rank, stuck.host, stuck.status), stuck.turns);
+  }
+
+  std::string operator()(const cause::StartFailed& failed) const { return failed.message; }
+
+  // ---- nodes, time, and what the batch system does
+
+  std::string operator()(const cause::NodeLost& lost) const {
+    auto text = lost.rank ? fmt::format("{}, and with it rank {}", lost.message, *lost.rank) : lost.message;
+    if (lost.requeued) text += "; the job is queued again, and goes on from its newest checkpoint";
+    return text;
+  }
+
+  std::string operator()(const cause::NodesMissing& missing) const {
+    return missing.message + (missing.requeued ? "; the job is queued again" : "");
+  }
+
+  std::string operator()(const cause::TimeLimit& limit) const {
+    return fmt::format("time limit of {} reached", FormatDuration(Seconds(limit.seconds)));
+  }
+
+  std::string operator()(const cause::JobTimeLimit& limit) const {
+    std::string text = "the time limit of its job was reached";
+    if (limit.without_checkpoint) text += " before it had written a checkpoint to go on from";
+    if (limit.requeued) text += "; the job is queued again and goes on from there";
+    return text;
+  }
+
+  std::string operator()(const cause::JobEnded& ended) const {
+    const auto status = ended.status.Success() ? "" : fmt::format(" ({})", ended.status.Describe());
+    return fmt::format("job {} {}{}{}", ended.job, InWords(ended.state, {}), status, Resume());
+  }
+
+  std::string operator()(const cause::JobWithoutOutput& job) const {
+    return fmt::format(
+        "job {} could not begin: node {} cannot open '{}'; put the run folder on a file system that all nodes see "
+        "(--runs-dir), and start it again",
+        job.job, job.host, job.output);
+  }
+
+  std::string operator()(const cause::JobRemoved& job) const {
+    return fmt::format("job {} was removed with scancel{}", job.job, Resume());
+  }
+
+  std::string operator()(const cause::JobRequeued& job) const {
+    return fmt::format("Slurm has put job {} back into the queue", job.job);
+  }
+
+  std::string operator()(const cause::JobPreempted& job) const {
+    return fmt::format("job {} had to make room for one of higher priority{}", job.job, job.requeued ? "" : Resume());
+  }
+
+  std::string operator()(const cause::JobForgotten& job) const {
+    return fmt::format("Slurm does not know job {} any more{}", job.job, Resume());
+  }
+
+  std::string operator()(const cause::RequeueRefused& refused) const {
+    return fmt::format("job {} could not be queued again: {}{}", refused.job, refused.message, Resume());
+  }
+
+  std::string operator()(const cause::SubmissionRefused& refused) const { return refused.message; }
+
+  std::string operator()(const cause::NotSubmitted& left) const {
+    const auto why = left.doubt.empty() ? "" : fmt::format(" ({})", left.doubt);
+    return fmt::format("it was not submitted{}; start it with: slipway resume {}", why, run);
+  }
+
+  // ---- the manager
+
+  std::string operator()(const cause::ManagerLost& lost) const {
+    return fmt::format("its manager (process {} on {}) is gone{}", lost.pid, lost.host, Resume());
+  }
+
+  std::string operator()(const cause::DiskFull& full) const { return full.message; }
+  std::string operator()(const cause::StagingFailed& failed) const { return failed.message; }
+  std::string operator()(const cause::ManagerFailed& failed) const { return failed.message; }
+
+  // ---- ensembles
+
+  std::string operator()(const cause::TooManyFailures& many) const {
+    return fmt::format("{} trials failed, more than max_failures", many.failed);
+  }
+
+  std::string operator()(const cause::NoTrialCompleted& none) const {
+    return fmt::format("none of {} trials succeeded", none.failed + none.cancelled);
+  }
+
+  /// What failed alike once will again: the cause is to be mended first.
+  std::string operator()(const cause::SameFailure& same) const {
+    return same.message +
+           "; no further trial began ('ensemble.stop_on_same_failure'); when that is mended: slipway trials retry "
+           "--failed && slipway resume";
+  }
+
+  std::string operator()(const cause::OutOfTime& out) const {
+    const auto more = SetMoreTime(out);
+    return "its time is used up" +
+           (more.empty() ? std::string("; 'slipway resume' goes on") : "; with more of it: slipway resume " + more);
+  }
+
+  /// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 waiting); ..."
+  std::string operator()(const cause::OutOfNodes& out) const {
+    if (out.requeued) {
+      return "too few nodes are left for a trial; the job is queued again, and goes on with the trials that wait";
+    }
+    auto text = out.nodes == 1 ? "a trial needs a node" : fmt::format("a trial needs {} nodes", out.nodes);
+    text += " with " + Counted(out.cores, "core");
+    if (out.gpus > 0) text += " and " + Counted(out.gpus, "GPU");
+    text += out.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
+    return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text, TrialsLeft(out));
+  }
+
+  std::string operator()(const cause::ServingEnded& ended) const {
+    return fmt::format("served until {}; serve or resume it to go on",
+                       ended.interrupted ? "it was asked to end" : "the other side ended");
+  }
+};
+
+}  // namespace
+
+std::string SetMoreTime(const cause::OutOfTime& out) {
+  std::string options;
+  if (out.budget_time) options += "--set ensemble.budget.time=...";
+  if (out.budget_node_hours)
+    options += fmt::format("{}--set ensemble.budget.node_hours=...", options.empty() ? "" : " ");
+  return options;
+}
+
+std::string ReasonFor(const EndCause& ended, std::string_view run) { return std::visit(ReasonWriter{run}, ended); }
+
+}  // namespace slipway::launcher
