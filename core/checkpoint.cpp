@@ -15,10 +15,27 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
+#include "core/json_fields.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
+
+template <class Visitor, MaybeConst<CheckpointFile> Struct>
+void Visit(Visitor& visit, Struct& file) {
+  visit("path", file.name);
+  visit("bytes", file.bytes);
+  visit("crc32c", file.crc32c);
+}
+
+template <class Visitor, MaybeConst<CheckpointManifest> Struct>
+void Visit(Visitor& visit, Struct& manifest) {
+  visit("step", manifest.info.step);
+  visit("epoch", manifest.info.epoch);
+  visit("world_size", manifest.info.world_size);
+  visit("spec_hash", manifest.info.spec_hash);
+  visit("seconds", manifest.info.seconds, Presence::kOptional);  // others write manifests, too
+  visit("files", manifest.files);
+}
 
 namespace {
 
@@ -87,17 +104,15 @@ void SyncFile(const fs::path& path) {
 
 Json MakeManifest(const fs::path& directory, const CheckpointInfo& info, std::optional<SteadyTime> begun) {
   const auto tree = TreeOf(directory);
-  Json files = Json::array();
+  CheckpointManifest manifest{info, {}};
   for (const auto& name : tree.files) {
     SyncFile(directory / name);
     const auto contents = Measure(directory / name);
-    files.push_back({{"path", name.string()}, {"bytes", contents.bytes}, {"crc32c", contents.crc}});
+    manifest.files.push_back({name, contents.bytes, contents.crc});
   }
   for (const auto& path : tree.directories) SyncDirectory(path);
-  const double seconds = begun ? Seconds(SystemClock().Steady() - *begun).count() : info.seconds;
-  return Json{
-      {"schema", kSchema},           {"step", info.step},  {"epoch", info.epoch}, {"world_size", info.world_size},
-      {"spec_hash", info.spec_hash}, {"seconds", seconds}, {"files", files}};
+  if (begun) manifest.info.seconds = Seconds(SystemClock().Steady() - *begun).count();
+  return WriteFields(kSchema, manifest);
 }
 
 bool FileMatches(const fs::path& directory, const CheckpointFile& file, const std::function<void()>& on_piece) {
@@ -107,22 +122,8 @@ bool FileMatches(const fs::path& directory, const CheckpointFile& file, const st
   return contents.bytes == file.bytes && contents.crc == file.crc32c;
 }
 
-/// Nothing for another schema and for names that lead out.
-std::optional<CheckpointManifest> Parse(const fs::path& directory, const Json& json) {
-  if (json.at("schema") != kSchema || !json.at("files").is_array()) return {};
-  CheckpointManifest manifest;
-  for (const auto& entry : json.at("files")) {
-    const fs::path name = entry.at("path").get<std::string>();
-    if (name.is_absolute() || !LiesWithin(directory / name, directory)) return {};
-    manifest.files.push_back({name, entry.at("bytes").get<std::uint64_t>(), entry.at("crc32c").get<std::uint32_t>()});
-  }
-  manifest.info.directory = directory;
-  manifest.info.step = json.at("step").get<std::uint64_t>();
-  manifest.info.epoch = json.at("epoch").get<double>();
-  manifest.info.world_size = json.at("world_size").get<int>();
-  manifest.info.spec_hash = json.at("spec_hash").get<std::string>();
-  manifest.info.seconds = json.value("seconds", 0.0);  // others write manifests, too
-  return manifest;
+bool IsInside(const fs::path& directory, const CheckpointFile& file) {
+  return !file.name.is_absolute() && LiesWithin(directory / file.name, directory);
 }
 
 void RemoveUnfinished(const fs::path& checkpoints, const std::string& prefix) {
@@ -177,10 +178,12 @@ fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info, 
 std::optional<CheckpointManifest> ReadCheckpointManifest(const fs::path& directory) try {
   const auto text = ReadFileIfPresent(directory / kManifest);
   if (!text) return {};
-  return Parse(directory, Json::parse(*text));
-} catch (const nlohmann::json::exception&) {
-  return {};
-} catch (const Error&) {  // the manifest is unreadable
+  const DocumentName name{(directory / kManifest).string()};
+  auto manifest = ReadFields<CheckpointManifest>(ParseDocument(*text, kSchema, name), name);
+  manifest.info.directory = directory;
+  if (!std::ranges::all_of(manifest.files, [&](const auto& file) { return IsInside(directory, file); })) return {};
+  return manifest;
+} catch (const Error&) {  // the manifest is damaged or unreadable
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "core/log.h"
 
 namespace slipway {
@@ -68,17 +69,11 @@ void MessageChannel::Receive() {
   const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return End();
-  unread_.append(buffer, static_cast<std::size_t>(count));
-  TakeLines();
-}
-
-void MessageChannel::TakeLines() {
-  std::size_t begin = 0;
-  for (auto end = unread_.find('\n'); end != std::string::npos && !over_; end = unread_.find('\n', begin)) {
-    if (!TakeLine(std::string_view(unread_).substr(begin, end - begin))) return End();
-    begin = end + 1;
+  unread_.Add({buffer, static_cast<std::size_t>(count)});
+  for (std::string_view line; !over_ && unread_.Next(line);) {
+    if (!TakeLine(line)) return End();
   }
-  unread_.erase(0, begin);
+  if (!over_ && unread_.overlong()) End();
 }
 
 bool MessageChannel::TakeLine(std::string_view line) try {
@@ -89,6 +84,9 @@ bool MessageChannel::TakeLine(std::string_view line) try {
   return true;
 } catch (const Json::exception& error) {
   log::Warn("'{}' is no message: {}", line, error.what());
+  return false;
+} catch (const DocumentError& error) {
+  log::Warn("'{}' is no message: {}", line, error.message());
   return false;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/event_loop.h"
 #include "core/json.h"
+#include "core/lines.h"
 #include "core/unique_handle.h"
 
 namespace slipway {
@@ -45,6 +46,9 @@ class OutgoingBytes {
 /// callbacks.
 class MessageChannel {
  public:
+  /// A longer one is no message.
+  static constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
+
   struct Events {
     std::function<void(std::string_view word, const Json& about)> heard;
     /// Once: the other side is gone, or says what is no message.
@@ -63,7 +67,6 @@ class MessageChannel {
 
  private:
   void Receive();
-  void TakeLines();
   /// False when it is no message.
   bool TakeLine(std::string_view line);
   void End();
@@ -72,7 +75,7 @@ class MessageChannel {
   UniqueFd socket_;
   OutgoingBytes outgoing_;
   Events events_;
-  std::string unread_;
+  LineBuffer unread_{kLongestMessage};
   bool over_ = false;
 };
 

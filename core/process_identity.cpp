@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/files.h"
+#include "core/json_fields.h"
 
 namespace slipway {
 
@@ -58,6 +59,13 @@ const std::string& BootId() {
 
 }  // namespace
 
+template <class Visitor, MaybeConst<ProcessIdentity> Struct>
+void Visit(Visitor& visit, Struct& identity) {
+  visit("pid", identity.pid, Presence::kOptional);
+  visit("start_time", identity.start_time, Presence::kOptional);
+  visit("boot_id", identity.boot_id, Presence::kOptional);
+}
+
 ProcessIdentity IdentityOf(pid_t pid) {
   const auto fields = ReadStat(pid);
   return {pid, fields ? fields->start_time : 0, BootId()};
@@ -69,14 +77,19 @@ bool IsAlive(const ProcessIdentity& identity) {
   return fields && fields->start_time == identity.start_time && !fields->Ended();
 }
 
-Json ToJson(const ProcessIdentity& identity) {
-  return Json{{"pid", identity.pid}, {"start_time", identity.start_time}, {"boot_id", identity.boot_id}};
+void WriteValue(Json& place, const ProcessIdentity& identity) {
+  FieldWriter writer(place);
+  Visit(writer, identity);
 }
 
-ProcessIdentity ProcessIdentityFromJson(const Json& json) {
-  return {json.value("pid", std::int64_t{0}), json.value("start_time", std::uint64_t{0}),
-          json.value("boot_id", std::string())};
+void ReadValue(const JsonPlace& place, ProcessIdentity& identity) {
+  FieldReader reader(place);
+  Visit(reader, identity);
 }
+
+Json ToJson(const ProcessIdentity& identity) { return WriteFields(identity); }
+
+ProcessIdentity ProcessIdentityFromJson(const Json& json) { return ReadFields<ProcessIdentity>(json, {"a process"}); }
 
 std::string HostName() {
   char name[256] = {};

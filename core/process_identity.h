@@ -10,6 +10,8 @@
 
 namespace slipway {
 
+class JsonPlace;
+
 /// Tells a process from a later one with the same number.
 /// Stored in the trial book and in run folders.
 struct ProcessIdentity {
@@ -27,7 +29,11 @@ bool IsAlive(const ProcessIdentity& identity);
 /// True while a member of the process group runs. kill(2) alone would also see zombies, and in a container they may
 /// never be reaped. Cost: a look at every process when the group has any member.
 bool GroupLives(pid_t group);
+/// Fields of documents (core/json_fields.h).
+void WriteValue(Json& place, const ProcessIdentity& identity);
+void ReadValue(const JsonPlace& place, ProcessIdentity& identity);
 Json ToJson(const ProcessIdentity& identity);
+/// Errors: DocumentError.
 ProcessIdentity ProcessIdentityFromJson(const Json& json);
 std::string HostName();
 

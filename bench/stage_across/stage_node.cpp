@@ -27,7 +27,7 @@ StagingPlan PlanOf(const Options& options) {
   DatasetRequest request;
   request.name = "bench";
   request.sources = {options.source};
-  request.format = ParseDataFormat(options.format).value_or(DataFormat::kRaw);
+  request.format = FromWord<DataFormat>(options.format).value_or(DataFormat::kRaw);
   request.tiers = {"dir:" + options.tier};
   return PlanStaging(request, ListSources(request), DiscoverTiers(request.tiers));
 }

@@ -26,7 +26,7 @@ Command Slipway(const fs::path& source, const fs::path& target, staging::DataFor
           "--name",
           "bench",
           "--format",
-          std::string(staging::DataFormatName(format)),
+          std::string(WordOf(format)),
           "--tier",
           "dir:" + target.string()};
 }

@@ -223,7 +223,7 @@ std::string Shown(const std::string& text) { return Describe(Scalar{text}); }
 
 std::string GoalsOf(const std::vector<Goal>& goals) {
   std::string text;
-  for (const Goal goal : goals) text += fmt::format("{}{}s", text.empty() ? "" : ", ", GoalName(goal));
+  for (const Goal goal : goals) text += fmt::format("{}{}s", text.empty() ? "" : ", ", WordOf(goal));
   return text;
 }
 

@@ -52,12 +52,10 @@ std::string Objective::ValueName() const {
   return reach ? fmt::format("seconds to {} {:.6g}", metric, *reach) : metric;
 }
 
-std::string_view CountedValueName(CountedValue counts) { return counts == CountedValue::kBest ? "best" : "last"; }
-
-std::optional<CountedValue> ParseCountedValue(std::string_view word) {
-  if (word == "last") return CountedValue::kLast;
-  if (word == "best") return CountedValue::kBest;
-  return std::nullopt;
+WordTable<CountedValue> WordsOf(CountedValue) {
+  static constexpr Word<CountedValue> kWords[] = {{CountedValue::kLast, "last", "the last one reported"},
+                                                  {CountedValue::kBest, "best", "the best one reported"}};
+  return kWords;
 }
 
 bool IsFinal(TrialState state) {
@@ -101,7 +99,11 @@ std::optional<StopReason> ParseStopReason(std::string_view word) {
   return std::nullopt;
 }
 
-std::string_view GoalName(Goal goal) { return goal == Goal::kMaximize ? "maximize" : "minimize"; }
+WordTable<Goal> WordsOf(Goal) {
+  static constexpr Word<Goal> kWords[] = {{Goal::kMinimize, "minimize", "small is good"},
+                                          {Goal::kMaximize, "maximize", "large is good"}};
+  return kWords;
+}
 
 bool IsBetter(double left, double right, Goal goal) { return goal == Goal::kMaximize ? left > right : left < right; }
 

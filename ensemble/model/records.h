@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/process.h"
+#include "core/words.h"
 #include "ensemble/model/scalar.h"
 #include "ensemble/model/trial_runner.h"
 
@@ -52,15 +53,14 @@ bool MayBeRetried(TrialState state);
 std::optional<StopReason> ParseStopReason(std::string_view word);
 
 /// Stored as words.
-enum class Goal { kMaximize, kMinimize };
-std::string_view GoalName(Goal goal);
+enum class Goal { kMinimize, kMaximize };
+WordTable<Goal> WordsOf(Goal);
 /// Strictly better.
 bool IsBetter(double left, double right, Goal goal);
 
 /// Which of the values that a trial reports counts. Stored as words.
 enum class CountedValue { kLast, kBest };
-std::string_view CountedValueName(CountedValue counts);
-std::optional<CountedValue> ParseCountedValue(std::string_view word);
+WordTable<CountedValue> WordsOf(CountedValue);
 
 /// What trials are ranked by.
 struct Objective {

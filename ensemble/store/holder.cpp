@@ -6,20 +6,21 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
+#include "core/json_fields.h"
 
 namespace slipway::ensemble {
 
-std::string DescribeThisProcess() {
-  return Json{{"host", HostName()}, {"process", ToJson(IdentityOf(::getpid()))}}.dump() + "\n";
+template <class Visitor, MaybeConst<Holder> Struct>
+void Visit(Visitor& visit, Struct& holder) {
+  visit("host", holder.host);
+  visit("process", holder.process);
 }
+
+std::string DescribeThisProcess() { return WriteFields(Holder{IdentityOf(::getpid()), HostName()}).dump() + "\n"; }
 
 std::optional<Holder> ReadHolder(const std::filesystem::path& lock) {
   try {
-    const Json json = Json::parse(ReadFile(lock));
-    return Holder{ProcessIdentityFromJson(json.at("process")), json.at("host").get<std::string>()};
-  } catch (const Json::exception&) {
-    return std::nullopt;
+    return ReadFields<Holder>(Json::parse(ReadFile(lock), nullptr, false), {lock.string()});
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -28,13 +28,6 @@ Enum WordIn(const Query& query, int column, std::optional<Enum> (*parse)(std::st
 
 TrialState StateIn(const Query& query, int column) { return WordIn(query, column, ParseTrialState); }
 
-Goal GoalIn(const Query& query, int column) {
-  const std::string word = query.Text(column);
-  if (word == GoalName(Goal::kMaximize)) return Goal::kMaximize;
-  if (word == GoalName(Goal::kMinimize)) return Goal::kMinimize;
-  RefuseWord(word);
-}
-
 Scalar ScalarIn(const Query& query, int kind_column, int value_column) {
   const std::string kind = query.Text(kind_column);
   if (kind == "real") return query.Real(value_column);
@@ -135,8 +128,8 @@ std::vector<Objective> ReadObjectives(Connection& connection) {
   Query query(connection.Prepared("SELECT metric, goal, counts, reach FROM objective ORDER BY position"));
   std::vector<Objective> objectives;
   while (query.Next()) {
-    objectives.push_back(
-        {query.Text(0), GoalIn(query, 1), WordIn<CountedValue>(query, 2, ParseCountedValue), query.OptionalReal(3)});
+    objectives.push_back({query.Text(0), WordIn(query, 1, FromWord<Goal>), WordIn(query, 2, FromWord<CountedValue>),
+                          query.OptionalReal(3)});
   }
   if (objectives.empty()) RefuseWord("no objective");
   return objectives;

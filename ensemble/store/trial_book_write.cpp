@@ -283,8 +283,7 @@ void WriteObjectives(Connection& connection, const std::vector<Objective>& objec
   std::int64_t position = 0;
   for (const auto& objective : objectives) {
     Query(connection.Prepared("INSERT INTO objective(position, metric, goal, counts, reach) VALUES (?, ?, ?, ?, ?)"))
-        .Bind(position++, objective.metric, GoalName(objective.goal), CountedValueName(objective.counts),
-              objective.reach)
+        .Bind(position++, objective.metric, WordOf(objective.goal), WordOf(objective.counts), objective.reach)
         .Run();
   }
 }

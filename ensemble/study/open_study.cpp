@@ -40,7 +40,7 @@ void CheckObjectives(const std::vector<Objective>& objectives) {
 std::string Describe(const std::vector<Objective>& objectives) {
   std::string text;
   for (const auto& objective : objectives) {
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", GoalName(objective.goal),
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", WordOf(objective.goal),
                         objective.counts == CountedValue::kBest ? "the best " : "", objective.metric);
     if (objective.reach) text += fmt::format(" to {}", *objective.reach);
   }

@@ -12,6 +12,8 @@
 #include "core/units.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
+#include "launcher/spec/spec.h"
+#include "staging/formats/compression.h"
 
 namespace slipway::launcher {
 namespace {
@@ -171,7 +173,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
       ->check(kPositive)
       ->capture_default_str();
   convert->add_option("--compress", arguments.data_convert.compression, "Of TFRecord files: none, gzip or zlib")
-      ->check(CLI::IsMember({"none", "gzip", "zlib"}))
+      ->check(CLI::IsMember(AllWords<staging::Compression>()))
       ->capture_default_str();
   convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
       ->required();
@@ -296,7 +298,7 @@ void AddSpecOptions(CLI::App* command, Arguments& arguments) {
   command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
   AddOverrides(command, arguments.selection.overrides);
   command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
-      ->check(CLI::IsMember({"local", "slurm", "auto"}));
+      ->check(CLI::IsMember(AllWords<EngineChoice>()));
 }
 
 SpecSelection SelectionOf(const Arguments& arguments) {

@@ -31,19 +31,8 @@ std::string Optional(std::string_view key, const std::string& text) {
   return text.empty() ? "" : fmt::format(" {}={}", key, Value(key, text));
 }
 
-std::string_view WordFor(BufferAccess access) { return access == BufferAccess::kStriped ? "striped" : "private"; }
-
 /// Under DWS: Lustre is seen by all nodes, XFS by one.
 std::string_view DwsTypeFor(BufferAccess access) { return access == BufferAccess::kStriped ? "lustre" : "xfs"; }
-
-std::string_view WordFor(TransferKind kind) {
-  switch (kind) {
-    case TransferKind::kFile: return "file";
-    case TransferKind::kDirectory: return "directory";
-    case TransferKind::kList: return "list";
-  }
-  return "file";
-}
 
 std::string Inside(const BurstBuffer& buffer, const BufferTransfer& transfer) {
   for (const auto& part : std::filesystem::path(transfer.inside)) {
@@ -94,7 +83,7 @@ std::vector<std::string> DataWarpBuffer(const BurstBuffer& buffer) {
   const auto capacity = CapacityText(buffer.capacity);
   const auto pool = Optional("pool", buffer.pool);
   if (buffer.persistent.empty()) {
-    return {fmt::format("#DW jobdw type=scratch access_mode={} capacity={}{}", WordFor(buffer.access), capacity, pool)};
+    return {fmt::format("#DW jobdw type=scratch access_mode={} capacity={}{}", WordOf(buffer.access), capacity, pool)};
   }
   const auto name = Value("the name", buffer.persistent);
   const auto use = fmt::format("#DW persistentdw name={}", name);
@@ -104,7 +93,7 @@ std::vector<std::string> DataWarpBuffer(const BurstBuffer& buffer) {
     case PersistentAction::kCreate: break;
   }
   return {fmt::format("#BB create_persistent name={} capacity={} access={} type=scratch{}", name, capacity,
-                      WordFor(buffer.access), pool),
+                      WordOf(buffer.access), pool),
           use};
 }
 
@@ -136,7 +125,7 @@ std::string TransferLine(const BurstBuffer& buffer, const BufferTransfer& transf
                                  : fmt::format("source={} destination={}", inside, outside);
   if (buffer.kind != BurstBufferKind::kDws) {
     const auto mark = buffer.kind == BurstBufferKind::kLua ? "#BB_LUA" : "#DW";
-    return fmt::format("{} stage_{} type={} {}", mark, verb, WordFor(transfer.kind), ends);
+    return fmt::format("{} stage_{} type={} {}", mark, verb, WordOf(transfer.kind), ends);
   }
   if (transfer.kind == TransferKind::kList) {
     RefuseBuffer("DWS cannot stage the files of a list", "stage each file, or a directory");
@@ -145,6 +134,34 @@ std::string TransferLine(const BurstBuffer& buffer, const BufferTransfer& transf
 }
 
 }  // namespace
+
+WordTable<BurstBufferKind> WordsOf(BurstBufferKind) {
+  static constexpr Word<BurstBufferKind> kWords[] = {{BurstBufferKind::kNone, "none"},
+                                                     {BurstBufferKind::kDataWarp, "datawarp", "`#DW` of DataWarp"},
+                                                     {BurstBufferKind::kDws, "dws", "`#DW` of HPE's DWS"},
+                                                     {BurstBufferKind::kLua, "lua", "`#BB_LUA`"}};
+  return kWords;
+}
+
+WordTable<BufferAccess> WordsOf(BufferAccess) {
+  static constexpr Word<BufferAccess> kWords[] = {
+      {BufferAccess::kStriped, "striped", "all nodes see the same"},
+      {BufferAccess::kPrivate, "private", "each node has its own, into which the system stages nothing"}};
+  return kWords;
+}
+
+WordTable<PersistentAction> WordsOf(PersistentAction) {
+  static constexpr Word<PersistentAction> kWords[] = {{PersistentAction::kUse, "use"},
+                                                      {PersistentAction::kCreate, "create", "create it, then use it"},
+                                                      {PersistentAction::kDestroy, "destroy"}};
+  return kWords;
+}
+
+WordTable<TransferKind> WordsOf(TransferKind) {
+  static constexpr Word<TransferKind> kWords[] = {
+      {TransferKind::kFile, "file"}, {TransferKind::kDirectory, "directory"}, {TransferKind::kList, "list"}};
+  return kWords;
+}
 
 std::string CapacityText(Bytes capacity) {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;

@@ -12,17 +12,22 @@
 #include <vector>
 
 #include "core/units.h"
+#include "core/words.h"
 
 namespace slipway::launcher {
 
 enum class BurstBufferKind { kNone, kDataWarp, kDws, kLua };
+WordTable<BurstBufferKind> WordsOf(BurstBufferKind);
 enum class BufferAccess {
   kStriped,  ///< all nodes of the job see the same
   kPrivate   ///< each node its own; the system cannot stage into it
 };
+WordTable<BufferAccess> WordsOf(BufferAccess);
 enum class PersistentAction { kUse, kCreate, kDestroy };
+WordTable<PersistentAction> WordsOf(PersistentAction);
 
 enum class TransferKind { kFile, kDirectory, kList };
+WordTable<TransferKind> WordsOf(TransferKind);
 
 /// One copy between the shared file system and the buffer.
 struct BufferTransfer {

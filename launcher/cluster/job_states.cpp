@@ -1,67 +1,10 @@
 #include "launcher/cluster/job_states.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 namespace slipway::launcher {
 namespace {
-
-struct StateRow {
-  std::string_view name;
-  std::string_view words;
-};
-
-/// In the order of JobState.
-constexpr std::array<StateRow, 12> kJobStates{{
-    {"PENDING", "waits in the queue"},
-    {"RUNNING", "runs"},
-    {"SUSPENDED", "is suspended: it keeps its nodes, but does not run"},
-    {"COMPLETED", "has ended well"},
-    {"CANCELLED", "was cancelled"},
-    {"FAILED", "has failed"},
-    {"TIMEOUT", "ran past its time limit"},
-    {"NODE_FAIL", "was ended because one of its nodes failed"},
-    {"PREEMPTED", "was ended to make room for a job of higher priority"},
-    {"BOOT_FAIL", "was ended because one of its nodes did not boot"},
-    {"DEADLINE", "was ended at its deadline"},
-    {"OUT_OF_MEMORY", "was ended because it used more memory than it asked for"},
-}};
-
-/// In the order of JobFlag.
-constexpr std::array<StateRow, 15> kJobFlags{{
-    {"LAUNCH_FAILED", "Slurm could not start it on its nodes"},
-    {"REQUEUE", "it goes back to the queue"},
-    {"REQUEUE_HOLD", "it goes back to the queue and is held there"},
-    {"SPECIAL_EXIT", "it is held: its exit status is one that the site treats specially"},
-    {"RESIZING", "its number of nodes is changing"},
-    {"CONFIGURING", "its nodes are being made ready"},
-    {"COMPLETING", "its nodes are being cleaned up"},
-    {"STOPPED", "a signal has stopped it, and its cores are kept for it"},
-    {"RECONFIG_FAIL", "its nodes could not be configured"},
-    {"POWER_UP_NODE", "its nodes are being switched on"},
-    {"REVOKED", "it runs on another cluster of the federation"},
-    {"REQUEUE_FED", "it goes back to the queue of the federation"},
-    {"RESV_DEL_HOLD", "it is held because its reservation was deleted"},
-    {"SIGNALING", "a signal is on its way to it"},
-    {"STAGE_OUT", "its burst buffer is being copied out"},
-}};
-
-template <class Enum, std::size_t size>
-constexpr std::array<Enum, size> InOrder() {
-  std::array<Enum, size> all{};
-  for (std::size_t i = 0; i < size; ++i) all[i] = static_cast<Enum>(i);
-  return all;
-}
-
-constexpr auto kAllStates = InOrder<JobState, kJobStates.size()>();
-constexpr auto kAllFlags = InOrder<JobFlag, kJobFlags.size()>();
-static_assert(kAllStates.back() == JobState::kOutOfMemory && kAllFlags.back() == JobFlag::kStageOut);
-
-template <class Enum, class Rows>
-std::optional<Enum> Find(const Rows& rows, std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const StateRow& row) { return row.name == name; });
-  return found == rows.end() ? std::nullopt : std::optional(static_cast<Enum>(found - rows.begin()));
-}
 
 bool Contains(std::span<const JobFlag> flags, std::initializer_list<JobFlag> wanted) {
   return std::find_first_of(flags.begin(), flags.end(), wanted.begin(), wanted.end()) != flags.end();
@@ -69,12 +12,42 @@ bool Contains(std::span<const JobFlag> flags, std::initializer_list<JobFlag> wan
 
 }  // namespace
 
-std::string_view NameOf(JobState state) { return kJobStates[static_cast<std::size_t>(state)].name; }
-std::string_view NameOf(JobFlag flag) { return kJobFlags[static_cast<std::size_t>(flag)].name; }
-std::optional<JobState> JobStateOf(std::string_view name) { return Find<JobState>(kJobStates, name); }
-std::optional<JobFlag> JobFlagOf(std::string_view name) { return Find<JobFlag>(kJobFlags, name); }
-std::span<const JobState> AllJobStates() { return kAllStates; }
-std::span<const JobFlag> AllJobFlags() { return kAllFlags; }
+WordTable<JobState> WordsOf(JobState) {
+  static constexpr Word<JobState> kWords[] = {
+      {JobState::kPending, "PENDING", "waits in the queue"},
+      {JobState::kRunning, "RUNNING", "runs"},
+      {JobState::kSuspended, "SUSPENDED", "is suspended: it keeps its nodes, but does not run"},
+      {JobState::kCompleted, "COMPLETED", "has ended well"},
+      {JobState::kCancelled, "CANCELLED", "was cancelled"},
+      {JobState::kFailed, "FAILED", "has failed"},
+      {JobState::kTimeout, "TIMEOUT", "ran past its time limit"},
+      {JobState::kNodeFail, "NODE_FAIL", "was ended because one of its nodes failed"},
+      {JobState::kPreempted, "PREEMPTED", "was ended to make room for a job of higher priority"},
+      {JobState::kBootFail, "BOOT_FAIL", "was ended because one of its nodes did not boot"},
+      {JobState::kDeadline, "DEADLINE", "was ended at its deadline"},
+      {JobState::kOutOfMemory, "OUT_OF_MEMORY", "was ended because it used more memory than it asked for"}};
+  return kWords;
+}
+
+WordTable<JobFlag> WordsOf(JobFlag) {
+  static constexpr Word<JobFlag> kWords[] = {
+      {JobFlag::kLaunchFailed, "LAUNCH_FAILED", "Slurm could not start it on its nodes"},
+      {JobFlag::kRequeue, "REQUEUE", "it goes back to the queue"},
+      {JobFlag::kRequeueHold, "REQUEUE_HOLD", "it goes back to the queue and is held there"},
+      {JobFlag::kSpecialExit, "SPECIAL_EXIT", "it is held: its exit status is one that the site treats specially"},
+      {JobFlag::kResizing, "RESIZING", "its number of nodes is changing"},
+      {JobFlag::kConfiguring, "CONFIGURING", "its nodes are being made ready"},
+      {JobFlag::kCompleting, "COMPLETING", "its nodes are being cleaned up"},
+      {JobFlag::kStopped, "STOPPED", "a signal has stopped it, and its cores are kept for it"},
+      {JobFlag::kReconfigFail, "RECONFIG_FAIL", "its nodes could not be configured"},
+      {JobFlag::kPowerUpNode, "POWER_UP_NODE", "its nodes are being switched on"},
+      {JobFlag::kRevoked, "REVOKED", "it runs on another cluster of the federation"},
+      {JobFlag::kRequeueFederated, "REQUEUE_FED", "it goes back to the queue of the federation"},
+      {JobFlag::kReservationHold, "RESV_DEL_HOLD", "it is held because its reservation was deleted"},
+      {JobFlag::kSignaling, "SIGNALING", "a signal is on its way to it"},
+      {JobFlag::kStageOut, "STAGE_OUT", "its burst buffer is being copied out"}};
+  return kWords;
+}
 
 bool IsFinal(JobState state) { return state >= JobState::kCompleted; }
 
@@ -87,10 +60,10 @@ JobPhase PhaseOf(JobState state, std::span<const JobFlag> flags) {
 }
 
 std::string InWords(JobState state, std::span<const JobFlag> flags) {
-  std::string words(kJobStates[static_cast<std::size_t>(state)].words);
+  std::string words(MeaningOf(state));
   for (const auto flag : flags) {
     words += "; ";
-    words += kJobFlags[static_cast<std::size_t>(flag)].words;
+    words += MeaningOf(flag);
   }
   return words;
 }

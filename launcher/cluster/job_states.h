@@ -1,11 +1,12 @@
 /// The states of a Slurm job, the flags on top of them, and what both mean for us. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/words.h"
 
 namespace slipway::launcher {
 
@@ -24,6 +25,8 @@ enum class JobState {
   kDeadline,
   kOutOfMemory
 };
+/// Slurm's words, "PENDING", and what they mean, as a clause: "waits in the queue".
+WordTable<JobState> WordsOf(JobState);
 
 /// What Slurm may add to a base state.
 enum class JobFlag {
@@ -43,6 +46,7 @@ enum class JobFlag {
   kSignaling,        ///< a signal is on its way
   kStageOut          ///< the burst buffer's contents are being copied out
 };
+WordTable<JobFlag> WordsOf(JobFlag);
 
 /// What is to be done about a job.
 enum class JobPhase {
@@ -51,15 +55,6 @@ enum class JobPhase {
   kEnding,   ///< the result is known, but its nodes or its burst buffer are still in use, or it is requeued
   kOver
 };
-
-/// Slurm's words: "PENDING", "OUT_OF_MEMORY", "STAGE_OUT".
-std::string_view NameOf(JobState state);
-std::string_view NameOf(JobFlag flag);
-/// Nothing for a word that is none of them.
-std::optional<JobState> JobStateOf(std::string_view name);
-std::optional<JobFlag> JobFlagOf(std::string_view name);
-std::span<const JobState> AllJobStates();
-std::span<const JobFlag> AllJobFlags();
 
 /// True for the nine states that a job ends in.
 bool IsFinal(JobState state);

@@ -205,7 +205,7 @@ void SlurmClient::Cancel(const JobIdentity& job, StageOut stage_out) const {
 void SlurmClient::Signal(const JobIdentity& job, int signal, SignalTarget target) const {
   auto request = RequestFor(SlurmAsk::kSignal, job);
   request["signal"] = signal;
-  request["to"] = NameOf(target);
+  request["to"] = WordOf(target);
   Ask(request);
 }
 

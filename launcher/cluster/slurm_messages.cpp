@@ -2,111 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <concepts>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
-#include "core/error.h"
+#include "core/json_fields.h"
 
 namespace slipway::launcher {
-namespace {
 
-constexpr std::string_view kAsks[] = {"ping",   "cluster", "submit",  "jobs",    "past",       "find",
-                                      "cancel", "signal",  "requeue", "release", "partitions", "nodes"};
-constexpr std::string_view kSignalTargets[] = {"script", "steps", "all"};
-constexpr std::string_view kPartitionStates[] = {"UP", "DOWN", "DRAIN", "INACTIVE"};
-
-template <class Enum, std::size_t size>
-std::optional<Enum> Find(const std::string_view (&names)[size], std::string_view name) {
-  const auto* const found = std::find(std::begin(names), std::end(names), name);
-  return found == std::end(names) ? std::nullopt : std::optional(static_cast<Enum>(found - names));
-}
-
-std::string_view NameOf(PartitionState state) { return kPartitionStates[static_cast<std::size_t>(state)]; }
-
-template <class Enum>
-Enum Known(std::optional<Enum> found, const std::string& name) {
-  if (!found) throw std::invalid_argument(fmt::format("'{}' is not known", name));
-  return *found;
+WordTable<SlurmAsk> WordsOf(SlurmAsk) {
+  static constexpr Word<SlurmAsk> kWords[] = {{SlurmAsk::kPing, "ping"},
+                                              {SlurmAsk::kCluster, "cluster"},
+                                              {SlurmAsk::kSubmit, "submit"},
+                                              {SlurmAsk::kJobs, "jobs"},
+                                              {SlurmAsk::kPast, "past"},
+                                              {SlurmAsk::kFind, "find"},
+                                              {SlurmAsk::kCancel, "cancel"},
+                                              {SlurmAsk::kSignal, "signal"},
+                                              {SlurmAsk::kRequeue, "requeue"},
+                                              {SlurmAsk::kRelease, "release"},
+                                              {SlurmAsk::kPartitions, "partitions"},
+                                              {SlurmAsk::kNodes, "nodes"}};
+  return kWords;
 }
 
-// How a value of each type stands in a message.
-
-template <class Value>
-void Write(Json& place, const Value& value) {
-  place = value;
-}
-void Write(Json& place, JobState value) { place = NameOf(value); }
-void Write(Json& place, JobFlag value) { place = NameOf(value); }
-void Write(Json& place, PartitionState value) { place = NameOf(value); }
-void Write(Json& place, SlurmTrouble value) { place = NameOf(value); }
-void Write(Json& place, SlurmTime value) { place = value.time_since_epoch().count(); }
-template <class Value>
-void Write(Json& place, const std::optional<Value>& value) {
-  place = nullptr;
-  if (value) Write(place, *value);
-}
-void Write(Json& place, const std::vector<JobFlag>& values) {
-  place = Json::array();
-  for (const auto value : values) Write(place.emplace_back(), value);
+WordTable<SignalTarget> WordsOf(SignalTarget) {
+  static constexpr Word<SignalTarget> kWords[] = {
+      {SignalTarget::kScript, "script"}, {SignalTarget::kSteps, "steps"}, {SignalTarget::kAll, "all"}};
+  return kWords;
 }
 
-template <class Value>
-void Read(const Json& place, Value& value) {
-  place.get_to(value);
+WordTable<PartitionState> WordsOf(PartitionState) {
+  static constexpr Word<PartitionState> kWords[] = {{PartitionState::kUp, "UP"},
+                                                    {PartitionState::kDown, "DOWN"},
+                                                    {PartitionState::kDrain, "DRAIN"},
+                                                    {PartitionState::kInactive, "INACTIVE"}};
+  return kWords;
 }
-void Read(const Json& place, JobState& value) {
-  const auto name = place.get<std::string>();
-  value = Known(JobStateOf(name), name);
-}
-void Read(const Json& place, JobFlag& value) {
-  const auto name = place.get<std::string>();
-  value = Known(JobFlagOf(name), name);
-}
-void Read(const Json& place, PartitionState& value) {
-  const auto name = place.get<std::string>();
-  value = Known(Find<PartitionState>(kPartitionStates, name), name);
-}
-void Read(const Json& place, SlurmTrouble& value) {
-  const auto name = place.get<std::string>();
-  value = Known(SlurmTroubleOf(name), name);
-}
-void Read(const Json& place, SlurmTime& value) { value = SlurmTime(std::chrono::seconds(place.get<std::int64_t>())); }
-template <class Value>
-void Read(const Json& place, std::optional<Value>& value) {
-  value.reset();
-  if (!place.is_null()) Read(place, value.emplace());
-}
-void Read(const Json& place, std::vector<JobFlag>& values) {
-  values.clear();
-  for (const auto& item : place) Read(item, values.emplace_back());
-}
-
-struct Writer {
-  Json document = Json::object();
-  template <class Value>
-  void operator()(const char* name, const Value& value) {
-    Write(document[name], value);
-  }
-};
-
-struct Reader {
-  const Json& document;
-  template <class Value>
-  void operator()(const char* name, Value& value) const {
-    try {
-      Read(document.at(name), value);
-    } catch (const std::exception& error) {
-      throw Error(ErrorKind::kInternal, fmt::format("field '{}' of a message about Slurm: {}", name, error.what()));
-    }
-  }
-};
-
-// The fields of each message. `Struct` is const for writing.
-
-template <class Struct, class Plain>
-concept MaybeConst = std::same_as<std::remove_const_t<Struct>, Plain>;
 
 template <class Visitor, MaybeConst<SubmitRequest> Struct>
 void Visit(Visitor& visit, Struct& request) {
@@ -264,18 +194,9 @@ void Visit(Visitor& visit, Struct& report) {
   visit("during", report.during);
 }
 
-template <class Struct>
-Json Written(const Struct& value) {
-  Writer writer;
-  Visit(writer, value);
-  return std::move(writer.document);
-}
+namespace {
 
-template <class Struct>
-void ReadInto(const Json& document, Struct& value) {
-  const Reader reader{document};
-  Visit(reader, value);
-}
+const DocumentName kMessage{"a message about Slurm", ErrorKind::kInternal};
 
 /// Slurm hands on what users wrote, in any encoding.
 std::string Line(const Json& document) { return document.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -290,30 +211,25 @@ std::string_view LastLine(std::string_view text) {
 
 }  // namespace
 
-std::string_view NameOf(SlurmAsk ask) { return kAsks[static_cast<std::size_t>(ask)]; }
-std::optional<SlurmAsk> SlurmAskOf(std::string_view name) { return Find<SlurmAsk>(kAsks, name); }
-std::string_view NameOf(SignalTarget target) { return kSignalTargets[static_cast<std::size_t>(target)]; }
-std::optional<SignalTarget> SignalTargetOf(std::string_view name) { return Find<SignalTarget>(kSignalTargets, name); }
+Json ToJson(const SubmitRequest& request) { return WriteFields(request); }
+Json ToJson(const Submission& submission) { return WriteFields(submission); }
+Json ToJson(const SlurmJob& job) { return WriteFields(job); }
+Json ToJson(const JobIdentity& job) { return WriteFields(job); }
+Json ToJson(const SlurmPartition& partition) { return WriteFields(partition); }
+Json ToJson(const SlurmNode& node) { return WriteFields(node); }
+Json ToJson(const SlurmCluster& cluster) { return WriteFields(cluster); }
+Json ToJson(const TroubleReport& report) { return WriteFields(report); }
 
-Json ToJson(const SubmitRequest& request) { return Written(request); }
-Json ToJson(const Submission& submission) { return Written(submission); }
-Json ToJson(const SlurmJob& job) { return Written(job); }
-Json ToJson(const JobIdentity& job) { return Written(job); }
-Json ToJson(const SlurmPartition& partition) { return Written(partition); }
-Json ToJson(const SlurmNode& node) { return Written(node); }
-Json ToJson(const SlurmCluster& cluster) { return Written(cluster); }
-Json ToJson(const TroubleReport& report) { return Written(report); }
+void FromJson(const Json& document, SubmitRequest& request) { ReadFields(document, request, kMessage); }
+void FromJson(const Json& document, Submission& submission) { ReadFields(document, submission, kMessage); }
+void FromJson(const Json& document, SlurmJob& job) { ReadFields(document, job, kMessage); }
+void FromJson(const Json& document, JobIdentity& job) { ReadFields(document, job, kMessage); }
+void FromJson(const Json& document, SlurmPartition& partition) { ReadFields(document, partition, kMessage); }
+void FromJson(const Json& document, SlurmNode& node) { ReadFields(document, node, kMessage); }
+void FromJson(const Json& document, SlurmCluster& cluster) { ReadFields(document, cluster, kMessage); }
+void FromJson(const Json& document, TroubleReport& report) { ReadFields(document, report, kMessage); }
 
-void FromJson(const Json& document, SubmitRequest& request) { ReadInto(document, request); }
-void FromJson(const Json& document, Submission& submission) { ReadInto(document, submission); }
-void FromJson(const Json& document, SlurmJob& job) { ReadInto(document, job); }
-void FromJson(const Json& document, JobIdentity& job) { ReadInto(document, job); }
-void FromJson(const Json& document, SlurmPartition& partition) { ReadInto(document, partition); }
-void FromJson(const Json& document, SlurmNode& node) { ReadInto(document, node); }
-void FromJson(const Json& document, SlurmCluster& cluster) { ReadInto(document, cluster); }
-void FromJson(const Json& document, TroubleReport& report) { ReadInto(document, report); }
-
-Json RequestFor(SlurmAsk ask) { return {{"schema", kSlurmRequestSchema}, {"ask", NameOf(ask)}}; }
+Json RequestFor(SlurmAsk ask) { return {{"schema", kSlurmRequestSchema}, {"ask", WordOf(ask)}}; }
 
 std::string AnswerLine(Json result, std::string_view cluster) {
   return Line({{"schema", kSlurmAnswerSchema}, {"cluster", cluster}, {"result", std::move(result)}});

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/words.h"
 #include "launcher/cluster/job_identity.h"
 #include "launcher/cluster/slurm_trouble.h"
 #include "launcher/cluster/slurm_types.h"
@@ -32,11 +33,7 @@ enum class SlurmAsk {
   kPartitions,
   kNodes
 };
-std::string_view NameOf(SlurmAsk ask);
-std::optional<SlurmAsk> SlurmAskOf(std::string_view name);
-
-std::string_view NameOf(SignalTarget target);
-std::optional<SignalTarget> SignalTargetOf(std::string_view name);
+WordTable<SlurmAsk> WordsOf(SlurmAsk);
 
 Json ToJson(const SubmitRequest& request);
 Json ToJson(const Submission& submission);

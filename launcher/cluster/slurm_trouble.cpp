@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -68,12 +67,7 @@ constexpr std::array<TroubleRow, 26> kRows{{
     {"refused", ErrorKind::kEnvironment, "Slurm refuses", "its own words say why"},
 }};
 
-constexpr auto kAllTroubles = [] {
-  std::array<SlurmTrouble, kRows.size()> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<SlurmTrouble>(i);
-  return all;
-}();
-static_assert(kAllTroubles.back() == SlurmTrouble::kRefused);
+static_assert(kRows.size() == static_cast<std::size_t>(SlurmTrouble::kRefused) + 1);
 
 const TroubleRow& RowOf(SlurmTrouble trouble) { return kRows[static_cast<std::size_t>(trouble)]; }
 
@@ -85,13 +79,14 @@ std::string Message(const TroubleReport& report) {
 
 }  // namespace
 
-std::string_view NameOf(SlurmTrouble trouble) { return RowOf(trouble).name; }
-std::span<const SlurmTrouble> AllSlurmTroubles() { return kAllTroubles; }
-
-std::optional<SlurmTrouble> SlurmTroubleOf(std::string_view name) {
-  const auto* const found =
-      std::find_if(kAllTroubles.begin(), kAllTroubles.end(), [&](auto each) { return NameOf(each) == name; });
-  return found == kAllTroubles.end() ? std::nullopt : std::optional(*found);
+WordTable<SlurmTrouble> WordsOf(SlurmTrouble) {
+  static constexpr auto kWords = [] {
+    std::array<Word<SlurmTrouble>, kRows.size()> words{};
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = {static_cast<SlurmTrouble>(i), kRows[i].name, kRows[i].message};
+    return words;
+  }();
+  return kWords;
 }
 
 bool MayPass(SlurmTrouble trouble) {
@@ -112,7 +107,7 @@ SlurmError::SlurmError(TroubleReport report)
 }
 
 void SlurmError::AddToDocument(Json& document) const {
-  document["slurm"] = {{"trouble", NameOf(report_.trouble)}, {"code", report_.code}};
+  document["slurm"] = {{"trouble", WordOf(report_.trouble)}, {"code", report_.code}};
 }
 
 }  // namespace slipway::launcher

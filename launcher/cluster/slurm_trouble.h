@@ -2,11 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/error.h"
+#include "core/words.h"
 
 namespace slipway::launcher {
 
@@ -39,10 +39,8 @@ enum class SlurmTrouble {
   kRefused        ///< anything else
 };
 
-/// The word in messages of the helper: "no-library".
-std::string_view NameOf(SlurmTrouble trouble);
-std::optional<SlurmTrouble> SlurmTroubleOf(std::string_view name);
-std::span<const SlurmTrouble> AllSlurmTroubles();
+/// The words of the helper's messages: "no-library".
+WordTable<SlurmTrouble> WordsOf(SlurmTrouble);
 
 /// What the helper and Slurm say about it.
 struct TroubleReport {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/process.h"
+#include "core/words.h"
 #include "launcher/cluster/job_states.h"
 #include "launcher/cluster/job_terms.h"
 
@@ -101,6 +102,7 @@ struct SlurmJob {
 };
 
 enum class PartitionState { kUp, kDown, kDrain, kInactive };
+WordTable<PartitionState> WordsOf(PartitionState);
 
 struct SlurmPartition {
   std::string name;
@@ -163,5 +165,6 @@ struct SlurmCluster {
 
 /// Who of a job is sent a signal.
 enum class SignalTarget { kScript, kSteps, kAll };
+WordTable<SignalTarget> WordsOf(SignalTarget);
 
 }  // namespace slipway::launcher

@@ -159,7 +159,7 @@ Variables ContainerVariables(const Plan& plan, const Variables& variables) {
 
 std::string DescribeContainer(const Plan& plan) {
   if (!plan.container) return {};
-  return fmt::format("  container  {}, by {}: {}\n", plan.container->image, NameOf(plan.container->runtime),
+  return fmt::format("  container  {}, by {}: {}\n", plan.container->image, WordOf(plan.container->runtime),
                      plan.container->reason);
 }
 

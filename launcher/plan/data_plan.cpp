@@ -19,22 +19,13 @@ constexpr std::uint64_t kReadAheadOfRank = std::uint64_t{32} << 20;
 
 /// Damaged records that the reader is to skip must come through.
 staging::VerifyMode VerifyModeOf(const DatasetSpec& dataset) {
-  const bool skips = dataset.on_corrupt == OnCorrupt::kSkip;
+  const bool skips = dataset.on_corrupt == staging::OnCorrupt::kSkip;
   switch (dataset.verify) {
     case Verification::kOff: return staging::VerifyMode::kOff;
     case Verification::kFormat: return skips ? staging::VerifyMode::kFraming : staging::VerifyMode::kFormat;
     case Verification::kFull: return skips ? staging::VerifyMode::kFullFraming : staging::VerifyMode::kFull;
   }
   return staging::VerifyMode::kFormat;
-}
-
-staging::Distribution DistributionOf(Distribution distribution) {
-  switch (distribution) {
-    case Distribution::kReplicate: return staging::Distribution::kReplicate;
-    case Distribution::kShard: return staging::Distribution::kShard;
-    case Distribution::kNodeShard: return staging::Distribution::kNodeShard;
-  }
-  return staging::Distribution::kReplicate;
 }
 
 Bytes TotalOf(const std::vector<staging::SourceFile>& files) {
@@ -45,26 +36,13 @@ Bytes TotalOf(const std::vector<staging::SourceFile>& files) {
 
 }  // namespace
 
-std::string_view WordFor(Remainder remainder) {
-  switch (remainder) {
-    case Remainder::kDrop: return "drop";
-    case Remainder::kRepeat: return "repeat";
-    case Remainder::kPad: return "pad";
-  }
-  return "drop";
-}
-
-std::string_view WordFor(OnCorrupt on_corrupt) { return on_corrupt == OnCorrupt::kFail ? "fail" : "skip"; }
-
-std::string_view WordFor(Distribution distribution) { return staging::DistributionName(DistributionOf(distribution)); }
-
 staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& site) {
   staging::DatasetRequest request;
   request.name = dataset.name;
   request.sources = dataset.sources;
   request.format = dataset.format;
   request.tiers = dataset.tiers;
-  request.distribution = DistributionOf(dataset.distribute);
+  request.distribution = dataset.distribute;
   request.verify = VerifyModeOf(dataset);
   request.bandwidth = dataset.bandwidth.count > 0 ? dataset.bandwidth : site.bandwidth;
   return request;
@@ -204,8 +182,9 @@ std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec&
     text += LineOf(plan.tier == "none" ? "overlap: nothing is copied, so nothing is waited for"
                                        : "overlap: the ranks start while it arrives");
   }
-  if (dataset.remainder != Remainder::kDrop) text += LineOf(fmt::format("remainder: {}", WordFor(dataset.remainder)));
-  if (dataset.on_corrupt != OnCorrupt::kFail)
+  if (dataset.remainder != staging::Remainder::kDrop)
+    text += LineOf(fmt::format("remainder: {}", WordOf(dataset.remainder)));
+  if (dataset.on_corrupt != staging::OnCorrupt::kFail)
     text += LineOf("on_corrupt: skip, damaged records are left out and counted");
   return text;
 }

@@ -42,11 +42,6 @@ std::filesystem::path PlannedDirectory(const staging::StagingPlan& plan);
 /// The list of who holds which share of a dataset, in RunFolder::data().
 std::filesystem::path ShareListIn(const std::filesystem::path& data, const std::string& dataset);
 
-/// The words of the spec for them; also members of `data.<name>` in SLIPWAY_CONFIG.
-std::string_view WordFor(Remainder remainder);
-std::string_view WordFor(OnCorrupt on_corrupt);
-std::string_view WordFor(Distribution distribution);
-
 /// For `slipway plan`: a few lines about one dataset.
 std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset);
 

@@ -80,11 +80,11 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
 }
 
 std::string WordsFor(const GradientsSpec& gradients) {
-  std::string text(WordFor(gradients.mode));
+  std::string text(WordOf(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
     text += fmt::format(" by {} step{}", gradients.lag, gradients.lag == 1 ? "" : "s");
   }
-  if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordFor(gradients.compress));
+  if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordOf(gradients.compress));
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
   if (gradients.deterministic == Determinism::kOff) return text;
   return text + (gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
@@ -120,9 +120,9 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
 
 Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   return Json{{"nodes", exchange.placement.nodes},
-              {"mode", WordFor(gradients.mode)},
+              {"mode", WordOf(gradients.mode)},
               {"lag", gradients.lag},
-              {"compress", WordFor(gradients.compress)},
+              {"compress", WordOf(gradients.compress)},
               {"deterministic", ToJson(gradients.deterministic)},
               {"algorithms", exchange.table.ToText()},
               {"ranges", RangesOf(UsableTable(exchange, gradients))},

@@ -73,7 +73,7 @@ bool IsSubmitted(const Plan& plan) { return IsSubmitted(plan.spec()); }
 Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   RequireEnvironment(document);
   Plan plan;
-  plan.engine = NameOf(document.spec.launch.engine);
+  plan.engine = WordOf(document.spec.launch.engine);
   plan.runs_directory = std::move(runs_directory);
   auto start = StartOf(document.spec.launch);
   plan.mpi = std::move(start.by);

@@ -123,8 +123,7 @@ std::string DescribeEnsemble(const Plan& plan) {
   const auto& ensemble = *plan.spec().ensemble;
   auto text = fmt::format("ensemble:\n  {}, {} at a time, sampler {}, seed {}; {} {}\n", DescribeCount(ensemble),
                           ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
-                          ensemble.seed, ensemble.objective.goal == Goal::kMaximize ? "maximize" : "minimize",
-                          ensemble.objective.metric);
+                          ensemble.seed, WordOf(ensemble.objective.goal), ensemble.objective.metric);
   if (FitsHere(plan)) text += fmt::format("  {}\n", DescribeFit(plan.spec()));
   if (ensemble.repeats > 1) text += fmt::format("  each configuration {} times\n", ensemble.repeats);
   if (ensemble.scheduler) text += Describe(*ensemble.scheduler);
@@ -238,7 +237,7 @@ Json TrialsOf(const Plan& plan) {
 /// Null for a lone rank.
 Json StartOf(const Plan& plan) {
   if (plan.spec().launch.ranks() == 1) return {};
-  return Json{{"way", plan.mpi.Way()}, {"mpi", NameOf(plan.mpi.mpi)}, {"reason", plan.start_reason}};
+  return Json{{"way", plan.mpi.Way()}, {"mpi", WordOf(plan.mpi.mpi)}, {"reason", plan.start_reason}};
 }
 
 /// Null where ranks run on the machine itself.
@@ -246,7 +245,7 @@ Json ContainerOf(const Plan& plan) {
   if (!plan.container) return {};
   Json binds = Json::array();
   for (const auto& mount : MountsFor(plan, PlannedDirectories(plan))) binds.push_back({mount.from, mount.to});
-  return Json{{"runtime", NameOf(plan.container->runtime)},
+  return Json{{"runtime", WordOf(plan.container->runtime)},
               {"image", plan.container->image},
               {"binds", std::move(binds)},
               {"reason", plan.container->reason}};

@@ -25,12 +25,12 @@ Json StepsText(const StepCount& count) {
 }
 
 Json GradientsConfiguration(const GradientsSpec& gradients) {
-  Json config{{"mode", WordFor(gradients.mode)},
+  Json config{{"mode", WordOf(gradients.mode)},
               {"lag", std::max(1, gradients.lag)},
               {"sync_first", StepsText(gradients.sync_first)},
               {"sync_last", StepsText(gradients.sync_last)},
               {"accumulate", gradients.accumulate},
-              {"compress", WordFor(gradients.compress)},
+              {"compress", WordOf(gradients.compress)},
               {"clip_norm", gradients.clip_norm ? Json(*gradients.clip_norm) : Json()},
               {"check_finite", gradients.check_finite},
               {"bucket_bytes", gradients.bucket.count},
@@ -44,11 +44,11 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
 Json DataConfiguration(const std::vector<DatasetSpec>& datasets) {
   Json config = Json::object();
   for (const auto& dataset : datasets) {
-    config[dataset.name] = {{"remainder", WordFor(dataset.remainder)},
-                            {"on_corrupt", WordFor(dataset.on_corrupt)},
+    config[dataset.name] = {{"remainder", WordOf(dataset.remainder)},
+                            {"on_corrupt", WordOf(dataset.on_corrupt)},
                             {"overlap", dataset.overlap},
                             {"seed", dataset.seed},
-                            {"distribute", WordFor(dataset.distribute)}};
+                            {"distribute", WordOf(dataset.distribute)}};
   }
   return config;
 }
@@ -114,17 +114,6 @@ AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt) {
   place.attempt = attempt;
   place.directory = place.run / AttemptFolder(attempt);
   return place;
-}
-
-std::string_view WordFor(GradientMode mode) { return mode == GradientMode::kSync ? "sync" : "delayed"; }
-
-std::string_view WordFor(Compression compression) {
-  switch (compression) {
-    case Compression::kNone: return "none";
-    case Compression::kBf16: return "bf16";
-    case Compression::kFp16: return "fp16";
-  }
-  return "none";
 }
 
 Json ToJson(Determinism determinism) {

@@ -62,9 +62,7 @@ struct StagedPlace {
 };
 using StagedDirectories = std::vector<StagedPlace>;
 
-/// The words of the spec, as SLIPWAY_CONFIG and plan.json have them.
-std::string_view WordFor(GradientMode mode);
-std::string_view WordFor(Compression compression);
+/// As SLIPWAY_CONFIG and plan.json have it.
 Json ToJson(Determinism determinism);
 
 /// What a command and its environment are told of where they run.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/files.h"
+#include "core/lines.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/pattern_metrics.h"
@@ -28,9 +29,9 @@ fs::path RankFile(const char* format, const fs::path& directory, int rank) {
 
 std::optional<ExitStatus> ReadRecord(const fs::path& path) {
   const auto text = ReadFileIfPresent(path);
-  ExitStatus status;
-  if (!text || std::sscanf(text->c_str(), "%d %d", &status.code, &status.signal) != 2) return {};
-  return status;
+  LineWords words(text ? std::string_view(*text) : std::string_view());
+  const ExitStatus status{words.Take<int>(), words.Take<int>(10, '\n')};
+  return words.AtEnd() ? std::optional(status) : std::nullopt;
 }
 
 constexpr std::string_view kAttempt = "attempt-";

@@ -48,7 +48,7 @@ Json SoundPlan(const RunFolder& folder) {
 /// Another version of Slipway has other fields. What `engine: auto` meant then it means for the life of the run.
 Spec SpecOf(const RunFolder& folder, const Json& stored) try {
   auto spec = BuildSpec(stored["spec"]);
-  const bool slurm = stored.value("engine", "") == NameOf(EngineChoice::kSlurm);
+  const bool slurm = stored.value("engine", "") == WordOf(EngineChoice::kSlurm);
   auto& engine = spec.launch.engine;
   if (engine == EngineChoice::kAuto) engine = slurm ? EngineChoice::kSlurm : EngineChoice::kLocal;
   return spec;

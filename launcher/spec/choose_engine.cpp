@@ -12,9 +12,9 @@ constexpr char kWish[] = "SLIPWAY_ENGINE";
 
 /// Nothing when there is no wish.
 std::optional<EngineChoice> WishedFor(const std::string& wish) {
-  if (wish.empty() || wish == NameOf(EngineChoice::kAuto)) return {};
-  for (const auto engine : {EngineChoice::kLocal, EngineChoice::kSlurm}) {
-    if (wish == NameOf(engine)) return engine;
+  if (wish.empty()) return {};
+  if (const auto engine = FromWord<EngineChoice>(wish)) {
+    return *engine == EngineChoice::kAuto ? std::nullopt : engine;
   }
   throw Error(ErrorKind::kUsage, fmt::format("{} is '{}', which is no engine", kWish, wish),
               fmt::format("set {} to local, slurm or auto, or unset it", kWish));
@@ -35,15 +35,6 @@ ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts) {
   }
   if (facts.slurm_conf) return {EngineChoice::kSlurm, fmt::format("there is a {}", facts.slurm_conf->string())};
   return {EngineChoice::kLocal, "no allocation and no slurm.conf here"};
-}
-
-std::string_view NameOf(EngineChoice engine) {
-  switch (engine) {
-    case EngineChoice::kLocal: return "local";
-    case EngineChoice::kSlurm: return "slurm";
-    case EngineChoice::kAuto: break;
-  }
-  return "auto";
 }
 
 }  // namespace slipway::launcher

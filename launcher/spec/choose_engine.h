@@ -30,7 +30,4 @@ struct ChosenEngine {
 /// Errors: Error(kUsage) for a wish that is neither auto, local nor slurm.
 ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts);
 
-/// "local" or "slurm".
-std::string_view NameOf(EngineChoice engine);
-
 }  // namespace slipway::launcher

@@ -167,8 +167,7 @@ Json ScalarOrNull(const Type& type, const YamlNode& node, const std::filesystem:
 }
 
 std::vector<Problem> ConvertWord(const Type& type, const YamlNode& node, Json& value) {
-  std::vector<std::string> words = type.words;
-  words.insert(words.end(), type.planned_words.begin(), type.planned_words.end());
+  const auto words = PlainWords(type);
   for (const std::string& word : words) {
     if (node.kind == NodeKind::kScalar && node.text == word) {
       value = word;
@@ -183,7 +182,8 @@ std::vector<Problem> ConvertWord(const Type& type, const YamlNode& node, Json& v
 std::vector<Problem> ConvertList(const Type& type, const YamlNode& node, const Sources& sources, Json& value) {
   if (node.kind != NodeKind::kList) {
     Problem problem = Unexpected(type, node);
-    if (node.kind == NodeKind::kScalar && type.of[0].kind == TypeKind::kText) problem.suggestion = AsListOfWords(node.text);
+    if (node.kind == NodeKind::kScalar && type.of[0].kind == TypeKind::kText)
+      problem.suggestion = AsListOfWords(node.text);
     return {std::move(problem)};
   }
   std::vector<Problem> problems;

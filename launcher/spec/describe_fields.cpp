@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "launcher/spec/fields.h"
 
@@ -24,11 +26,15 @@ void AddRange(const Type& type, Json& schema) {
   if (std::isfinite(type.max)) schema[type.open ? "exclusiveMaximum" : "maximum"] = type.max;
 }
 
+bool HasMeanings(const Type& type) {
+  return std::ranges::any_of(type.words, [](const KnownWord& known) { return !known.meaning.empty(); });
+}
+
 Json WordsSchema(const Type& type) {
-  Json words = Json::array();
-  for (const auto& word : type.words) words.push_back(word);
-  for (const auto& word : type.planned_words) words.push_back(word);
-  return Json{{"enum", words}};
+  Json schema{{"enum", PlainWords(type)}};
+  if (!HasMeanings(type)) return schema;
+  for (const auto& known : type.words) schema["enumDescriptions"].push_back(known.meaning);
+  return schema;
 }
 
 Json TypeSchema(const Type& type);
@@ -128,7 +134,10 @@ std::string Cell(const std::string& text) {
 
 /// The planned words of a type or of its alternatives.
 std::vector<std::string> PlannedWords(const Type& type) {
-  auto words = type.planned_words;
+  std::vector<std::string> words;
+  for (const auto& known : type.words) {
+    if (known.is_planned) words.push_back(known.word);
+  }
   for (const auto& alternative : type.of) {
     for (auto& word : PlannedWords(alternative)) words.push_back(std::move(word));
   }
@@ -151,6 +160,21 @@ std::string FieldRow(const Field& field) {
   return fmt::format("| `{}` | {} | {} | {}{} | {} |\n", field.path, Cell(Describe(field.type)),
                      need.empty() ? "" : fmt::format("`{}`", Cell(need)), Cell(field.description), Note(field),
                      example);
+}
+
+/// What the words of a type or of its alternatives mean, where that is said.
+std::string WordRows(const Field& field, const Type& type) {
+  std::string rows;
+  for (const auto& alternative : type.of) rows += WordRows(field, alternative);
+  for (const auto& [word, meaning, is_planned] : type.words) {
+    if (!meaning.empty()) rows += fmt::format("| `{}` | `{}` | {} |\n", field.path, word, meaning);
+  }
+  return rows;
+}
+
+/// Below the fields of a section.
+std::string WordTableOf(const std::string& rows) {
+  return rows.empty() ? "" : fmt::format("\n| field | word | meaning |\n|---|---|---|\n{}", rows);
 }
 
 std::string_view TopLevelKey(const Field& field) {
@@ -178,16 +202,19 @@ std::string ReferencePage() {
       "`--set`\n"
       "start at the working directory.\n";
   std::string section;
+  std::string words;
   for (const auto& field : Fields()) {
     if (section != TopLevelKey(field) || section.empty()) {
       section = TopLevelKey(field);
+      page += WordTableOf(std::exchange(words, {}));
       page += fmt::format("\n## {}\n\n{}\n\n| field | value | default | meaning | example |\n|---|---|---|---|---|\n",
                           section, field.description);
     }
     const bool has_heading = field.path == section && field.type.kind == TypeKind::kSection;
     if (!has_heading) page += FieldRow(field);
+    words += WordRows(field, field.type);
   }
-  return page;
+  return page + WordTableOf(words);
 }
 
 std::vector<std::string> CompletionWords() {

@@ -38,11 +38,17 @@ Type Between(double min, double max) {
 
 Type Positive() { return Between(0, std::numeric_limits<double>::infinity()); }
 
-Type Words(std::vector<std::string> words, std::vector<std::string> planned_words) {
+Type Words(const std::vector<std::string>& words, const std::vector<std::string>& planned_words) {
+  std::vector<KnownWord> known;
+  for (const auto& word : words) known.push_back({word});
+  std::erase_if(known, [&](const auto& each) { return std::ranges::count(planned_words, each.word) > 0; });
+  for (const auto& word : planned_words) known.push_back({word, {}, true});
+  return KnownWords(std::move(known));
+}
+
+Type KnownWords(std::vector<KnownWord> words) {
   Type result = Of(TypeKind::kWord);
   result.words = std::move(words);
-  for (const auto& planned : planned_words) std::erase(result.words, planned);
-  result.planned_words = std::move(planned_words);
   return result;
 }
 
@@ -86,10 +92,8 @@ std::string DescribeRange(const Type& type, std::string_view noun) {
 
 std::string DescribeWords(const Type& type) {
   std::string list;
-  std::vector<std::string> words = type.words;
-  words.insert(words.end(), type.planned_words.begin(), type.planned_words.end());
-  for (const std::string& word : words) list += (list.empty() ? "'" : ", '") + word + "'";
-  return words.size() == 1 ? list : "one of " + list;
+  for (const auto& [word, meaning, is_planned] : type.words) list += (list.empty() ? "'" : ", '") + word + "'";
+  return type.words.size() == 1 ? list : "one of " + list;
 }
 
 std::string DescribeAlternatives(const Type& type) {
@@ -99,6 +103,12 @@ std::string DescribeAlternatives(const Type& type) {
 }
 
 }  // namespace
+
+std::vector<std::string> PlainWords(const Type& type) {
+  std::vector<std::string> words;
+  for (const auto& known : type.words) words.push_back(known.word);
+  return words;
+}
 
 std::string Describe(const Type& type) {
   switch (type.kind) {

@@ -3,7 +3,10 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "core/words.h"
 
 namespace slipway::launcher {
 
@@ -16,7 +19,7 @@ enum class TypeKind {
   kDuration,  ///< more than 0; a number of seconds in JSON
   kBytes,     ///< a number of bytes in JSON
   kPath,      ///< absolute in JSON; may be a pattern where the field says so
-  kWord,      ///< one of `words` or `planned_words`
+  kWord,      ///< one of `words`
   kTier,      ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
   kTierPath,  ///< absolute; its ${NAME} stay as they are until the tier is looked at
   kShare,     ///< a percentage: {"fraction": 0.1} in JSON
@@ -33,13 +36,18 @@ enum class Presence {
   kOptional  ///< left out, it is null
 };
 
+struct KnownWord {
+  std::string word;
+  std::string meaning = {};  ///< may be empty
+  bool is_planned = false;   ///< valid, but not acted on by this version
+};
+
 struct Type {
   TypeKind kind = TypeKind::kText;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   bool open = false;
-  std::vector<std::string> words;
-  std::vector<std::string> planned_words;  ///< valid, but not acted on by this version
+  std::vector<KnownWord> words;
   std::vector<Type> of;
   Presence presence = Presence::kAlways;
 };
@@ -54,13 +62,23 @@ Type Number(double min, double max = std::numeric_limits<double>::infinity());
 Type Between(double min, double max);
 /// A number above 0.
 Type Positive();
-Type Words(std::vector<std::string> words, std::vector<std::string> planned_words = {});
+Type Words(const std::vector<std::string>& words, const std::vector<std::string>& planned_words = {});
+Type KnownWords(std::vector<KnownWord> words);
+/// The words of an enum, and `first` before them.
+template <HasWords Enum>
+Type WordsFor(std::vector<KnownWord> first = {}) {
+  for (const auto& [value, word, meaning] : WordsOf(Enum{})) first.push_back({std::string(word), std::string(meaning)});
+  return KnownWords(std::move(first));
+}
 Type ListOf(Type element);
 Type MapOf(Type element);
 Type OneOf(std::vector<Type> alternatives);
 Type Section(Presence presence = Presence::kAlways);
 
 }  // namespace type
+
+/// The words of a type of kWord.
+std::vector<std::string> PlainWords(const Type& type);
 
 /// "a whole number of at least 1", "one of 'auto', 'local'": stands behind "expected".
 std::string Describe(const Type& type);

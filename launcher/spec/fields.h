@@ -1,4 +1,5 @@
-/// The one table of the spec's fields: reading, checking, the JSON Schema, the reference page and completion use it.
+/// The fields of the spec (spec_table.cpp) as a list and a tree: reading, checking, the JSON Schema, the reference page
+/// and completion use them.
 #pragma once
 
 #include <string>

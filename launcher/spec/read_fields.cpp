@@ -23,8 +23,8 @@ bool IsListOfSections(const FieldNode& node) {
 }
 
 bool IsPlannedWord(const Type& type, const Json& value) {
-  const auto& words = type.planned_words;
-  if (value.is_string() && std::find(words.begin(), words.end(), value.get<std::string>()) != words.end()) return true;
+  const auto is_it = [&](const KnownWord& known) { return known.is_planned && value == known.word; };
+  if (std::ranges::any_of(type.words, is_it)) return true;
   return type.kind == TypeKind::kOneOf && std::any_of(type.of.begin(), type.of.end(), [&](const Type& alternative) {
            return IsPlannedWord(alternative, value);
          });

@@ -30,7 +30,7 @@ std::optional<staging::DataFormat> FormatOf(const std::vector<std::string>& sour
 void ResolveFormat(const std::string& path, Json& dataset, Report& report, const Draft& draft) {
   if (dataset["format"] != "auto" || dataset["source"].is_null() || dataset["source"].empty()) return;
   if (const auto format = FormatOf(dataset["source"].get<std::vector<std::string>>())) {
-    dataset["format"] = staging::DataFormatName(*format);
+    dataset["format"] = WordOf(*format);
   } else {
     report.Error(draft.PlaceOf(path + ".source"),
                  "neither names nor content tell one format for all files; add format: tfrecord, hdf5 or raw");

@@ -1,6 +1,7 @@
 /// The experiment a user wrote, as typed values: one struct for each section of the spec.
 ///
-/// What each field means, its default and its limits stand in the table of launcher/spec/fields.cpp and nowhere else.
+/// What each field means, its default and its limits stand in the tables of launcher/spec/spec_table.cpp and
+/// spec_table_ensemble.cpp, which also name its member here.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "core/units.h"
+#include "core/words.h"
+#include "ensemble/model/records.h"
 #include "ensemble/schedulers/scheduler.h"
 #include "ensemble/space/space.h"
 #include "launcher/cluster/burst_buffer.h"
@@ -18,31 +21,32 @@
 #include "launcher/ranks/local/container_command.h"
 #include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
+#include "staging/reader/sharding.h"
 
 namespace slipway::launcher {
 
 /// Names in the order of the file.
 using NamedStrings = std::vector<std::pair<std::string, std::string>>;
 
-enum class Distribution { kReplicate, kShard, kNodeShard };
+/// What a user asks for; whether damaged records must come through is said by `on_corrupt`.
 enum class Verification { kOff, kFormat, kFull };
+WordTable<Verification> WordsOf(Verification);
 enum class Keep { kJob, kCache };
-enum class Remainder { kDrop, kRepeat, kPad };
-enum class OnCorrupt { kFail, kSkip };
+WordTable<Keep> WordsOf(Keep);
 
 struct DatasetSpec {
   std::string name;                  ///< key under `data`: "train", "test"
   std::vector<std::string> sources;  ///< absolute; may be patterns with * ? [ ]
   staging::DataFormat format = staging::DataFormat::kTfrecord;
   std::vector<std::string> tiers;  ///< in order of preference, never empty; aliases are resolved, "dir:" is absolute
-  Distribution distribute = Distribution::kReplicate;
+  staging::Distribution distribute = staging::Distribution::kReplicate;
   Verification verify = Verification::kFormat;
   Keep keep = Keep::kJob;
   Bytes bandwidth = {};  ///< bytes a second; 0: no limit
   bool overlap = false;
   std::uint64_t seed = 0;  ///< of the order in which it is read, and so arrives
-  Remainder remainder = Remainder::kDrop;
-  OnCorrupt on_corrupt = OnCorrupt::kFail;
+  staging::Remainder remainder = staging::Remainder::kDrop;
+  staging::OnCorrupt on_corrupt = staging::OnCorrupt::kFail;
 };
 
 /// What a machine has for data.
@@ -54,8 +58,10 @@ struct SiteSpec {
 };
 
 enum class EngineChoice { kAuto, kLocal, kSlurm };
+WordTable<EngineChoice> WordsOf(EngineChoice);
 /// Whether each rank has cores of its own.
 enum class Bind { kAuto, kCores, kNone };
+WordTable<Bind> WordsOf(Bind);
 
 /// Which folder the ranks work in: one of the run's or trial's own, the spec's, or a given one.
 enum class WorkdirKind { kOwn, kSpec, kPath };
@@ -124,6 +130,7 @@ struct ValidationSpec {
 };
 
 enum class MetricsSource { kRuntime, kStdout };
+WordTable<MetricsSource> WordsOf(MetricsSource);
 struct MetricsSpec {
   MetricsSource from = MetricsSource::kRuntime;
   std::string pattern;  ///< PCRE2 with at least one named group, checked to compile; only for kStdout
@@ -138,7 +145,9 @@ struct TrainSpec {
 };
 
 enum class GradientMode { kSync, kDelayed };
+WordTable<GradientMode> WordsOf(GradientMode);
 enum class Compression { kNone, kBf16, kFp16 };
+WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
 
 /// A number of steps, or a share of all of them.
@@ -170,6 +179,7 @@ struct TraceSpec {
 
 /// What is written into the log of MLPerf HPC, beside what happened.
 struct MllogSpec {
+  bool write = false;     ///< always true in a Spec
   std::string benchmark;  ///< never empty
   std::string org;
   std::string division;
@@ -180,7 +190,9 @@ struct MllogSpec {
 };
 
 enum class OnTimeLimit { kStop, kRequeue };
+WordTable<OnTimeLimit> WordsOf(OnTimeLimit);
 enum class StopSignal { kNone, kUsr1, kTerm };
+WordTable<StopSignal> WordsOf(StopSignal);
 
 struct CheckpointSpec {
   std::optional<Seconds> every;  ///< unset: at the end of each epoch, as the program likes
@@ -192,6 +204,7 @@ struct CheckpointSpec {
 };
 
 enum class OnNodeFailure { kFail, kExclude };
+WordTable<OnNodeFailure> WordsOf(OnNodeFailure);
 
 struct ResilienceSpec {
   int max_restarts = 0;
@@ -199,16 +212,6 @@ struct ResilienceSpec {
   int min_nodes = 1;
   int spare_nodes = 0;  ///< of the job, beside launch.nodes: they take the place of lost ones
   Seconds stall_after{60};
-};
-
-enum class Goal { kMinimize, kMaximize };
-enum class ObjectiveValue { kLast, kBest };
-
-struct ObjectiveSpec {
-  std::string metric;
-  Goal goal = Goal::kMinimize;
-  ObjectiveValue value = ObjectiveValue::kLast;
-  std::optional<double> reach = {};
 };
 
 struct SchedulerSpec {
@@ -229,12 +232,13 @@ struct SelectSpec {
 };
 
 enum class Placement { kAllocation, kJob };
+WordTable<Placement> WordsOf(Placement);
 
 struct EnsembleSpec {
-  ObjectiveSpec objective;
-  std::vector<ObjectiveSpec> more_objectives;  ///< `objectives`, beyond `objective`
-  std::optional<int> trials;                   ///< unset only with the grid sampler: the whole grid
-  std::optional<int> parallel;                 ///< unset: `auto`, as many as fit
+  ensemble::Objective objective;
+  std::vector<ensemble::Objective> more_objectives;  ///< `objectives`, beyond `objective`
+  std::optional<int> trials;                         ///< unset only with the grid sampler: the whole grid
+  std::optional<int> parallel;                       ///< unset: `auto`, as many as fit
   Placement placement = Placement::kAllocation;
   int nodes_per_trial = 1;
   std::string sampler;  ///< one of the words of the table: "auto", "grid", "random", ...

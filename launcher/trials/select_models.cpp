@@ -247,7 +247,7 @@ Json DocumentOf(const TrialsLibrary& library, const std::vector<Unit>& units, co
               {"by", choice.by},
               {"method", ensemble::SelectionMethodName(choice.method)},
               {"metric", ensemble::SelectionMetricName(scoring.metric())},
-              {"goal", GoalName(scoring.goal())},
+              {"goal", WordOf(scoring.goal())},
               {"score", answer.selection.score},
               {"other_scores", answer.other_scores},
               {"members", MembersDocument(library, units, answer.selection, choice.by)},

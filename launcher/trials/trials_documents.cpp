@@ -109,12 +109,12 @@ Json StudyDocument(const ensemble::StudyRecord& study) {
   Json objectives = Json::array();
   for (const auto& objective : study.objectives) {
     objectives.push_back(Json{{"metric", objective.metric},
-                              {"goal", ensemble::GoalName(objective.goal)},
-                              {"value", ensemble::CountedValueName(objective.counts)},
+                              {"goal", WordOf(objective.goal)},
+                              {"value", WordOf(objective.counts)},
                               {"reach", OrNull(objective.reach)}});
   }
   return Json{{"objective", study.objectives.front().metric},
-              {"goal", ensemble::GoalName(study.objectives.front().goal)},
+              {"goal", WordOf(study.objectives.front().goal)},
               {"objectives", objectives},
               {"trials", study.trials},
               {"repeats", study.repeats},

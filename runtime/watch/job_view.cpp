@@ -129,7 +129,7 @@ Json ReportOf(const RankStatus& status) {
   return Json{{"rank", status.rank},
               {"host", status.place.host},
               {"pid", status.place.process},
-              {"state", NameOf(status.state)},
+              {"state", WordOf(status.state)},
               {"last", idle ? NameOf(Activity::kNothing) : status.last.name},
               {"step", seen ? Json(status.step) : Json()}};
 }

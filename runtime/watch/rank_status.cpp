@@ -9,12 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "core/json_fields.h"
 #include "core/unique_handle.h"
 
 namespace slipway::runtime {
 namespace {
-
-constexpr std::array kStates{"running", "stopped", "dead", "finished", "unknown", "absent"};
 
 constexpr char kNoProcess = 'X';
 constexpr char kNotTold = '?';
@@ -36,20 +35,38 @@ SeenCall CallOf(const RankStatusRow& line, std::uint32_t activity) {
   return activity == 0 ? SeenCall() : SeenCall{activity, Describe(line, activity)};
 }
 
-Json ToJson(const SeenCall& call) { return Json::array({call.activity, call.name}); }
-
-SeenCall CallFromJson(const Json& json) { return {json.at(0).get<std::uint32_t>(), json.at(1).get<std::string>()}; }
-
-RankState StateNamed(const std::string& name) {
-  for (std::size_t i = 0; i < kStates.size(); ++i) {
-    if (name == kStates[i]) return static_cast<RankState>(i);
-  }
-  return RankState::kUnknown;
-}
-
 }  // namespace
 
-const char* NameOf(RankState state) { return kStates.at(static_cast<std::size_t>(state)); }
+WordTable<RankState> WordsOf(RankState) {
+  static constexpr Word<RankState> kWords[] = {{RankState::kRunning, "running"}, {RankState::kStopped, "stopped"},
+                                               {RankState::kDead, "dead"},       {RankState::kFinished, "finished"},
+                                               {RankState::kUnknown, "unknown"}, {RankState::kAbsent, "absent"}};
+  return kWords;
+}
+
+/// A list of its number and its name.
+void WriteValue(Json& place, const SeenCall& call) { place = Json::array({call.activity, call.name}); }
+
+void ReadValue(const JsonPlace& place, SeenCall& call) {
+  if (place.size() != 2) place.Refuse("a number and a name");
+  json_fields::Read(place.Element(0), call.activity);
+  json_fields::Read(place.Element(1), call.name);
+}
+
+template <class Visitor, MaybeConst<RankStatus> Struct>
+void Visit(Visitor& visit, Struct& status) {
+  visit("rank", status.rank);
+  visit("host", status.place.host);
+  visit("pid", status.place.process);
+  visit("state", status.state);
+  visit("current", status.current);
+  visit("last", status.last);
+  visit("gave_up", status.gave_up);
+  visit("asks", status.asks);
+  visit("waited_s", status.waited_s);
+  visit("step", status.step);
+  visit("missing", status.missing);
+}
 
 RankState StateOf(const RankStatusRow& line) {
   if (line.finished != 0) return RankState::kFinished;
@@ -77,32 +94,10 @@ RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place) {
   return status;
 }
 
-Json ToJson(const RankStatus& status) {
-  return Json{{"rank", status.rank},
-              {"host", status.place.host},
-              {"pid", status.place.process},
-              {"state", NameOf(status.state)},
-              {"current", ToJson(status.current)},
-              {"last", ToJson(status.last)},
-              {"gave_up", ToJson(status.gave_up)},
-              {"asks", ToJson(status.asks)},
-              {"waited_s", status.waited_s},
-              {"step", status.step},
-              {"missing", status.missing}};
-}
+Json ToJson(const std::vector<RankStatus>& statuses) { return WriteFields(statuses); }
 
-RankStatus RankStatusFromJson(const Json& json) {
-  RankStatus status{json.at("rank").get<int>(),
-                    {json.at("host").get<std::string>(), json.at("pid").get<std::int64_t>()},
-                    StateNamed(json.at("state").get<std::string>())};
-  status.current = CallFromJson(json.at("current"));
-  status.last = CallFromJson(json.at("last"));
-  status.gave_up = CallFromJson(json.at("gave_up"));
-  status.asks = CallFromJson(json.at("asks"));
-  status.waited_s = json.at("waited_s").get<double>();
-  status.step = json.at("step").get<std::int64_t>();
-  status.missing = json.at("missing").get<std::vector<int>>();
-  return status;
+std::vector<RankStatus> SightsFromJson(const Json& json) {
+  return ReadFields<std::vector<RankStatus>>(json, {"a node's list of ranks"});
 }
 
 }  // namespace slipway::runtime

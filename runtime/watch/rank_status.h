@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/words.h"
 #include "runtime/watch/rank_status_table.h"
 
 namespace slipway::runtime {
@@ -18,9 +19,7 @@ struct RankPlace {
 
 /// kUnknown: nobody here sees it. kAbsent: it has not called slipway_init.
 enum class RankState { kRunning, kStopped, kDead, kFinished, kUnknown, kAbsent };
-
-/// "running", ...
-const char* NameOf(RankState state);
+WordTable<RankState> WordsOf(RankState);
 
 /// A value of the table, and what it says to people; 0 and empty for none.
 struct SeenCall {
@@ -49,8 +48,8 @@ RankState StateOf(const RankStatusRow& line);
 
 RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place);
 
-/// The way back takes anything. Errors: those of the JSON library.
-Json ToJson(const RankStatus& status);
-RankStatus RankStatusFromJson(const Json& json);
+Json ToJson(const std::vector<RankStatus>& statuses);
+/// Takes anything. Errors: DocumentError.
+std::vector<RankStatus> SightsFromJson(const Json& json);
 
 }  // namespace slipway::runtime

@@ -125,7 +125,7 @@ ConvertResult ReshardFiles(const ReshardOptions& options) {
   if (dataset.format != DataFormat::kTfrecord) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' is {}: only TFRecord is cut on the borders of records", options.source.string(),
-                            DataFormatName(dataset.format)),
+                            WordOf(dataset.format)),
                 "use 'slipway data convert --to tfrecord --shards N'");
   }
   Resharding work(dataset, options.progress);

@@ -117,7 +117,7 @@ class TfrecordProducer final : public RecordProducer {
   [[noreturn]] void ThrowOther(std::uint64_t record, const ProducedField& field) const {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("{}: the feature '{}' is not as in the first record: one {} of the same number of values",
-                            Describe(record).substr(3), field.name, FeatureKindName(KindOf(field))),
+                            Describe(record).substr(3), field.name, WordOf(KindOf(field))),
                 "records with different features cannot become arrays");
   }
 

@@ -91,7 +91,7 @@ DatasetFiles WithOneFormat(DatasetFiles dataset) {
     if (format == dataset.format) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", dataset.files.front().path.string(),
-                            DataFormatName(dataset.format), file.path.string(), DataFormatName(format)));
+                            WordOf(dataset.format), file.path.string(), WordOf(format)));
   }
   return dataset;
 }

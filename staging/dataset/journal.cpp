@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <iterator>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/lines.h"
 
 namespace slipway::staging {
 namespace {
@@ -51,44 +51,19 @@ void AddBody(Text out, const JournalDone& done) {
   fmt::format_to(out, " {}", done.end);
 }
 
-/// Takes a line apart. Once a piece is wrong, all that follow are.
-class EntryFields {
- public:
-  explicit EntryFields(std::string_view text) : rest_(text) {}
-
-  std::string_view Word(char end = ' ') {
-    const auto at = rest_.find(end);
-    const auto word = rest_.substr(0, at);
-    rest_.remove_prefix(at == rest_.npos ? rest_.size() : at + 1);
-    return word;
-  }
-  template <class Number>
-  void Read(Number& value, int base = 10, char end = ' ') {
-    const auto word = Word(end);
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-    good_ = good_ && error == std::errc() && stop == word.data() + word.size();
-  }
-  bool AtEnd() const { return good_ && rest_.empty(); }
-  bool good() const { return good_; }
-
- private:
-  std::string_view rest_;
-  bool good_ = true;
-};
-
-bool ReadBody(EntryFields& fields, JournalHead& head) {
+bool ReadBody(LineWords& fields, JournalHead& head) {
   fields.Read(head.plan_crc, 16);
   fields.Read(head.files);
   return fields.AtEnd();
 }
 
-bool ReadBody(EntryFields& fields, JournalStart& start) {
+bool ReadBody(LineWords& fields, JournalStart& start) {
   fields.Read(start.file);
   fields.Read(start.ctime_ns);
   return fields.AtEnd();
 }
 
-bool ReadBody(EntryFields& fields, JournalBlock& block) {
+bool ReadBody(LineWords& fields, JournalBlock& block) {
   fields.Read(block.file);
   fields.Read(block.block);
   fields.Read(block.crc32c, 16);
@@ -96,13 +71,13 @@ bool ReadBody(EntryFields& fields, JournalBlock& block) {
 }
 
 bool ReadCrcs(std::string_view word, std::vector<std::uint32_t>& crcs) {
-  EntryFields list(word == "-" ? std::string_view() : word);
+  LineWords list(word == "-" ? std::string_view() : word);
   while (!list.AtEnd() && list.good()) list.Read(crcs.emplace_back(), 16, ',');
   return list.good();
 }
 
 bool ReadOffsets(std::string_view word, std::vector<std::uint64_t>& offsets) {
-  EntryFields list(word == "-" ? std::string_view() : word);
+  LineWords list(word == "-" ? std::string_view() : word);
   std::uint64_t last = 0;
   while (!list.AtEnd() && list.good()) {
     std::uint64_t difference = 0;
@@ -112,10 +87,10 @@ bool ReadOffsets(std::string_view word, std::vector<std::uint64_t>& offsets) {
   return list.good();
 }
 
-bool ReadBody(EntryFields& fields, JournalDone& done) {
+bool ReadBody(LineWords& fields, JournalDone& done) {
   fields.Read(done.file);
   const auto records = fields.Word();
-  if (records != "-") EntryFields(records).Read(done.records.emplace());
+  if (records != "-") LineWords(records).Read(done.records.emplace());
   const auto crcs = fields.Word();
   const auto offsets = fields.Word();
   fields.Read(done.end);
@@ -136,7 +111,7 @@ std::string ReadFrom(int fd, std::uint64_t offset, const std::filesystem::path& 
 }
 
 template <class Entry>
-std::optional<JournalEntry> Parse(EntryFields& fields) {
+std::optional<JournalEntry> Parse(LineWords& fields) {
   Entry entry;
   if (!ReadBody(fields, entry)) return {};
   return entry;
@@ -161,7 +136,7 @@ std::optional<JournalEntry> ParseJournalEntry(std::string_view line) {
   if (line.size() < kCrcDigits + 1 || line[line.size() - kCrcDigits - 1] != ' ') return {};
   const auto body = line.substr(0, line.size() - kCrcDigits - 1);
   if (line.substr(line.size() - kCrcDigits) != fmt::format("{:08x}", Crc32c(body))) return {};
-  EntryFields fields(body);
+  LineWords fields(body);
   const auto kind = fields.Word();
   if (kind == kJournalSchema) return Parse<JournalHead>(fields);
   if (kind == "start") return Parse<JournalStart>(fields);

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 
 namespace slipway::staging {
 namespace {
@@ -16,36 +16,25 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kListingSchema = "slipway.listing/1";
 
-[[noreturn]] void ThrowBroken(const fs::path& path, std::string_view why) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged: {}", path.string(), why),
-              "stage the dataset again");
-}
-
-ListedFile ParseListedFile(const Json& json) {
-  ListedFile file{json.at("path").get<std::string>(), Bytes{json.at("bytes").get<std::uint64_t>()}, {}};
-  if (!json.at("records").is_null()) file.records = json.at("records").get<std::uint64_t>();
-  return file;
-}
-
-Listing Parse(const Json& json, const fs::path& path) {
-  if (json.at("schema") != kListingSchema) ThrowBroken(path, "unknown schema");
-  const auto format = ParseDataFormat(json.at("format").get<std::string>());
-  if (!format) ThrowBroken(path, "unknown format");
-  Listing listing{*format, {}};
-  for (const auto& file : json.at("files")) {
-    listing.files.push_back(ParseListedFile(file));
-    if (!StaysInside(listing.files.back().path)) ThrowBroken(path, "a file lies outside of the dataset");
-  }
-  if (listing.files.empty()) ThrowBroken(path, "it lists no files");
-  return listing;
-}
-
 }  // namespace
+
+template <class Visitor, MaybeConst<ListedFile> Struct>
+void Visit(Visitor& visit, Struct& file) {
+  visit("path", file.path);
+  visit("bytes", file.bytes);
+  visit("records", file.records);
+}
+
+template <class Visitor, MaybeConst<Listing> Struct>
+void Visit(Visitor& visit, Struct& listing) {
+  visit("format", listing.format);
+  visit("files", listing.files);
+}
 
 /// By hand, like the manifest: nothing is copied before the listing is there.
 std::string RenderListing(DataFormat format, std::size_t count, const std::function<ListedFile(std::size_t)>& file_at) {
   constexpr std::size_t kUsualBytes = 80;  // a file
-  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, DataFormatName(format));
+  auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, WordOf(format));
   text.reserve(text.size() + count * kUsualBytes);
   for (std::size_t i = 0; i < count; ++i) {
     const auto file = file_at(i);
@@ -62,11 +51,14 @@ std::string RenderListing(const Listing& listing) {
 }
 
 Listing ParseListing(std::string_view text, const fs::path& name) {
-  try {
-    return Parse(Json::parse(text), name);
-  } catch (const nlohmann::json::exception& error) {
-    ThrowBroken(name, error.what());
-  }
+  const DocumentName document{fmt::format("'{}'", name.string()), ErrorKind::kEnvironment, "stage the dataset again"};
+  auto listing = ReadFields<Listing>(ParseDocument(text, kListingSchema, document), document);
+  const auto refuse = [&](const char* why) {
+    throw DocumentError(document.kind, fmt::format("{} is damaged: {}", document.name, why), document.hint);
+  };
+  if (listing.files.empty()) refuse("it lists no files");
+  if (!std::ranges::all_of(listing.files, StaysInside, &ListedFile::path)) refuse("a file lies outside of the dataset");
+  return listing;
 }
 
 void WriteListing(const fs::path& directory, std::string_view listing) {

@@ -6,15 +6,45 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 
 namespace slipway::staging {
+template <class Visitor, MaybeConst<ManifestIndex> Struct>
+void Visit(Visitor& visit, Struct& index) {
+  visit("path", index.path);
+  visit("bytes", index.bytes);
+  visit("crc32c", Hex{index.crc32c});
+}
+
+template <class Visitor, MaybeConst<ManifestFile> Struct>
+void Visit(Visitor& visit, Struct& file) {
+  visit("path", file.path);
+  visit("bytes", file.bytes);
+  visit("source", file.source);
+  visit("mtime_ns", file.mtime_ns);
+  visit("inode", file.inode);
+  visit("records", file.records);
+  visit("crc32c", Hex{file.crc32c});
+}
+
+/// For reading: how it is written is below.
+template <class Visitor>
+void Visit(Visitor& visit, Manifest& manifest) {
+  visit("name", manifest.name);
+  visit("format", manifest.format);
+  visit("verify", manifest.verify);
+  visit("created", manifest.created);
+  visit("generation", manifest.generation);
+  visit("index", manifest.index, Presence::kOptional);  // manifests of version 0.1 have none
+  visit("files", manifest.files);
+}
+
 namespace {
 
 constexpr std::string_view kManifestSchema = "slipway.manifest/1";
@@ -54,61 +84,7 @@ void AddFile(Text out, const ManifestFile& file) {
   fmt::format_to(out, "]}}");
 }
 
-Json ToJson(const std::optional<ManifestIndex>& index) {
-  if (!index) return nullptr;
-  return {{"path", index->path}, {"bytes", index->bytes.count}, {"crc32c", fmt::format("{:08x}", index->crc32c)}};
-}
-
-std::uint32_t ParseCrc(const std::string& text) {
-  std::uint32_t crc = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
-  if (error != std::errc() || text.size() != 8 || end != text.data() + text.size()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a CRC32C", text));
-  }
-  return crc;
-}
-
-std::optional<std::uint64_t> ParseCount(const Json& json) {
-  if (json.is_null()) return {};
-  return json.get<std::uint64_t>();
-}
-
-std::optional<ManifestIndex> ParseIndex(const Json& json) {
-  if (json.is_null()) return {};
-  return ManifestIndex{json.at("path").get<std::string>(), Bytes{json.at("bytes").get<std::uint64_t>()},
-                       ParseCrc(json.at("crc32c").get<std::string>())};
-}
-
-ManifestFile ParseManifestFile(const Json& json) {
-  ManifestFile file;
-  file.path = json.at("path").get<std::string>();
-  file.bytes = Bytes{json.at("bytes").get<std::uint64_t>()};
-  file.source = json.at("source").get<std::string>();
-  file.mtime_ns = json.at("mtime_ns").get<std::int64_t>();
-  file.inode = json.at("inode").get<std::uint64_t>();
-  for (const auto& block : json.at("crc32c")) file.crc32c.push_back(ParseCrc(block.get<std::string>()));
-  file.records = ParseCount(json.at("records"));
-  return file;
-}
-
-template <class Value>
-Value Known(const std::optional<Value>& value, std::string_view what) {
-  if (!value) throw Error(ErrorKind::kEnvironment, fmt::format("the manifest has an unknown {}", what));
-  return *value;
-}
-
-Manifest ParseDocument(const Json& json) {
-  if (json.at("schema") != kManifestSchema) throw Error(ErrorKind::kEnvironment, "the manifest has an unknown schema");
-  Manifest manifest;
-  manifest.name = json.at("name").get<std::string>();
-  manifest.format = Known(ParseDataFormat(json.at("format").get<std::string>()), "format");
-  manifest.verify = Known(ParseVerifyMode(json.at("verify").get<std::string>()), "verify mode");
-  manifest.created = json.at("created").get<std::string>();
-  manifest.generation = json.at("generation").get<std::string>();
-  for (const auto& file : json.at("files")) manifest.files.push_back(ParseManifestFile(file));
-  if (json.contains("index")) manifest.index = ParseIndex(json["index"]);  // manifests of version 0.1 have none
-  return manifest;
-}
+const DocumentName kManifestDocument{"the manifest", ErrorKind::kEnvironment};
 
 }  // namespace
 
@@ -142,15 +118,10 @@ struct Totals {
 
 /// Up to the first file.
 std::string RenderHead(const Manifest& manifest, const Totals& totals) {
-  const Json head = {{"schema", kManifestSchema},
-                     {"name", manifest.name},
-                     {"format", DataFormatName(manifest.format)},
-                     {"verify", VerifyModeName(manifest.verify)},
-                     {"created", manifest.created},
-                     {"generation", manifest.generation},
-                     {"records", OrNull(totals.records)},
-                     {"bytes", totals.bytes.count},
-                     {"index", ToJson(manifest.index)}};
+  const Json head = {
+      {"schema", kManifestSchema},         {"name", manifest.name},       {"format", WordOf(manifest.format)},
+      {"verify", WordOf(manifest.verify)}, {"created", manifest.created}, {"generation", manifest.generation},
+      {"records", OrNull(totals.records)}, {"bytes", totals.bytes.count}, {"index", WriteFields(manifest.index)}};
   auto text = head.dump();
   text.pop_back();  // the closing brace
   return text.append(kFilesFollow);
@@ -230,7 +201,7 @@ class TextInPieces {
 
 bool IsHead(const Json& found, const Manifest& head) {
   return found.at("schema") == kManifestSchema && found.at("name") == head.name &&
-         found.at("format") == DataFormatName(head.format) && found.at("verify") == VerifyModeName(head.verify) &&
+         found.at("format") == WordOf(head.format) && found.at("verify") == WordOf(head.verify) &&
          found.at("generation") == head.generation;
 }
 
@@ -243,8 +214,12 @@ std::optional<FoundManifest> TakeHead(TextInPieces& text, const Manifest& head) 
   const auto found = Json::parse(std::string(start.substr(0, length)) + "}");
   text.Skip(length + kFilesFollow.size());
   if (!IsHead(found, head)) return {};
-  return FoundManifest{found.contains("index") ? ParseIndex(found["index"]) : std::nullopt};
+  FoundManifest result;
+  if (found.contains("index")) ReadFields(found["index"], result.index, kManifestDocument);
+  return result;
 } catch (const nlohmann::json::exception&) {
+  return {};
+} catch (const DocumentError&) {
   return {};
 }
 
@@ -294,11 +269,7 @@ std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, c
 }
 
 Manifest ParseManifest(std::string_view text) {
-  try {
-    return ParseDocument(Json::parse(text));
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("the manifest is damaged: {}", error.what()));
-  }
+  return ReadFields<Manifest>(ParseDocument(text, kManifestSchema, kManifestDocument), kManifestDocument);
 }
 
 }  // namespace slipway::staging

@@ -81,10 +81,10 @@ class TfrecordStatistics {
 
  private:
   void AddFeature(const FeatureView& feature) {
-    auto& field = FieldOf(fields_, feature.name(), FeatureKindName(feature.kind()));
-    if (field.kind != FeatureKindName(feature.kind())) {
+    auto& field = FieldOf(fields_, feature.name(), WordOf(feature.kind()));
+    if (field.kind != WordOf(feature.kind())) {
       throw Error(ErrorKind::kEnvironment, fmt::format("the feature '{}' is {}, in earlier records it is {}",
-                                                       field.name, FeatureKindName(feature.kind()), field.kind));
+                                                       field.name, WordOf(feature.kind()), field.kind));
     }
     ++field.records;
     if (feature.kind() == FeatureKind::kBytes) {
@@ -141,7 +141,7 @@ void ReadAll(ForeignHdf5& file, const Hdf5Dataset& dataset, NumberType as, Use&&
 }
 
 void AddDataset(ForeignHdf5& file, const Hdf5Dataset& dataset, Fields& fields) {
-  auto& field = FieldOf(fields, dataset.name, NumberTypeName(dataset.type));
+  auto& field = FieldOf(fields, dataset.name, WordOf(dataset.type));
   field.records += dataset.shape[0];
   if (dataset.shape.size() != 1 || !IsIntegerType(dataset.type)) field.classes.reset();
   if (dataset.type == NumberType::kUint64) {

@@ -1,33 +1,22 @@
 #include "staging/dataset/verify_mode.h"
 
-#include <array>
 #include <utility>
 
 namespace slipway::staging {
 
 namespace {
 
-constexpr std::array kModes = {std::pair(VerifyMode::kOff, "off"), std::pair(VerifyMode::kFraming, "framing"),
-                               std::pair(VerifyMode::kFormat, "format"),
-                               std::pair(VerifyMode::kFullFraming, "full-framing"),
-                               std::pair(VerifyMode::kFull, "full")};
-
 bool LeavesContents(VerifyMode mode) { return mode == VerifyMode::kFraming || mode == VerifyMode::kFullFraming; }
 
 }  // namespace
 
-std::string_view VerifyModeName(VerifyMode mode) {
-  for (const auto& [known, name] : kModes) {
-    if (known == mode) return name;
-  }
-  return "off";
-}
-
-std::optional<VerifyMode> ParseVerifyMode(std::string_view name) {
-  for (const auto& [mode, known] : kModes) {
-    if (known == name) return mode;
-  }
-  return {};
+WordTable<VerifyMode> WordsOf(VerifyMode) {
+  static constexpr Word<VerifyMode> kWords[] = {{VerifyMode::kOff, "off"},
+                                                {VerifyMode::kFraming, "framing"},
+                                                {VerifyMode::kFormat, "format"},
+                                                {VerifyMode::kFullFraming, "full-framing"},
+                                                {VerifyMode::kFull, "full"}};
+  return kWords;
 }
 
 bool ReadsAgain(VerifyMode mode) { return mode == VerifyMode::kFull || mode == VerifyMode::kFullFraming; }

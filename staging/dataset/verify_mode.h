@@ -1,16 +1,15 @@
-/// How much of what is staged is checked, and the words for it.
+/// How much of what is staged is checked.
 #pragma once
 
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string_view>
 
+#include "core/words.h"
 #include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
 
-/// The words "off", "framing", "format", "full-framing", "full" stand in manifests.
+/// The words stand in manifests.
 enum class VerifyMode {
   kOff,      ///< CRC32C of what was read is recorded, nothing is checked
   kFraming,  ///< as kFormat, but what a TFRecord's records hold is left to the reader: it may skip damaged ones
@@ -18,8 +17,7 @@ enum class VerifyMode {
   kFullFraming,  ///< as kFraming, then as kFull
   kFull  ///< as kFormat, then the copy is read again and compared with the recorded CRCs, and in HDF5 with its own sums
 };
-std::string_view VerifyModeName(VerifyMode mode);
-std::optional<VerifyMode> ParseVerifyMode(std::string_view name);
+WordTable<VerifyMode> WordsOf(VerifyMode);
 
 /// Whether the copy is read again.
 bool ReadsAgain(VerifyMode mode);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/error.h"
+#include "core/json_fields.h"
 #include "staging/foreign/hdf5_helper.h"
 
 namespace slipway::staging {
@@ -24,10 +24,14 @@ auto ForeignHdf5::Understand(Read&& read) {
   }
 }
 
+DocumentName ForeignHdf5::AnswerName() const {
+  return {fmt::format("'{}': the answer of the HDF5 helper", path_.string())};
+}
+
 ForeignHdf5::ForeignHdf5(const fs::path& path, std::function<void()> on_wait)
     : path_(path), on_wait_(std::move(on_wait)), helper_(Hdf5Helper::Take()) {
   const auto answer = Ask({{"do", "open"}, {"path", path.string()}}, "listed its datasets");
-  contents_ = Understand([&] { return ContentsFrom(answer.head); });
+  contents_ = ContentsFrom(answer.head, AnswerName());
 }
 
 ForeignHdf5::ForeignHdf5(ForeignHdf5&&) noexcept = default;
@@ -65,18 +69,12 @@ std::vector<std::string> ForeignHdf5::ReadBytes(std::string_view dataset, std::u
 
 Hdf5Verification ForeignHdf5::Verify() {
   const auto answer = Ask({{"do", "verify"}}, "read its values");
-  return Understand([&] { return VerificationFrom(answer.head); });
+  return VerificationFrom(answer.head, AnswerName());
 }
 
 Hdf5StoredAs ForeignHdf5::StoredAs(std::string_view dataset) {
   const auto answer = Ask({{"do", "layout"}, {"dataset", dataset}}, "looked up its chunks");
-  return Understand([&] {
-    const auto& head = answer.head;
-    const auto storage = head.at("storage").get<int>();
-    if (storage < 0 || storage > static_cast<int>(Hdf5Storage::kOther)) throw std::out_of_range("an unknown storage");
-    return Hdf5StoredAs{static_cast<Hdf5Storage>(storage), head.at("bytes"), head.at("chunk_shape"), head.at("chunks"),
-                        head.at("filters")};
-  });
+  return StoredAsFrom(answer.head, AnswerName());
 }
 
 }  // namespace slipway::staging

@@ -18,15 +18,6 @@
 
 namespace slipway::staging {
 
-/// Hdf5Layout without the places of its chunks.
-struct Hdf5StoredAs {
-  Hdf5Storage storage = Hdf5Storage::kOther;
-  std::uint64_t bytes = 0;
-  std::vector<std::uint64_t> chunk_shape;
-  std::uint64_t chunks = 0;
-  std::vector<std::string> filters;
-};
-
 class Hdf5Helper;
 
 /// An open file. Calls from one thread at a time; files of several threads are read at the same time.
@@ -54,6 +45,7 @@ class ForeignHdf5 {
 
  private:
   HelperMessage Ask(const Json& request, std::string_view what);
+  DocumentName AnswerName() const;
   /// Runs `read`; what it cannot understand is an Error.
   template <class Read>
   auto Understand(Read&& read);

@@ -6,11 +6,46 @@
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
-#include "core/error.h"
+#include "core/json_fields.h"
 
 namespace slipway::staging {
+template <class Visitor, MaybeConst<Hdf5Dataset> Struct>
+void Visit(Visitor& visit, Struct& dataset) {
+  visit("name", dataset.name);
+  visit("type", dataset.type);
+  visit("shape", dataset.shape);
+}
+
+template <class Visitor, MaybeConst<Hdf5Other> Struct>
+void Visit(Visitor& visit, Struct& other) {
+  visit("name", other.name);
+  visit("what", other.what);
+  visit("shape", other.shape);
+  visit("is_bytes", other.is_bytes);
+  visit("bytes_per_row", other.bytes_per_row);
+}
+
+template <class Visitor, MaybeConst<Hdf5FileContents> Struct>
+void Visit(Visitor& visit, Struct& contents) {
+  visit("datasets", contents.datasets);
+  visit("others", contents.others);
+}
+
+template <class Visitor, MaybeConst<Hdf5Unread> Struct>
+void Visit(Visitor& visit, Struct& unread) {
+  visit("name", unread.name);
+  visit("why", unread.why);
+  visit("next_step", unread.next_step);
+}
+
+template <class Visitor, MaybeConst<Hdf5Verification> Struct>
+void Visit(Visitor& visit, Struct& verification) {
+  visit("summed_bytes", verification.summed_bytes);
+  visit("unsummed_bytes", verification.unsummed_bytes);
+  visit("unread", verification.unread);
+}
+
 namespace {
 
 constexpr std::uint64_t kLargestPart = std::uint64_t{1} << 36;
@@ -44,46 +79,6 @@ std::size_t ReceiveAll(int socket, std::span<std::byte> bytes) {
   return done;
 }
 
-template <class Item>
-Json ListOf(const std::vector<Item>& items, Json (*render)(const Item&)) {
-  Json list = Json::array();
-  for (const auto& item : items) list.push_back(render(item));
-  return list;
-}
-
-NumberType NumberTypeFrom(const Json& document) {
-  const auto number = document.get<int>();
-  if (number < 0 || number > static_cast<int>(NumberType::kFloat64)) throw std::out_of_range("unknown number type");
-  return static_cast<NumberType>(number);
-}
-
-Json RenderDataset(const Hdf5Dataset& dataset) {
-  return {{"name", dataset.name}, {"type", static_cast<int>(dataset.type)}, {"shape", dataset.shape}};
-}
-
-Hdf5Dataset DatasetFrom(const Json& document) {
-  Hdf5Dataset dataset{document.at("name"), NumberTypeFrom(document.at("type")), document.at("shape")};
-  if (dataset.shape.empty()) throw std::out_of_range("a dataset without rows");
-  return dataset;
-}
-
-Json RenderOther(const Hdf5Other& other) {
-  return {{"name", other.name},
-          {"what", other.what},
-          {"shape", other.shape},
-          {"is_bytes", other.is_bytes},
-          {"bytes_per_row", other.bytes_per_row}};
-}
-
-Hdf5Other OtherFrom(const Json& document) {
-  return {document.at("name"), document.at("what"), document.at("shape"), document.at("is_bytes"),
-          document.at("bytes_per_row")};
-}
-
-Json RenderUnread(const Hdf5Unread& unread) {
-  return {{"name", unread.name}, {"why", unread.why}, {"next_step", unread.next_step}};
-}
-
 }  // namespace
 
 void SendHelperMessage(int socket, const Json& head, std::span<const std::byte> bytes) {
@@ -109,29 +104,33 @@ std::optional<HelperMessage> ReceiveHelperMessage(int socket) {
   return message;
 }
 
-Json ToJson(const Hdf5FileContents& contents) {
-  return {{"datasets", ListOf(contents.datasets, RenderDataset)}, {"others", ListOf(contents.others, RenderOther)}};
+template <class Visitor, MaybeConst<Hdf5StoredAs> Struct>
+void Visit(Visitor& visit, Struct& stored) {
+  visit("storage", stored.storage);
+  visit("bytes", stored.bytes);
+  visit("chunk_shape", stored.chunk_shape);
+  visit("chunks", stored.chunks);
+  visit("filters", stored.filters);
 }
 
-Hdf5FileContents ContentsFrom(const Json& document) {
-  Hdf5FileContents contents;
-  for (const auto& dataset : document.at("datasets")) contents.datasets.push_back(DatasetFrom(dataset));
-  for (const auto& other : document.at("others")) contents.others.push_back(OtherFrom(other));
+Json ToJson(const Hdf5FileContents& contents) { return WriteFields(contents); }
+Json ToJson(const Hdf5Verification& verification) { return WriteFields(verification); }
+Json ToJson(const Hdf5StoredAs& stored) { return WriteFields(stored); }
+
+Hdf5FileContents ContentsFrom(const Json& document, const DocumentName& name) {
+  auto contents = ReadFields<Hdf5FileContents>(document, name);
+  for (const auto& dataset : contents.datasets) {
+    if (dataset.shape.empty()) throw DocumentError(name.kind, name.name + " is damaged: a dataset without rows");
+  }
   return contents;
 }
 
-Json ToJson(const Hdf5Verification& verification) {
-  return {{"summed_bytes", verification.summed_bytes},
-          {"unsummed_bytes", verification.unsummed_bytes},
-          {"unread", ListOf(verification.unread, RenderUnread)}};
+Hdf5Verification VerificationFrom(const Json& document, const DocumentName& name) {
+  return ReadFields<Hdf5Verification>(document, name);
 }
 
-Hdf5Verification VerificationFrom(const Json& document) {
-  Hdf5Verification verification{document.at("summed_bytes"), document.at("unsummed_bytes"), {}};
-  for (const auto& unread : document.at("unread")) {
-    verification.unread.push_back({unread.at("name"), unread.at("why"), unread.at("next_step")});
-  }
-  return verification;
+Hdf5StoredAs StoredAsFrom(const Json& document, const DocumentName& name) {
+  return ReadFields<Hdf5StoredAs>(document, name);
 }
 
 }  // namespace slipway::staging

@@ -13,6 +13,10 @@
 #include "core/json.h"
 #include "staging/formats/hdf5.h"
 
+namespace slipway {
+struct DocumentName;
+}
+
 namespace slipway::staging {
 
 /// The helper's program in libexec/slipway. It speaks on its standard input.
@@ -34,10 +38,21 @@ struct Hdf5FileContents {
   std::vector<Hdf5Other> others;
 };
 
-// Reading what the other side wrote. Errors: those of nlohmann-json; std::out_of_range.
+/// Hdf5Layout without the places of its chunks.
+struct Hdf5StoredAs {
+  Hdf5Storage storage = Hdf5Storage::kOther;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> chunk_shape;
+  std::uint64_t chunks = 0;
+  std::vector<std::string> filters;
+};
+
 Json ToJson(const Hdf5FileContents& contents);
-Hdf5FileContents ContentsFrom(const Json& document);
 Json ToJson(const Hdf5Verification& verification);
-Hdf5Verification VerificationFrom(const Json& document);
+Json ToJson(const Hdf5StoredAs& stored);
+// Reading what the other side wrote; `name` is what messages call it. Errors: DocumentError.
+Hdf5FileContents ContentsFrom(const Json& document, const DocumentName& name);
+Hdf5Verification VerificationFrom(const Json& document, const DocumentName& name);
+Hdf5StoredAs StoredAsFrom(const Json& document, const DocumentName& name);
 
 }  // namespace slipway::staging

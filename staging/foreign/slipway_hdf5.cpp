@@ -67,14 +67,9 @@ class Service {
 
   HelperMessage Layout(const std::string& dataset) {
     const auto layout = file_->Layout(dataset);
-    Json filters = Json::array();
-    for (const auto& filter : layout.filters) filters.push_back(filter.name);
-    return {{{"storage", static_cast<int>(layout.storage)},
-             {"bytes", layout.bytes},
-             {"chunk_shape", layout.chunk_shape},
-             {"chunks", layout.chunks.size()},
-             {"filters", std::move(filters)}},
-            {}};
+    Hdf5StoredAs stored{layout.storage, layout.bytes, layout.chunk_shape, layout.chunks.size(), {}};
+    for (const auto& filter : layout.filters) stored.filters.push_back(filter.name);
+    return {ToJson(stored), {}};
   }
 
   void Begin(std::uint64_t bytes) const { LimitProcessorTime(limits_.seconds + bytes / Hdf5Limits::kBytesPerSecond); }

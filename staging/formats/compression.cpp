@@ -33,20 +33,10 @@ uInt PieceOf(std::size_t size) {
 
 }  // namespace
 
-std::string_view CompressionName(Compression compression) {
-  switch (compression) {
-    case Compression::kNone: return "none";
-    case Compression::kGzip: return "gzip";
-    case Compression::kZlib: return "zlib";
-  }
-  return "none";
-}
-
-std::optional<Compression> ParseCompression(std::string_view name) {
-  for (const auto compression : {Compression::kNone, Compression::kGzip, Compression::kZlib}) {
-    if (CompressionName(compression) == name) return compression;
-  }
-  return {};
+WordTable<Compression> WordsOf(Compression) {
+  static constexpr Word<Compression> kWords[] = {
+      {Compression::kNone, "none"}, {Compression::kGzip, "gzip"}, {Compression::kZlib, "zlib"}};
+  return kWords;
 }
 
 bool HasGzipMagic(std::span<const std::byte> head) {
@@ -80,7 +70,7 @@ struct Inflater::State {
 
   [[noreturn]] void Fail(std::string_view what) const {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}': its {} stream {}", name.string(), CompressionName(compression), what),
+                fmt::format("'{}': its {} stream {}", name.string(), WordOf(compression), what),
                 "the file is damaged: copy it again from its source");
   }
 

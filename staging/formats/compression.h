@@ -8,15 +8,15 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
+
+#include "core/words.h"
 
 namespace slipway::staging {
 
 /// The values stand in documents as words: "none", "gzip", "zlib".
 enum class Compression { kNone, kGzip, kZlib };
 
-std::string_view CompressionName(Compression compression);
-std::optional<Compression> ParseCompression(std::string_view name);
+WordTable<Compression> WordsOf(Compression);
 
 /// True when `head`, the first bytes of a file, begins as a gzip member with deflated content does.
 bool HasGzipMagic(std::span<const std::byte> head);

@@ -242,7 +242,7 @@ void RequireExample(std::span<const std::byte> record) {
   if (kind == RecordKind::kExample) return;
   throw Error(ErrorKind::kEnvironment,
               fmt::format("the record is not a tf.train.Example: it is {} {}",
-                          kind == RecordKind::kSequenceExample ? "a" : "an", RecordKindName(kind)),
+                          kind == RecordKind::kSequenceExample ? "a" : "an", WordOf(kind)),
               "write its values as tf.train.Example; staging, checks and reads of whole records take it as it is");
 }
 
@@ -289,13 +289,11 @@ std::vector<RecordPart> PartsOf(const FirstFields& record, RecordKind kind) {
 
 }  // namespace
 
-std::string_view RecordKindName(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kExample: return "Example";
-    case RecordKind::kSequenceExample: return "SequenceExample";
-    case RecordKind::kExampleListWithContext: return "ExampleListWithContext";
-  }
-  return "Example";
+WordTable<RecordKind> WordsOf(RecordKind) {
+  static constexpr Word<RecordKind> kWords[] = {{RecordKind::kExample, "Example"},
+                                                {RecordKind::kSequenceExample, "SequenceExample"},
+                                                {RecordKind::kExampleListWithContext, "ExampleListWithContext"}};
+  return kWords;
 }
 
 RecordKind KindOfRecord(std::span<const std::byte> record) try {
@@ -310,14 +308,12 @@ std::vector<RecordPart> PartsOfRecord(std::span<const std::byte> record, RecordK
   return parts;
 }
 
-std::string_view FeatureKindName(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::kNone: return "none";
-    case FeatureKind::kBytes: return "bytes";
-    case FeatureKind::kFloat: return "float";
-    case FeatureKind::kInt64: return "int64";
-  }
-  return "none";
+WordTable<FeatureKind> WordsOf(FeatureKind) {
+  static constexpr Word<FeatureKind> kWords[] = {{FeatureKind::kNone, "none"},
+                                                 {FeatureKind::kBytes, "bytes"},
+                                                 {FeatureKind::kFloat, "float"},
+                                                 {FeatureKind::kInt64, "int64"}};
+  return kWords;
 }
 
 FeatureView::FeatureView(std::string_view name, std::string_view encoded) : name_(name), encoded_(encoded) {
@@ -379,7 +375,7 @@ std::string FoundValues(const std::optional<FeatureView>& feature) {
   if (feature->kind() == FeatureKind::kBytes && feature->count() == 1) {
     return fmt::format("one value of {} bytes", feature->FirstBytes().size());
   }
-  return fmt::format("{} {} values", feature->count(), FeatureKindName(feature->kind()));
+  return fmt::format("{} {} values", feature->count(), WordOf(feature->kind()));
 }
 
 const FeatureView* ExampleView::Find(std::string_view name) const {

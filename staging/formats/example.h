@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/words.h"
+
 namespace slipway::staging {
 
 enum class FeatureKind { kNone, kBytes, kFloat, kInt64 };
 
 /// "none", "bytes", "float", "int64".
-std::string_view FeatureKindName(FeatureKind kind);
+WordTable<FeatureKind> WordsOf(FeatureKind);
 
 /// One feature of a parsed Example. Points into the record: valid as long as its bytes are.
 /// The feature was checked as a whole when the Example was parsed, so nothing here can fail on broken bytes.
@@ -72,8 +74,7 @@ enum class RecordKind {
   kExampleListWithContext  ///< "ELWC": {repeated Example examples = 1; Example context = 2}
 };
 
-/// "Example", "SequenceExample", "ExampleListWithContext".
-std::string_view RecordKindName(RecordKind kind);
+WordTable<RecordKind> WordsOf(RecordKind);
 
 /// By the form of the message; kExample for what is none of them. Cost: a look at its first fields.
 RecordKind KindOfRecord(std::span<const std::byte> record);

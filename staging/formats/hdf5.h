@@ -15,13 +15,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
+
 namespace slipway::staging {
 
 enum class NumberType { kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kFloat32, kFloat64 };
 
 std::size_t SizeOf(NumberType type);
-/// "uint8", "float32", ...
-std::string_view NumberTypeName(NumberType type);
+WordTable<NumberType> WordsOf(NumberType);
 
 struct Hdf5Dataset {
   std::string name;  ///< the path without the leading slash: "image", "group/label"
@@ -43,8 +44,7 @@ enum class Hdf5Storage {
   kChunked,
   kOther  ///< inside the metadata, or nothing is stored yet: read it by ReadRows
 };
-/// "contiguous", "chunked", "other".
-std::string_view Hdf5StorageName(Hdf5Storage storage);
+WordTable<Hdf5Storage> WordsOf(Hdf5Storage);
 
 /// HDF5's numbers for its own filters.
 enum Hdf5FilterId : int { kDeflateFilter = 1, kShuffleFilter = 2, kFletcher32Filter = 3, kSzipFilter = 4 };

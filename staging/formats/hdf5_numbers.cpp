@@ -24,29 +24,19 @@ std::size_t SizeOf(NumberType type) {
   return 1;
 }
 
-std::string_view NumberTypeName(NumberType type) {
-  switch (type) {
-    case NumberType::kInt8: return "int8";
-    case NumberType::kUint8: return "uint8";
-    case NumberType::kInt16: return "int16";
-    case NumberType::kUint16: return "uint16";
-    case NumberType::kInt32: return "int32";
-    case NumberType::kUint32: return "uint32";
-    case NumberType::kInt64: return "int64";
-    case NumberType::kUint64: return "uint64";
-    case NumberType::kFloat32: return "float32";
-    case NumberType::kFloat64: return "float64";
-  }
-  return "uint8";
+WordTable<NumberType> WordsOf(NumberType) {
+  static constexpr Word<NumberType> kWords[] = {{NumberType::kInt8, "int8"},       {NumberType::kUint8, "uint8"},
+                                                {NumberType::kInt16, "int16"},     {NumberType::kUint16, "uint16"},
+                                                {NumberType::kInt32, "int32"},     {NumberType::kUint32, "uint32"},
+                                                {NumberType::kInt64, "int64"},     {NumberType::kUint64, "uint64"},
+                                                {NumberType::kFloat32, "float32"}, {NumberType::kFloat64, "float64"}};
+  return kWords;
 }
 
-std::string_view Hdf5StorageName(Hdf5Storage storage) {
-  switch (storage) {
-    case Hdf5Storage::kContiguous: return "contiguous";
-    case Hdf5Storage::kChunked: return "chunked";
-    case Hdf5Storage::kOther: return "other";
-  }
-  return "other";
+WordTable<Hdf5Storage> WordsOf(Hdf5Storage) {
+  static constexpr Word<Hdf5Storage> kWords[] = {
+      {Hdf5Storage::kContiguous, "contiguous"}, {Hdf5Storage::kChunked, "chunked"}, {Hdf5Storage::kOther, "other"}};
+  return kWords;
 }
 
 std::optional<std::uint64_t> CommonRows(std::span<const Hdf5Dataset> datasets) {

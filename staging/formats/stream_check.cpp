@@ -53,20 +53,12 @@ class RawCheck : public StreamCheck {
 
 }  // namespace
 
-std::string_view DataFormatName(DataFormat format) {
-  switch (format) {
-    case DataFormat::kTfrecord: return "tfrecord";
-    case DataFormat::kHdf5: return "hdf5";
-    case DataFormat::kRaw: return "raw";
-  }
-  return "raw";
-}
-
-std::optional<DataFormat> ParseDataFormat(std::string_view name) {
-  for (const auto format : {DataFormat::kTfrecord, DataFormat::kHdf5, DataFormat::kRaw}) {
-    if (DataFormatName(format) == name) return format;
-  }
-  return {};
+WordTable<DataFormat> WordsOf(DataFormat) {
+  static constexpr Word<DataFormat> kWords[] = {
+      {DataFormat::kTfrecord, "tfrecord", "TFRecord files, plain or compressed"},
+      {DataFormat::kHdf5, "hdf5", "HDF5 files"},
+      {DataFormat::kRaw, "raw", "any files, copied and summed"}};
+  return kWords;
 }
 
 void FeedFile(const std::filesystem::path& path, StreamCheck& check,

@@ -8,18 +8,16 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "core/words.h"
 #include "staging/formats/compression.h"
 
 namespace slipway::staging {
 
-/// The values stand in manifests as words: "tfrecord", "hdf5", "raw".
+/// The words stand in manifests.
 enum class DataFormat { kTfrecord, kHdf5, kRaw };
-
-std::string_view DataFormatName(DataFormat format);
-std::optional<DataFormat> ParseDataFormat(std::string_view name);
+WordTable<DataFormat> WordsOf(DataFormat);
 
 struct StreamSummary {
   std::optional<std::uint64_t> records;       ///< nothing where the format has no cheap count

@@ -138,7 +138,7 @@ void TfrecordCheck::WithInflatedPlace(Action&& action) {
     if (compression_ == Compression::kZlib && !frames_.HasBegun()) ThrowAsPlain();
     if (compression_ != Compression::kNone) {
       error.AddContext(fmt::format("in record {} at byte {} of what the {} stream inflates to", frames_.Place().record,
-                                   frames_.Place().offset, CompressionName(compression_)));
+                                   frames_.Place().offset, WordOf(compression_)));
     }
     throw;
   }

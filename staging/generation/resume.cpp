@@ -11,7 +11,7 @@ namespace {
 
 /// Over everything that tells one plan's files from another's: a generation's name alone is no proof.
 std::uint32_t CrcOf(const StagingPlan& plan) {
-  std::uint32_t crc = Crc32c(fmt::format("{} {}", DataFormatName(plan.request.format), plan.generation));
+  std::uint32_t crc = Crc32c(fmt::format("{} {}", WordOf(plan.request.format), plan.generation));
   for (const auto& file : plan.files) {
     crc = Crc32c(fmt::format("{}\n{}\n{} {} {}\n", file.path.native(), file.name.native(), file.size.count,
                              file.mtime_ns, file.inode),

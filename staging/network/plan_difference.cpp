@@ -80,7 +80,7 @@ Digest PlanDigest(const StagingPlan& plan, const std::vector<std::size_t>& order
 
 std::string DescribePlan(const StagingPlan& plan, const std::vector<std::size_t>& order, std::uint32_t readers) {
   WireWriter writer;
-  writer.Text(plan.request.name).Text(DataFormatName(plan.request.format)).Text(VerifyModeName(plan.request.verify));
+  writer.Text(plan.request.name).Text(WordOf(plan.request.format)).Text(WordOf(plan.request.verify));
   writer.Number(readers).Number(HashOf(order)).Number(std::uint64_t{plan.files.size()}).Number(plan.total.count);
   for (std::size_t i = 0; i < std::min(plan.files.size(), kMostNamed); ++i) {
     const auto& file = plan.files[i];

@@ -17,32 +17,25 @@
 namespace slipway::staging {
 namespace fs = std::filesystem;
 
-std::string_view DistributionName(Distribution distribution) {
-  switch (distribution) {
-    case Distribution::kShard: return "shard";
-    case Distribution::kReplicate: return "replicate";
-    case Distribution::kNodeShard: return "node-shard";
-  }
-  return "shard";
+WordTable<Distribution> WordsOf(Distribution) {
+  static constexpr Word<Distribution> kWords[] = {
+      {Distribution::kReplicate, "replicate", "every rank reads all records"},
+      {Distribution::kShard, "shard", "every rank reads its own share"},
+      {Distribution::kNodeShard, "node-shard", "every rank reads its own share, and each node holds only those files"}};
+  return kWords;
 }
 
-std::optional<Distribution> ParseDistribution(std::string_view name) {
-  if (name == "shard") return Distribution::kShard;
-  if (name == "replicate") return Distribution::kReplicate;
-  if (name == "node-shard") return Distribution::kNodeShard;
-  return {};
+WordTable<Layout> WordsOf(Layout) {
+  static constexpr Word<Layout> kWords[] = {
+      {Layout::kReplica, "replica"}, {Layout::kShard, "shard"}, {Layout::kStream, "stream"}};
+  return kWords;
 }
 
-std::string_view LayoutName(Layout layout) {
-  switch (layout) {
-    case Layout::kReplica: return "replica";
-    case Layout::kShard: return "shard";
-    case Layout::kStream: return "stream";
-  }
-  return "replica";
+WordTable<TierScope> WordsOf(TierScope) {
+  static constexpr Word<TierScope> kWords[] = {{TierScope::kNode, "node", "each node has its own"},
+                                               {TierScope::kJob, "job", "all nodes of a job see the same"}};
+  return kWords;
 }
-
-std::string_view TierScopeName(TierScope scope) { return scope == TierScope::kJob ? "job" : "node"; }
 
 namespace {
 
@@ -86,9 +79,9 @@ class Hash {
 /// Two nodes' shares differ in their files and so in their names; a share of all files is not a replica either.
 std::string GenerationName(const DatasetRequest& request, const std::vector<SourceFile>& files, Layout layout) {
   Hash hash;
-  if (layout != Layout::kReplica) hash.Add(LayoutName(layout));
-  hash.Add(DataFormatName(request.format));
-  hash.Add(VerifyModeName(request.verify));
+  if (layout != Layout::kReplica) hash.Add(WordOf(layout));
+  hash.Add(WordOf(request.format));
+  hash.Add(WordOf(request.verify));
   for (const auto& file : files) {
     hash.Add(file.path.native());
     hash.Add(file.name.native());
@@ -418,14 +411,14 @@ Json ToJson(const StagingPlan& plan) {
 
 Json SummaryOf(const StagingPlan& plan) {
   return {{"name", plan.request.name},
-          {"format", DataFormatName(plan.request.format)},
-          {"distribute", DistributionName(plan.request.distribution)},
-          {"verify", VerifyModeName(plan.request.verify)},
+          {"format", WordOf(plan.request.format)},
+          {"distribute", WordOf(plan.request.distribution)},
+          {"verify", WordOf(plan.request.verify)},
           {"bytes", plan.total.count},
           {"tier", plan.tier},
           {"origin", plan.origin},
-          {"scope", TierScopeName(plan.scope)},
-          {"layout", LayoutName(plan.layout)},
+          {"scope", WordOf(plan.scope)},
+          {"layout", WordOf(plan.layout)},
           {"nodes", plan.nodes},
           {"stages_here", plan.stages_here},
           {"shares", SharesToJson(plan.shares)},

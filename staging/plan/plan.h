@@ -14,6 +14,7 @@
 
 #include "core/json.h"
 #include "core/units.h"
+#include "core/words.h"
 #include "staging/dataset/left_out.h"
 #include "staging/dataset/verify_mode.h"
 #include "staging/formats/stream_check.h"
@@ -23,27 +24,26 @@ namespace slipway::staging {
 
 /// Which records a rank reads.
 enum class Distribution {
-  kShard,      ///< its share; what its node holds is the planner's choice
   kReplicate,  ///< all of them
+  kShard,      ///< its share; what its node holds is the planner's choice
   kNodeShard   ///< its share of what its node holds, and that is a share of the files
 };
-std::string_view DistributionName(Distribution distribution);
-std::optional<Distribution> ParseDistribution(std::string_view name);
+WordTable<Distribution> WordsOf(Distribution);
 
-/// What each node of the job holds. The words "replica", "shard", "stream" stand in plans.
+/// What each node of the job holds. The words stand in plans.
 enum class Layout {
   kReplica,  ///< all files
   kShard,    ///< its share of the files
   kStream    ///< a window of the files: what was read goes when the next file needs its space
 };
-std::string_view LayoutName(Layout layout);
+WordTable<Layout> WordsOf(Layout);
 
 /// Who sees what is written to a tier.
 enum class TierScope {
   kNode,  ///< each node its own: node-local disk, RAM, private burst buffers; every node stages
   kJob    ///< all nodes of the job the same: striped burst buffers, shared directories; one node stages
 };
-std::string_view TierScopeName(TierScope scope);
+WordTable<TierScope> WordsOf(TierScope);
 
 struct SourceFile {
   SourcePath path;  ///< absolute, where it is read

@@ -231,7 +231,7 @@ class SourceSearch {
     if (!listed.files.empty() || folders_.empty()) return;
     const auto others = DescribeLeftOut(listed.left_out, 0);
     Refuse(folders_.front(),
-           fmt::format("the folder holds no {} file{}{}", DataFormatName(format_), others.empty() ? "" : ": ", others),
+           fmt::format("the folder holds no {} file{}{}", WordOf(format_), others.empty() ? "" : ": ", others),
            "give the format that the files have, or raw to copy them without a look at their content");
   }
 

@@ -154,6 +154,13 @@ TierPlace PlaceAtSite(const TierDefinition& tier) {
 
 }  // namespace
 
+WordTable<TierKind> WordsOf(TierKind) {
+  static constexpr Word<TierKind> kWords[] = {{TierKind::kDisk, "disk"},
+                                              {TierKind::kRam, "ram", "counts against memory"},
+                                              {TierKind::kBurst, "burst", "DataWarp and its kin"}};
+  return kWords;
+}
+
 bool LivesOnNetwork(const fs::path& path) {
   constexpr std::array<std::uint32_t, 9> kNetwork = {
       0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,   0x6969 /* NFS */,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "core/words.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
@@ -23,6 +24,7 @@ enum class TierKind {
   kRam,   ///< counts against memory, whatever its file system says
   kBurst  ///< DataWarp and its kin
 };
+WordTable<TierKind> WordsOf(TierKind);
 
 /// A tier as a site describes it.
 struct TierDefinition {

@@ -111,19 +111,10 @@ NodeShares ParseShares(const Json& json) {
   return shares;
 }
 
-Remainder TakeRemainder(JsonFields& fields) {
-  return static_cast<Remainder>(fields.Word("remainder", {"drop", "repeat", "pad"}));
-}
-OnCorrupt TakeOnCorrupt(JsonFields& fields) {
-  return static_cast<OnCorrupt>(fields.Word("on_corrupt", {"fail", "skip"}));
-}
-
 void TakeWords(JsonFields& fields, BatchOptions& options) {
-  if (fields.Has("order")) {
-    options.order = static_cast<RecordOrder>(fields.Word("order", {"global", "windowed", "in_order"}));
-  }
-  if (fields.Has("remainder")) options.remainder = TakeRemainder(fields);
-  if (fields.Has("on_corrupt")) options.on_corrupt = TakeOnCorrupt(fields);
+  fields.TakeWord("order", options.order);
+  fields.TakeWord("remainder", options.remainder);
+  fields.TakeWord("on_corrupt", options.on_corrupt);
   if (fields.Has("payloads")) options.payloads = fields.Flag("payloads");
 }
 
@@ -176,8 +167,8 @@ void TakeConfiguration(const std::string& name, BatchOptions& options) {
   const auto& data = member(member(config, "data"), name);
   if (data.is_null()) return;
   JsonFields fields(data, fmt::format("SLIPWAY_CONFIG: data.{}", name));
-  if (fields.Has("remainder")) options.remainder = TakeRemainder(fields);
-  if (fields.Has("on_corrupt")) options.on_corrupt = TakeOnCorrupt(fields);
+  fields.TakeWord("remainder", options.remainder);
+  fields.TakeWord("on_corrupt", options.on_corrupt);
   if (fields.Has("seed")) options.seed = fields.Count("seed");
 }
 
@@ -215,6 +206,12 @@ void RequireRankOfJob(const BatchOptions& options, const BatchOptions& job) {
 }
 
 }  // namespace
+
+WordTable<RecordOrder> WordsOf(RecordOrder) {
+  static constexpr Word<RecordOrder> kWords[] = {
+      {RecordOrder::kGlobal, "global"}, {RecordOrder::kWindowed, "windowed"}, {RecordOrder::kInOrder, "in_order"}};
+  return kWords;
+}
 
 std::uint64_t FirstRecordOf(const std::optional<NodeShares>& shares) {
   std::uint64_t first = 0;

@@ -8,19 +8,20 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
 #include "staging/reader/elements.h"
 #include "staging/reader/sharding.h"
 #include "staging/reader/transforms.h"
 
 namespace slipway::staging {
 
-/// Words of options.
+/// In which order records come. Words of options.
 enum class RecordOrder {
   kGlobal,    ///< any record may come anywhere
   kWindowed,  ///< files at random, records through a window: needs only the files at hand
   kInOrder    ///< as the files have them, every epoch
 };
-enum class OnCorrupt { kFail, kSkip };
+WordTable<RecordOrder> WordsOf(RecordOrder);
 
 /// One field of a batch.
 struct BatchField {

@@ -26,7 +26,7 @@ struct StoredField {
   std::string Expected() const {
     if (any_length()) return "one value of bytes";
     if (kind == FeatureKind::kBytes) return fmt::format("one value of {} bytes", count);
-    return fmt::format("{} {} values", count, FeatureKindName(kind));
+    return fmt::format("{} {} values", count, WordOf(kind));
   }
   bool any_length() const { return wanted.any_length; }
 };

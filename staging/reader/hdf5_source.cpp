@@ -104,7 +104,7 @@ class Hdf5Source final : public RecordSource {
     if (right_kind && ValuesPerRow(dataset) == count) return;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}': field '{}': expected {} {} for each record, found {} {}", files_[0].string(),
-                            dataset.name, count, kind, ValuesPerRow(dataset), NumberTypeName(dataset.type)));
+                            dataset.name, count, kind, ValuesPerRow(dataset), WordOf(dataset.type)));
   }
 
   /// One read for each run of consecutive records in one file.

@@ -91,7 +91,7 @@ std::vector<double> JsonFields::Numbers(std::string_view key) {
   return value.get<std::vector<double>>();
 }
 
-std::size_t JsonFields::Word(std::string_view key, std::initializer_list<std::string_view> words) {
+std::size_t JsonFields::Word(std::string_view key, const std::vector<std::string>& words) {
   const auto expected = fmt::format("one of {}", fmt::join(words, ", "));
   const auto& value = Required(key, expected);
   const auto found = value.is_string() ? std::ranges::find(words, value.get<std::string>()) : words.end();

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/json.h"
+#include "core/words.h"
 
 namespace slipway::staging {
 
@@ -30,7 +30,12 @@ class JsonFields {
   /// The value as it is. Null when there is none.
   const Json* Value(std::string_view key);
   /// The index of the word.
-  std::size_t Word(std::string_view key, std::initializer_list<std::string_view> words);
+  std::size_t Word(std::string_view key, const std::vector<std::string>& words);
+  /// Leaves `value` as it is where there is none.
+  template <HasWords Enum>
+  void TakeWord(std::string_view key, Enum& value) {
+    if (Has(key)) value = AllOf<Enum>()[Word(key, AllWords<Enum>())];
+  }
 
   void Finish() const;
 

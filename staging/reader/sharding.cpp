@@ -22,8 +22,6 @@ void Shuffle(std::vector<Number>& numbers, SplitMix64 random) {
   for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[random.Below(i)]);
 }
 
-constexpr std::array<std::string_view, 3> kRemainderNames = {"drop", "repeat", "pad"};
-
 void CheckRule(const ShardRule& rule) {
   if (rule.rank < 0 || rule.rank >= rule.world) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no rank {} in a world of {} ranks", rule.rank, rule.world));
@@ -92,12 +90,18 @@ RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world)
   return ShardOf(order, ShardRule{rank, world, 1, Remainder::kDrop});
 }
 
-std::string_view RemainderName(Remainder remainder) { return kRemainderNames[static_cast<std::size_t>(remainder)]; }
+WordTable<Remainder> WordsOf(Remainder) {
+  static constexpr Word<Remainder> kWords[] = {
+      {Remainder::kDrop, "drop", "leave them out of this epoch"},
+      {Remainder::kRepeat, "repeat", "fill the last step with the first records of the epoch"},
+      {Remainder::kPad, "pad", "fill the last step with zeros, marked as not valid"}};
+  return kWords;
+}
 
-std::optional<Remainder> ParseRemainder(std::string_view name) {
-  const auto found = std::ranges::find(kRemainderNames, name);
-  if (found == kRemainderNames.end()) return {};
-  return static_cast<Remainder>(found - kRemainderNames.begin());
+WordTable<OnCorrupt> WordsOf(OnCorrupt) {
+  static constexpr Word<OnCorrupt> kWords[] = {{OnCorrupt::kFail, "fail", "end the run"},
+                                               {OnCorrupt::kSkip, "skip", "leave it out and count it"}};
+  return kWords;
 }
 
 std::uint64_t StepsOf(std::uint64_t records, const ShardRule& rule) {

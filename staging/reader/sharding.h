@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
 #include "staging/reader/random.h"
 
 namespace slipway::staging {
@@ -58,10 +59,11 @@ enum class Remainder {
   kRepeat,  ///< the step is filled with the first records of the same order
   kPad      ///< the step is filled with kPaddingRecord
 };
+WordTable<Remainder> WordsOf(Remainder);
 
-/// "drop", "repeat", "pad".
-std::string_view RemainderName(Remainder remainder);
-std::optional<Remainder> ParseRemainder(std::string_view name);
+/// What the reader does with a damaged record. Words of specs.
+enum class OnCorrupt { kFail, kSkip };
+WordTable<OnCorrupt> WordsOf(OnCorrupt);
 
 /// No record: a place that the reader delivers as zeros and marks as not valid.
 inline constexpr std::uint64_t kPaddingRecord = std::numeric_limits<std::uint64_t>::max();

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "launcher/ranks/nodes/node_frame.h"
 #include "runtime/watch/rank_status.h"
 #include "staging/network/wire.h"
@@ -69,9 +70,9 @@ void TryBoard(std::string_view bytes) {
   std::memcpy(static_cast<void*>(&line), bytes.data(), std::min(bytes.size(), sizeof line));
   for (auto& team : line.teams) team.back() = '\0';
   line.process = 1;
-  const auto told =
-      ToJson(runtime::RankStatusOf(line, {"host", 1})).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto heard = ToJson(runtime::RankStatusFromJson(Json::parse(told)));
+  const auto told = ToJson(std::vector{runtime::RankStatusOf(line, {"host", 1})})
+                        .dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto heard = ToJson(runtime::SightsFromJson(Json::parse(told)));
   FuzzRequire(heard.dump(-1, ' ', false, Json::error_handler_t::replace) == told, "a sight travels");
 }
 
@@ -79,9 +80,9 @@ void TrySight(std::string_view text) {
   const auto json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return;
   try {
-    const auto sight = ToJson(runtime::RankStatusFromJson(json));
-    FuzzRequire(ToJson(runtime::RankStatusFromJson(sight)) == sight, "a sight that was heard can be told");
-  } catch (const Json::exception&) {
+    const auto sight = ToJson(runtime::SightsFromJson(json));
+    FuzzRequire(ToJson(runtime::SightsFromJson(sight)) == sight, "a sight that was heard can be told");
+  } catch (const Error&) {
     // As good as an error that says something: the connection ends with it.
   }
 }

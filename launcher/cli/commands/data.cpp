@@ -35,8 +35,8 @@ void RequirePaths(const std::vector<fs::path>& paths) {
 // ---- info
 
 std::string ShapeText(const staging::FieldInfo& field) {
-  if (!field.shape.empty()) return fmt::format("{} {}", FeatureKindName(field.kind), fmt::join(field.shape, "x"));
-  return fmt::format("{} {}", FeatureKindName(field.kind), field.count);
+  if (!field.shape.empty()) return fmt::format("{} {}", WordOf(field.kind), fmt::join(field.shape, "x"));
+  return fmt::format("{} {}", WordOf(field.kind), field.count);
 }
 
 std::string FieldsText(const std::vector<staging::FieldInfo>& fields) {
@@ -51,7 +51,7 @@ Json FieldsDocument(const std::vector<staging::FieldInfo>& fields) {
   Json list = Json::array();
   for (const auto& field : fields) {
     list.push_back(
-        {{"name", field.name}, {"kind", FeatureKindName(field.kind)}, {"count", field.count}, {"shape", field.shape}});
+        {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}});
   }
   return list;
 }
@@ -92,7 +92,7 @@ Content ContentOf(const fs::path& file) {
 std::string FirstRecordText(const Content& content) {
   const auto fields = FieldsText(content.fields);
   const auto kind = content.kind.value_or(staging::RecordKind::kExample);
-  return kind == staging::RecordKind::kExample ? fields : fmt::format("{}, {}", RecordKindName(kind), fields);
+  return kind == staging::RecordKind::kExample ? fields : fmt::format("{}, {}", WordOf(kind), fields);
 }
 
 /// What is wrong with a file does not hide the others.
@@ -149,8 +149,8 @@ class InfoReport {
 
   void AddRecords(const fs::path& file) {
     const auto content = ContentOf(file);
-    const auto format = staging::DataFormatName(content.format);
-    const auto compression = staging::CompressionName(staging::DetectCompression(file));
+    const auto format = WordOf(content.format);
+    const auto compression = WordOf(staging::DetectCompression(file));
     const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
     const Bytes size{fs::file_size(file)};
     table_.AddRow({file.string(), std::string(format), Stored(compression), indexed ? "yes" : "no", FormatBytes(size),
@@ -161,7 +161,7 @@ class InfoReport {
                       {"index", indexed},
                       {"bytes", size.count},
                       {"records", content.records},
-                      {"record_kind", content.kind ? Json(RecordKindName(*content.kind)) : Json()},
+                      {"record_kind", content.kind ? Json(WordOf(*content.kind)) : Json()},
                       {"fields", FieldsDocument(content.fields)},
                       {"layout", Json::array()}});
     records_ += content.records;
@@ -246,7 +246,7 @@ Json VerdictDocument(const Verdict& verdict) {
   if (verdict.error) {
     document["error"] = ErrorDocument(*verdict.error);
   } else {
-    document["format"] = DataFormatName(verdict.checked.format);
+    document["format"] = WordOf(verdict.checked.format);
     document["bytes"] = verdict.checked.bytes;
     document["records"] = verdict.checked.records ? Json(*verdict.checked.records) : Json();
     if (verdict.checked.format == staging::DataFormat::kHdf5) {
@@ -264,7 +264,7 @@ std::string UnderChecksums(const staging::CheckedFile& checked) {
 std::vector<std::string> GoodRow(const Verdict& verdict) {
   const auto& checked = verdict.checked;
   return {verdict.path.string(),
-          std::string(DataFormatName(checked.format)),
+          std::string(WordOf(checked.format)),
           FormatBytes(Bytes{checked.bytes}),
           checked.records ? std::to_string(*checked.records) : "differ",
           UnderChecksums(checked),

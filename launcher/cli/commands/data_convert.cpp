@@ -16,13 +16,13 @@ namespace slipway::launcher {
 namespace {
 
 staging::DataFormat TargetFormat(const std::string& word) {
-  const auto format = staging::ParseDataFormat(word);
+  const auto format = FromWord<staging::DataFormat>(word);
   if (format && *format != staging::DataFormat::kRaw) return *format;
   throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", word), "use tfrecord or hdf5");
 }
 
 staging::Compression TargetCompression(const std::string& word) {
-  if (const auto compression = staging::ParseCompression(word)) return *compression;
+  if (const auto compression = FromWord<staging::Compression>(word)) return *compression;
   throw Error(ErrorKind::kUsage, fmt::format("cannot compress by '{}'", word), "use none, gzip or zlib");
 }
 
@@ -115,7 +115,7 @@ int DataMake(const DataMakeOptions& options, Output& output) {
   make.threads = UsableProcessors();
   make.progress = Show(output, "making");
   FillIn(make, !options.format.empty());
-  PrintFiles(staging::MakeData(make), "slipway.data_make/1", staging::DataFormatName(make.format), output);
+  PrintFiles(staging::MakeData(make), "slipway.data_make/1", WordOf(make.format), output);
   return 0;
 }
 

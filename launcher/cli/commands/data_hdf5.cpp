@@ -15,33 +15,33 @@ namespace {
 
 /// "chunked 2x28x28, shuffle, deflate"
 std::string StoredText(const staging::Hdf5StoredAs& stored) {
-  auto text = std::string(staging::Hdf5StorageName(stored.storage));
+  auto text = std::string(WordOf(stored.storage));
   if (!stored.chunk_shape.empty()) text += fmt::format(" {}", fmt::join(stored.chunk_shape, "x"));
   for (const auto& filter : stored.filters) text += ", " + filter;
   return text;
 }
 
 Json StoredDocument(const staging::Hdf5Dataset& dataset, const staging::Hdf5StoredAs& stored) {
-  return {{"name", dataset.name},    {"type", NumberTypeName(dataset.type)},
-          {"shape", dataset.shape},  {"storage", staging::Hdf5StorageName(stored.storage)},
+  return {{"name", dataset.name},    {"type", WordOf(dataset.type)},
+          {"shape", dataset.shape},  {"storage", WordOf(stored.storage)},
           {"bytes", stored.bytes},   {"chunk_shape", stored.chunk_shape},
           {"chunks", stored.chunks}, {"filters", stored.filters}};
 }
 
 Json FieldDocument(const staging::FieldInfo& field) {
-  return {{"name", field.name}, {"kind", FeatureKindName(field.kind)}, {"count", field.count}, {"shape", field.shape}};
+  return {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}};
 }
 
 /// "image: bytes 28x28"
 std::string RecordText(const staging::FieldInfo& field) {
   const auto values =
       field.shape.empty() ? std::to_string(field.count) : fmt::format("{}", fmt::join(field.shape, "x"));
-  return fmt::format("{}: {} {}", field.name, FeatureKindName(field.kind), values);
+  return fmt::format("{}: {} {}", field.name, WordOf(field.kind), values);
 }
 
 /// "lat: float64 (7)"
 std::string ShapeText(const staging::Hdf5Dataset& dataset) {
-  return fmt::format("{}: {} ({})", dataset.name, NumberTypeName(dataset.type), fmt::join(dataset.shape, "x"));
+  return fmt::format("{}: {} ({})", dataset.name, WordOf(dataset.type), fmt::join(dataset.shape, "x"));
 }
 
 std::string OtherText(const staging::Hdf5Other& other) {
@@ -62,8 +62,7 @@ Hdf5Info InfoOfHdf5(const fs::path& path) {
   for (const auto& dataset : file.Datasets()) {
     const auto stored = file.StoredAs(dataset.name);
     const auto field = FieldOf(dataset);
-    AddWord(info.stored, "; ",
-            fmt::format("{}: {} {}", dataset.name, NumberTypeName(dataset.type), StoredText(stored)));
+    AddWord(info.stored, "; ", fmt::format("{}: {} {}", dataset.name, WordOf(dataset.type), StoredText(stored)));
     AddWord(info.fields, ", ", info.records ? RecordText(field) : ShapeText(dataset));
     info.layout.push_back(StoredDocument(dataset, stored));
     info.field_list.push_back(FieldDocument(field));

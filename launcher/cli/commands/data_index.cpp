@@ -112,7 +112,7 @@ int DataIndex(const DataIndexOptions& options, Output& output) {
   const auto dataset = staging::FindDatasetFiles(options.path);
   if (dataset.format != staging::DataFormat::kTfrecord) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is {}: only TFRecord files need an index", options.path.string(),
-                                               DataFormatName(dataset.format)));
+                                               WordOf(dataset.format)));
   }
   const auto files = IndexFiles(dataset, output);
   const auto encoded = Encode(files);

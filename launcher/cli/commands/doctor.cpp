@@ -64,9 +64,7 @@ void RequireSpecForChanges(const SpecSelection& selection) {
 }
 
 Json ToJson(const CheckResult& result) {
-  Json findings = Json::array();
-  for (const auto& finding : result.findings) findings.push_back(ToJson(finding));
-  return Json{{"check", result.name}, {"took_s", result.took.count()}, {"findings", findings}};
+  return Json{{"check", result.name}, {"took_s", result.took.count()}, {"findings", ToJson(result.findings)}};
 }
 
 }  // namespace
@@ -83,8 +81,8 @@ int Doctor(const DoctorOptions& options, Session& session) {
   }
   session.output.Progress("");
   const auto worst = WorstOf(all);
-  const Json document{{"schema", "slipway.doctor/1"}, {"worst", NameOf(worst)}, {"checks", list}};
-  session.output.Print({document, Describe(all), NameOf(worst)});
+  const Json document{{"schema", "slipway.doctor/1"}, {"worst", WordOf(worst)}, {"checks", list}};
+  session.output.Print({document, Describe(all), WordOf(worst)});
   return worst == Grade::kFail ? 1 : 0;
 }
 

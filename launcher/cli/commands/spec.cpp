@@ -70,7 +70,7 @@ std::string Cases(const std::vector<CommandWords>& commands) {
 /// Only what the file does not say itself.
 std::string EngineText(const SpecDocument& document) {
   if (document.engine_reason.empty()) return {};
-  return fmt::format("; engine {} ({})", NameOf(document.spec.launch.engine), document.engine_reason);
+  return fmt::format("; engine {} ({})", WordOf(document.spec.launch.engine), document.engine_reason);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ int Validate(const SpecSelection& selection, Session& session) {
                     {"valid", true},
                     {"name", document.spec.name},
                     {"spec_hash", document.spec_hash},
-                    {"engine", NameOf(document.spec.launch.engine)},
+                    {"engine", WordOf(document.spec.launch.engine)},
                     {"engine_reason", document.engine_reason},
                     {"warnings", warnings}};
   const auto text = fmt::format("{}: valid; {} dataset{}, {} rank{}{}{}", document.file.string(),

@@ -22,8 +22,8 @@ Json ToJson(const StoredGeneration& generation) {
     document["damage"] = generation.damage;
   } else {
     document["dataset"] = generation.dataset;
-    document["format"] = DataFormatName(generation.format);
-    document["verify"] = VerifyModeName(generation.verify);
+    document["format"] = WordOf(generation.format);
+    document["verify"] = WordOf(generation.verify);
     document["created"] = generation.created;
     document["files"] = generation.files;
     document["records"] = generation.records ? Json(*generation.records) : Json();
@@ -46,7 +46,7 @@ Json DocumentOf(const TierContent& tier) {
   return {{"tier", state.name},
           {"root", state.root.string()},
           {"origin", state.origin},
-          {"scope", TierScopeName(state.scope)},
+          {"scope", WordOf(state.scope)},
           {"usable", state.usable},
           {"reason", state.reason.empty() ? Json() : Json(state.reason)},
           {"available_bytes", state.available.count},
@@ -68,7 +68,7 @@ void AddRow(TextTable& table, const Found& found) {
   }
   table.AddRow({generation.dataset, generation.name, found.tier, std::to_string(generation.files),
                 FormatBytes(generation.bytes), generation.records ? std::to_string(*generation.records) : "-",
-                generation.created, std::string(VerifyModeName(generation.verify)), UsersOf(generation)});
+                generation.created, std::string(WordOf(generation.verify)), UsersOf(generation)});
 }
 
 std::string DescribeTier(const TierContent& tier) {

@@ -46,7 +46,7 @@ Bytes BandwidthOf(const std::string& text) {
 /// What the command line says about every dataset.
 void ApplyOptions(staging::DatasetRequest& request, const StageInOptions& options, const SiteSpec& site) {
   if (!options.tiers.empty()) request.tiers = WithoutAliases(options.tiers, site);
-  if (!options.verify.empty()) request.verify = staging::ParseVerifyMode(options.verify).value();
+  if (!options.verify.empty()) request.verify = FromWord<staging::VerifyMode>(options.verify).value();
   if (!options.bandwidth.empty()) request.bandwidth = BandwidthOf(options.bandwidth);
 }
 
@@ -78,7 +78,7 @@ Work WorkOfSpec(const StageInOptions& options) {
 }
 
 staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<std::string>& sources) {
-  if (!options.format.empty()) return staging::ParseDataFormat(options.format).value();
+  if (!options.format.empty()) return FromWord<staging::DataFormat>(options.format).value();
   if (const auto held = staging::FormatOfSources(sources)) return *held;
   throw Error(ErrorKind::kUsage, "the files do not tell one format for all of them",
               "add --format tfrecord, hdf5 or raw (raw: copied and summed, but their content is not looked at)");

@@ -28,7 +28,7 @@ std::string DurationCell(const std::optional<double>& seconds) {
 std::string GoalsText(const ensemble::StudyRecord& study) {
   std::string text;
   for (const auto& objective : study.objectives) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", GoalName(objective.ValueGoal()), objective.ValueName());
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", WordOf(objective.ValueGoal()), objective.ValueName());
   }
   return text;
 }

@@ -80,7 +80,7 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
 std::string TextOf(const TrialsView& view, const Fronts& fronts) {
   std::string goals;
   for (const auto& objective : view.study.objectives) {
-    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", GoalName(objective.ValueGoal()), objective.ValueName());
+    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", WordOf(objective.ValueGoal()), objective.ValueName());
   }
   return fmt::format("{} of {} complete trials; {}; hypervolume {:.6g}\n", fronts.order.size(), fronts.trials.size(),
                      goals, fronts.hypervolume) +

@@ -177,7 +177,7 @@ void Say(Output& output, const Json& document) {
 Json Introduction(const RunFolder& folder, const AskTell& session) {
   Json objectives = Json::array();
   for (const auto& objective : session.options().objectives) {
-    objectives.push_back({{"metric", objective.metric}, {"goal", GoalName(objective.ValueGoal())}});
+    objectives.push_back({{"metric", objective.metric}, {"goal", WordOf(objective.ValueGoal())}});
   }
   return Json{{"schema", "slipway.trials.serve/1"},
               {"run", folder.id()},

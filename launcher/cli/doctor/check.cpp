@@ -41,8 +41,7 @@ Findings LookSafely(const Check& check) try { return check.look(); } catch (cons
 [[noreturn]] void BeChild(const Check& check, const UniqueFd& answer) {
   int status = 1;
   try {
-    Json list = Json::array();
-    for (const auto& finding : LookSafely(check)) list.push_back(ToJson(finding));
+    const auto list = ToJson(LookSafely(check));
     WriteAll(answer.get(), list.dump(-1, ' ', false, Json::error_handler_t::replace), "a pipe");
     status = 0;
   } catch (const std::exception&) {  // the parent finds no answer
@@ -84,11 +83,8 @@ Findings Late(const Check& check) {
 }
 
 Findings FindingsIn(const std::string& answer) {
-  Findings findings;
   const auto list = Json::parse(answer, nullptr, false);
-  if (!list.is_array()) return findings;
-  for (const auto& document : list) findings.push_back(FindingFromJson(document));
-  return findings;
+  return list.is_array() ? FindingsFromJson(list) : Findings();
 }
 
 Findings Hear(const Check& check, const UniqueFd& pipe, pid_t child) {

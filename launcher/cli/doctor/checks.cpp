@@ -45,7 +45,7 @@ std::string VersionOf(ContainerRuntime runtime) {
 /// Cost: each that is there is asked for its version.
 std::vector<FoundRuntime> ProbeContainers() {
   std::vector<FoundRuntime> found;
-  for (const auto runtime : kContainerRuntimes) {
+  for (const auto runtime : AllOf<ContainerRuntime>()) {
     if (FindProgram(std::string(ProgramOf(runtime)))) found.push_back({runtime, VersionOf(runtime)});
   }
   return found;
@@ -56,7 +56,7 @@ Findings JudgeContainers(const std::vector<FoundRuntime>& found) {
   if (found.empty()) return {Ok("containers", "nothing that runs them is here; launch.container cannot be used")};
   std::string text;
   for (const auto& each : found) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", NameOf(each.runtime), each.version);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", WordOf(each.runtime), each.version);
   }
   return {Ok("containers", text)};
 }
@@ -69,7 +69,7 @@ ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngi
 Findings LookAtEngine(EngineChoice asked) {
   const auto chosen = Chosen(asked);
   const auto reason = chosen.reason.empty() ? std::string("it is asked for") : chosen.reason;
-  return {Ok("engine", fmt::format("{} ({})", NameOf(chosen.engine), reason))};
+  return {Ok("engine", fmt::format("{} ({})", WordOf(chosen.engine), reason))};
 }
 
 /// How runs on Slurm start several ranks, and why.

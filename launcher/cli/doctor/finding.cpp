@@ -3,23 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
+#include "core/json_fields.h"
 
 namespace slipway::launcher {
 namespace {
-
-/// In the order of Grade.
-constexpr std::array<std::string_view, 3> kFindingNames = {"ok", "warn", "fail"};
-
-Grade GradeOf(const std::string& name) {
-  const auto* const found = std::find(kFindingNames.begin(), kFindingNames.end(), name);
-  if (found == kFindingNames.end())
-    throw Error(ErrorKind::kInternal, fmt::format("'{}' is no grade of a finding", name));
-  return static_cast<Grade>(found - kFindingNames.begin());
-}
 
 std::size_t LongestAbout(const Findings& findings) {
   std::size_t longest = 0;
@@ -29,7 +18,18 @@ std::size_t LongestAbout(const Findings& findings) {
 
 }  // namespace
 
-std::string_view NameOf(Grade grade) { return kFindingNames[static_cast<std::size_t>(grade)]; }
+WordTable<Grade> WordsOf(Grade) {
+  static constexpr Word<Grade> kWords[] = {{Grade::kOk, "ok"}, {Grade::kWarn, "warn"}, {Grade::kFail, "fail"}};
+  return kWords;
+}
+
+template <class Visitor, MaybeConst<Finding> Struct>
+void Visit(Visitor& visit, Struct& finding) {
+  visit("grade", finding.grade);
+  visit("about", finding.about);
+  visit("text", finding.text);
+  visit("remedy", finding.remedy);
+}
 
 Finding Ok(std::string about, std::string text) { return {Grade::kOk, std::move(about), std::move(text), ""}; }
 
@@ -47,23 +47,17 @@ Grade WorstOf(const Findings& findings) {
   return worst;
 }
 
-Json ToJson(const Finding& finding) {
-  return Json{
-      {"grade", NameOf(finding.grade)}, {"about", finding.about}, {"text", finding.text}, {"remedy", finding.remedy}};
-}
+Json ToJson(const Findings& findings) { return WriteFields(findings); }
 
-Finding FindingFromJson(const Json& document) try {
-  return {GradeOf(document.at("grade").get<std::string>()), document.at("about").get<std::string>(),
-          document.at("text").get<std::string>(), document.at("remedy").get<std::string>()};
-} catch (const Json::exception& error) {
-  throw Error(ErrorKind::kInternal, fmt::format("a finding is damaged: {}", error.what()));
+Findings FindingsFromJson(const Json& document) {
+  return ReadFields<Findings>(document, {"a list of findings", ErrorKind::kInternal});
 }
 
 std::string Describe(const Findings& findings) {
   const auto width = LongestAbout(findings);
   std::string text;
   for (const auto& finding : findings) {
-    text += fmt::format("{:<4}  {:<{}}  {}\n", NameOf(finding.grade), finding.about, width, finding.text);
+    text += fmt::format("{:<4}  {:<{}}  {}\n", WordOf(finding.grade), finding.about, width, finding.text);
     if (!finding.remedy.empty()) text += fmt::format("{:<{}}  -> {}\n", "", width + 6, finding.remedy);
   }
   return text;

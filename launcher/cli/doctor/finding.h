@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/words.h"
 
 namespace slipway::launcher {
 
 /// kFail: runs will not work, or not as the settings say. kWarn: some runs will not, or slower than they could.
 enum class Grade { kOk, kWarn, kFail };
 
-/// "ok", "warn", "fail".
-std::string_view NameOf(Grade grade);
+WordTable<Grade> WordsOf(Grade);
 
 struct Finding {
   Grade grade = Grade::kOk;
@@ -31,9 +31,9 @@ Finding Fail(std::string about, std::string text, std::string remedy);
 /// kFail when there is a fail among them.
 Grade WorstOf(const Findings& findings);
 
-Json ToJson(const Finding& finding);
-/// Errors: Error(kInternal) for what is none.
-Finding FindingFromJson(const Json& document);
+Json ToJson(const Findings& findings);
+/// Errors: Error(kInternal) for what is no list of them.
+Findings FindingsFromJson(const Json& document);
 
 /// A line for each, with its remedy below it.
 std::string Describe(const Findings& findings);

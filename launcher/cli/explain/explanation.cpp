@@ -38,7 +38,7 @@ Json JobDocument(const std::optional<SlurmJob>& job) {
   if (!job) return nullptr;
   return Json{
       {"id", job->id},
-      {"state", NameOf(job->state)},
+      {"state", WordOf(job->state)},
       {"reason", job->reason},
       {"priority", job->priority},
       {"restarts", job->restarts},

@@ -75,7 +75,7 @@ std::uint16_t KillFlags(SignalTarget target) {
 
 Json AnswerSignal(const Json& request) {
   const auto id = CheckedJob(request);
-  const auto target = SignalTargetOf(request.at("to").get<std::string>());
+  const auto target = FromWord<SignalTarget>(request.at("to").get<std::string>());
   if (!target) throw Error(ErrorKind::kInternal, "a signal for whom?");
   errno = 0;
   CheckSlurm(slurm_kill_job(id, request.at("signal").get<std::uint16_t>(), KillFlags(*target)),
@@ -122,7 +122,7 @@ Json Answer(SlurmAsk ask, const Json& request) {
 
 std::string Answer(const char* text) {
   const auto request = Json::parse(text);
-  const auto ask = SlurmAskOf(request.at("ask").get<std::string>());
+  const auto ask = FromWord<SlurmAsk>(request.at("ask").get<std::string>());
   if (!ask) throw Error(ErrorKind::kInternal, "an unknown request");
   Connect();
   auto result = Answer(*ask, request);

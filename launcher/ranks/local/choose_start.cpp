@@ -61,6 +61,15 @@ StartMeans LookForMeans(StartChoice asked, std::optional<Mpi> mpi) {
 
 }  // namespace
 
+WordTable<StartChoice> WordsOf(StartChoice) {
+  static constexpr Word<StartChoice> kWords[] = {
+      {StartChoice::kAuto, "auto", "mpirun where there is one, else what srun offers"},
+      {StartChoice::kMpirun, "mpirun"},
+      {StartChoice::kPmix, "pmix", "`srun --mpi=pmix`, for Open MPI"},
+      {StartChoice::kPmi2, "pmi2", "`srun --mpi=pmi2`, for MPICH"}};
+  return kWords;
+}
+
 std::optional<ChosenStart> ChooseStart(StartChoice asked, std::optional<Mpi> mpi, const StartMeans& means) {
   if (asked == StartChoice::kAuto) return ChooseForAuto(mpi, means);
   for (const auto& pairing : kPairings) {

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
 #include "launcher/ranks/local/mpi_launcher.h"
 
 namespace slipway::launcher {
 
 /// kPmix and kPmi2: srun with the interface of that name.
 enum class StartChoice { kAuto, kMpirun, kPmix, kPmi2 };
+WordTable<StartChoice> WordsOf(StartChoice);
 
 /// What there is to choose from.
 struct StartMeans {

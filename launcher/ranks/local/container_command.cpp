@@ -8,28 +8,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-struct RuntimeNames {
-  ContainerRuntime runtime;
-  std::string_view name;
-  std::string_view program;
-};
-
-constexpr std::array kRuntimeNames = {
-    RuntimeNames{ContainerRuntime::kApptainer, "apptainer", "apptainer"},
-    RuntimeNames{ContainerRuntime::kSingularity, "singularity", "singularity"},
-    RuntimeNames{ContainerRuntime::kPodmanHpc, "podman-hpc", "podman-hpc"},
-    RuntimeNames{ContainerRuntime::kPodman, "podman", "podman"},
-    RuntimeNames{ContainerRuntime::kCharliecloud, "charliecloud", "ch-run"},
-    RuntimeNames{ContainerRuntime::kShifter, "shifter", "shifter"},
-};
-
-const RuntimeNames& NamesOf(ContainerRuntime runtime) {
-  for (const auto& names : kRuntimeNames) {
-    if (names.runtime == runtime) return names;
-  }
-  return kRuntimeNames.front();
-}
-
 void Append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 std::string Joined(const Mount& mount) { return mount.from + ":" + mount.to; }
@@ -92,9 +70,17 @@ Words OpeningWords(const ContainedStart& start) {
 
 }  // namespace
 
-std::string_view ProgramOf(ContainerRuntime runtime) { return NamesOf(runtime).program; }
+WordTable<ContainerRuntime> WordsOf(ContainerRuntime) {
+  static constexpr Word<ContainerRuntime> kWords[] = {
+      {ContainerRuntime::kApptainer, "apptainer"},       {ContainerRuntime::kSingularity, "singularity"},
+      {ContainerRuntime::kPodmanHpc, "podman-hpc"},      {ContainerRuntime::kPodman, "podman"},
+      {ContainerRuntime::kCharliecloud, "charliecloud"}, {ContainerRuntime::kShifter, "shifter"}};
+  return kWords;
+}
 
-std::string_view NameOf(ContainerRuntime runtime) { return NamesOf(runtime).name; }
+std::string_view ProgramOf(ContainerRuntime runtime) {
+  return runtime == ContainerRuntime::kCharliecloud ? "ch-run" : WordOf(runtime);
+}
 
 Words InContainer(const ContainedStart& start, const Words& program) {
   Words words{std::string(ProgramOf(start.runtime))};

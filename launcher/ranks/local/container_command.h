@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
+
 namespace slipway::launcher {
 
 enum class ContainerRuntime { kApptainer, kSingularity, kPodmanHpc, kPodman, kCharliecloud, kShifter };
 
-constexpr ContainerRuntime kContainerRuntimes[] = {ContainerRuntime::kApptainer,    ContainerRuntime::kSingularity,
-                                                   ContainerRuntime::kPodmanHpc,    ContainerRuntime::kPodman,
-                                                   ContainerRuntime::kCharliecloud, ContainerRuntime::kShifter};
+WordTable<ContainerRuntime> WordsOf(ContainerRuntime);
 
 /// A directory of the machine, and where it is seen in the container.
 struct Mount {
@@ -37,7 +37,6 @@ struct ContainedStart {
 /// "ch-run": what is looked for on the PATH.
 std::string_view ProgramOf(ContainerRuntime runtime);
 /// As the spec has it.
-std::string_view NameOf(ContainerRuntime runtime);
 
 /// The command that runs `program` in the container, without a shell.
 std::vector<std::string> InContainer(const ContainedStart& start, const std::vector<std::string>& program);

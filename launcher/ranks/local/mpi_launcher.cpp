@@ -102,7 +102,11 @@ std::vector<std::string> SrunWords(const MpiLauncher& launcher, const StartOptio
 
 std::string_view FullNameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "Open MPI" : "MPICH"; }
 
-std::string_view NameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "openmpi" : "mpich"; }
+WordTable<Mpi> WordsOf(Mpi) {
+  static constexpr Word<Mpi> kWords[] = {{Mpi::kOpenMpi, "openmpi", "Open MPI"},
+                                         {Mpi::kMpich, "mpich", "MPICH and its relatives"}};
+  return kWords;
+}
 
 std::optional<Mpi> MpiOfVersion(std::string_view version) {
   const auto says = [&](std::string_view word) { return version.find(word) != std::string_view::npos; };
@@ -127,7 +131,7 @@ std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOpti
 
 fs::path LibrariesFor(Mpi mpi) {
   std::error_code ignored;
-  const auto folder = LibraryDirectory() / "slipway" / NameOf(mpi);
+  const auto folder = LibraryDirectory() / "slipway" / WordOf(mpi);
   const auto library = folder / "libslipway.so";
   const bool other =
       fs::exists(library, ignored) && !fs::equivalent(library, LibraryDirectory() / "libslipway.so", ignored);

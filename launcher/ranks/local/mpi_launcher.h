@@ -8,13 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/words.h"
+
 namespace slipway::launcher {
 
 /// kMpich stands for all that share its starter, Hydra.
 enum class Mpi { kOpenMpi, kMpich };
 
-/// "openmpi", "mpich": also the name of its folder in lib/slipway.
-std::string_view NameOf(Mpi mpi);
+/// Also the name of its folder in lib/slipway.
+WordTable<Mpi> WordsOf(Mpi);
 
 /// "Open MPI", "MPICH".
 std::string_view FullNameOf(Mpi mpi);

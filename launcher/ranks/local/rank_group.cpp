@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -27,13 +26,6 @@ constexpr int kChannelInChild = 3;
 constexpr auto kStartBeat = std::chrono::milliseconds(500);
 /// How long the last words of shims on other nodes may take after mpirun has ended.
 constexpr auto kLastWordsPatience = std::chrono::seconds(3);
-
-std::vector<std::string> Words(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string& channel) {
   std::vector<std::string> words{HelperProgram("slipway-rank"),
@@ -69,7 +61,7 @@ std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::s
 /// The connection to one shim, and what it has said.
 struct RankGroup::Channel {
   UniqueFd fd;
-  std::string unread;
+  LineBuffer unread;
   bool said_hello = false;
   RankOutcome outcome;
   pid_t group = 0;  ///< of the running program; 0 before and after
@@ -149,12 +141,8 @@ void RankGroup::Receive(Channel& channel) {
   const ssize_t count = ::recv(channel.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return ReceiveEnd(channel);
-  channel.unread.append(buffer, static_cast<std::size_t>(count));
-  for (auto end = channel.unread.find('\n'); end != std::string::npos; end = channel.unread.find('\n')) {
-    const auto line = channel.unread.substr(0, end);
-    channel.unread.erase(0, end + 1);
-    TakeLine(channel, line);
-  }
+  channel.unread.Add({buffer, static_cast<std::size_t>(count)});
+  for (std::string_view line; channel.unread.Next(line);) TakeLine(channel, line);
 }
 
 /// A shim's last word is how its rank ended. Without it the shim was killed, or its node is gone: then mpirun may wait
@@ -171,23 +159,25 @@ void RankGroup::ReceiveEnd(Channel& channel) {
   if (last_words_) ConcludeIfSilent();
 }
 
-void RankGroup::TakeLine(Channel& channel, const std::string& line) {
+/// What is no word of the protocol changes nothing: a shim that says no more is taken for one that was killed.
+void RankGroup::TakeLine(Channel& channel, std::string_view line) {
   log::Debug("shim of rank {} says: {}", channel.outcome.rank, line);
-  const auto words = Words(line);
-  const auto number = [&](std::size_t at) { return words.size() > at ? std::atoi(words[at].c_str()) : 0; };
-  if (words.empty()) return;
-  if (words[0] == shim::kHello) {
-    TakeHello(channel, words);
-  } else if (words[0] == shim::kStarted) {
-    channel.group = number(1);
-    channel.outcome.pid = number(1);
-    NoteUnbound(channel.outcome, number(2));
-  } else if (words[0] == shim::kFailed) {
-    channel.outcome.start_error = number(1);
+  LineWords words(line);
+  const auto word = words.Word();
+  if (word == shim::kHello) return TakeHello(channel, words);
+  const auto first = words.Take<int>();
+  const auto second = word == shim::kFailed ? 0 : words.Take<int>();
+  if (!words.AtEnd()) return log::Warn("'{}' is no line of a shim", line);
+  if (word == shim::kStarted) {
+    channel.group = first;
+    channel.outcome.pid = first;
+    NoteUnbound(channel.outcome, second);
+  } else if (word == shim::kFailed) {
+    channel.outcome.start_error = first;
     NoteFailure(channel);
-  } else if (words[0] == shim::kExited) {
+  } else if (word == shim::kExited) {
     channel.group = 0;
-    channel.outcome.status = ExitStatus{number(1), number(2)};
+    channel.outcome.status = ExitStatus{first, second};
     const bool as_asked = expects_end_ && *channel.outcome.status == ExitStatus{kRequeueStatus, 0};
     if (!channel.outcome.status->Success() && !as_asked) NoteFailure(channel);
   }
@@ -200,14 +190,16 @@ void RankGroup::NoteUnbound(const RankOutcome& rank, int error) {
       fmt::format("rank {} on {} could not be bound to its cores: {}", rank.rank, rank.host, std::strerror(error)));
 }
 
-void RankGroup::TakeHello(Channel& channel, const std::vector<std::string>& words) {
-  if (words.size() < 5 || channel.said_hello) return;
+void RankGroup::TakeHello(Channel& channel, LineWords& words) {
+  const auto rank = words.Take<int>();
+  const auto size = words.Take<int>();
+  words.Take<int>();  // its process
+  const auto host = words.Word();
+  if (!words.AtEnd() || channel.said_hello) return;
   channel.said_hello = true;
-  channel.outcome.rank = std::atoi(words[1].c_str());
-  channel.outcome.host = words[4];
-  if (auto trouble = registration_.Take(channel.outcome.rank, std::atoi(words[2].c_str())); !trouble.empty()) {
-    return GiveUpStart(std::move(trouble));
-  }
+  channel.outcome.rank = rank;
+  channel.outcome.host = host;
+  if (auto trouble = registration_.Take(rank, size); !trouble.empty()) return GiveUpStart(std::move(trouble));
   if (registration_.Complete()) Take(GroupEvent::kComplete);
 }
 

@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/lines.h"
 #include "core/process.h"
 #include "launcher/ranks/local/group_outcome.h"
 #include "launcher/ranks/local/group_state.h"
@@ -48,8 +50,8 @@ class RankGroup final : public Ranks {
   void AddChannel(UniqueFd fd, int node);
   void Receive(Channel& channel);
   void ReceiveEnd(Channel& channel);
-  void TakeLine(Channel& channel, const std::string& line);
-  void TakeHello(Channel& channel, const std::vector<std::string>& words);
+  void TakeLine(Channel& channel, std::string_view line);
+  void TakeHello(Channel& channel, LineWords& words);
   void NoteFailure(Channel& channel);
   void NoteUnbound(const RankOutcome& rank, int error);
   void AwaitStart();

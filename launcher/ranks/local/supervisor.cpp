@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 
 #include "core/error.h"
@@ -139,26 +138,22 @@ bool Supervisor::Receive(std::chrono::milliseconds patience) {
   const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (count <= 0) return false;
-  unread_.append(buffer, static_cast<std::size_t>(count));
-  std::size_t begin = 0;
-  for (auto end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', begin)) {
-    TakeLine(unread_.c_str() + begin);
-    begin = end + 1;
-  }
-  unread_.erase(0, begin);
-  return true;
+  unread_.Add({buffer, static_cast<std::size_t>(count)});
+  for (std::string_view line; unread_.Next(line);) TakeLine(line);
+  return !unread_.overlong();
 }
 
-void Supervisor::TakeLine(const char* text) {
-  char word[16] = {};
-  unsigned long long id = 0;
+void Supervisor::TakeLine(std::string_view text) {
+  log::Debug("the supervisor says: {}", text);
+  LineWords words(text);
   Line line;
-  std::sscanf(text, "%15s %llu %d %d", word, &id, &line.first, &line.second);
-  log::Debug("the supervisor says: {} {} {} {}", word, id, line.first, line.second);
-  line.word = word;
-  line.id = id;
+  line.word = words.Word();
+  line.id = words.Take<std::uint64_t>();
+  line.first = words.Take<int>();
+  if (line.word == supervisor::kExited) line.second = words.Take<int>();
+  if (!words.AtEnd()) return log::Warn("'{}' is no line of a supervisor", text);
   if (line.word != supervisor::kStarted) return lines_.push_back(std::move(line));
-  if (const auto program = programs_.find(id); program != programs_.end()) program->second.pid = line.first;
+  if (const auto program = programs_.find(line.id); program != programs_.end()) program->second.pid = line.first;
 }
 
 void Supervisor::DeliverSoon() {
@@ -192,7 +187,7 @@ void Supervisor::Gone() {
   log::Warn("the supervisor of the programs is gone, and its {} programs with it", programs_.size());
   loop_.Forget(socket_.get());
   socket_.Reset();
-  unread_.clear();
+  unread_.Clear();
   for (auto& [id, program] : programs_) {
     if (program.pid > 0) host_->KillGroup(program.pid);
     lines_.push_back({supervisor::kExited, id, 0, SIGKILL, host_->Trouble()});

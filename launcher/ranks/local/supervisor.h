@@ -9,9 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/event_loop.h"
+#include "core/lines.h"
 #include "core/process.h"
 #include "launcher/ranks/local/supervisor_host.h"
 
@@ -90,7 +92,7 @@ class Supervisor {
   bool Receive(std::chrono::milliseconds patience);
   /// Waits for the program's last line; other lines are told later. False when the supervisor is gone.
   bool AwaitEnd(std::uint64_t id);
-  void TakeLine(const char* text);
+  void TakeLine(std::string_view text);
   void WatchStarts();
   void DeliverSoon();
   void Deliver();
@@ -100,7 +102,7 @@ class Supervisor {
   EventLoop& loop_;
   std::unique_ptr<SupervisorHost> host_;
   UniqueFd socket_;
-  std::string unread_;
+  LineBuffer unread_;
   std::vector<Line> lines_;  ///< heard and not yet told
   std::optional<EventLoop::TimerId> deliver_;
   std::optional<EventLoop::TimerId> patience_;

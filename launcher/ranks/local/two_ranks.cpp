@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <sstream>
 
 #include "core/clock.h"
 #include "core/install.h"
+#include "core/lines.h"
 #include "launcher/ranks/local/ranks.h"
 
 namespace slipway::launcher {
@@ -45,7 +45,7 @@ bool CanStartTwoRanks() { return ::access(Helper().c_str(), X_OK) == 0; }
 
 bool HasLibraryFor(Mpi mpi) {
   std::error_code error;
-  return std::filesystem::exists(LibraryDirectory() / "slipway" / NameOf(mpi) / "libslipway.so", error);
+  return std::filesystem::exists(LibraryDirectory() / "slipway" / WordOf(mpi) / "libslipway.so", error);
 }
 
 TwoRanks StartTwoRanks(std::vector<std::string> starter, Mpi mpi) {
@@ -62,13 +62,12 @@ std::vector<Measured> MeasuredIn(const std::string& output) {
   std::vector<Measured> all;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
-    Measured measured;
-    const auto begin = line.find("doctor-ranks ");
+    const auto begin = line.find("doctor-ranks ");  // starters print in front of it
     if (begin == std::string::npos) continue;
-    if (std::sscanf(line.c_str() + begin, "doctor-ranks %d %lf %lf", &measured.ranks, &measured.small_s,
-                    &measured.bytes_per_s) == 3) {
-      all.push_back(measured);
-    }
+    LineWords words(std::string_view(line).substr(begin));
+    words.Word();
+    const Measured measured{words.Take<int>(), words.Take<double>(), words.Take<double>()};
+    if (words.AtEnd()) all.push_back(measured);
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/lines.h"
 #include "launcher/ranks/local/node_cores.h"
 #include "launcher/ranks/local/supervisor_host.h"
 #include "launcher/ranks/nodes/socket_pair.h"
@@ -70,8 +71,8 @@ void Agent::Take(const NodeMessage& message) {
     case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
     case NodeFrame::kWatch: return OpenMonitor(message.stream, message.payload);
     case NodeFrame::kEndGroup: {
-      const auto group = std::atoi(message.payload.c_str());
-      if (group > 1) ::kill(-group, SIGKILL);
+      pid_t group = 0;
+      if (ParseNumber(message.payload, group) && group > 1) ::kill(-group, SIGKILL);
       return;
     }
     case NodeFrame::kData: return streams_.TakeData(message.stream, message.payload);

@@ -56,9 +56,7 @@ void NodeMonitor::Take(int visitor) {
 
 void NodeMonitor::Hear(std::string_view word, const Json& about) {
   if (word == watch::kLook) {
-    Json ranks = Json::array();
-    for (const auto& status : Look()) ranks.push_back(ToJson(status));
-    manager_.Say(watch::kSeen, Json{{"look", about.at("look")}, {"ranks", std::move(ranks)}});
+    manager_.Say(watch::kSeen, Json{{"look", about.at("look")}, {"ranks", ToJson(Look())}});
   } else if (word == watch::kAnswer) {
     for (const auto& table : tables_) table.Answer(about.dump(-1, ' ', false, Json::error_handler_t::replace));
   }

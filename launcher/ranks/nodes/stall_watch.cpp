@@ -98,8 +98,7 @@ void StallWatch::Look() {
 void StallWatch::TakeSeen(Node& node, const Json& about) {
   if (!looking_ || about.at("look") != look_) return;
   node.seen.clear();
-  for (const auto& json : about.at("ranks")) {
-    auto status = runtime::RankStatusFromJson(json);
+  for (auto& status : runtime::SightsFromJson(about.at("ranks"))) {
     if (status.rank >= node.first && status.rank < node.first + node.ranks) node.seen.push_back(std::move(status));
   }
   node.seen_in = look_;

@@ -18,6 +18,7 @@
 
 #include <initializer_list>
 
+#include "core/lines.h"
 #include "launcher/ranks/shim/cores.h"
 #include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/protocol.h"
@@ -60,8 +61,8 @@ Settings Parse(int argc, char** argv) {
     }
     if (strcmp(argv[i], "--log-dir") == 0) settings.log_directory = argv[i + 1];
     if (strcmp(argv[i], "--channel-path") == 0) settings.channel_path = argv[i + 1];
-    if (strcmp(argv[i], "--channel-fd") == 0) settings.channel = atoi(argv[i + 1]);
-    if (strcmp(argv[i], "--grace-ms") == 0) settings.grace_ms = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--channel-fd") == 0) slipway::ParseNumber(argv[i + 1], settings.channel);
+    if (strcmp(argv[i], "--grace-ms") == 0) slipway::ParseNumber(argv[i + 1], settings.grace_ms);
   }
   if (settings.program == nullptr || settings.log_directory == nullptr ||
       (settings.channel < 0 && settings.channel_path == nullptr)) {
@@ -76,7 +77,8 @@ Settings Parse(int argc, char** argv) {
 /// The first of these variables that is set; `otherwise` when none is.
 int FromEnvironment(const char* const* names, int otherwise) {
   for (; *names != nullptr; ++names) {
-    if (const char* value = getenv(*names)) return atoi(value);
+    int number = otherwise;
+    if (const char* value = getenv(*names); value != nullptr && slipway::ParseNumber(value, number)) return number;
   }
   return otherwise;
 }
@@ -242,8 +244,9 @@ void ReapOrphans(pid_t program) {
   }
 }
 
-void PassOn(int number, pid_t group) {
-  if (number > 0) kill(-group, number);
+void PassOn(const char* number, pid_t group) {
+  int signal = 0;
+  if (slipway::ParseNumber(number, signal) && signal > 0) kill(-group, signal);
 }
 
 /// All children but the program are what it has left behind.
@@ -267,7 +270,7 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(atoi(line.words), pid) : BeginEnding(ending, pid);
+      line.order == Order::kSignal ? PassOn(line.words, pid) : BeginEnding(ending, pid);
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&

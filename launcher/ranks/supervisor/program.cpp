@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/lines.h"
 #include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/protocol.h"
 #include "launcher/ranks/supervisor/protocol.h"
@@ -39,22 +40,23 @@ class Strings {
 
 }  // namespace
 
-Request ReadRequest(char* frame, std::size_t bytes) {
+bool ReadRequest(char* frame, std::size_t bytes, Request& request) {
   Strings strings(frame, bytes);
-  Request request;
   request.order = strings.Next();
-  request.id = strtoull(strings.Next(), nullptr, 10);
-  if (strcmp(request.order, kSignal) == 0) request.signal = atoi(strings.Next());
-  if (strcmp(request.order, kStart) != 0) return request;
+  bool good = ParseNumber(strings.Next(), request.id);
+  if (strcmp(request.order, kSignal) == 0) good = ParseNumber(strings.Next(), request.signal) && good;
+  if (strcmp(request.order, kStart) != 0) return good;
   request.folder = strings.Next();
-  request.grace_ms = atoi(strings.Next());
+  good = ParseNumber(strings.Next(), request.grace_ms) && good;
   request.cores = strings.Next();
   request.directory = strings.Next();
-  for (long left = atol(strings.Next()); left > 0 && !strings.AtEnd(); --left) request.words.push_back(strings.Next());
+  std::size_t left = 0;
+  good = ParseNumber(strings.Next(), left) && left > 0 && good;
+  for (; left > 0 && !strings.AtEnd(); --left) request.words.push_back(strings.Next());
   while (!strings.AtEnd()) request.variables.push_back(strings.Next());
   request.words.push_back(nullptr);
   request.variables.push_back(nullptr);
-  return request;
+  return good && left == 0;
 }
 
 bool TakeFrame(std::string& received, std::string& frame) {

@@ -29,8 +29,8 @@ struct Request {
   std::vector<char*> variables;
 };
 
-/// Takes the frame (without its length) apart; strings that are not there are empty.
-Request ReadRequest(char* frame, std::size_t bytes);
+/// Takes the frame (without its length) apart. False when it is none of the protocol: a number or a word is missing.
+bool ReadRequest(char* frame, std::size_t bytes, Request& request);
 
 /// Removes the first whole frame from `received` and puts it into `frame`; false when there is none yet.
 bool TakeFrame(std::string& received, std::string& frame);

@@ -97,7 +97,18 @@ class Supervisor {
       return EndAll();
     }
     received_.append(buffer, static_cast<size_t>(count));
-    for (std::string frame; TakeFrame(received_, frame);) Obey(ReadRequest(frame.data(), frame.size()));
+    for (std::string frame; TakeFrame(received_, frame);) {
+      Request request;
+      if (!ReadRequest(frame.data(), frame.size(), request)) return Misunderstand();
+      Obey(request);
+    }
+  }
+
+  /// Who says what is no order is no manager.
+  void Misunderstand() {
+    fprintf(stderr, "slipway-supervisor: what the manager says is no order\n");
+    manager_there_ = false;
+    EndAll();
   }
 
   void Obey(const Request& request) {

@@ -3,47 +3,39 @@
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
-#include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 
 namespace slipway::launcher {
 namespace {
 
 std::filesystem::path RecordFile(const RunFolder& folder) { return folder.path() / "batch_job.json"; }
 
-/// Older versions noted the number only.
-JobIdentity JobIn(const Json& json) {
-  JobIdentity job;
-  job.id = json.value("job", JobId{0});
-  job.cluster = json.value("cluster", std::string());
-  job.comment = json.value("comment", std::string());
-  if (const auto owner = json.value("owner", Json()); !owner.is_null()) job.owner = owner.get<std::uint32_t>();
-  return job;
-}
+constexpr auto kBatchSchema = "slipway.batch-job/1";
 
 }  // namespace
 
+template <class Visitor, MaybeConst<BatchRecord> Struct>
+void Visit(Visitor& visit, Struct& record) {
+  visit("job", record.job.id, Presence::kOptional);
+  visit("cluster", record.job.cluster, Presence::kOptional);
+  visit("comment", record.job.comment, Presence::kOptional);
+  visit("owner", record.job.owner, Presence::kOptional);
+  visit("stages_out", record.stages_out, Presence::kOptional);
+  visit("lost", record.lost, Presence::kOptional);
+  visit("doubt", record.doubt, Presence::kOptional);
+}
+
 BatchRecord ReadBatchRecord(const RunFolder& folder) try {
   const auto text = ReadDocumentIfPresent(RecordFile(folder));
-  const auto json = text ? Json::parse(*text, nullptr, false) : Json();
-  if (!json.is_object()) return {};
-  return {JobIn(json), json.value("stages_out", false), json.value("lost", std::string()),
-          json.value("doubt", std::string())};
-} catch (const Json::exception&) {
-  return {};
+  if (!text) return {};
+  return ReadFields<BatchRecord>(Json::parse(*text, nullptr, false), {RecordFile(folder).string()});
 } catch (const Error&) {
   return {};
 }
 
 void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
-  const Json json{{"schema", "slipway.batch-job/1"},
-                  {"job", record.job.id},
-                  {"cluster", record.job.cluster},
-                  {"comment", record.job.comment},
-                  {"owner", record.job.owner ? Json(*record.job.owner) : Json()},
-                  {"stages_out", record.stages_out},
-                  {"lost", record.lost},
-                  {"doubt", record.doubt}};
+  const auto json = WriteFields(kBatchSchema, record);
   WriteFileAtomically(RecordFile(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -1,87 +1,91 @@
 #include "launcher/run/data/member_protocol.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/json_fields.h"
+
+namespace slipway::staging {
+
+/// As HOST:PORT, with all others of the same node behind the first.
+void WriteValue(Json& place, const NodeAddress& address) {
+  place = Json{{"at", Json::array({TextOf(address)})}, {"name", address.name}};
+  for (const auto& other : address.more) place["at"].push_back(TextOf(other));
+}
+
+/// Errors: also Error(kUsage) when one is no HOST:PORT.
+void ReadValue(const JsonPlace& place, NodeAddress& address) {
+  std::vector<std::string> texts;
+  std::string name;
+  FieldReader read(place);
+  read("at", texts);
+  read("name", name);
+  std::string lines;
+  for (const auto& text : texts) lines += text + "\n";
+  auto all = ParseNodes(lines, "a member's addresses");
+  address = all.front();
+  address.more.assign(all.begin() + 1, all.end());
+  address.name = std::move(name);
+}
+
+}  // namespace slipway::staging
 
 namespace slipway::launcher::member {
 namespace {
 
-using staging::NodeAddress;
-
-Json AddressToJson(const NodeAddress& address) {
-  Json json{{"at", Json::array({staging::TextOf(address)})}, {"name", address.name}};
-  for (const auto& other : address.more) json["at"].push_back(staging::TextOf(other));
-  return json;
-}
-
-/// Errors: Error(kUsage) when one is no HOST:PORT.
-NodeAddress AddressFromJson(const Json& json) {
-  std::string lines;
-  for (const auto& text : json.at("at")) lines += text.get<std::string>() + "\n";
-  auto all = staging::ParseNodes(lines, "a member's addresses");
-  auto address = all.front();
-  address.more.assign(all.begin() + 1, all.end());
-  address.name = json.at("name").get<std::string>();
-  return address;
-}
-
-Json ToJson(const Offer& offer) {
-  return {{"dataset", offer.dataset}, {"tier", offer.tier},     {"directory", offer.directory.string()},
-          {"root", offer.root},       {"reason", offer.reason}, {"shared_out", offer.shared_out}};
-}
-
-Offer OfferFromJson(const Json& json) {
-  return {json.at("dataset").get<std::string>(),   json.at("tier").get<std::string>(),
-          json.at("directory").get<std::string>(), json.at("root").get<std::string>(),
-          json.at("reason").get<std::string>(),    json.at("shared_out").get<std::string>()};
-}
+const DocumentName kMemberMessage{"a message of the staging of a node", ErrorKind::kInternal};
 
 }  // namespace
 
-Json ToJson(const TierOfDataset& what) { return {{"dataset", what.dataset}, {"tier", what.tier}}; }
-
-TierOfDataset TierOfDatasetFromJson(const Json& json) {
-  return {json.at("dataset").get<std::string>(), json.at("tier").get<std::string>()};
+template <class Visitor, MaybeConst<Offer> Struct>
+void Visit(Visitor& visit, Struct& offer) {
+  visit("dataset", offer.dataset);
+  visit("tier", offer.tier);
+  visit("directory", offer.directory);
+  visit("root", offer.root);
+  visit("reason", offer.reason);
+  visit("shared_out", offer.shared_out);
 }
 
-Json ToJson(const MemberHello& hello) {
-  Json json{{"pid", hello.pid}, {"address", AddressToJson(hello.address)}, {"offers", Json::array()}};
-  for (const auto& offer : hello.offers) json["offers"].push_back(ToJson(offer));
-  return json;
+template <class Visitor, MaybeConst<TierOfDataset> Struct>
+void Visit(Visitor& visit, Struct& what) {
+  visit("dataset", what.dataset);
+  visit("tier", what.tier);
 }
 
-MemberHello HelloFromJson(const Json& json) {
-  MemberHello hello;
-  hello.pid = json.at("pid").get<std::int64_t>();
-  hello.address = AddressFromJson(json.at("address"));
-  for (const auto& offer : json.at("offers")) hello.offers.push_back(OfferFromJson(offer));
-  return hello;
+template <class Visitor, MaybeConst<MemberHello> Struct>
+void Visit(Visitor& visit, Struct& hello) {
+  visit("pid", hello.pid);
+  visit("address", hello.address);
+  visit("offers", hello.offers);
 }
 
-Json ToJson(const StageOrder& order) {
-  Json json{{"what", ToJson(order.what)}, {"number", order.number}, {"nodes", Json::array()}};
-  for (const auto& node : order.nodes) json["nodes"].push_back(AddressToJson(node));
-  return json;
+template <class Visitor, MaybeConst<StageOrder> Struct>
+void Visit(Visitor& visit, Struct& order) {
+  visit("what", order.what);
+  visit("number", order.number);
+  visit("nodes", order.nodes);
 }
 
-StageOrder OrderFromJson(const Json& json) {
-  StageOrder order;
-  order.what = TierOfDatasetFromJson(json.at("what"));
-  order.number = json.at("number").get<std::uint32_t>();
-  for (const auto& node : json.at("nodes")) order.nodes.push_back(AddressFromJson(node));
-  return order;
+template <class Visitor, MaybeConst<MemberReady> Struct>
+void Visit(Visitor& visit, Struct& ready) {
+  visit("dataset", ready.dataset);
+  visit("adopted", ready.adopted);
+  visit("read", ready.read);
+  visit("directory", ready.directory);
+  visit("records", ready.records);
+  visit("unread", ready.unread);
 }
 
-Json ToJson(const MemberReady& ready) {
-  return {{"dataset", ready.dataset}, {"adopted", ready.adopted},
-          {"read", ready.read.count}, {"directory", ready.directory.string()},
-          {"records", ready.records}, {"unread", ready.unread}};
-}
+Json ToJson(const TierOfDataset& what) { return WriteFields(what); }
+Json ToJson(const MemberHello& hello) { return WriteFields(hello); }
+Json ToJson(const StageOrder& order) { return WriteFields(order); }
+Json ToJson(const MemberReady& ready) { return WriteFields(ready); }
 
-MemberReady ReadyFromJson(const Json& json) {
-  return {json.at("dataset").get<std::string>(),       json.at("adopted").get<bool>(),
-          Bytes{json.at("read").get<std::uint64_t>()}, json.at("directory").get<std::string>(),
-          json.at("records").get<std::uint64_t>(),     json.at("unread").get<std::vector<std::string>>()};
-}
+TierOfDataset TierOfDatasetFromJson(const Json& json) { return ReadFields<TierOfDataset>(json, kMemberMessage); }
+MemberHello HelloFromJson(const Json& json) { return ReadFields<MemberHello>(json, kMemberMessage); }
+StageOrder OrderFromJson(const Json& json) { return ReadFields<StageOrder>(json, kMemberMessage); }
+MemberReady ReadyFromJson(const Json& json) { return ReadFields<MemberReady>(json, kMemberMessage); }
 
 Json ErrorToJson(const Error& error) {
   return {{"kind", static_cast<int>(error.kind())},

@@ -76,7 +76,8 @@ struct MemberReady {
   std::vector<std::string> unread = {};
 };
 
-/// What they make of each other can be taken apart again. Errors of the way back: those of the JSON library.
+/// What they make of each other can be taken apart again. Errors of the way back: DocumentError; of ErrorFromJson
+/// those of the JSON library.
 Json ToJson(const TierOfDataset& what);
 TierOfDataset TierOfDatasetFromJson(const Json& json);
 Json ToJson(const MemberHello& hello);

@@ -5,18 +5,34 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
-#include "core/error.h"
+#include "core/json_fields.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
+
+WordTable<StageOutState> WordsOf(StageOutState) {
+  static constexpr Word<StageOutState> kWords[] = {
+      {StageOutState::kIntended, "intended"}, {StageOutState::kOpen, "open"}, {StageOutState::kSettled, "settled"}};
+  return kWords;
+}
+
+template <class Visitor, MaybeConst<StageOutRecord> Struct>
+void Visit(Visitor& visit, Struct& record) {
+  visit("tier", record.tier);
+  visit("directory", record.directory);
+  visit("host", record.host);
+  visit("state", record.state);
+  visit("keep", record.keep, Presence::kOptional);
+  visit("bandwidth", record.bandwidth, Presence::kOptional);
+}
+
 namespace {
 
-constexpr auto kSchema = "slipway.outbox/1";
+constexpr auto kOutboxSchema = "slipway.outbox/1";
 constexpr auto kOutboxOwner = "owner";  // in the directory: the run's id
 
 std::optional<int> TrialOf(const fs::path& name) {
@@ -25,14 +41,6 @@ std::optional<int> TrialOf(const fs::path& name) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), trial);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return trial;
-}
-
-constexpr std::array<std::string_view, 3> kOutboxStates = {"intended", "open", "settled"};  // in the order of the enum
-
-/// An unknown word is taken for the state in which something may be lost.
-StageOutState StateOf(const std::string& word) {
-  if (word == kOutboxStates[0]) return StageOutState::kIntended;
-  return word == kOutboxStates[2] ? StageOutState::kSettled : StageOutState::kOpen;
 }
 
 /// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
@@ -52,31 +60,17 @@ fs::path UnfinishedOutbox(const StageOutRecord& record) {
 
 fs::path StageOutRecordFile(const RunFolder& folder) { return folder.path() / "outbox.json"; }
 
-std::optional<StageOutRecord> ReadOutboxRecord(const RunFolder& folder) try {
+std::optional<StageOutRecord> ReadOutboxRecord(const RunFolder& folder) {
   const auto text = ReadDocumentIfPresent(StageOutRecordFile(folder));
   if (!text) return {};
-  const auto json = Json::parse(*text);
-  StageOutRecord record{json.at("tier").get<std::string>(), json.at("directory").get<std::string>(),
-                        json.at("host").get<std::string>(), StateOf(json.at("state").get<std::string>())};
-  record.keep = json.value("keep", record.keep);
-  const auto bandwidth = json.find("bandwidth");
-  if (bandwidth != json.end() && !bandwidth->is_null()) record.bandwidth = Bytes{bandwidth->get<std::uint64_t>()};
-  return record;
-} catch (const nlohmann::json::exception&) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", StageOutRecordFile(folder).string()),
-              "look for the run's directory in the tier's .out directory, copy it out with slipway stage out DIR DEST, "
-              "then remove that file");
+  const DocumentName name{fmt::format("'{}'", StageOutRecordFile(folder).string()), ErrorKind::kEnvironment,
+                          "look for the run's directory in the tier's .out directory, copy it out with slipway stage "
+                          "out DIR DEST, then remove that file"};
+  return ReadFields<StageOutRecord>(ParseDocument(*text, kOutboxSchema, name), name);
 }
 
 void WriteOutboxRecord(const RunFolder& folder, const StageOutRecord& record) {
-  const Json json{{"schema", kSchema},
-                  {"tier", record.tier},
-                  {"directory", record.directory.string()},
-                  {"host", record.host},
-                  {"state", kOutboxStates[static_cast<std::size_t>(record.state)]},
-                  {"keep", record.keep},
-                  {"bandwidth", record.bandwidth ? Json(record.bandwidth->count) : Json()}};
-  WriteFileDurably(StageOutRecordFile(folder), json.dump(2) + "\n");
+  WriteFileDurably(StageOutRecordFile(folder), WriteFields(kOutboxSchema, record).dump(2) + "\n");
 }
 
 void MakeOutbox(const RunFolder& folder, const StageOutRecord& record) {

@@ -22,6 +22,7 @@ enum class StageOutState {
   kOpen,
   kSettled  ///< all has been copied out: the directory may be half removed
 };
+WordTable<StageOutState> WordsOf(StageOutState);
 
 struct StageOutRecord {
   std::string tier;

@@ -42,12 +42,6 @@ void Place(const Spec& spec, std::vector<ensemble::AllocatedNode> nodes, ensembl
   options.nodes = std::move(nodes);
 }
 
-ensemble::Objective ObjectiveFrom(const ObjectiveSpec& spec) {
-  return {spec.metric, spec.goal == Goal::kMaximize ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize,
-          spec.value == ObjectiveValue::kBest ? ensemble::CountedValue::kBest : ensemble::CountedValue::kLast,
-          spec.reach};
-}
-
 ensemble::Budget BudgetFrom(const BudgetSpec& spec) {
   constexpr double kSecondsAnHour = 3600;
   ensemble::Budget budget;
@@ -76,8 +70,8 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
 ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::AllocatedNode> nodes) {
   const auto& spec = *plan.spec().ensemble;
   ensemble::EnsembleOptions options;
-  options.objectives = {ObjectiveFrom(spec.objective)};
-  for (const auto& further : spec.more_objectives) options.objectives.push_back(ObjectiveFrom(further));
+  options.objectives = {spec.objective};
+  options.objectives.insert(options.objectives.end(), spec.more_objectives.begin(), spec.more_objectives.end());
   options.space = ensemble::MakeSearchSpace(spec.space, spec.constraints);
   options.points = spec.points;
   Place(plan.spec(), std::move(nodes), options);

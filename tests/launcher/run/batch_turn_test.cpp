@@ -73,7 +73,7 @@ TEST(JobFates, FollowFromWhatSlurmSays) {
   EXPECT_EQ(EndReasonOf(In(JobState::kCancelled, {JobFlag::kCompleting})), JobEndReason::kRemoved);
   EXPECT_EQ(EndReasonOf(In(JobState::kTimeout, {JobFlag::kCompleting})), JobEndReason::kTimedOut);
   for (const auto state : {JobState::kNodeFail, JobState::kOutOfMemory, JobState::kFailed, JobState::kDeadline}) {
-    EXPECT_EQ(EndReasonOf(In(state, {JobFlag::kCompleting})), JobEndReason::kEnded) << NameOf(state);
+    EXPECT_EQ(EndReasonOf(In(state, {JobFlag::kCompleting})), JobEndReason::kEnded) << WordOf(state);
   }
   EXPECT_EQ(EndReasonOf(In(JobState::kPending, {JobFlag::kCompleting})), JobEndReason::kPutBack);
   EXPECT_EQ(EndReasonOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobEndReason::kPutBack);

@@ -152,7 +152,7 @@ TEST_F(TrialInAJob, HasBegunBeforeItReports) {
 
 TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {
   std::map<OutsideCause, int> causes;
-  for (const auto state : AllJobStates()) ++causes[OutsideCauseOf(state)];
+  for (const auto state : AllOf<JobState>()) ++causes[OutsideCauseOf(state)];
   EXPECT_EQ(OutsideCauseOf(JobState::kTimeout), OutsideCause::kTimedOut);
   EXPECT_EQ(OutsideCauseOf(JobState::kOutOfMemory), OutsideCause::kOutOfMemory);
   EXPECT_EQ(OutsideCauseOf(JobState::kNodeFail), OutsideCause::kNodeLost);

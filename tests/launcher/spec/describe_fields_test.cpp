@@ -33,6 +33,13 @@ TEST(JsonSchema, GivesListsAsDefaultsOfLists) {
   EXPECT_EQ(tier["default"], Json::array({"ram", "node", "none"}));
 }
 
+TEST(JsonSchema, SaysWhatTheWordsMean) {
+  const auto schema = JsonSchema()["properties"]["data"]["additionalProperties"]["properties"]["remainder"]["anyOf"][0];
+  EXPECT_EQ(schema["enum"], Json::array({"drop", "repeat", "pad"}));
+  EXPECT_EQ(schema["enumDescriptions"].size(), 3u);
+  EXPECT_THAT(ReferencePage(), HasSubstr("| `data.*.remainder` | `drop` | leave them out of this epoch |"));
+}
+
 /// Whether Python's jsonschema accepts the YAML text; the schema itself is checked, too.
 testing::AssertionResult Accepts(const std::string& yaml) {
   const test::TempDirectory directory;

@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "core/files.h"
+#include "launcher/spec/fields.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -139,6 +141,57 @@ TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   EXPECT_EQ(again.train.args, document.spec.train.args);
   EXPECT_EQ(again.ensemble->space.size(), 3u);
   EXPECT_EQ(LoadText(document.source).spec_hash, document.spec_hash);
+}
+
+std::string WhyNotBuilt(const Json& resolved) {
+  try {
+    BuildSpec(resolved);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInternal);
+    return error.message();
+  }
+  return "it is built";
+}
+
+/// A stored spec of another version is refused by name, never taken for one with defaults.
+TEST_F(Load, RefusesAResolvedSpecThatLacksAnyField) {
+  const auto resolved = *LoadText(
+                             "name: all\n"
+                             "launch: {container: {image: a.sif}}\n"
+                             "data: {train: {source: a.tfrecord}}\n"
+                             "train: {command: [/bin/true], validation: {from: train}}\n"
+                             "ensemble: {objective: {metric: loss}, trials: 4, space: {x: {uniform: [0, 1]}},\n"
+                             "  scheduler: {type: asha, max: 9}, budget: {time: 8h}, select: {top: 2}}\n")
+                             .resolved;
+  std::size_t tried = 0;
+  for (const auto& field : Fields()) {
+    if (field.path.find_first_of("*[") != std::string::npos) continue;
+    auto pointer = "/" + field.path;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    const Json::json_pointer place(pointer);
+    ASSERT_TRUE(resolved.contains(place)) << field.path;
+    auto without = resolved;
+    without[place.parent_pointer()].erase(place.back());
+    EXPECT_THAT(WhyNotBuilt(without), testing::AllOf(HasSubstr("the resolved spec"), HasSubstr(place.back())));
+    ++tried;
+  }
+  EXPECT_GT(tried, 100u);
+}
+
+TEST_F(Load, NamesWhatIsWrongInAResolvedSpec) {
+  const auto resolved =
+      *LoadText("name: x\ndata: {train: {source: a.tfrecord}}\ntrain: {command: [/bin/true]}\n").resolved;
+  const auto with = [&](const char* pointer, Json value) {
+    auto changed = resolved;
+    changed[Json::json_pointer(pointer)] = std::move(value);
+    return WhyNotBuilt(changed);
+  };
+  EXPECT_EQ(
+      with("/data/train/remainder", "keep"),
+      "the resolved spec is damaged: 'data.train.remainder' is \"keep\", expected one of 'drop', 'repeat', 'pad'");
+  EXPECT_THAT(with("/launch/nodes", 1.5), HasSubstr("'launch.nodes' is 1.5, expected a whole number"));
+  EXPECT_THAT(with("/gradients/sync_first", "many"), HasSubstr("'gradients.sync_first' is \"many\""));
+  EXPECT_THAT(with("/train/command", Json::array({1})), HasSubstr("'train.command[0]' is 1, expected text"));
 }
 
 TEST_F(Load, PutsEveryErrorIntoTheDocument) {

@@ -88,7 +88,7 @@ TEST_P(Compressed, ADamagedRecordIsNamedWithItsOffset) {
   auto records = ThreeRecords();
   records[36 + 12] ^= 1;
   const auto error = ErrorOf([&] { CheckInPieces(Deflate(GetParam(), records), 9); });
-  EXPECT_THAT(AllWords(error), AllOf(HasSubstr("'data': record 2 at byte 35"), HasSubstr(CompressionName(GetParam()))));
+  EXPECT_THAT(AllWords(error), AllOf(HasSubstr("'data': record 2 at byte 35"), HasSubstr(WordOf(GetParam()))));
 }
 
 TEST_P(Compressed, ATornStreamIsNamedWithTheRecord) {
@@ -121,7 +121,7 @@ TEST_P(Compressed, TheFormatIsSeenWhateverTheName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Compressed, ::testing::Values(Compression::kGzip, Compression::kZlib),
-                         [](const auto& kind) { return std::string(CompressionName(kind.param)); });
+                         [](const auto& kind) { return std::string(WordOf(kind.param)); });
 
 TEST(CompressedGzip, MayHaveSeveralMembersCutAnywhere) {
   const auto records = ThreeRecords();

@@ -158,9 +158,9 @@ TEST(DetectFormat, GoesByTheNameWhereTheContentIsDamaged) {
 
 TEST(DataFormat, NamesAreReadBack) {
   for (const auto format : {DataFormat::kTfrecord, DataFormat::kHdf5, DataFormat::kRaw}) {
-    EXPECT_EQ(ParseDataFormat(DataFormatName(format)), format);
+    EXPECT_EQ(FromWord<DataFormat>(WordOf(format)), format);
   }
-  EXPECT_FALSE(ParseDataFormat("parquet"));
+  EXPECT_FALSE(FromWord<DataFormat>("parquet"));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST_P(CompressedTfrecord, IsRefusedWhenTorn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CompressedTfrecord, ::testing::Values(Compression::kGzip, Compression::kZlib),
-                         [](const auto& kind) { return std::string(CompressionName(kind.param)); });
+                         [](const auto& kind) { return std::string(WordOf(kind.param)); });
 
 TEST(Tfrecord, ALengthThatLooksLikeGzipIsRead) {
   const test::TempDirectory directory;

@@ -59,8 +59,8 @@ PlanRequest NodeOf(int node, int nodes) {
 }
 
 TEST(Layout, IsAReplicaWhereOneFits) {
-  const auto plan =
-      PlanStaging(RequestFor(Distribution::kShard, {"ram"}), EightFiles(), {LaidOutTier("ram", 100 * kMega)}, NodeOf(1, 4));
+  const auto plan = PlanStaging(RequestFor(Distribution::kShard, {"ram"}), EightFiles(),
+                                {LaidOutTier("ram", 100 * kMega)}, NodeOf(1, 4));
   EXPECT_EQ(plan.layout, Layout::kReplica);
   EXPECT_EQ(plan.files.size(), 8u);
   EXPECT_THAT(plan.shares, IsEmpty());
@@ -97,7 +97,8 @@ TEST(Layout, ReadsInPlaceWhereNoReplicaFitsAndTheCallerCannotShareOut) {
 
 TEST(Layout, KeepsAllFilesTogetherForRanksThatReadAll) {
   const auto text = MessageOf([] {
-    PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {LaidOutTier("ram", 40 * kMega)}, NodeOf(0, 4));
+    PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {LaidOutTier("ram", 40 * kMega)},
+                NodeOf(0, 4));
   });
   EXPECT_THAT(text, AllOf(HasSubstr("no tier can hold dataset 'train'"), HasSubstr("for 4 nodes")));
 }
@@ -177,8 +178,8 @@ TEST(Layout, RefusesAWindowSmallerThanTheTwoLargestFiles) {
   auto for_whom = NodeOf(0, 1);
   for_whom.can_stream = true;
   EXPECT_THAT(MessageOf([&] {
-                PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(), {LaidOutTier("ram", 20 * kMega)},
-                            for_whom);
+                PlanStaging(RequestFor(Distribution::kReplicate, {"ram"}), EightFiles(),
+                            {LaidOutTier("ram", 20 * kMega)}, for_whom);
               }),
               HasSubstr("ram: a window needs 21."));
 }
@@ -301,7 +302,7 @@ std::pair<int, std::size_t> RankOf(const Case& job, const std::optional<std::vec
 TEST(LayoutProperty, EveryNodeComesToTheSameLayoutAndTier) {
   EXPECT_TRUE(rc::check([] {
     const auto plans = PlansOf(AnyCase());
-    RC_TAG(plans ? std::string(LayoutName(plans->front().layout)) : std::string("refused"));
+    RC_TAG(plans ? std::string(WordOf(plans->front().layout)) : std::string("refused"));
     if (!plans) return;
     for (const auto& plan : *plans) {
       RC_ASSERT(plan.tier == plans->front().tier);

@@ -171,12 +171,12 @@ TEST(Utf8Name, EscapesOnlyWhatIsNotUtf8) {
 
 TEST(VerifyMode, NamesAreReadBack) {
   for (const auto mode : {VerifyMode::kOff, VerifyMode::kFormat, VerifyMode::kFull}) {
-    EXPECT_EQ(ParseVerifyMode(VerifyModeName(mode)), mode);
+    EXPECT_EQ(FromWord<VerifyMode>(WordOf(mode)), mode);
   }
-  EXPECT_FALSE(ParseVerifyMode("loud"));
-  EXPECT_EQ(ParseDistribution("replicate"), Distribution::kReplicate);
-  EXPECT_EQ(ParseDistribution("node-shard"), Distribution::kNodeShard);
-  EXPECT_FALSE(ParseDistribution("spread"));
+  EXPECT_FALSE(FromWord<VerifyMode>("loud"));
+  EXPECT_EQ(FromWord<Distribution>("replicate"), Distribution::kReplicate);
+  EXPECT_EQ(FromWord<Distribution>("node-shard"), Distribution::kNodeShard);
+  EXPECT_FALSE(FromWord<Distribution>("spread"));
 }
 
 }  // namespace

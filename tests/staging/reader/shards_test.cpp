@@ -59,7 +59,8 @@ RC_GTEST_PROP(Shards, NothingIsLostOrDoubledButWhatTheRemainderSays, (std::uint6
   switch (rule.remainder) {
     case Remainder::kDrop: {
       RC_ASSERT(read.size() == order.size() / step * step);
-      RC_ASSERT(SortedNumbers(read) == SortedNumbers({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(read.size())}));
+      RC_ASSERT(SortedNumbers(read) ==
+                SortedNumbers({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(read.size())}));
       break;
     }
     case Remainder::kPad: RC_ASSERT(SortedNumbers(read) == FirstShardNumbers(order.size())); break;
@@ -95,9 +96,9 @@ TEST(Shards, RemaindersAreDroppedRepeatedOrPadded) {
   EXPECT_THAT(ShardOf(order, {0, 2, 2, Remainder::kPad}), ElementsAre(5, 7, 9, kPaddingRecord));
   EXPECT_THAT(ShardOf(order, {0, 3, 4, Remainder::kRepeat}), ElementsAre(5, 8, 6, 9));
   EXPECT_EQ(ShardOf(order, 1, 2), ShardOf(order, {1, 2, 1, Remainder::kDrop}));
-  EXPECT_EQ(ParseRemainder("repeat"), Remainder::kRepeat);
-  EXPECT_EQ(ParseRemainder("Repeat"), std::nullopt);
-  EXPECT_EQ(RemainderName(Remainder::kPad), "pad");
+  EXPECT_EQ(FromWord<Remainder>("repeat"), Remainder::kRepeat);
+  EXPECT_EQ(FromWord<Remainder>("Repeat"), std::nullopt);
+  EXPECT_EQ(WordOf(Remainder::kPad), "pad");
 }
 
 RC_GTEST_PROP(Shards, NodesWithDifferentCountsMakeEqualSteps, ()) {

@@ -63,9 +63,9 @@ TEST(SlurmReach, DoesNotBlameMungeForAControllerThatIsDown) {
 }
 
 TEST(SlurmReach, HasFailedWhereAConfiguredSlurmDoesNotAnswer) {
-  for (const auto trouble : AllSlurmTroubles()) {
+  for (const auto trouble : AllOf<SlurmTrouble>()) {
     const auto findings = Judge(InTrouble(trouble));
-    EXPECT_EQ(Find(findings, "slurm")->grade, Grade::kFail) << NameOf(trouble);
+    EXPECT_EQ(Find(findings, "slurm")->grade, Grade::kFail) << WordOf(trouble);
     EXPECT_THAT(Find(findings, "slurm")->text, HasSubstr("its own words"));
   }
 }

@@ -15,27 +15,27 @@ using testing::HasSubstr;
 
 TEST(JobStates, AreTheTwelveOfSlurmInItsOrder) {
   std::vector<std::string> names;
-  for (const auto state : AllJobStates()) names.emplace_back(NameOf(state));
+  for (const auto state : AllOf<JobState>()) names.emplace_back(WordOf(state));
   EXPECT_THAT(names,
               testing::ElementsAre("PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT",
                                    "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"));
 }
 
 TEST(JobStates, AreFoundByTheirNames) {
-  for (const auto state : AllJobStates()) EXPECT_EQ(JobStateOf(NameOf(state)), state);
-  for (const auto flag : AllJobFlags()) EXPECT_EQ(JobFlagOf(NameOf(flag)), flag);
-  EXPECT_EQ(JobStateOf("pending"), std::nullopt);
-  EXPECT_EQ(JobStateOf(""), std::nullopt);
-  EXPECT_EQ(JobFlagOf("PENDING"), std::nullopt);
+  for (const auto state : AllOf<JobState>()) EXPECT_EQ(FromWord<JobState>(WordOf(state)), state);
+  for (const auto flag : AllOf<JobFlag>()) EXPECT_EQ(FromWord<JobFlag>(WordOf(flag)), flag);
+  EXPECT_EQ(FromWord<JobState>("pending"), std::nullopt);
+  EXPECT_EQ(FromWord<JobState>(""), std::nullopt);
+  EXPECT_EQ(FromWord<JobFlag>("PENDING"), std::nullopt);
 }
 
 TEST(JobStates, HaveWordsOfTheirOwn) {
   std::set<std::string> words;
-  for (const auto state : AllJobStates()) words.insert(InWords(state, {}));
-  EXPECT_EQ(words.size(), AllJobStates().size());
+  for (const auto state : AllOf<JobState>()) words.insert(InWords(state, {}));
+  EXPECT_EQ(words.size(), AllOf<JobState>().size());
   EXPECT_EQ(words.count(""), 0u);
-  for (const auto flag : AllJobFlags()) words.insert(InWords(JobState::kRunning, Flags{flag}));
-  EXPECT_EQ(words.size(), AllJobStates().size() + AllJobFlags().size());
+  for (const auto flag : AllOf<JobFlag>()) words.insert(InWords(JobState::kRunning, Flags{flag}));
+  EXPECT_EQ(words.size(), AllOf<JobState>().size() + AllOf<JobFlag>().size());
 }
 
 TEST(JobStates, SayWhatTheFlagsAdd) {
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         PhaseCase{JobState::kOutOfMemory, {JobFlag::kLaunchFailed}, JobPhase::kOver}));
 
 TEST(JobStates, NineAreFinal) {
-  EXPECT_EQ(std::count_if(AllJobStates().begin(), AllJobStates().end(), IsFinal), 9);
+  EXPECT_EQ(std::ranges::count_if(AllOf<JobState>(), IsFinal), 9);
   EXPECT_FALSE(IsFinal(JobState::kSuspended));
 }
 

@@ -121,8 +121,8 @@ TEST(SlurmMessages, CarryAnIdentityWhole) {
 
 TEST(SlurmMessages, CarryEveryStateAndFlag) {
   SlurmJob job;
-  job.flags.assign(AllJobFlags().begin(), AllJobFlags().end());
-  for (const auto state : AllJobStates()) {
+  job.flags = AllOf<JobFlag>();
+  for (const auto state : AllOf<JobState>()) {
     job.state = state;
     EXPECT_EQ(ThereAndBack(job), job);
   }
@@ -228,13 +228,13 @@ TEST(SlurmMessages, SurviveTextsInOtherEncodings) {
 }
 
 TEST(SlurmTroubles, AreFoundByTheirNames) {
-  for (const auto trouble : AllSlurmTroubles()) {
-    EXPECT_EQ(SlurmTroubleOf(NameOf(trouble)), trouble);
+  for (const auto trouble : AllOf<SlurmTrouble>()) {
+    EXPECT_EQ(FromWord<SlurmTrouble>(WordOf(trouble)), trouble);
     const SlurmError error({trouble, 0, "because", ""});
     EXPECT_THAT(error.message(), testing::EndsWith(": because"));
-    EXPECT_EQ(error.next_step().empty(), trouble == SlurmTrouble::kOver) << NameOf(trouble);
+    EXPECT_EQ(error.next_step().empty(), trouble == SlurmTrouble::kOver) << WordOf(trouble);
   }
-  EXPECT_EQ(SlurmTroubleOf("none"), std::nullopt);
+  EXPECT_EQ(FromWord<SlurmTrouble>("none"), std::nullopt);
 }
 
 TEST(SlurmTroubles, StandInErrorDocuments) {

@@ -12,11 +12,11 @@ namespace {
 using testing::ElementsAre;
 
 TEST(SlurmModule, ReadsTheTwelveStates) {
-  ASSERT_EQ(AllJobStates().size(), static_cast<std::size_t>(JOB_END));
+  ASSERT_EQ(AllOf<JobState>().size(), static_cast<std::size_t>(JOB_END));
   for (std::uint32_t number = 0; number < JOB_END; ++number) {
     slurm_job_info_t info{};
     info.job_state = number;
-    EXPECT_EQ(JobFrom(info).state, AllJobStates()[number]);
+    EXPECT_EQ(JobFrom(info).state, AllOf<JobState>()[number]);
   }
   slurm_job_info_t unknown{};
   unknown.job_state = JOB_END;
@@ -28,7 +28,7 @@ TEST(SlurmModule, ReadsEveryFlag) {
   info.job_state = JOB_TIMEOUT | JOB_STATE_FLAGS;
   const auto all = JobFrom(info);
   EXPECT_EQ(all.state, JobState::kTimeout);
-  EXPECT_EQ(all.flags, std::vector<JobFlag>(AllJobFlags().begin(), AllJobFlags().end()));
+  EXPECT_EQ(all.flags, AllOf<JobFlag>());
   info.job_state = JOB_COMPLETE | JOB_COMPLETING | JOB_STAGE_OUT;
   EXPECT_THAT(JobFrom(info).flags, ElementsAre(JobFlag::kCompleting, JobFlag::kStageOut));
 }
@@ -85,7 +85,7 @@ TEST(SlurmModule, TellsCodesApartByWhatToDo) {
       {2021, SlurmTrouble::kOver},           {2094, SlurmTrouble::kBurstBuffer},
       {2002, SlurmTrouble::kDenied},         {0, SlurmTrouble::kRefused},
       {-1, SlurmTrouble::kRefused},          {99999, SlurmTrouble::kRefused}};
-  for (const auto& [code, trouble] : expected) EXPECT_EQ(NameOf(TroubleOf(code)), NameOf(trouble)) << code;
+  for (const auto& [code, trouble] : expected) EXPECT_EQ(WordOf(TroubleOf(code)), WordOf(trouble)) << code;
 }
 
 TEST(SlurmModule, ThrowsForBothWaysOfTellingAnError) {

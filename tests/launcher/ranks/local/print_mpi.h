@@ -7,6 +7,6 @@
 
 namespace slipway::launcher {
 
-inline void PrintTo(Mpi mpi, std::ostream* stream) { *stream << NameOf(mpi); }
+inline void PrintTo(Mpi mpi, std::ostream* stream) { *stream << WordOf(mpi); }
 
 }  // namespace slipway::launcher

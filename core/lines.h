@@ -1,0 +1,103 @@
+/// Messages of helper processes: lines of words, such as "exited 0 9", over a stream that may be cut anywhere.
+///
+/// Needs nothing but the language: the static helpers of the launcher use it, too. No exceptions, no JSON.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace slipway {
+
+/// Gives out the whole lines of a stream that comes in pieces of any size.
+class LineBuffer {
+ public:
+  /// A line of more bytes than `longest` ends the stream: overlong().
+  explicit LineBuffer(std::size_t longest = std::size_t{1} << 20) : longest_(longest) {}
+
+  void Add(std::string_view bytes) { bytes_.append(bytes); }
+
+  /// The next line, without its end; false when it is not there yet. `line` stays valid until the next call.
+  bool Next(std::string_view& line) {
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+    const auto end = bytes_.find('\n', searched_);
+    searched_ = end == std::string::npos ? bytes_.size() : 0;
+    overlong_ = overlong_ || (end == std::string::npos ? bytes_.size() : end) > longest_;
+    if (overlong_ || end == std::string::npos) return false;
+    line = std::string_view(bytes_).substr(0, end);
+    taken_ = end + 1;
+    return true;
+  }
+
+  bool overlong() const { return overlong_; }
+  void Clear() { *this = LineBuffer(longest_); }
+
+ private:
+  std::size_t longest_;
+  std::string bytes_;
+  std::size_t taken_ = 0;     ///< of `bytes_`, by the last line
+  std::size_t searched_ = 0;  ///< of `bytes_`, without an end of line
+  bool overlong_ = false;
+};
+
+/// Takes a line apart, word by word. Once a word is missing or is no number, good() is false for good.
+class LineWords {
+ public:
+  explicit LineWords(std::string_view line) : rest_(line) {}
+
+  /// Up to the next `end`; empty when nothing is left.
+  std::string_view Word(char end = ' ') {
+    good_ = good_ && !rest_.empty();
+    const auto at = rest_.find(end);
+    const std::string_view word(rest_.data(), at == rest_.npos ? rest_.size() : at);  // substr() may throw
+    rest_.remove_prefix(at == rest_.npos ? rest_.size() : at + 1);
+    return word;
+  }
+
+  /// The next word as a number, which is left as it is when there is none, or one that does not fit.
+  template <class Number>
+  void Read(Number& value, int base = 10, char end = ' ') {
+    static_assert(std::is_arithmetic_v<Number>);
+    const auto word = Word(end);
+    Number read{};
+    std::from_chars_result result{};
+    if constexpr (std::is_integral_v<Number>) {
+      result = std::from_chars(word.data(), word.data() + word.size(), read, base);
+    } else {
+      result = std::from_chars(word.data(), word.data() + word.size(), read);
+    }
+    good_ = good_ && result.ec == std::errc() && result.ptr == word.data() + word.size();
+    if (good_) value = read;
+  }
+  /// The same; 0 when there is none.
+  template <class Number>
+  Number Take(int base = 10, char end = ' ') {
+    Number value{};
+    Read(value, base, end);
+    return value;
+  }
+
+  std::string_view rest() const { return rest_; }
+  bool good() const { return good_; }
+  /// Everything was there, and no more.
+  bool AtEnd() const { return good_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+/// What `text` says as a whole; false when it is no number or does not fit.
+template <class Number>
+bool ParseNumber(std::string_view text, Number& value) {
+  LineWords words(text);
+  const auto number = words.Take<Number>();
+  if (words.AtEnd()) value = number;
+  return words.AtEnd();
+}
+
+}  // namespace slipway
