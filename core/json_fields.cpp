@@ -34,7 +34,7 @@ std::optional<JsonPlace> JsonPlace::Member(const char* name) const {
   if (!json_.is_object()) Refuse("an object");
   const auto found = json_.find(name);
   if (found == json_.end()) return {};
-  return JsonPlace(*found, *this, name, 0);
+  return JsonPlace(*found, *this, found.key().c_str(), 0);
 }
 
 JsonPlace JsonPlace::Element(std::size_t index) const { return {json_[index], *this, nullptr, index}; }

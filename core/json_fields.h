@@ -94,7 +94,7 @@ class JsonPlace {
   const Json& json_;
   const DocumentName& document_;
   const JsonPlace* outer_ = nullptr;
-  const char* name_ = nullptr;  ///< null: the element `index_` of a list
+  const char* name_ = nullptr;  ///< in the document itself; null: the element `index_` of a list
   std::size_t index_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "ensemble/manager/disk_space_watch.h"
 #include "ensemble/manager/early_end.h"
 #include "ensemble/manager/judge_reports.h"
+#include "ensemble/manager/leader_time.h"
 #include "ensemble/manager/next_trial.h"
 #include "ensemble/manager/record_end.h"
 #include "ensemble/manager/round_commit.h"
@@ -49,6 +50,7 @@ class Manager {
         study_(book, options, Now()),
         judge_(options),
         running_(options, book.Used(), clock_),
+        leader_time_(judge_.scheduler()),
         early_end_(options, study_.trials().Count(TrialState::kFailed)),
         room_(runner, observer, clock_),
         same_failure_(options.stop_on_same_failure, AnyHasWorked()),
@@ -350,7 +352,9 @@ class Manager {
 
   void End(TrialNumber number, const Verdict& verdict, const KnownEnd& end, Changes& changes) {
     if (verdict.attempt == TrialState::kComplete) WarnOfSilence(running_.at(number));
-    RecordEnd(number, running_.Remove(number), verdict, end, study_, judge_, changes);
+    const auto attempt = running_.Remove(number);
+    leader_time_.End(number, attempt.SecondsUp(clock_.Steady()));
+    RecordEnd(number, attempt, verdict, end, study_, judge_, changes);
     if (verdict.trial == TrialState::kFailed) early_end_.TakeFailure();
   }
 
@@ -386,7 +390,7 @@ class Manager {
     while (MayBegin() && running_.size() < options_.parallel) {
       auto place = running_.TakePlace();
       if (!place) return;
-      const auto trial = NextTrial(options_, study_, judge_.scheduler(), changes);
+      const auto trial = Next(changes);
       if (!trial) {
         running_.GiveBack(*place);
         return;
@@ -395,7 +399,14 @@ class Manager {
     }
   }
 
+  /// Before the time is over the leader comes to its end, so that there is a whole model.
+  std::optional<TrialNumber> Next(Changes& changes) {
+    if (const auto leader = leader_time_.GoOn(running_.SecondsLeft())) return leader;
+    return NextTrial(options_, study_, judge_.scheduler(), changes);
+  }
+
   void Claim(TrialNumber number, std::vector<AllocatedNode> place, Changes& changes) {
+    leader_time_.Begin(number);
     const int attempt = study_.Claim(number);
     changes.claims.push_back({number, attempt, place, options_.need.nodes});
     if (const auto supervisor = runner_.SupervisorIdentity(place))
@@ -423,7 +434,9 @@ class Manager {
     summary.best = study_.Best();
     summary.exhausted = study_.exhausted();
     summary.not_begun = std::max<std::int64_t>(study_.Budget() - study_.NextConfiguration(), 0);
+    summary.begun = options_.trials - study_.Budget() + study_.NextConfiguration();
     early_end_.Tell(summary);
+    if (summary.out_of_time) summary.leader = leader_time_.Paused();
     const bool may_go_on = !early_end_.reason() && (running_.OutOfNodes() || !same_failure_.what().empty());
     if (!may_go_on || !HasMoreToDo()) return summary;
     summary.out_of_nodes = running_.OutOfNodes();
@@ -441,6 +454,7 @@ class Manager {
   OpenStudy study_;
   ReportJudge judge_;
   RunningAttempts running_;
+  LeaderTime leader_time_;
   EarlyEnd early_end_;
   DiskSpaceWatch room_;
   SameFailure same_failure_;

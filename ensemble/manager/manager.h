@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "ensemble/model/records.h"
 #include "ensemble/model/trial_runner.h"
+#include "ensemble/schedulers/leader.h"
 #include "ensemble/store/trial_book.h"
 #include "ensemble/study/options.h"
 
@@ -30,6 +31,8 @@ struct EnsembleSummary {
   std::string same_failure;        ///< trials are left, but none begins: the first ones failed alike, in this way
   bool exhausted = false;          ///< the grid had fewer points than the budget
   std::int64_t not_begun = 0;      ///< configurations of the budget
+  std::int64_t begun = 0;          ///< configurations, without imported ones
+  std::optional<Leader> leader;    ///< the scheduler has paused it, and the time is over
 };
 
 /// Sees what happens, after it is durable.

@@ -58,8 +58,8 @@ bool HasLeft(TrialState state) { return state == TrialState::kFailed || state ==
 
 }  // namespace
 
-Asha::Asha(std::vector<Rungs> brackets, BracketOf bracket_of, Goal goal)
-    : brackets_(std::move(brackets)), bracket_of_(std::move(bracket_of)), goal_(goal) {
+Asha::Asha(std::vector<Rungs> brackets, BracketOf bracket_of, const SchedulerSettings& settings)
+    : brackets_(std::move(brackets)), bracket_of_(std::move(bracket_of)), goal_(settings.goal), end_(settings.max) {
   for (std::size_t bracket = 0; bracket < brackets_.size(); ++bracket) {
     for (std::size_t rung = 0; rung + 1 < brackets_[bracket].size(); ++rung) highest_first_.push_back({bracket, rung});
   }
@@ -226,6 +226,20 @@ std::optional<TrialNumber> Asha::Finish(const TrialTable& trials) {
   return std::nullopt;
 }
 
+std::optional<Leader> Asha::PausedLeader() const {
+  const auto has_come = [this](RungPlace at) { return !brackets_[at.bracket].standings(at.rung).empty(); };
+  const auto highest = std::ranges::find_if(highest_first_, has_come);
+  if (!end_ || highest == highest_first_.end()) return std::nullopt;
+  const auto paused = FirstPaused(*highest, 1);
+  if (!paused) return std::nullopt;
+  return Leader{*paused, Reached(*paused), *end_};
+}
+
+double Asha::Reached(TrialNumber trial) const {
+  const auto index = static_cast<std::size_t>(trial);
+  return index < members_.size() ? members_[index].furthest : 0;
+}
+
 std::optional<double> Asha::Limit(TrialNumber trial) const {
   const Rungs& rungs = brackets_[bracket_of_(trial)];
   const auto index = static_cast<std::size_t>(trial);
@@ -244,7 +258,7 @@ std::unique_ptr<Scheduler> MakeAsha(const SchedulerSettings& settings) {
   std::vector<Rungs> brackets;
   brackets.emplace_back(RungResources(settings.min, settings.max, settings.reduction), settings.reduction);
   const auto bracket_of = [](TrialNumber) { return std::size_t{0}; };
-  return std::make_unique<Asha>(std::move(brackets), bracket_of, settings.goal);
+  return std::make_unique<Asha>(std::move(brackets), bracket_of, settings);
 }
 
 }  // namespace slipway::ensemble

@@ -10,6 +10,7 @@
 
 #include "ensemble/model/trial_runner.h"
 #include "ensemble/schedulers/curve.h"
+#include "ensemble/schedulers/leader.h"
 #include "ensemble/schedulers/scheduler.h"
 
 namespace slipway::ensemble {
@@ -75,11 +76,11 @@ class Rungs {
 /// Cost:   a report O(1), at a rung a sorted insert among its trials; Promote, the places of all rungs.
 /// Source: Li, Jamieson, Rostamizadeh, Gonina, Hardt, Recht, Talwalkar: "A system for massively parallel hyperparameter
 ///         tuning", MLSys 2020, algorithm 2.
-class Asha : public Scheduler {
+class Asha : public Scheduler, public KnowsLeader {
  public:
   using BracketOf = std::function<std::size_t(TrialNumber)>;
   /// The bracket of a trial is a pure function of its number.
-  Asha(std::vector<Rungs> brackets, BracketOf bracket_of, Goal goal);
+  Asha(std::vector<Rungs> brackets, BracketOf bracket_of, const SchedulerSettings& settings);
 
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;
@@ -87,6 +88,9 @@ class Asha : public Scheduler {
   void End(TrialNumber trial, TrialState state) override;
   std::optional<TrialNumber> Promote() override;
   std::optional<TrialNumber> Finish(const TrialTable& trials) override;
+  std::optional<Leader> PausedLeader() const override;
+  void GoOn(const Leader& leader) override { Claimed(leader.trial); }
+  double Reached(TrialNumber trial) const override;
   std::optional<double> Limit(TrialNumber trial) const override;
   bool MayWait(TrialNumber trial) const override;
 
@@ -120,6 +124,7 @@ class Asha : public Scheduler {
   std::vector<Rungs> brackets_;
   BracketOf bracket_of_;
   Goal goal_;
+  std::optional<double> end_;             ///< the resource of a whole trial
   std::vector<RungPlace> highest_first_;  // every rung at which trials pause
   std::vector<Member> members_;           // by trial number
   std::set<TrialNumber> before_rungs_;    // paused, and have entered no rung

@@ -56,7 +56,7 @@ std::unique_ptr<Scheduler> MakeHyperband(const SchedulerSettings& settings) {
   }
   const auto shares = BracketSharesOf(settings.trials, brackets.size(), settings.reduction);
   const auto bracket_of = [shares](TrialNumber trial) { return BracketOfTrial(trial, shares); };
-  return std::make_unique<Asha>(std::move(brackets), bracket_of, settings.goal);
+  return std::make_unique<Asha>(std::move(brackets), bracket_of, settings);
 }
 
 }  // namespace slipway::ensemble

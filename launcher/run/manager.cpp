@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -30,6 +31,9 @@
 
 namespace slipway::launcher {
 namespace {
+
+/// While the run folder has no room.
+constexpr auto kPauseBetweenTries = std::chrono::milliseconds(500);
 
 class Manager {
  public:
@@ -101,8 +105,32 @@ class Manager {
 
   void Commit(std::string_view event) {
     log::Info("run {}: {}", state_.run, event);
-    folder_.WriteState(state_);
-    folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+    AwaitRoom([&] {
+      folder_.WriteState(state_);
+      folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+    });
+  }
+
+  /// The ranks stand at their gate, or have ended: a disk without room is waited for, until the user ends that.
+  template <class Write>
+  void AwaitRoom(const Write& write) {
+    bool waits = false;
+    while (!TryToWrite(write, waits)) loop_.RunOnce(kPauseBetweenTries);
+    if (waits) output_.Say("the run goes on");
+  }
+
+  /// False when it is worth another try.
+  template <class Write>
+  bool TryToWrite(const Write& write, bool& waits) try {
+    write();
+    return true;
+  } catch (const SystemError& error) {
+    if (!MeansNoRoom(error.code()) || interrupt_.asked()) throw;
+    if (!std::exchange(waits, true)) {
+      output_.Warn(
+          fmt::format("paused: {}: the run waits for room; free space there, or end it with Ctrl-C", error.message()));
+    }
+    return false;
   }
 
   /// Nodes, data, and the way back for checkpoints and results.
@@ -177,7 +205,7 @@ class Manager {
     const auto warning = CheckPairing(plan_.mpi);
     if (warning.empty()) return;
     output_.Warn(warning);
-    folder_.AppendEvent("warning", Json{{"reason", warning}});
+    NoteEvent(folder_, output_, "warning", Json{{"reason", warning}});
   }
 
   /// Slurm has told in advance that the time is nearly over; or it is over, and Slurm ends everything.
@@ -268,7 +296,7 @@ class Manager {
   void WriteDown(const RunResult& result) {
     reserve_.GiveUp();
     CloseLog(result);
-    if (trial_) WriteEnding(result);
+    if (trial_) AwaitRoom([&] { WriteEnding(result); });
     EndAs(state_, result.phase, result.cause);
     state_.detail = data_.remarks();
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
@@ -276,7 +304,15 @@ class Manager {
     state_.ended = FormatUtc(SystemClock().Now());
     state_.metrics = result.metrics;
     state_.job = {};
-    Enter(result.phase);
+    try {
+      Enter(result.phase);
+    } catch (const SystemError& error) {
+      if (!MeansNoRoom(error.code())) throw;
+      output_.Warn(
+          fmt::format("how the run ended is not written down: {}; free space there: it reads as lost until "
+                      "then, and 'slipway resume {}' carries it out again",
+                      error.message(), folder_.id()));
+    }
   }
 
   /// Where the files are that the program has written into its working directory, if any.

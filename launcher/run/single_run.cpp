@@ -70,7 +70,7 @@ class SingleRun final : public AttemptObserver {
   void OnWarning(std::string_view what) override {
     if (!warnings_.emplace(what).second) return;  // of an earlier attempt
     context_.output.Warn(std::string(what));
-    context_.folder.AppendEvent("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
+    context_.Note("warning", Json{{"attempt", context_.state.attempt}, {"reason", what}});
   }
 
   void OnUnmatched(std::string_view what) override { OnWarning(what); }
@@ -145,7 +145,7 @@ class SingleRun final : public AttemptObserver {
       context_.loop.RunOnce(std::chrono::milliseconds(50));
     }
     if (last_.node_trouble.empty()) return;
-    context_.folder.AppendEvent("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", last_.node_trouble}});
+    context_.Note("node_lost", Json{{"attempt", context_.state.attempt}, {"reason", last_.node_trouble}});
     if (!last_.outcome->lost_node) last_.outcome->detail = last_.node_trouble + "\n" + last_.outcome->detail;
   }
 
@@ -261,6 +261,10 @@ class SingleRun final : public AttemptObserver {
       result.detail = last_.unmatched;
     } else {
       ConcludeFailure(result);
+      const auto no_room = context_.WhyNoDiskSpace(ensemble::DiskSpaceCheck::kTry);
+      if (!no_room.empty()) {
+        result.cause = cause::DiskFull{fmt::format("{}; {}", FirstLine(last_.outcome->detail), no_room)};
+      }
     }
     result.metrics = metrics_;
     result.summary = Json{{"metrics", Json::object()}};

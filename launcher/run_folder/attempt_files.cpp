@@ -14,6 +14,7 @@
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/pattern_metrics.h"
+#include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/protocol.h"
 
 namespace slipway::launcher {
@@ -27,11 +28,20 @@ fs::path RankFile(const char* format, const fs::path& directory, int rank) {
   return name;
 }
 
-std::optional<ExitStatus> ReadRecord(const fs::path& path) {
-  const auto text = ReadFileIfPresent(path);
-  LineWords words(text ? std::string_view(*text) : std::string_view());
-  const ExitStatus status{words.Take<int>(), words.Take<int>(10, '\n')};
-  return words.AtEnd() ? std::optional(status) : std::nullopt;
+/// What a shim has written of its program's end, see WriteExitRecord.
+struct ExitRecord {
+  ExitStatus status;
+  bool without_room = false;
+};
+
+std::optional<ExitRecord> ReadRecord(const fs::path& directory, int rank) {
+  const auto text = ReadFileIfPresent(RankFile(shim::kExitName, directory, rank));
+  if (!text || !text->ends_with('\n')) return {};
+  LineWords words(std::string_view(*text).substr(0, text->size() - 1));
+  ExitRecord record{{words.Take<int>(), words.Take<int>()}};
+  if (!words.good()) return {};
+  record.without_room = words.rest() == shim::kNoRoom;
+  return record.without_room || words.AtEnd() ? std::optional(record) : std::nullopt;
 }
 
 constexpr std::string_view kAttempt = "attempt-";
@@ -69,7 +79,10 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
 
 std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {
   std::vector<std::optional<ExitStatus>> ends;
-  for (int rank = 0; rank < ranks; ++rank) ends.push_back(ReadRecord(RankFile(shim::kExitName, directory, rank)));
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto record = ReadRecord(directory, rank);
+    ends.push_back(record ? std::optional(record->status) : std::nullopt);
+  }
   return ends;
 }
 
@@ -82,6 +95,14 @@ std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
     if (!status->Success()) end = *status;
   }
   return end;
+}
+
+bool EndedWithoutRoom(const fs::path& directory, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto record = ReadRecord(directory, rank);
+    if (record && record->without_room) return true;
+  }
+  return false;
 }
 
 std::optional<WallTime> TimeOfEnd(const fs::path& directory, int ranks) {

@@ -29,6 +29,9 @@ std::filesystem::path RankLog(const std::filesystem::path& directory, int rank);
 /// How the attempt ended, if every one of its ranks had ended by itself: a failed rank's status, else success.
 std::optional<ExitStatus> ReadEnd(const std::filesystem::path& directory, int ranks);
 
+/// Whether a rank that had ended by itself may have done so for want of room on the disk.
+bool EndedWithoutRoom(const std::filesystem::path& directory, int ranks);
+
 /// When the last of the ranks that had ended by themselves did, by the clock of the file system; nothing: none did.
 std::optional<WallTime> TimeOfEnd(const std::filesystem::path& directory, int ranks);
 

@@ -132,7 +132,7 @@ Json WrittenField(const std::optional<Value>& value) {
 }
 Json WrittenField(const ExitStatus& status) { return Json{{"exit_code", status.code}, {"signal", status.signal}}; }
 Json WrittenField(CancelledWhile during) { return kCancelledWhile.at(static_cast<std::size_t>(during)); }
-Json WrittenField(JobState state) { return NameOf(state); }
+Json WrittenField(JobState state) { return WordOf(state); }
 
 template <class Value>
 void ReadField(const Json& json, Value& value) {
@@ -153,7 +153,7 @@ void ReadField(const Json& json, CancelledWhile& during) {
 }
 void ReadField(const Json& json, JobState& state) {
   const auto word = json.get<std::string>();
-  const auto known = JobStateOf(word);
+  const auto known = FromWord<JobState>(word);
   if (!known) RefuseEndCause("state of a job", word);
   state = *known;
 }

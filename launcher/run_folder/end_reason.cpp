@@ -149,7 +149,9 @@ struct ReasonWriter {
     return fmt::format("its manager (process {} on {}) is gone{}", lost.pid, lost.host, Resume());
   }
 
-  std::string operator()(const cause::DiskFull& full) const { return full.message; }
+  std::string operator()(const cause::DiskFull& full) const {
+    return fmt::format("{}; free space there, then: slipway resume {}", full.message, run);
+  }
   std::string operator()(const cause::StagingFailed& failed) const { return failed.message; }
   std::string operator()(const cause::ManagerFailed& failed) const { return failed.message; }
 

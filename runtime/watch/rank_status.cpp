@@ -68,6 +68,10 @@ void Visit(Visitor& visit, Struct& status) {
   visit("missing", status.missing);
 }
 
+bool IsFinalize(std::uint32_t activity) {
+  return (activity & 0xffff) == static_cast<std::uint32_t>(Activity::kFinalize);
+}
+
 RankState StateOf(const RankStatusRow& line) {
   if (line.finished != 0) return RankState::kFinished;
   switch (KernelState(line.process)) {
@@ -94,9 +98,12 @@ RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place) {
   return status;
 }
 
+Json ToJson(const RankStatus& status) { return WriteFields(status); }
 Json ToJson(const std::vector<RankStatus>& statuses) { return WriteFields(statuses); }
 
-std::vector<RankStatus> SightsFromJson(const Json& json) {
+RankStatus RankStatusFromJson(const Json& json) { return ReadFields<RankStatus>(json, {"the status of a rank"}); }
+
+std::vector<RankStatus> RankStatusesFromJson(const Json& json) {
   return ReadFields<std::vector<RankStatus>>(json, {"a node's list of ranks"});
 }
 

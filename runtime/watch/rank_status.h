@@ -27,6 +27,9 @@ struct SeenCall {
   std::string name;
 };
 
+/// True for a value of the table that is slipway_finalize.
+bool IsFinalize(std::uint32_t activity);
+
 struct RankStatus {
   int rank = -1;
   RankPlace place = {};
@@ -41,6 +44,12 @@ struct RankStatus {
 
   /// Nobody knows what it does, but for where it is.
   bool Hidden() const { return state == RankState::kUnknown; }
+  /// It calls nothing more, and others may still wait for it: it has ended, or it is in slipway_finalize. Not so of a
+  /// rank that all were with in slipway_finalize, nor of one that gave up waiting.
+  bool HasDeparted() const {
+    if (state == RankState::kFinished || gave_up.activity != 0) return false;
+    return state == RankState::kDead || IsFinalize(current.activity);
+  }
 };
 
 /// Of the line's rank: it has left, or what the kernel says of its process, which must be one of this machine.
@@ -48,8 +57,10 @@ RankState StateOf(const RankStatusRow& line);
 
 RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place);
 
+Json ToJson(const RankStatus& status);
 Json ToJson(const std::vector<RankStatus>& statuses);
 /// Takes anything. Errors: DocumentError.
-std::vector<RankStatus> SightsFromJson(const Json& json);
+RankStatus RankStatusFromJson(const Json& json);
+std::vector<RankStatus> RankStatusesFromJson(const Json& json);
 
 }  // namespace slipway::runtime

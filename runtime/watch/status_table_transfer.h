@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/unique_handle.h"
@@ -19,9 +21,8 @@ namespace slipway::runtime {
 inline constexpr char kMonitorVariable[] = "SLIPWAY_WATCH_SOCKET";
 
 struct StatusTableHeader {
-  /// Changes with the layout of RankStatusRow and StallReport, so that a program with an older libslipway is not
-  /// misread.
-  static constexpr std::uint32_t kVersion = 0x57424401;
+  /// Changes with the layout of a table (table.h), so that a program with an older libslipway is not misread.
+  static constexpr std::uint32_t kVersion = 0x57424402;
 
   std::uint32_t version = kVersion;
   std::uint32_t line_bytes = sizeof(RankStatusRow);
@@ -45,12 +46,15 @@ class ReceivedStatusTable {
   /// Copies the lines as they are now; false when the program has taken the memory away.
   bool Read(std::vector<RankStatusRow>& into) const;
   void Answer(std::string_view text) const;
+  /// `line`: of BoardDepartures, without its end. What has no room is left out.
+  void AddDeparture(std::string line);
 
  private:
   ReceivedStatusTable() = default;
 
   UniqueFd memory_;
   std::size_t lines_ = 0;
+  std::size_t departures_ = 0;  ///< bytes of BoardDepartures
   bool same_processes_ = true;
 };
 

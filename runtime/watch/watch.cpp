@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "core/clock.h"
@@ -54,7 +55,9 @@ void Watch::UseStatusTable(SharedMemory memory, int count, int own) {
   lines_ = lines;
   own_ = &line;
   count_ = count;
-  if (!monitor_.empty()) answer_ = reinterpret_cast<StallReport*>(lines + count);
+  if (monitor_.empty()) return;
+  answer_ = reinterpret_cast<StallReport*>(lines + count);
+  departures_ = reinterpret_cast<const BoardDepartures*>(answer_ + 1);
 }
 
 void Watch::Join(int rank, std::vector<RankPlace> places, SharedMemory table, int count, int own) {
@@ -103,24 +106,29 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   if (waited_ < next_look_) return;
   next_look_ = waited_ + std::chrono::milliseconds(100);
   watch_.HeedAnswer();
+  departed_ = watch_.Departed();
   const auto ranks = missing();
   std::vector<int> lost;
-  const bool long_since = waited_ >= kLeavingPatience;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost),
-               [&](int rank) { return watch_.IsLost(rank) || (long_since && watch_.IsLeaving(rank)); });
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost), [this](int rank) { return IsLost(rank); });
   const auto& settings = watch_.settings_;
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   const bool gone = !lost.empty() && lost == lost_;
   lost_ = lost;
   if (!gone && waited_ < settings.stall_after) return;
   const auto waiting = watch_.WaitingFor(gone ? lost : ranks, waited_);
-  const auto view = watch_.View();
+  const auto view = watch_.View(departed_);
   const auto culprits = view.Culprits(waiting);
   if (!gone && watch_.MayBeElsewhere(view, culprits) && waited_ < settings.stall_after + watch_.Grace()) {
     asks_ = true;
     return watch_.Ask(waiting);
   }
   watch_.GiveUp(view, waiting, culprits);
+}
+
+bool Watch::Patience::IsLost(int rank) const {
+  if (watch_.IsLost(rank)) return true;
+  if (waited_ < kLeavingPatience) return false;
+  return watch_.IsLeaving(rank) || (departed_.contains(rank) && !IsFinalize(watch_.OwnActivity()));
 }
 
 Watch::Patience::~Patience() {
@@ -167,11 +175,25 @@ bool Watch::IsLost(int rank) const {
 
 /// It has returned early: whatever this rank waits for elsewhere, that one does not call it any more.
 bool Watch::IsLeaving(int rank) const {
-  const auto in_finalize = [](std::uint32_t activity) {
-    return (activity & 0xffff) == static_cast<std::uint32_t>(Activity::kFinalize);
-  };
   const auto* line = LineOf(rank);
-  return line != nullptr && in_finalize(line->current) && !in_finalize(OwnActivity());
+  return line != nullptr && IsFinalize(line->current) && !IsFinalize(OwnActivity());
+}
+
+std::map<int, RankStatus> Watch::Departed() const {
+  std::map<int, RankStatus> departed;
+  if (departures_ == nullptr) return departed;
+  const auto& text = departures_->text;
+  const auto length = std::min<std::size_t>(departures_->length.load(std::memory_order_acquire), text.size());
+  std::istringstream lines(std::string(text.data(), length));
+  for (std::string line; std::getline(lines, line);) {
+    try {
+      auto status = RankStatusFromJson(Json::parse(line));
+      if (LineOf(status.rank) == nullptr) departed.insert_or_assign(status.rank, std::move(status));
+    } catch (const std::exception&) {
+      // It is not told then, and `stall_after` counts.
+    }
+  }
+  return departed;
 }
 
 RankStatus Watch::StatusOfRank(int rank) const {
@@ -181,9 +203,12 @@ RankStatus Watch::StatusOfRank(int rank) const {
   return line != nullptr ? RankStatusOf(*line, place) : RankStatus{rank, place};
 }
 
-JobView Watch::View() const {
+JobView Watch::View(const std::map<int, RankStatus>& departed) const {
   std::vector<RankStatus> statuses;
-  for (int rank = 0; rank < static_cast<int>(places_.size()); ++rank) statuses.push_back(StatusOfRank(rank));
+  for (int rank = 0; rank < static_cast<int>(places_.size()); ++rank) {
+    const auto found = departed.find(rank);
+    statuses.push_back(found != departed.end() ? found->second : StatusOfRank(rank));
+  }
   return JobView(std::move(statuses));
 }
 
@@ -200,7 +225,9 @@ Waiting Watch::WaitingFor(std::vector<int> missing, std::chrono::duration<double
 
 void Watch::GiveUp(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits) {
   const auto verdict = view.Judge(waiting, culprits);
-  GiveUp(verdict.kind, verdict.message, ReportsOf(culprits));
+  Json reports = Json::array();
+  for (const int rank : culprits) reports.push_back(ReportOf(view.Of(rank)));
+  GiveUp(verdict.kind, verdict.message, std::move(reports));
 }
 
 void Watch::GiveUp(std::string_view kind, const std::string& message, Json ranks) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,7 +76,11 @@ class Watch {
     void Check(const std::function<std::vector<int>()>& missing);
 
    private:
+    /// Nothing will come of it any more.
+    bool IsLost(int rank) const;
+
     Watch& watch_;
+    std::map<int, RankStatus> departed_;  ///< from other nodes
     bool asks_ = false;
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
@@ -98,7 +103,9 @@ class Watch {
   const RankStatusRow* LineOf(int rank) const;
   bool IsLost(int rank) const;
   bool IsLeaving(int rank) const;
-  JobView View() const;
+  /// Those of other nodes, as the monitor tells.
+  std::map<int, RankStatus> Departed() const;
+  JobView View(const std::map<int, RankStatus>& departed) const;
   RankStatus StatusOfRank(int rank) const;
   /// Asks on the table who holds the job up.
   void Ask(const Waiting& waiting);
@@ -120,7 +127,8 @@ class Watch {
   SharedMemory memory_;
   RankStatusRow lone_;  ///< this rank's line where there is no status table
   RankStatusRow* lines_ = &lone_;
-  StallReport* answer_ = nullptr;  ///< null where nobody can be asked
+  StallReport* answer_ = nullptr;                ///< null where nobody can be asked
+  const BoardDepartures* departures_ = nullptr;  ///< likewise
   int count_ = 1;
   RankStatusRow* own_ = &lone_;
   std::filesystem::path monitor_;  ///< empty: there is none

@@ -112,7 +112,7 @@ Whole Sample() {
 }
 
 template <class Action>
-std::string MessageOf(Action&& action) {
+std::string WordsOfRefusal(Action&& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -124,7 +124,7 @@ std::string MessageOf(Action&& action) {
 }
 
 std::string Refusal(const Json& json) {
-  return MessageOf([&] { ReadFields<Whole>(json, kName); });
+  return WordsOfRefusal([&] { ReadFields<Whole>(json, kName); });
 }
 
 TEST(JsonFields, AreReadAsTheyWereWritten) {
@@ -180,7 +180,7 @@ TEST(JsonFields, NamesTheFieldAndWhatIsExpectedThere) {
 
 TEST(JsonFields, RefusesADocumentOfAnotherKindOrVersion) {
   const auto refusal = [](std::string_view text) {
-    return MessageOf([&] { ParseDocument(text, "slipway.sample/2", kName); });
+    return WordsOfRefusal([&] { ParseDocument(text, "slipway.sample/2", kName); });
   };
   EXPECT_EQ(refusal("{\"a\": "), "'a.json' is damaged: it is not JSON, or ends in the middle of it");
   EXPECT_EQ(refusal("[]"), "'a.json' is damaged: it is a list, expected an object");
@@ -194,7 +194,7 @@ TEST(JsonFields, RefusesADocumentOfAnotherKindOrVersion) {
 TEST(JsonFields, NamesADeepValueWithoutWritingItOut) {
   constexpr std::size_t kDepth = 100000;
   const auto deep = Json::parse(std::string(kDepth, '[') + std::string(kDepth, ']'));
-  EXPECT_EQ(MessageOf([&] { ReadFields<Part>(deep, kName); }), "'a.json' is damaged: it is a list, expected an object");
+  EXPECT_EQ(WordsOfRefusal([&] { ReadFields<Part>(deep, kName); }), "'a.json' is damaged: it is a list, expected an object");
 }
 
 TEST(Words, AreFoundInBothDirections) {

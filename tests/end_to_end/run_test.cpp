@@ -1,5 +1,6 @@
 // The main job as a user does it: one spec, the real program, real ranks.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -212,6 +213,22 @@ TEST(Run, EndsSessionsOfItsProgramAtTheTimeLimit) {
   const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=2s"});
   EXPECT_THAT(ran.output, HasSubstr("time limit of 2.0 s reached"));
   EXPECT_FALSE(IsAlive(IdentityOf(StrayOf(place))));
+}
+
+/// The program itself, a shell, ends at the first signal; what it has started saves.
+TEST(Run, GivesWhatItsProgramHasStartedTheGraceTimeAtTheTimeLimit) {
+  for (const int ranks : {1, 2}) {
+    Workplace place;
+    place.Write("save.sh", "trap 'sleep 1; touch saved-$1.$RANK; exit' TERM\nwhile :; do sleep 0.1; done\n");
+    place.Write("train.sh", "setsid sh save.sh session &\nsh save.sh group &\nsleep 60\n");
+    place.WriteSpec("exp.yaml", "[sh, train.sh]", ranks, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
+    const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=2s"});
+    EXPECT_THAT(ran.output, HasSubstr("time limit of 2.0 s reached"));
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_TRUE(fs::exists(place / fmt::format("saved-session.{}", rank))) << ran.output;
+      EXPECT_TRUE(fs::exists(place / fmt::format("saved-group.{}", rank))) << ran.output;
+    }
+  }
 }
 
 TEST(Run, EndsSessionsOfItsProgramWhenItsManagerIsKilled) {

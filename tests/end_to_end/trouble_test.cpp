@@ -94,16 +94,54 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   EXPECT_NE(status->code, 0);
   disk.Grow();
   ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
-  // An attempt that ended while nothing could be written is judged by the next manager, which finds room again: such a
-  // trial counts as failed until the user has it run again. There are as many as run at a time at most.
-  const auto counts = Trials(place)["counts"];
-  const int failed = counts.value("failed", 0);
-  EXPECT_LE(failed, 3) << counts;
-  EXPECT_EQ(counts["complete"], 40 - failed) << counts;
-  if (failed == 0) return;
-  ASSERT_EQ(place.Slipway({"trials", "retry", "--failed"}).status.code, 0);
-  ASSERT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
   EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}}));
+}
+
+/// A neighbour takes also the room that was kept for the run's last word.
+TEST(FullDisk, IsWaitedForAtTheEndOfARun) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  place.WriteSpec(
+      "exp.yaml",
+      "[sh, -c, 'echo FoM: 7; sleep 1; rm $SLIPWAY_RUN_DIR/.reserve; cat /dev/zero > $SLIPWAY_OUTPUT_DIR/x; "
+      "exit 0']",
+      1, kPattern);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: paused: ");
+  place.WaitForWords("No space left on device");
+  disk.Grow();
+  ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
+  place.WaitForWords("the run goes on");
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+}
+
+TEST(FullDisk, DoesNotHideTheResultOfARunFromWhoEndsTheWaiting) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  place.WriteSpec(
+      "exp.yaml",
+      "[sh, -c, 'echo FoM: 7; sleep 1; rm $SLIPWAY_RUN_DIR/.reserve; cat /dev/zero > $SLIPWAY_OUTPUT_DIR/x; "
+      "exit 0']",
+      1, kPattern);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: paused: ");
+  run.Signal(SIGINT);
+  ASSERT_TRUE(run.WaitFor(std::chrono::seconds(20)));
+  place.WaitForWords("how the run ended is not written down");
+  place.WaitForWords("succeeded in ");
+}
+
+TEST(FullDisk, IsNamedByARunThatFailedOnIt) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  place.WriteSpec("exp.yaml", "[sh, -c, 'cat /dev/zero > $SLIPWAY_OUTPUT_DIR/x']", 1);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.output,
+              AllOf(HasSubstr("No space left on device in '"), HasSubstr("free space there, then: slipway resume")));
 }
 
 TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {
@@ -256,6 +294,30 @@ TEST(LockedBook, IsWaitedForWithAWarning) {
   EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the ensemble goes on");
   EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 24}}));
+}
+
+TEST(LockedBook, IsWaitedForAtTheBeginningToo) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1, Ensemble(8, 2));
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.trials=4"}).status.code, 0);
+  place.Write("hold.py",
+              "import sqlite3, sys, time\n"
+              "book = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n"
+              "book.execute('BEGIN EXCLUSIVE')\n"
+              "open('held', 'w')\n"
+              "time.sleep(12)\n"
+              "book.execute('ROLLBACK')\n");
+  SpawnOptions holder;
+  holder.argv = {"/usr/bin/python3", (place / "hold.py").string(), (place.RunFolder() / "trials.db").string()};
+  holder.working_directory = place / "";
+  auto other = ChildProcess::Spawn(holder);
+  place.WaitForFile(place / "held");
+  auto run = place.Start({"resume", "last", "--set", "ensemble.trials=8"});
+  place.WaitForWords("paused: trial book");
+  EXPECT_EQ(other.Wait().code, 0);
+  EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
+  place.WaitForWords("the ensemble goes on");
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 8}}));
 }
 
 // ---- a clock that somebody sets

@@ -72,16 +72,16 @@ void TryBoard(std::string_view bytes) {
   line.process = 1;
   const auto told = ToJson(std::vector{runtime::RankStatusOf(line, {"host", 1})})
                         .dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto heard = ToJson(runtime::SightsFromJson(Json::parse(told)));
+  const auto heard = ToJson(runtime::RankStatusesFromJson(Json::parse(told)));
   FuzzRequire(heard.dump(-1, ' ', false, Json::error_handler_t::replace) == told, "a sight travels");
 }
 
-void TrySight(std::string_view text) {
+void TryRankStatus(std::string_view text) {
   const auto json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return;
   try {
-    const auto sight = ToJson(runtime::SightsFromJson(json));
-    FuzzRequire(ToJson(runtime::SightsFromJson(sight)) == sight, "a sight that was heard can be told");
+    const auto sight = ToJson(runtime::RankStatusesFromJson(json));
+    FuzzRequire(ToJson(runtime::RankStatusesFromJson(sight)) == sight, "a status that was heard can be told");
   } catch (const Error&) {
     // As good as an error that says something: the connection ends with it.
   }
@@ -98,7 +98,7 @@ void FuzzNodes(Input input) {
   TryFrame(kind, stream, reader.rest(), changed);
   TryConnection(text, changed);
   TryBoard(text);
-  TrySight(text);
+  TryRankStatus(text);
   const auto facts = launcher::ParseFacts(std::string(text));
   const auto again = launcher::ParseFacts(TextOf(facts));
   FuzzRequire(again.cores == facts.cores && VariablesFor(again.devices) == VariablesFor(facts.devices),

@@ -121,7 +121,7 @@ TEST(RankStatus, TravelsAsJson) {
   sight.waited_s = 61.5;
   sight.missing = {0, 7};
   sight.state = RankState::kStopped;
-  const auto back = SightsFromJson(ToJson(std::vector{sight})).at(0);
+  const auto back = RankStatusesFromJson(ToJson(std::vector{sight})).at(0);
   EXPECT_EQ(ToJson({back}), ToJson({sight}));
   EXPECT_EQ(back.state, RankState::kStopped);
   EXPECT_EQ(back.missing, sight.missing);

@@ -269,6 +269,61 @@ TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
   EXPECT_EQ(report["ranks"][0]["rank"], 1);
 }
 
+/// Rank 0, alone on its node, waits for rank 1 elsewhere, of which the monitor has heard.
+class WatchOfADeparture : public testing::Test {
+ protected:
+  /// Rank 1 has done an allreduce, and is in slipway_finalize or has ended.
+  static std::string Departure(RankState state) {
+    RankStatus sight{1, {"there", 77}, state};
+    const auto finalize = static_cast<std::uint32_t>(Activity::kFinalize);
+    if (state == RankState::kRunning) sight.current = {finalize, NameOf(Activity::kFinalize)};
+    sight.last = {static_cast<std::uint32_t>(Activity::kAllreduce), NameOf(Activity::kAllreduce)};
+    sight.step = 5;
+    return ToJson(sight).dump();
+  }
+
+  /// What rank 0 says within some seconds, in `activity`; "" when it says nothing.
+  static std::string Waits(Activity activity, const std::vector<std::string>& departures) {
+    const Monitor monitor;
+    Watch watch({std::chrono::minutes(2), {}});
+    watch.Announce(0, monitor.path());
+    auto board = monitor.Next();
+    watch.Join(0, {{"here", ::getpid()}, {"there", 77}}, {}, 1, 0);
+    watch.Entered();
+    const Watch::Operation operation(watch, activity);
+    for (const auto& departure : departures) board.AddDeparture(departure);
+    try {
+      Watch::Patience patience(watch);
+      for (int i = 0; i < 700; ++i) {
+        std::this_thread::sleep_for(milliseconds(5));
+        patience.Check([] { return std::vector<int>{1}; });
+      }
+    } catch (const PartedError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatIsInFinalize) {
+  const auto said = Waits(Activity::kAllreduce, {Departure(RankState::kRunning)});
+  ExpectWords(said, "a rank has not come to slipway_allreduce, after 2.");
+  ExpectWords(said,
+              "rank 1 on host there (process 77) is in slipway_finalize, last completed slipway_allreduce at step 5");
+}
+
+TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatHasEnded) {
+  ExpectWords(Waits(Activity::kAllreduce, {"no JSON", Departure(RankState::kDead)}),
+              "rank 1 on host there (process 77) is dead");
+}
+
+/// All are on their way out.
+TEST_F(WatchOfADeparture, SaysNothingInFinalizeItself) {
+  EXPECT_EQ(Waits(Activity::kFinalize, {Departure(RankState::kRunning)}), "");
+}
+
+TEST_F(WatchOfADeparture, SaysNothingOfRanksThatNobodyHasSeenDepart) { EXPECT_EQ(Waits(Activity::kAllreduce, {}), ""); }
+
 TEST(WatchWithAKeeper, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
   const Monitor monitor;
   Watch watch({milliseconds(300), {}});

@@ -112,7 +112,7 @@ class Grace(Endings):
 
 
 class Refused(Endings):
-    def test_what_slurm_does_not_take_names_the_setting_and_can_be_mended(self):
+    def test_what_slurm_does_not_take_names_the_setting_and_leaves_nothing_behind(self):
         for slurm, launch, word, mend in (
                 ({"account": "nobody"}, {}, "launch.slurm.account", "launch.slurm.account=physics"),
                 ({"partition": "debgu"}, {}, "debgu", "launch.slurm.partition=debug"),
@@ -121,10 +121,15 @@ class Refused(Endings):
             refused = self.slipway("submit", "exp.yaml", status=2)
             self.assertIn(word, refused.stderr)
             self.assertIn("next:", refused.stderr)
-            self.assertEqual(self.status()["phase"], "failed")
-            self.assertIn(word, self.status()["reason"] + refused.stderr)
-            self.slipway("resume", "--set", mend)
+            self.assertIn("was not submitted, and its folder is removed", refused.stderr)
+            before = set((self.place / "runs").iterdir())
+            self.slipway("submit", "exp.yaml", "--set", mend)
             self.slipway("wait", "--timeout", "60s")
+            (run,) = set((self.place / "runs").iterdir()) - before
+            self.assertEqual(self.status()["phase"], "succeeded")
+            self.assertEqual(self.status()["run"], run.name)
+            shutil.rmtree(run)
+            self.assertEqual(list((self.place / "runs").iterdir()), [])
 
 
 class WithoutAMemory(Endings):

@@ -69,6 +69,24 @@ class OneRank(Hanging):
         self.named(self.run_program("stopped", nodes=2, ranks_per_node=2), "rank 2 on host n2", "is stopped (SIGSTOP)")
 
 
+class EarlyReturn(Hanging):
+    """The program's `stall_after` is two minutes."""
+
+    def ends_soon(self, fault, *words, **launch):
+        run = self.run_program(fault, **launch)
+        begin = time.monotonic()
+        report = self.named(run, "a rank has not come to", *words)
+        print(f"ended after {time.monotonic() - begin:.1f} s", flush=True)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual([rank["rank"] for rank in report["ranks"]], [2])
+
+    def test_of_a_rank_alone_on_its_node_is_named(self):
+        self.ends_soon("early", "rank 2 on host n3 (process ", "is in slipway_finalize, last completed", "at step 5", nodes=3)
+
+    def test_of_a_rank_beside_others_is_named(self):
+        self.ends_soon("early", "rank 2 on host n2", "is in slipway_finalize", nodes=2, ranks_per_node=2)
+
+
 class Start(Hanging):
     """MPI begins when all ranks have come to MPI_Init; rank 2 sleeps before that, in the attempts that are named."""
 

@@ -51,7 +51,7 @@ Course CourseOf(const Task& task, const Arguments& arguments, const Settings& se
   course.emplace_back(fmt::format("train_{}", task.records()), std::to_string(records.count()));
   course.emplace_back("validation_seed", std::to_string(settings.validation_seed));
   course.emplace_back("data.train.seed", std::to_string(records.data_seed()));
-  course.emplace_back("data.train.remainder", WordOf(records.remainder()));
+  course.emplace_back("data.train.remainder", slipway::WordOf(records.remainder()));
   return course;
 }
 

@@ -90,6 +90,24 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
   session.output.Print({document, text, folder.id()});
 }
 
+bool WasRefused(const RunFolder& folder) try {
+  return folder.ReadState().phase == Phase::kFailed;
+} catch (const Error&) {
+  return false;
+}
+
+/// Of a run that is refused nothing has happened: its folder goes, and its spec can be submitted again. Where that is
+/// in doubt, the folder stays.
+std::uint32_t SubmitNewRun(const RunFolder& folder, const Plan& plan) try {
+  return SubmitBatchRun(folder, plan);
+} catch (Error& error) {
+  if (WasRefused(folder)) {
+    RemoveTree(folder.path());
+    error.AddContext(fmt::format("run {} was not submitted, and its folder is removed", folder.id()));
+  }
+  throw;
+}
+
 /// What waits in a queue or runs in a job is not taken from it.
 void RequireEnd(const RunFolder& folder, const RunState& state) {
   if (!IsInBatchSystem(folder, state)) return;
@@ -149,7 +167,7 @@ int Run(const RunOptions& options, Session& session) {
   const auto folder = PrepareRun(plan);
   session.output.Say("run " + folder.id());
   if (submits) {
-    session.output.Say(fmt::format("job {}", SubmitBatchRun(folder, plan)));
+    session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan)));
     return FollowBatchRun(folder, options.prefix, session);
   }
   return ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix);
@@ -162,7 +180,7 @@ int Submit(const SpecSelection& selection, Session& session) {
   const auto folder = PrepareRun(plan);
   std::uint32_t job = 0;
   if (submits) {
-    job = SubmitBatchRun(folder, plan);
+    job = SubmitNewRun(folder, plan);
   } else {
     HandOver(folder);
   }

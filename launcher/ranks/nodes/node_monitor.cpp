@@ -16,6 +16,10 @@ using runtime::RankStatusRow;
 
 /// How soon a rank that asks is heard.
 constexpr auto kMonitorInterval = std::chrono::milliseconds(250);
+/// It asks the kernel for every rank of the node.
+constexpr int kBeatsBetweenDepartures = 4;
+/// One of them is enough for whoever waits.
+constexpr std::size_t kMostDeparturesHere = 8;
 /// A program that hands in more has something else in mind.
 constexpr std::size_t kMostTables = 4096;
 
@@ -59,17 +63,33 @@ void NodeMonitor::Hear(std::string_view word, const Json& about) {
     manager_.Say(watch::kSeen, Json{{"look", about.at("look")}, {"ranks", ToJson(Look())}});
   } else if (word == watch::kAnswer) {
     for (const auto& table : tables_) table.Answer(about.dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else if (word == watch::kDeparted) {
+    for (const auto& status : about.at("ranks")) {
+      for (auto& table : tables_) table.AddDeparture(status.dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
   }
 }
 
 void NodeMonitor::Beat() {
   if (over_) return;
   beat_ = loop_.After(kMonitorInterval, [this] { Beat(); });
+  if (++beats_ % kBeatsBetweenDepartures == 0) TellDepartures();
   std::vector<RankStatusRow> lines;
   const auto asks = [](const RankStatusRow& line) { return line.rank >= 0 && line.asks != 0; };
   for (const auto& table : tables_) {
     if (table.Read(lines) && std::ranges::any_of(lines, asks)) return manager_.Say(watch::kAsks, Json::object());
   }
+}
+
+/// Ranks of other nodes cannot see them.
+void NodeMonitor::TellDepartures() {
+  Json ranks = Json::array();
+  for (const auto& status : Look()) {
+    const bool is_news =
+        status.HasDeparted() && departed_.size() < kMostDeparturesHere && departed_.insert(status.rank).second;
+    if (is_news) ranks.push_back(ToJson(status));
+  }
+  if (!ranks.empty()) manager_.Say(watch::kDeparted, Json{{"ranks", std::move(ranks)}});
 }
 
 /// A rank whose program has begun again shows what it does now.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class NodeMonitor {
   void Hear(std::string_view word, const Json& about);
   void Beat();
   std::vector<runtime::RankStatus> Look() const;
+  void TellDepartures();
 
   EventLoop& loop_;
   std::string host_;
@@ -40,7 +42,9 @@ class NodeMonitor {
   MessageChannel manager_;
   std::vector<UniqueFd> visitors_;  ///< that have said nothing yet
   std::vector<runtime::ReceivedStatusTable> tables_;
+  std::set<int> departed_;  ///< ranks of which the manager was told
   EventLoop::TimerId beat_;
+  int beats_ = 0;
   bool over_ = false;
 };
 

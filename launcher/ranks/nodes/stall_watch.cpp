@@ -21,6 +21,8 @@ using runtime::Waiting;
 constexpr auto kLookPatience = std::chrono::seconds(1);
 /// Nodes are not seen in the same instant. Who holds the others up must do so in two looks.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+/// At the end of a large job all ranks depart; whoever returned too early was among the first.
+constexpr std::size_t kMostDepartures = 16;
 /// Of a node that is frozen with hundreds of ranks.
 constexpr std::size_t kMostReported = 32;
 
@@ -84,6 +86,7 @@ void StallWatch::StopTimer() {
 
 void StallWatch::Hear(Node& node, std::string_view word, const Json& about) {
   if (word == watch::kSeen) return TakeSeen(node, about);
+  if (word == watch::kDeparted) return PassOnDepartures(node, about);
   if (word == watch::kAsks && !timer_ && !over_) Look();
 }
 
@@ -94,15 +97,30 @@ void StallWatch::Look() {
   timer_ = loop_.After(kLookPatience, [this] { Judge(); });
 }
 
+bool StallWatch::IsOf(const Node& node, int rank) { return rank >= node.first && rank < node.first + node.ranks; }
+
 /// Only its own ranks are taken from a node, and what an earlier question asked for is too late.
 void StallWatch::TakeSeen(Node& node, const Json& about) {
   if (!looking_ || about.at("look") != look_) return;
   node.seen.clear();
-  for (auto& status : runtime::SightsFromJson(about.at("ranks"))) {
-    if (status.rank >= node.first && status.rank < node.first + node.ranks) node.seen.push_back(std::move(status));
+  for (auto& status : runtime::RankStatusesFromJson(about.at("ranks"))) {
+    if (IsOf(node, status.rank)) node.seen.push_back(std::move(status));
   }
   node.seen_in = look_;
   if (AllSeen()) Judge();
+}
+
+void StallWatch::PassOnDepartures(const Node& from, const Json& about) {
+  Json ranks = Json::array();
+  for (const auto& status : about.at("ranks")) {
+    const int rank = status.at("rank").get<int>();
+    if (IsOf(from, rank) && departures_++ < kMostDepartures) ranks.push_back(status);
+  }
+  if (ranks.empty()) return;
+  const Json departed{{"ranks", std::move(ranks)}};
+  for (const auto& node : nodes_) {
+    if (node.get() != &from) node->monitor->Say(watch::kDeparted, departed);
+  }
 }
 
 bool StallWatch::AllSeen() const {

@@ -26,7 +26,8 @@ struct WatchedNode {
   int ranks = 1;     ///< ranks are numbered node by node
 };
 
-/// Nothing is asked of the nodes before a rank there has waited for `stall_after`. Not movable: the event loop holds
+/// Nothing is asked of the nodes before a rank there has waited for `stall_after`. Of a rank that returns early the
+/// other nodes are told at once, so that those who wait for it need not wait so long. Not movable: the event loop holds
 /// its address. All calls from the loop's thread.
 class StallWatch {
  public:
@@ -39,9 +40,11 @@ class StallWatch {
  private:
   struct Node;
 
+  static bool IsOf(const Node& node, int rank);
   void Hear(Node& node, std::string_view word, const Json& about);
   void Look();
   void TakeSeen(Node& node, const Json& about);
+  void PassOnDepartures(const Node& from, const Json& about);
   bool AllSeen() const;
   void Judge();
   void Answer(const runtime::JobView& view, const runtime::Waiting& waiting, const std::vector<int>& culprits);
@@ -55,7 +58,8 @@ class StallWatch {
   int look_ = 0;
   bool looking_ = false;
   bool over_ = false;
-  std::string suspicion_;  ///< what the last look has found, in a form that two looks can be compared by
+  std::size_t departures_ = 0;  ///< ranks of which the nodes were told
+  std::string suspicion_;       ///< what the last look has found, in a form that two looks can be compared by
 };
 
 /// Of all ranks that ask, the one whose call most of them are in; nothing when none asks. Pure.

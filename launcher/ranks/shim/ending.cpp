@@ -4,12 +4,23 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "launcher/ranks/shim/protocol.h"
 
 namespace slipway::shim {
+namespace {
+
+bool LacksRoom(const char* folder) {
+  struct statvfs space {};
+  if (statvfs(folder, &space) != 0) return false;
+  const bool no_inodes = space.f_files > 0 && space.f_favail == 0;
+  return no_inodes || static_cast<unsigned long long>(space.f_bavail) * space.f_frsize < kLeastRoomBytes;
+}
+
+}  // namespace
 
 void Ending::Begin() {
   if (begun_) return;
@@ -46,8 +57,9 @@ void WriteExitRecord(const char* folder, int rank, ProgramEnd end) {
   snprintf(name, sizeof name, kExitName, folder, rank);
   const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd < 0) return;
-  char text[32];
-  const int length = snprintf(text, sizeof text, "%d %d\n", end.code, end.signal);
+  char text[48];
+  const int length = LacksRoom(folder) ? snprintf(text, sizeof text, "%d %d %s\n", end.code, end.signal, kNoRoom)
+                                       : snprintf(text, sizeof text, "%d %d\n", end.code, end.signal);
   (void)!write(fd, text, static_cast<size_t>(length));
   close(fd);
 }

@@ -14,6 +14,8 @@ class Ending {
   /// SIGTERM to the group.
   void Begin();
   bool begun() const { return begun_; }
+  /// It was asked to end, and the grace time is not over.
+  bool InGrace() const { return MillisecondsLeft() > 0; }
   /// Until SIGKILL is due, for poll(): -1 while there is nothing to wait for.
   int MillisecondsLeft() const;
   void KillIfDue();
@@ -27,6 +29,11 @@ class Ending {
   bool killed_ = false;
   timespec since_{};
 };
+
+/// Third word of a record ("1 0 no-room") when less than kLeastRoomBytes were left on its disk as the program ended:
+/// the program may have failed for that.
+inline constexpr char kNoRoom[] = "no-room";
+inline constexpr unsigned long long kLeastRoomBytes = 256 << 10;
 
 /// What stays of a program that has ended by itself: for a manager that could not hear of it.
 struct ProgramEnd {

@@ -244,9 +244,15 @@ void ReapOrphans(pid_t program) {
   }
 }
 
-void PassOn(const char* number, pid_t group) {
+/// Who sends SIGKILL does not want to wait for what the program leaves behind either.
+void PassOn(const char* number, pid_t group, Ending& ending) {
   int signal = 0;
-  if (slipway::ParseNumber(number, signal) && signal > 0) kill(-group, signal);
+  if (!slipway::ParseNumber(number, signal) || signal <= 0) return;
+  if (signal == SIGKILL) {
+    ending.Kill();
+  } else {
+    kill(-group, signal);
+  }
 }
 
 /// All children but the program are what it has left behind.
@@ -258,19 +264,25 @@ void BeginEnding(Ending& ending, pid_t program) {
   SignalStrays(Orphans(program), SIGTERM);
 }
 
+bool IsZombie(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
+bool IsOver(pid_t pid, const Ending& ending) { return IsZombie(pid) && !(ending.InGrace() && AnyIsLeft(Orphans(pid))); }
+
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   Ending ending(pid, grace_ms);
   bool manager_there = true;
-  while (true) {
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid) break;
+  while (!IsOver(pid, ending)) {
     pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
     poll(watched, 2, ending.MillisecondsLeft());
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(line.words, pid) : BeginEnding(ending, pid);
+      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, pid);
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&

@@ -195,6 +195,14 @@ void SignalStrays(const OrphansOf& orphans, int signal) {
   }
 }
 
+bool AnyIsLeft(const OrphansOf& orphans) {
+  const Pids found = FindOrphans(orphans);
+  for (int i = 0; i < found.count; ++i) {
+    if (!IsZombie(found.at[i])) return true;
+  }
+  return false;
+}
+
 void EndStrays(const OrphansOf& orphans, const char* folder, int rank) {
   Counted ended;
   Counted stuck;

@@ -19,6 +19,9 @@ struct OrphansOf {
 /// A signal to all that descends from the program and is not in its group.
 void SignalStrays(const OrphansOf& orphans, int signal);
 
+/// Whether anything that the program has started still runs, in its group or outside, when it has ended itself.
+bool AnyIsLeft(const OrphansOf& orphans);
+
 /// Ends what is left when the program itself has ended (it may be a zombie still), by SIGKILL, and says in the log
 /// FOLDER/rank-RANK.log what that was, and what could not be ended. Cost: reads a file when nothing is left.
 void EndStrays(const OrphansOf& orphans, const char* folder, int rank);

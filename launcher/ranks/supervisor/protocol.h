@@ -19,6 +19,7 @@
 ///     exited ID CODE SIGNAL its last line
 ///
 /// What a program leaves running when it ends is ended with it, also outside its group; the log says what that was.
+/// After `stop` that has the rest of the grace time, too.
 ///
 /// End of file at the supervisor means that the manager is gone: all programs are asked to end, and with the last of
 /// them the supervisor ends. When the supervisor itself is killed, the kernel kills its programs.

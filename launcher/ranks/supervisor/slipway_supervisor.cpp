@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/strays.h"
@@ -67,6 +68,7 @@ class Supervisor {
     if ((watched[1].revents & ~POLLOUT) != 0) Receive();
     Flush();
     for (auto& program : programs_) program.ending.KillIfDue();
+    if (any_lingers_) Reap();
   }
 
   int MillisecondsLeft() const {
@@ -116,9 +118,10 @@ class Supervisor {
     const auto program =
         std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) { return each.id == request.id; });
     if (program == programs_.end()) return;  // it has just ended
-    if (request.signal > 0) kill(-program->pid, request.signal);
+    const bool is_killed = strcmp(request.order, kKill) == 0 || request.signal == SIGKILL;
+    if (is_killed) program->ending.Kill();
+    if (!is_killed && request.signal > 0) kill(-program->pid, request.signal);
     if (strcmp(request.order, kStop) == 0) BeginEnding(*program);
-    if (strcmp(request.order, kKill) == 0) program->ending.Kill();
   }
 
   void Begin(const Request& request) {
@@ -157,17 +160,41 @@ class Supervisor {
   }
 
   void Reap() {
-    siginfo_t info{};
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-      const auto program = std::find_if(programs_.begin(), programs_.end(),
-                                        [&](const Program& each) { return each.pid == info.si_pid; });
-      if (program == programs_.end()) {
-        waitpid(info.si_pid, nullptr, 0);
+    any_lingers_ = false;
+    for (auto program = programs_.begin(); program != programs_.end();) {
+      const auto end = EndOf(program->pid);
+      const bool lingers = end && Lingers(*program);
+      any_lingers_ = any_lingers_ || lingers;
+      if (!end || lingers) {
+        ++program;
       } else {
-        Conclude(*program,
-                 {info.si_code == CLD_EXITED ? info.si_status : 0, info.si_code == CLD_EXITED ? 0 : info.si_status});
-        programs_.erase(program);
+        Conclude(*program, *end);
+        program = programs_.erase(program);
       }
+    }
+    ReapOrphans();
+  }
+
+  /// Of a child that is a zombie.
+  static std::optional<ProgramEnd> EndOf(pid_t child) {
+    siginfo_t info{};
+    const auto id = static_cast<id_t>(child);
+    if (waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != child) return std::nullopt;
+    const bool by_itself = info.si_code == CLD_EXITED;
+    return ProgramEnd{by_itself ? info.si_status : 0, by_itself ? 0 : info.si_status};
+  }
+
+  /// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
+  bool Lingers(const Program& program) const {
+    const Family family{*this, Tag(program.id)};
+    return program.ending.InGrace() && slipway::shim::AnyIsLeft({program.pid, IsOfFamily, &family});
+  }
+
+  /// Behind a program that lingers they wait.
+  void ReapOrphans() const {
+    siginfo_t info{};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 && !IsProgram(info.si_pid)) {
+      waitpid(info.si_pid, nullptr, 0);
       info.si_pid = 0;
     }
   }
@@ -219,6 +246,7 @@ class Supervisor {
   int signals_;
   bool manager_there_ = true;
   bool leaving_ = false;
+  bool any_lingers_ = false;
   std::vector<Program> programs_;
   std::string received_;
   std::string unsent_;

@@ -6,12 +6,13 @@
 #include "core/units.h"
 #include "core/write_probe.h"
 #include "launcher/attempt/attempt.h"
+#include "launcher/ranks/shim/ending.h"
 
 namespace slipway::launcher {
 namespace {
 
 /// With less a trial would hardly come to its first report.
-constexpr Bytes kRoomOfATrial{256 << 10};
+constexpr Bytes kRoomOfATrial{shim::kLeastRoomBytes};
 
 }  // namespace
 
@@ -31,7 +32,9 @@ std::string RunContext::WhyNoDiskSpace(ensemble::DiskSpaceCheck check) const {
   return why.empty() ? why : fmt::format("{} in '{}'", why, folder.path().string());
 }
 
-void RunContext::Note(std::string_view event, const Json& more) const try {
+void RunContext::Note(std::string_view event, const Json& more) const { NoteEvent(folder, output, event, more); }
+
+void NoteEvent(const RunFolder& folder, Output& output, std::string_view event, const Json& more) try {
   folder.AppendEvent(event, more);
 } catch (const SystemError& error) {
   output.Warn(fmt::format("the event '{}' is not recorded: {}", event, error.message()));

@@ -26,6 +26,9 @@ class InstanceLog;
 class StageOutQueue;
 struct TrialOrder;
 
+/// An event of the run. One that cannot be written, as on a full disk, is worth a warning, not the run.
+void NoteEvent(const RunFolder& folder, Output& output, std::string_view event, const Json& more);
+
 struct RunContext {
   const Plan& plan;
   const RunFolder& folder;
@@ -52,7 +55,7 @@ struct RunContext {
   /// Why nothing can be written into the run folder for want of room, and where that is; empty: there is room.
   std::string WhyNoDiskSpace(ensemble::DiskSpaceCheck check) const;
 
-  /// An event of the run. One that cannot be written, as on a full disk, is worth a warning, not the run.
+  /// As NoteEvent.
   void Note(std::string_view event, const Json& more) const;
 
   /// Records what the runtime's watch left behind, with the members of `where` that say in which attempt or trial.

@@ -13,13 +13,13 @@ std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
   const auto job = context.batch_job;
   if (job.id == 0) return nullptr;
   TimeLimitWatch::Questions questions{std::move(slowest_checkpoint), [job] { return EndOfJob(job); }};
-  return std::make_unique<TimeLimitWatch>(
-      context.loop, SystemClock(), std::move(questions), [&context](Seconds slowest) {
-        context.folder.AppendEvent("time_limit_near", Json{{"attempt", context.state.attempt},
-                                                           {"checkpoint_s", slowest.count()},
-                                                           {"lead_s", LeadFor(slowest).count()}});
-        context.interrupt.AskForTimeLimit();
-      });
+  return std::make_unique<TimeLimitWatch>(context.loop, SystemClock(), std::move(questions),
+                                          [&context](Seconds slowest) {
+                                            context.Note("time_limit_near", Json{{"attempt", context.state.attempt},
+                                                                                 {"checkpoint_s", slowest.count()},
+                                                                                 {"lead_s", LeadFor(slowest).count()}});
+                                            context.interrupt.AskForTimeLimit();
+                                          });
 }
 
 std::optional<Seconds> TimeLeftInJob(const RunContext& context) {

@@ -99,7 +99,7 @@ void BatchTrialRunner::SubmitWhatWaits() {
       if (submissions_refused_++ == 0) {
         context_.output.Warn(
             fmt::format("the job of trial {} is not taken now, and tried again: {}", number, error.message()));
-        context_.folder.AppendEvent("submission_waits", Json{{"trial", number}, {"reason", error.message()}});
+        context_.Note("submission_waits", Json{{"trial", number}, {"reason", error.message()}});
       }
       next_submission_ = SystemClock().Steady() + AfterRefusals(submissions_refused_);
     }

@@ -59,6 +59,18 @@ cause::OutOfTime OutOfTimeOf(const ensemble::Budget& budget) {
   return {budget.wall_seconds.has_value(), budget.node_seconds.has_value()};
 }
 
+/// No more trials than have begun: those that wait come to their end.
+std::string PausedLeaderText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+  const auto& leader = *summary.leader;
+  const auto& budget = options.budget;
+  return fmt::format(
+      "\n  trial {} leads and is paused at {} {:.6g} of {:.6g}; to bring the trials that have begun to their end: "
+      "slipway resume --set ensemble.trials={}{}{}",
+      leader.trial, options.resource, leader.reached, leader.end, summary.begun,
+      budget.wall_seconds ? " --set ensemble.budget.time=..." : "",
+      budget.node_seconds ? " --set ensemble.budget.node_hours=..." : "");
+}
+
 cause::OutOfNodes OutOfNodesOf(const ensemble::EnsembleSummary& summary, const ensemble::Need& need) {
   return {need.nodes, need.cores, need.gpus, summary.waiting, summary.paused, summary.not_begun, false};
 }
@@ -103,6 +115,9 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
   }
   result.cause = CauseOf(summary, options);
   result.phase = PhaseAfter(result.cause, summary);
+  if (std::holds_alternative<cause::OutOfTime>(result.cause) && summary.leader) {
+    result.summary_text += PausedLeaderText(summary, options);
+  }
   const bool is_complete = std::holds_alternative<cause::Completed>(result.cause);
   if (is_complete && options.scheduler.type == "pbt" && summary.not_begun > 0) {
     result.summary_text += UnbegunText(summary, options);

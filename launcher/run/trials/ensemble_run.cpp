@@ -6,10 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "ensemble/exchange/import_trials.h"
 #include "ensemble/manager/manager.h"
+#include "ensemble/store/book_error.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
@@ -172,7 +174,7 @@ void AddModels(const SelectSpec& select, RunContext& context, RunResult& result)
   result.summary_text += "\n  model ensemble  " + Describe(*models);
 } catch (const std::exception& error) {
   context.output.Warn(fmt::format("there is no model ensemble: {}", error.what()));
-  context.folder.AppendEvent("no_model_ensemble", Json{{"reason", error.what()}});
+  context.Note("no_model_ensemble", Json{{"reason", error.what()}});
 }
 
 /// Whether a trial has written one: then it goes on from there next time.
@@ -211,10 +213,28 @@ std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs
   return std::make_unique<LocalTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
 }
 
+/// What another process has locked, and a disk without room, are waited for at the beginning as later. Who asks to stop
+/// meanwhile gets the book's error.
+ensemble::TrialBook OpenBookInTime(RunContext& context) {
+  constexpr auto kPauseForBook = std::chrono::milliseconds(300);
+  for (bool waits = false;; context.loop.RunOnce(kPauseForBook)) {
+    try {
+      auto book = OpenBook(context.folder);
+      if (waits) context.output.Say("the ensemble goes on");
+      return book;
+    } catch (const ensemble::BookError& error) {
+      if (!error.MayPass() || context.interrupt.asked()) throw;
+      if (!std::exchange(waits, true)) {
+        context.output.Warn(fmt::format("paused: {}: the ensemble begins when that has passed", error.message()));
+      }
+    }
+  }
+}
+
 /// The book is one plain file again when it returns.
 Trials RunTrials(const ensemble::EnsembleOptions& options, RunContext& context) {
   const auto began = std::filesystem::file_time_type::clock::now();
-  auto book = OpenBook(context.folder);
+  auto book = OpenBookInTime(context);
   ++context.state.attempt;
   context.state.phase = Phase::kRunning;
   context.commit("running");

@@ -1,9 +1,11 @@
 // Programs that know how far they may go: they end at their rung with status 75, and go on from there.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ensemble/manager/manager.h"
+#include "tests/ensemble/hand_clock.h"
 #include "tests/ensemble/manager/fake_runner.h"
 #include "tests/support/temp_directory.h"
 
@@ -112,6 +114,51 @@ TEST(ManagerRungs, NothingIsToldOfASchedulerThatComparesWholeTrials) {
   CountingObserver observer;
   RunEnsemble(book, options, runner, observer);
   EXPECT_THAT(observer.warnings, testing::IsEmpty());
+}
+
+/// Each epoch takes ten seconds of a clock that only the test moves.
+class TimedLimitedRunner : public LimitedRunner {
+ public:
+  std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) override {
+    auto events = LimitedRunner::Wait(limit);
+    const auto epochs = std::ranges::count_if(
+        events, [](const TrialEvent& event) { return std::holds_alternative<TrialMetric>(event); });
+    clock.Sleep(events.empty() ? limit : std::chrono::nanoseconds(std::chrono::seconds(10) * epochs));
+    return events;
+  }
+
+  HandClock clock;
+};
+
+/// One trial at a time, more of them than the time is for.
+EnsembleSummary RunForSeconds(double seconds, TimedLimitedRunner& runner) {
+  const test::TempDirectory folder;
+  auto options = Halving();
+  options.trials = 1000;
+  options.parallel = 1;
+  options.budget.wall_seconds = seconds;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  CountingObserver observer;
+  return RunEnsemble(book, options, runner, observer, runner.clock);
+}
+
+/// By comparisons alone the first comes to nine epochs after 21 of all trials.
+TEST(ManagerRungs, TheLeaderComesToItsEndBeforeTheTimeIsOver) {
+  TimedLimitedRunner runner;
+  const auto summary = RunForSeconds(200, runner);
+  EXPECT_TRUE(summary.out_of_time);
+  EXPECT_EQ(summary.complete, 1);
+  EXPECT_GT(summary.begun, 3);
+}
+
+TEST(ManagerRungs, TheLeaderIsNamedWhereTheTimeWasTooShortForIt) {
+  TimedLimitedRunner runner;
+  const auto summary = RunForSeconds(75, runner);
+  EXPECT_EQ(summary.complete, 0);
+  ASSERT_TRUE(summary.leader);
+  EXPECT_EQ(summary.leader->reached, 3);
+  EXPECT_EQ(summary.leader->end, kWholeRung);
+  EXPECT_EQ(runner.epochs_.at(summary.leader->trial), 3);
 }
 
 /// A trial that may go on at once is paused and promoted in the same round.

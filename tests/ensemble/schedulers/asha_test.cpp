@@ -183,6 +183,21 @@ TEST_F(AshaRules, ALeaderThatCameTooLateGoesOnAtTheEnd) {
   EXPECT_EQ(scheduler_->Finish(TableOf({kComplete, kPaused, kPaused, kPaused})), TrialNumber{3});
 }
 
+TEST_F(AshaRules, TheLeaderOfTheHighestRungIsKnownWhileItWaits) {
+  using enum TrialState;
+  auto& leads = dynamic_cast<KnowsLeader&>(*scheduler_);
+  EXPECT_EQ(leads.PausedLeader(), std::nullopt) << "nobody has begun";
+  Pause(0, {0.5, 0.4, 0.6});
+  EXPECT_EQ(leads.PausedLeader(), (Leader{1, 1, 9}));
+  EXPECT_EQ(scheduler_->Promote(), TrialNumber{1});
+  EXPECT_EQ(leads.PausedLeader(), std::nullopt) << "it has gone on";
+  EXPECT_EQ(Take(1, 3, 0.9), Decision::kPause);
+  scheduler_->End(1, kPaused);
+  EXPECT_EQ(leads.PausedLeader(), (Leader{1, 3, 9})) << "nobody else has come so far";
+  leads.GoOn({1, 3, 9});
+  EXPECT_EQ(leads.PausedLeader(), std::nullopt);
+}
+
 TEST_F(AshaRules, WhoLeadsARungIsKnownWhenNobodyComesToItAnyMore) {
   using enum TrialState;
   Pause(0, {0.5, 0.4});

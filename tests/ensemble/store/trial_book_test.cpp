@@ -128,14 +128,14 @@ TEST(TrialBook, GivesBackOriginsPlacesRungsAndAnswers) {
   changes.claims = {{3, 1, {{"node", {0, 1}, {"2", "GPU-77"}}}}};
   changes.metrics = {{1, 1, "loss", 2, {}, 0.25, 1990.0}};
   changes.rungs = {{1, 0, 1, 3, 0.25, "pause"}};
-  changes.answers = {{"r1", "enqueued as trial 3"}};
+  changes.answers = {{"r1", {true, "enqueued as trial 3"}}};
   book.Write(changes);
   EXPECT_EQ(book.Trials()[3].origin, "enqueued");
   EXPECT_EQ(book.Trials()[3].parent, 0);
   EXPECT_EQ(book.Attempts(3)[0].place, "node:0,1/gpu:2,GPU-77");
   EXPECT_EQ(book.Metrics(1, 1, "loss").at(0).value, 0.25);
   EXPECT_EQ(book.Rungs().at(0).decision, "pause");
-  EXPECT_EQ(book.AnswerTo("r1"), "enqueued as trial 3");
+  EXPECT_EQ(book.AnswerTo("r1")->text, "enqueued as trial 3");
   EXPECT_FALSE(book.AnswerTo("r2"));
 }
 

@@ -57,6 +57,21 @@ TEST(EnsembleResult, IsAFailureWhenTheTrialsFailedAlike) {
   EXPECT_THAT(reason, HasSubstr("slipway trials retry --failed && slipway resume"));
 }
 
+TEST(EnsembleResult, NamesTheLeaderThatTheTimeWasTooShortFor) {
+  ensemble::EnsembleSummary summary;
+  summary.complete = 1;
+  summary.paused = 8;
+  summary.begun = 9;
+  summary.out_of_time = true;
+  summary.leader = ensemble::Leader{4, 3, 27};
+  auto options = Options();
+  options.budget.wall_seconds = 3600;
+  EXPECT_THAT(
+      ResultOf(summary, options).summary_text,
+      HasSubstr("trial 4 leads and is paused at epoch 3 of 27; to bring the trials that have begun to their end: "
+                "slipway resume --set ensemble.trials=9 --set ensemble.budget.time=..."));
+}
+
 TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
   ensemble::EnsembleSummary summary;
   summary.failed = 2;

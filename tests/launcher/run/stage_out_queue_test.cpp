@@ -49,14 +49,6 @@ TEST_F(StageOutQueueTest, RemembersHowItIsToBeCopiedOut) {
   EXPECT_EQ(ReadOutboxRecord(run_)->bandwidth, Bytes{500'000'000});
 }
 
-TEST_F(StageOutQueueTest, OfAnEarlierVersionIsCopiedOutAsSpecsSayByDefault) {
-  WriteFile(run_.path() / "outbox.json", R"({"tier": "ram", "directory": "/t/.out/x", "host": "h", "state": "open"})");
-  const auto record = ReadOutboxRecord(run_);
-  ASSERT_TRUE(record);
-  EXPECT_EQ(record->keep, CheckpointSpec{}.keep);
-  EXPECT_FALSE(record->bandwidth);
-}
-
 TEST_F(StageOutQueueTest, IsKnownByItsNameWhenACleanerHasTakenTheFileThatSaysWhose) {
   auto record = Record(StageOutState::kOpen);
   MakeOutbox(run_, record);

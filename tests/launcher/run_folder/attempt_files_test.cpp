@@ -34,6 +34,15 @@ TEST_F(AttemptFiles, TellOfNoEndBeforeAllHaveEnded) {
   EXPECT_EQ(ReadEnd(folder_.path(), 2), std::nullopt);
 }
 
+TEST_F(AttemptFiles, TellWhetherARankLackedRoom) {
+  EndRank(0, "0 0\n", then_);
+  EndRank(1, "1 0\n", then_);
+  EXPECT_FALSE(EndedWithoutRoom(folder_.path(), 2));
+  EndRank(1, "1 0 no-room\n", then_);
+  EXPECT_TRUE(EndedWithoutRoom(folder_.path(), 2));
+  EXPECT_EQ(ReadEnd(folder_.path(), 2), (ExitStatus{1, 0}));
+}
+
 TEST_F(AttemptFiles, CountStepsOnBehindEarlierAttempts) {
   const auto write = [this](const std::string& attempt, const std::string& metrics) {
     std::filesystem::create_directory(folder_ / attempt);

@@ -90,13 +90,15 @@ TEST(ListingTest, SurvivesItsFileAndRefusesOthers) {
   WriteListing(files.path(), RenderListing(listing));
   EXPECT_EQ(ReadListing(files.path()), listing);
   for (const auto* text :
-       {"", "{", "[]", R"({"schema":"x"})", R"({"schema":"slipway.listing/1","format":"tfrecord","files":[]})",
+       {"", "{", "[]", R"({"schema":"slipway.listing/1","format":"tfrecord","files":[]})",
         R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"../x","bytes":1,"records":null}]})",
         R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"/x","bytes":1,"records":null}]})",
         R"({"schema":"slipway.listing/1","format":"tfrecord","files":[{"path":"x","bytes":-1}]})"}) {
     WriteFile(files / kListingName, text);
     EXPECT_THAT(MessageOf([&] { ReadListing(files.path()); }), HasSubstr("is damaged")) << text;
   }
+  WriteFile(files / kListingName, R"({"schema":"x"})");
+  EXPECT_THAT(MessageOf([&] { ReadListing(files.path()); }), HasSubstr("is of another version of Slipway"));
 }
 
 }  // namespace

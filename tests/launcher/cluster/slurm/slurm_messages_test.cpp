@@ -168,7 +168,7 @@ TEST(SlurmMessages, NameTheFieldThatIsWrong) {
       FromJson(document, job);
       ADD_FAILURE() << field;
     } catch (const Error& error) {
-      EXPECT_THAT(error.message(), HasSubstr("'" + field + "'"));
+      EXPECT_THAT(error.message(), HasSubstr("'" + field));
     }
     document.erase(field);
     EXPECT_THROW(FromJson(document, job), Error);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/process.h"
@@ -87,6 +88,13 @@ class TwoNodes : public testing::Test {
     return *reinterpret_cast<const StallReport*>(boards_[board].data() + sizeof(RankStatusRow));
   }
 
+  /// The ranks of other nodes that the board was told of.
+  std::string DeparturesOn(std::size_t board) {
+    const auto* after_lines = boards_[board].data() + sizeof(RankStatusRow);
+    const auto& departures = *reinterpret_cast<const runtime::BoardDepartures*>(after_lines + sizeof(StallReport));
+    return std::string(departures.text.data(), departures.length.load());
+  }
+
   void RunFor(std::chrono::milliseconds time) {
     const auto until = SystemClock().Steady() + time;
     while (report_.is_null() && SystemClock().Steady() < until) loop_.RunOnce(std::chrono::milliseconds(20));
@@ -126,6 +134,41 @@ TEST_F(TwoNodes, TellTheRankThatAsked) {
   for (int i = 0; i < 50 && AnswerOn(1).length == 0; ++i) loop_.RunOnce(std::chrono::milliseconds(20));
   const std::string text(AnswerOn(1).text.data(), AnswerOn(1).length);
   EXPECT_EQ(Json::parse(text), report_);
+}
+
+TEST_F(TwoNodes, TellOfARankThatReturnsEarly) {
+  auto& early = Bring(1, ::getpid());
+  early.current = static_cast<std::uint32_t>(Activity::kFinalize);
+  early.step = 5;
+  Bring(0, ::getpid()).current = kReducing;
+  RunFor(std::chrono::milliseconds(2500));
+  const auto told = DeparturesOn(1);
+  ASSERT_EQ(std::ranges::count(told, '\n'), 1) << told;
+  const auto status = runtime::RankStatusFromJson(Json::parse(told));
+  EXPECT_EQ(status.rank, 1);
+  EXPECT_EQ(status.step, 5);
+  EXPECT_TRUE(status.HasDeparted());
+  EXPECT_EQ(DeparturesOn(0), "");  // its own node sees it
+  EXPECT_TRUE(report_.is_null());
+}
+
+TEST_F(TwoNodes, TellOfARankThatHasEnded) {
+  {
+    const Idle idle;
+    Bring(1, idle.pid());
+  }
+  Bring(0, ::getpid()).current = kReducing;
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_THAT(DeparturesOn(1), HasSubstr("\"dead\""));
+}
+
+/// All ranks were in slipway_finalize with it; or it waited for another one in vain.
+TEST_F(TwoNodes, TellNothingOfRanksThatEndWell) {
+  const Idle idle;
+  Bring(1, idle.pid()).finished = 1;
+  Bring(0, ::getpid()).gave_up = kReducing;
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_EQ(DeparturesOn(0) + DeparturesOn(1), "");
 }
 
 TEST_F(TwoNodes, NameARankThatComputesForEver) {
