@@ -24,7 +24,7 @@ bool IsOwnersOwnGroup(const struct stat& info) { return GroupName(info.st_gid) =
 std::string WhyNotOwn(const struct stat& info) {
   if (!IsTrusted(info.st_uid)) return fmt::format("it belongs to {}", UserName(info.st_uid));
   if (S_ISLNK(info.st_mode)) return {};
-  if ((info.st_mode & S_IWOTH) != 0) return "everybody may write to it";
+  if ((info.st_mode & S_IWOTH) != 0) return "any user can write to it";
   if ((info.st_mode & S_IWGRP) != 0 && !IsOwnersOwnGroup(info)) {
     return fmt::format("the group {} may write to it", GroupName(info.st_gid));
   }

@@ -13,7 +13,7 @@ namespace slipway {
 /// The user's name, or the number where there is none.
 std::string UserName(uid_t user);
 
-/// Why users other than this one and root can have written it: "it belongs to bob", "everybody may write to it",
+/// Why users other than this one and root can have written it: "it belongs to bob", "any user can write to it",
 /// "the group physics may write to it". Empty: no other can. A group that has the owner's name is the owner's own.
 /// A link must be one's own, too. Errors: SystemError when it is not there.
 std::string WhyNotOwn(const std::filesystem::path& path);

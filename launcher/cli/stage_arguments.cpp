@@ -86,7 +86,7 @@ void DescribeEvict(CLI::App& stage, Arguments& arguments) {
                            "  slipway stage evict --older-than 7d --tier node --dry-run");
   evict->add_option("generation", options.generations, "Names or directories");
   evict->add_flag("--all", options.all, "Everything that is staged");
-  evict->add_option("--older-than", options.older_than, "What nobody has used for this time, e.g. 12h, 7d");
+  evict->add_option("--older-than", options.older_than, "Data unused for this long, e.g. 12h, 7d");
   AddTiersOption(evict, options.tiers);
   AddDryRun(evict, options.dry_run);
   evict->callback(
@@ -97,8 +97,7 @@ void DescribeGc(CLI::App& stage, Arguments& arguments) {
   auto& options = arguments.stage_gc;
   auto* gc = AddCommand(stage, "gc", "Remove what interrupted stagings left behind",
                         "  slipway stage gc\n  slipway stage gc --to-free 10GB --tier ram");
-  gc->add_option("--to-free", options.to_free,
-                 "And staged data that nobody uses, the oldest first, until so much is free");
+  gc->add_option("--to-free", options.to_free, "Also remove unused staged data, oldest first, until this much is free");
   AddTiersOption(gc, options.tiers);
   AddDryRun(gc, options.dry_run);
   gc->callback([&] { arguments.command = [&](Session& session) { return StageGc(arguments.stage_gc, session); }; });

@@ -81,7 +81,7 @@ std::string WhyNotAnOption(std::string_view option) {
   if (!option.starts_with('-') || option.size() < 2) return "an option of sbatch begins with '-'";
   if (auto reason = WhyNotInDirective(option); !reason.empty()) return reason;
   if (!option.starts_with("--")) {
-    return "write the long form, such as --exclude=n1: of a short option nobody can tell whether Slipway sets it";
+    return "write the long form, such as --exclude=n1: short options cannot be checked";
   }
   const auto name = option.substr(0, option.find('='));
   if (name.size() < 4 || !std::all_of(name.begin(), name.end(), IsOptionCharacter)) {

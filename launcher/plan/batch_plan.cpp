@@ -86,8 +86,8 @@ Bytes CapacityFor(const Plan& plan) {
   const auto& buffer = plan.spec().launch.slurm.burst_buffer;
   if (buffer.capacity) return *buffer.capacity;
   if (IsPromised(plan.checkpoints.root) || !buffer.stage_out.empty()) {
-    throw Error(ErrorKind::kUsage, "how much the program writes into the burst buffer nobody knows before",
-                "say how large it is to be with launch.slurm.burst_buffer.capacity");
+    throw Error(ErrorKind::kUsage, "the size of the burst buffer is unknown: the program writes into it",
+                "set launch.slurm.burst_buffer.capacity");
   }
   Bytes need;
   for (const auto& dataset : plan.data) {

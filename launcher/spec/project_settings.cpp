@@ -58,7 +58,7 @@ bool IsSpecItself(const SpecDocument& document) {
 }  // namespace
 
 std::string ReadProjectSettings() {
-  if (IsOpenToAll(".")) Refuse("everybody may write to its folder");
+  if (IsOpenToAll(".")) Refuse("any user can write to its folder");
   if (const auto why = WhyNotOwn(fs::path(kProjectSettings)); !why.empty()) Refuse(why);
   const auto fd = OpenFile(kProjectSettings, O_RDONLY);
   if (const auto why = WhyNotOwn(fd.get()); !why.empty()) Refuse(why);

@@ -59,7 +59,7 @@ Lease TakeLease(const fs::path& path) {
   }
   if (!lease) {
     throw Error(ErrorKind::kBusy,
-                fmt::format("'{}' cannot be read: somebody is removing this staged copy", path.string()),
+                fmt::format("'{}' cannot be read: another process is removing this staged copy", path.string()),
                 "read the source of the data, or stage it again");
   }
   ::futimens(lease->fd(), nullptr);  // its owner alone may: then the generation counts as used now

@@ -22,7 +22,7 @@ std::string WordsFor(int error) { return error == ENOENT ? "it is not there" : s
 /// What others could still write to is not worth checking.
 std::string WhyNotTaken(const SourceFile& file, const struct stat& info) {
   if (!S_ISREG(info.st_mode)) return "it is no regular file";
-  if (info.st_uid != ::geteuid()) return "it belongs to somebody else";
+  if (info.st_uid != ::geteuid()) return "it belongs to another user";
   if (info.st_nlink != 1) return "it has another name as well";
   const Bytes size{static_cast<std::uint64_t>(info.st_size)};
   if (size != file.size) return fmt::format("it has {} bytes, its source has {}", size.count, file.size.count);

@@ -75,7 +75,7 @@ std::string Describe(const std::optional<Owner>& owner) {
 [[noreturn]] void ThrowTaken(const fs::path& directory, const std::optional<Owner>& by) {
   throw Error(ErrorKind::kBusy,
               fmt::format("'{}' has been taken over by {}, which stages the same data", directory.string(),
-                          by ? Describe(by) : "somebody else"),
+                          by ? Describe(by) : "another process"),
               "start again: what that run stages is adopted then");
 }
 

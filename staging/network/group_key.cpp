@@ -36,7 +36,7 @@ void CheckOwner(const fs::path& path, int fd) {
   }
   if ((info.st_mode & 077) != 0) {
     throw BadKey(path, fmt::format("is open to others (mode {:04o})", info.st_mode & 07777),
-                 fmt::format("chmod 600 {}; if somebody may have read it, make a new key", path.string()));
+                 fmt::format("chmod 600 {}; if another user can have read it, make a new key", path.string()));
   }
 }
 

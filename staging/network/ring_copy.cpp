@@ -78,7 +78,7 @@ ChunkPtr RingCopy::TakeMemory() { return memory_->TryTake(); }
 
 /// Everybody knows who reads what in which order, so there is nothing to believe.
 std::string RingCopy::Unfit(const Reader& reader, const Chunk& chunk) const {
-  if (reader.arrived == reader.chunks.size()) return "a chunk that nobody expects";
+  if (reader.arrived == reader.chunks.size()) return "an unexpected chunk";
   const auto& expected = reader.chunks[reader.arrived];
   const Part part{chunk.file, chunk.offset, chunk.offset + chunk.size};
   if (part != expected) return fmt::format("a chunk of file {} that is not the next one", chunk.file);

@@ -51,7 +51,7 @@ std::optional<std::string> Unfit(const fs::path& root, const struct stat& info) 
 
 std::optional<std::string> WhyNotUsable(const fs::path& root) {
   if (OpenToAll(root.parent_path())) {
-    return fmt::format("anybody can replace '{}': '{}' can be written by all and is not sticky", root.string(),
+    return fmt::format("any user can replace '{}': '{}' is world-writable and not sticky", root.string(),
                        root.parent_path().string());
   }
   if (const auto info = StatLink(root)) return Unfit(root, *info);

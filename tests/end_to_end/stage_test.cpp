@@ -79,7 +79,7 @@ TEST_F(StageCommand, ListsWhatIsStaged) {
   EXPECT_EQ(found["verify"], "full");
   EXPECT_EQ(found["kept"], true);
   EXPECT_THAT(found["leased_by"], IsEmpty());
-  EXPECT_THAT(Slipway({"stage", "ls"}).output, AllOf(HasSubstr(generation), HasSubstr("nobody, kept")));
+  EXPECT_THAT(Slipway({"stage", "ls"}).output, AllOf(HasSubstr(generation), HasSubstr("unused, kept")));
   EXPECT_THAT(Slipway({"stage", "ls", "-q"}).output, HasSubstr(generation));
 }
 

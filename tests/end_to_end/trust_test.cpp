@@ -51,12 +51,12 @@ TEST_F(Trust, IsNotGivenToSettingsOfSomebodyElse) {
 
 TEST_F(Trust, IsNotGivenToSettingsThatEverybodyCanWrite) {
   fs::permissions(place_ / "slipway.yaml", fs::perms::others_write, fs::perm_options::add);
-  ExpectRefused("everybody may write to it");
+  ExpectRefused("any user can write to it");
 }
 
 TEST_F(Trust, IsNotGivenToSettingsInAFolderOpenToAll) {
   fs::permissions(place_ / "", fs::perms::all | fs::perms::sticky_bit);
-  ExpectRefused("everybody may write to its folder");
+  ExpectRefused("any user can write to its folder");
 }
 
 TEST_F(Trust, IsNotGivenToALinkOfSomebodyElse) {
@@ -89,7 +89,7 @@ TEST_F(Trust, IsAskedForWhereOthersCanWriteIntoTheRun) {
   fs::permissions(place_.RunFolder() / "plan.json", fs::perms::others_write, fs::perm_options::add);
   const auto refused = place_.Slipway({"resume", "last"});
   EXPECT_EQ(refused.status.code, 3);
-  EXPECT_THAT(refused.errors, HasSubstr("plan.json', everybody may write to it"));
+  EXPECT_THAT(refused.errors, HasSubstr("plan.json', any user can write to it"));
 }
 
 }  // namespace

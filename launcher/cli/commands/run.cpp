@@ -137,7 +137,7 @@ void RequireOwn(const RunFolder& folder) {
     const auto why = std::filesystem::exists(path, error) ? WhyNotOwn(path) : std::string();
     if (why.empty()) continue;
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("run {} may run what somebody else wants as {}: of '{}', {}; it runs {}", folder.id(),
+                fmt::format("run {} may run a foreign program as {}: of '{}', {}; it runs {}", folder.id(),
                             UserName(::geteuid()), path.string(), why, CommandIn(folder)),
                 fmt::format("read '{}', and to run it all the same: slipway resume {} --trust",
                             folder.plan_file().string(), folder.id()));

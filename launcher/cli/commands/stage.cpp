@@ -57,7 +57,7 @@ Json DocumentOf(const TierContent& tier) {
 
 std::string UsersOf(const StoredGeneration& generation) {
   if (!generation.leased_by.empty()) return Describe(generation.leased_by);
-  return generation.kept ? "nobody, kept" : "nobody";
+  return generation.kept ? "unused, kept" : "unused";
 }
 
 void AddRow(TextTable& table, const Found& found) {

@@ -106,7 +106,7 @@ std::string DescribeRemoved(const std::vector<Attempt>& attempts, DryRun dry_run
                           attempt.found.tier, FormatBytes(generation.bytes));
     } else if (attempt.reason.empty()) {
       text +=
-          fmt::format("{} is no more in tier {}: somebody else has removed it\n", generation.name, attempt.found.tier);
+          fmt::format("{} is no longer in tier {}: another process removed it\n", generation.name, attempt.found.tier);
     }
   }
   return text;

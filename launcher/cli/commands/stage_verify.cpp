@@ -89,7 +89,7 @@ std::string DescribeDamage(const staging::Damage& damage) {
 std::string Describe(const TierVerdict& verdict) {
   const auto& generation = verdict.found.generation;
   const auto head = fmt::format("{} in tier {}", generation.name, verdict.found.tier);
-  if (verdict.gone) return head + ": somebody has removed it meanwhile\n";
+  if (verdict.gone) return head + ": another process removed it meanwhile\n";
   if (verdict.good()) {
     return fmt::format("{}: good, {} in {} files\n", head, FormatBytes(generation.bytes), generation.files);
   }

@@ -18,7 +18,7 @@ Finding JudgeTier(const staging::TierState& tier) {
   }
   const auto text = fmt::format("{} free in {} ({})", FormatBytes(tier.available), tier.root.string(), tier.origin);
   if (tier.available >= kEnoughForTier) return Ok(about, text);
-  return Warn(about, text, "slipway stage ls shows what lies there, slipway stage gc removes what nobody uses");
+  return Warn(about, text, "list the staged data: slipway stage ls; remove what is unused: slipway stage gc");
 }
 
 }  // namespace

@@ -25,18 +25,17 @@ struct Advice {
 
 constexpr Advice kAdvice[] = {
     {{kExitNotExecutable, 0},
-     "the program cannot be executed there: look at its mode, and whether it is built for that machine"},
+     "the program is not executable there: check its mode, and whether it is built for that machine"},
     {{kExitNotFound, 0},
-     "the program, or one that it starts, is not found there: look at train.command, PATH and launch.modules"},
+     "the program, or one that it starts, is not found there: check train.command, PATH and launch.modules"},
     {{0, SIGKILL},
-     "somebody killed it, often the kernel for want of memory: raise launch.memory_per_rank, or let it take "
-     "less (dmesg shows which)"},
-    {{0, SIGBUS}, "shared memory that is not there: look at the size of /dev/shm (slipway doctor)"},
-    {{0, SIGILL}, "the program is built for another processor than that node has"},
-    {{0, SIGSEGV}, "the program has a fault of its own: run it under a debugger, or with ulimit -c unlimited"},
-    {{0, SIGABRT}, "the program gave up by itself: what it printed says why"},
-    {{0, SIGTERM}, "somebody asked it to end"},
-    {{0, SIGXCPU}, "a limit of processor time: look at ulimit -t"},
+     "killed by SIGKILL, most often by the kernel's OOM killer: check dmesg, raise launch.memory_per_rank"},
+    {{0, SIGBUS}, "bus error: /dev/shm is probably full; run slipway doctor"},
+    {{0, SIGILL}, "illegal instruction: the program is built for another processor than this node has"},
+    {{0, SIGSEGV}, "the program crashed: run it under a debugger, or with ulimit -c unlimited"},
+    {{0, SIGABRT}, "the program called abort(): see what it printed"},
+    {{0, SIGTERM}, "another process asked it to end"},
+    {{0, SIGXCPU}, "limit of processor time reached: check ulimit -t"},
 };
 
 // ---- what happened

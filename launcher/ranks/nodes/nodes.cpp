@@ -153,8 +153,7 @@ class Nodes::Service {
 
   /// `arrived` is called in the thread.
   void Open(const std::string& listener, const std::vector<int>& nodes, Arrived arrived) {
-    calls_.Post(
-        [this, listener, arrived = std::move(arrived)]() mutable { arrived_[listener] = std::move(arrived); });
+    calls_.Post([this, listener, arrived = std::move(arrived)]() mutable { arrived_[listener] = std::move(arrived); });
     for (const int node : nodes) Tell(node, NodeFrame::kOpen, listener);
   }
 
@@ -232,7 +231,7 @@ class Nodes::Service {
   }
 
   void Refuse(std::string why) {
-    log::Warn("somebody who connected to this manager {}", why);
+    log::Warn("refused a connection to this manager: the peer {}", why);
     const std::scoped_lock lock(mutex_);
     refusal_ = std::move(why);
   }
@@ -302,7 +301,7 @@ class Nodes::Service {
   std::vector<UniqueFd> listeners_;
   std::list<Visitor> visitors_;
   std::map<std::string, Arrived> arrived_;  ///< by the name of the listener
-  std::uint32_t next_stream_ = 2;  ///< even: those of the agents are odd
+  std::uint32_t next_stream_ = 2;           ///< even: those of the agents are odd
 
   mutable std::mutex mutex_;
   std::condition_variable joined_;

@@ -32,7 +32,7 @@ RunState Unsubmitted(RunState state, const std::string& doubt) {
 /// How the stage-out ended is known as long as Slurm remembers the job: whoever sees it writes it down.
 BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std::optional<SlurmJob>& job) {
   record.stages_out = false;
-  record.lost = job ? job->reason_text : "Slurm does not know the job any more, and nobody asked it before";
+  record.lost = job ? job->reason_text : "Slurm no longer knows the job, and its end was not recorded before";
   try {
     WriteBatchRecord(folder, record);
   } catch (const SystemError& error) {
