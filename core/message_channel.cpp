@@ -31,23 +31,23 @@ void OutgoingBytes::Flush() {
   }
   unsent_.erase(0, gone_ ? unsent_.size() : sent);
   if (unsent_.empty()) return StopWaiting();
-  AwaitRoom();
+  AwaitWritable();
 }
 
 /// The loop waits for reading only; an epoll descriptor is readable when what it watches is ready, for writing here.
-void OutgoingBytes::AwaitRoom() {
-  if (room_) return;
-  room_ = UniqueFd(CheckErrno(::epoll_create1(EPOLL_CLOEXEC), "cannot wait for a socket"));
+void OutgoingBytes::AwaitWritable() {
+  if (writable_) return;
+  writable_ = UniqueFd(CheckErrno(::epoll_create1(EPOLL_CLOEXEC), "cannot wait for a socket"));
   epoll_event event{};
   event.events = EPOLLOUT;
-  CheckErrno(::epoll_ctl(room_.get(), EPOLL_CTL_ADD, socket_, &event), "cannot wait for a socket");
-  loop_.OnReadable(room_.get(), [this] { Flush(); });
+  CheckErrno(::epoll_ctl(writable_.get(), EPOLL_CTL_ADD, socket_, &event), "cannot wait for a socket");
+  loop_.OnReadable(writable_.get(), [this] { Flush(); });
 }
 
 void OutgoingBytes::StopWaiting() {
-  if (!room_) return;
-  loop_.Forget(room_.get());
-  room_.Reset();
+  if (!writable_) return;
+  loop_.Forget(writable_.get());
+  writable_.Reset();
 }
 
 MessageChannel::MessageChannel(EventLoop& loop, UniqueFd socket, Events events)

@@ -32,14 +32,14 @@ class OutgoingBytes {
 
  private:
   void Flush();
-  void AwaitRoom();
+  void AwaitWritable();
   void StopWaiting();
 
   EventLoop& loop_;
   int socket_;
   std::string unsent_;
   bool gone_ = false;
-  UniqueFd room_;  ///< readable when the socket takes more; there while something waits
+  UniqueFd writable_;  ///< readable when the socket takes more; there while something waits
 };
 
 /// Not movable: the event loop holds its address. All calls from the loop's thread; it must not be destroyed in its own

@@ -24,14 +24,14 @@ int ErrorOfWriting(const std::filesystem::path& folder, Bytes wanted) {
   return code;
 }
 
-bool MeansNoRoom(int error) { return error == ENOSPC || error == EDQUOT; }
+bool MeansDiskFull(int error) { return error == ENOSPC || error == EDQUOT; }
 
 std::string WhyNoDiskSpace(const std::filesystem::path& folder, Bytes wanted) {
   const int code = ErrorOfWriting(folder, wanted);
-  return MeansNoRoom(code) ? std::generic_category().message(code) : std::string();
+  return MeansDiskFull(code) ? std::generic_category().message(code) : std::string();
 }
 
-bool MayLackRoom(const std::filesystem::path& folder, Bytes wanted) try {
+bool MayLackSpace(const std::filesystem::path& folder, Bytes wanted) try {
   const auto space = SpaceOf(folder);
   return space.available < wanted || (space.total_inodes > 0 && space.free_inodes == 0);
 } catch (const SystemError&) {

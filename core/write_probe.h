@@ -12,12 +12,12 @@ namespace slipway {
 int ErrorOfWriting(const std::filesystem::path& folder, Bytes wanted);
 
 /// The disk is full, or the quota is used up.
-bool MeansNoRoom(int error);
+bool MeansDiskFull(int error);
 
 /// "No space left on device"; empty: there is space for `wanted` bytes, or they fail for another reason.
 std::string WhyNoDiskSpace(const std::filesystem::path& folder, Bytes wanted);
 
 /// By statfs alone, which costs next to nothing: so little is left that it is worth trying.
-bool MayLackRoom(const std::filesystem::path& folder, Bytes wanted);
+bool MayLackSpace(const std::filesystem::path& folder, Bytes wanted);
 
 }  // namespace slipway

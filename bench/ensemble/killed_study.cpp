@@ -135,8 +135,8 @@ ExitStatus KilledStudy::RunFor(std::chrono::nanoseconds delay) {
 }
 
 void KilledStudy::Enqueue() {
-  const bool has_room = static_cast<int>(Trials().size()) < plan_.trials;  // else it is refused, and rightly
-  if (enqueued_ == plan_.enqueued || !has_room) return;
+  const bool has_budget = static_cast<int>(Trials().size()) < plan_.trials;  // else it is refused, and rightly
+  if (enqueued_ == plan_.enqueued || !has_budget) return;
   PostRequest(folder_, ensemble::Enqueue{{{"x", 0.01 * ++enqueued_}}});
 }
 

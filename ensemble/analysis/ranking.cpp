@@ -83,11 +83,11 @@ bool IsWithin(const Objectives& point, const Objectives& reference) {
 
 std::vector<Standing> OrderByFronts(std::span<const Objectives> points) {
   const auto fronts = Fronts(points);
-  const auto room = CrowdingDistances(points, fronts);
+  const auto crowding = CrowdingDistances(points, fronts);
   std::vector<Standing> order;
-  for (std::size_t i = 0; i < points.size(); ++i) order.push_back({i, fronts[i], room[i]});
+  for (std::size_t i = 0; i < points.size(); ++i) order.push_back({i, fronts[i], crowding[i]});
   std::ranges::stable_sort(order, [](const Standing& left, const Standing& right) {
-    return left.front != right.front ? left.front < right.front : left.room > right.room;
+    return left.front != right.front ? left.front < right.front : left.crowding > right.crowding;
   });
   return order;
 }

@@ -13,10 +13,10 @@ namespace slipway::ensemble {
 struct Standing {
   std::size_t point = 0;  ///< its index
   std::size_t front = 0;  ///< 0: nobody dominates it
-  double room = 0;        ///< CrowdingDistances
+  double crowding = 0;    ///< CrowdingDistances
 };
 
-/// Best first: by front, within a front by room, among equals the first. Cost: that of Fronts.
+/// Best first: by front, within a front by crowding, among equals the first. Cost: that of Fronts.
 std::vector<Standing> OrderByFronts(std::span<const Objectives> points);
 
 /// The volume of what some point dominates and `reference` bounds; points that are not better than `reference` in every

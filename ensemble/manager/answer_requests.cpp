@@ -20,7 +20,7 @@ class Answerer {
       : options_(options), study_(study), changes_(changes) {}
 
   RequestAnswer operator()(const Enqueue& enqueue) {
-    if (!study_.HasRoom()) {
+    if (!study_.HasBudget()) {
       return Refused(fmt::format("all {} trials are used; raise ensemble.trials", options_.trials));
     }
     const auto configuration = study_.NextConfiguration();

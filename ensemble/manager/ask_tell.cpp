@@ -166,7 +166,7 @@ void AskTell::GiveOut(TrialNumber number, Changes& changes) {
 
 std::string AskTell::WhyNothing() const {
   if (study_.exhausted()) return "the space has no more points";
-  if (!study_.HasRoom()) return fmt::format("all {} trials have begun", study_.trials().size());
+  if (!study_.HasBudget()) return fmt::format("all {} trials have begun", study_.trials().size());
   return "the scheduler waits for trials that run";
 }
 
@@ -229,10 +229,10 @@ Advice AskTell::Report(TrialNumber trial, const ToldReport& report, std::optiona
   }
   const bool was_told = attempt.stop.has_value();
   attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
-  const auto wish = judge_.StopRequestFor(trial);
-  if (wish && !attempt.stop) {
-    attempt.stop = wish->stop;
-    attempt.stop_detail = wish->why;
+  const auto request = judge_.StopRequestFor(trial);
+  if (request && !attempt.stop) {
+    attempt.stop = request->stop;
+    attempt.stop_detail = request->why;
   }
   if (attempt.stop && !was_told) changes.stops.push_back({trial, attempt.number(), *attempt.stop, attempt.stop_detail});
   judge_.ForgetStopRequests();
@@ -241,7 +241,7 @@ Advice AskTell::Report(TrialNumber trial, const ToldReport& report, std::optiona
 }
 
 TrialNumber AskTell::Enqueue(const Point& point) {
-  if (!study_.HasRoom()) {
+  if (!study_.HasBudget()) {
     throw Error(ErrorKind::kUsage, fmt::format("all {} trials are used", options_.trials), "raise ensemble.trials");
   }
   const auto configuration = study_.NextConfiguration();

@@ -5,13 +5,13 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr auto kLooksForRoomApart = std::chrono::milliseconds(500);
+constexpr auto kPauseBetweenLooks = std::chrono::milliseconds(500);
 
 }  // namespace
 
 void DiskSpaceWatch::BeginRound() {
   looked_.reset();
-  if (IsMissing() && clock_.Steady() - *last_missing_ >= kLooksForRoomApart) Look(DiskSpaceCheck::kTry);
+  if (IsMissing() && clock_.Steady() - *last_missing_ >= kPauseBetweenLooks) Look(DiskSpaceCheck::kTry);
 }
 
 bool DiskSpaceWatch::WasMissingDuring(const LiveAttempt& attempt, DiskSpaceCheck check) {
@@ -30,7 +30,7 @@ void DiskSpaceWatch::Look(DiskSpaceCheck check) {
   if (IsMissing()) last_missing_ = clock_.Steady();
   if (IsMissing() == was_missing) return;
   if (was_missing) return observer_.GoesOn();
-  observer_.Paused(fmt::format("{}: no trial begins until there is room", why_));
+  observer_.Paused(fmt::format("{}: no trial starts until there is free space", why_));
 }
 
 }  // namespace slipway::ensemble

@@ -70,8 +70,8 @@ void LiveAttempt::LearnEarlier(TrialBook& book, TrialNumber trial, const Attempt
   furthest_step_before_ = std::max(furthest_step_before_, last_step_);
   furthest_epoch_before_ = std::max(furthest_epoch_before_, std::exchange(last_epoch_, std::nullopt));
   if (attempt.started && attempt.ended) elapsed_before_ += SecondsBetween(*attempt.started, *attempt.ended);
-  const bool ran_without_room = attempt.outcome == Outcome::kNoRoom && attempt.status;
-  if (attempt.outcome == Outcome::kNodeLost || ran_without_room) ++losses_;
+  const bool ran_on_full_disk = attempt.outcome == Outcome::kDiskFull && attempt.status;
+  if (attempt.outcome == Outcome::kNodeLost || ran_on_full_disk) ++losses_;
   start_failed_before_ = attempt.outcome == Outcome::kNotStarted;
   goes_on_ = attempt.state == TrialState::kPaused || attempt.state == TrialState::kCancelled;
   status_before_ = attempt.state == TrialState::kFailed ? attempt.status : std::nullopt;

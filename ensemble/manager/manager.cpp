@@ -52,7 +52,7 @@ class Manager {
         running_(options, book.Used(), clock_),
         leader_time_(judge_.scheduler()),
         early_end_(options, study_.trials().Count(TrialState::kFailed)),
-        room_(runner, observer, clock_),
+        disk_space_(runner, observer, clock_),
         same_failure_(options.stop_on_same_failure, AnyHasWorked()),
         starter_(options, book, runner, study_, judge_, running_),
         commit_(options, book, study_, observer) {
@@ -65,7 +65,7 @@ class Manager {
     observer_.Opened(study_.trials());
     TakeOver();
     Round({});
-    while (!running_.empty() || WaitsForRoom()) Round(NextEvents());
+    while (!running_.empty() || WaitsForSpace()) Round(NextEvents());
     book_.Settle();
     return Summarise();
   }
@@ -87,7 +87,7 @@ class Manager {
   }
 
   /// What ended for want of room is in line.
-  bool WaitsForRoom() const { return room_.IsMissing() && !early_end_.reason() && !study_.queued().empty(); }
+  bool WaitsForSpace() const { return disk_space_.IsMissing() && !early_end_.reason() && !study_.queued().empty(); }
 
   // --- what the runner says ---
 
@@ -179,7 +179,7 @@ class Manager {
     LiveAttempt* attempt = running_.Present(left.trial, left.number);
     if (attempt == nullptr) return;
     if (left.process && runner_.GoesOn(left.trial, left.number)) return FollowOn(left.trial, *attempt);
-    HeedWish(left.trial, *attempt);
+    ApplyStopRequest(left.trial, *attempt);
     End(left.trial, attempt->stop ? Judge(FactsOf(left.trial, std::nullopt)) : JudgeLost(),
         {{}, book_.LastSignOfManagerAt(left.claimed)}, changes);
   }
@@ -194,7 +194,7 @@ class Manager {
 
   std::chrono::nanoseconds LongestWait() const {
     if (starter_.HasUnstarted()) return std::chrono::nanoseconds(0);
-    const bool looks_around = !options_.requests_in.empty() || room_.IsMissing();
+    const bool looks_around = !options_.requests_in.empty() || disk_space_.IsMissing();
     std::chrono::nanoseconds wait =
         looks_around ? std::chrono::nanoseconds(kLookForRequests) : std::chrono::nanoseconds(kLongest);
     if (!early_end_.reason()) wait = std::min(wait, Until(running_.SecondsLeft()));
@@ -203,7 +203,7 @@ class Manager {
 
   void Round(const std::vector<TrialEvent>& events) {
     Changes changes = NewChanges();
-    room_.BeginRound();
+    disk_space_.BeginRound();
     TakeAll(events, changes);
     for (const auto& failed : starter_.TakeUnstarted()) EndUnstarted(failed, changes);
     if (!options_.requests_in.empty()) AnswerRequests(changes);
@@ -300,10 +300,10 @@ class Manager {
   void TakeEnd(const TrialEnded& ended, Changes& changes) {
     LiveAttempt* attempt = running_.Present(ended.trial, ended.attempt);
     if (attempt == nullptr) return;
-    if (AsksToGoOn(ended.status)) HeedLateWish(ended.trial, *attempt);
+    if (AsksToGoOn(ended.status)) ApplyLateStopRequest(ended.trial, *attempt);
     const auto cause =
         CauseOf(ended.cause, *attempt, ended.status.Success() ? DiskSpaceCheck::kGlance : DiskSpaceCheck::kTry);
-    const bool has_run = cause != OutsideCause::kNoRoom || ended.cause != OutsideCause::kNotStarted;
+    const bool has_run = cause != OutsideCause::kDiskFull || ended.cause != OutsideCause::kNotStarted;
     AttemptFacts facts = FactsOf(ended.trial, has_run ? std::optional(ended.status) : std::nullopt);
     facts.cause = cause;
     facts.detail = ended.detail;
@@ -313,8 +313,8 @@ class Manager {
 
   /// What seems to be the fault of the program may be that of a disk without room.
   OutsideCause CauseOf(OutsideCause told, const LiveAttempt& attempt, DiskSpaceCheck check) {
-    const bool may_be_room = told == OutsideCause::kNone || told == OutsideCause::kNotStarted;
-    return may_be_room && room_.WasMissingDuring(attempt, check) ? OutsideCause::kNoRoom : told;
+    const bool may_be_disk = told == OutsideCause::kNone || told == OutsideCause::kNotStarted;
+    return may_be_disk && disk_space_.WasMissingDuring(attempt, check) ? OutsideCause::kDiskFull : told;
   }
 
   void Conclude(TrialNumber trial, const AttemptFacts& facts, const KnownEnd& end, Changes& changes) {
@@ -328,9 +328,10 @@ class Manager {
   }
 
   /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
-  void HeedLateWish(TrialNumber trial, LiveAttempt& attempt) {
-    const auto wish = judge_.StopRequestFor(trial);
-    if (wish && (wish->stop == StopReason::kPruned || judge_.scheduler().MayWait(trial))) HeedWish(trial, attempt);
+  void ApplyLateStopRequest(TrialNumber trial, LiveAttempt& attempt) {
+    const auto request = judge_.StopRequestFor(trial);
+    if (request && (request->stop == StopReason::kPruned || judge_.scheduler().MayWait(trial)))
+      ApplyStopRequest(trial, attempt);
   }
 
   void EndUnstarted(const Unstarted& failed, Changes& changes) {
@@ -369,7 +370,7 @@ class Manager {
   void AskToStop(Changes& changes) {
     for (auto& [trial, attempt] : running_) {
       if (attempt.stop) continue;
-      HeedWish(trial, attempt);
+      ApplyStopRequest(trial, attempt);
       attempt.HeedTimeLimit(options_.trial_time_limit, clock_.Steady());
       if (!attempt.stop) attempt.stop = early_end_.reason();
       if (attempt.stop) changes.stops.push_back({trial, attempt.number(), *attempt.stop, attempt.stop_detail});
@@ -377,14 +378,14 @@ class Manager {
     judge_.ForgetStopRequests();
   }
 
-  void HeedWish(TrialNumber trial, LiveAttempt& attempt) {
-    const auto wish = judge_.StopRequestFor(trial);
-    if (!wish || attempt.stop) return;
-    attempt.stop = wish->stop;
-    attempt.stop_detail = wish->why;
+  void ApplyStopRequest(TrialNumber trial, LiveAttempt& attempt) {
+    const auto request = judge_.StopRequestFor(trial);
+    if (!request || attempt.stop) return;
+    attempt.stop = request->stop;
+    attempt.stop_detail = request->why;
   }
 
-  bool MayBegin() const { return !early_end_.reason() && !room_.IsMissing() && same_failure_.what().empty(); }
+  bool MayBegin() const { return !early_end_.reason() && !disk_space_.IsMissing() && same_failure_.what().empty(); }
 
   void Claim(Changes& changes) {
     while (MayBegin() && running_.size() < options_.parallel) {
@@ -456,7 +457,7 @@ class Manager {
   RunningAttempts running_;
   LeaderTime leader_time_;
   EarlyEnd early_end_;
-  DiskSpaceWatch room_;
+  DiskSpaceWatch disk_space_;
   SameFailure same_failure_;
   Starter starter_;
   RoundCommit commit_;

@@ -61,7 +61,7 @@ std::optional<TrialNumber> NextQueued(const EnsembleOptions& options, OpenStudy&
 /// Lines up the next configuration; false when there is none for now.
 bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& scheduler, Changes& changes) {
   const TrialNumber next = study.NextConfiguration();
-  if (!study.HasRoom() || !scheduler.MayBegin(next)) return false;
+  if (!study.HasBudget() || !scheduler.MayBegin(next)) return false;
   const auto descent = scheduler.Descend(next);
   if (!descent) return study.Ask(changes);
   const auto& parent = study.at(descent->parent);

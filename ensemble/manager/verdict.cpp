@@ -96,13 +96,13 @@ Verdict EndedWithItsNode(const AttemptFacts& facts) {
 }
 
 /// One that has not run may wait for room for ever.
-bool WantedRoom(const AttemptFacts& facts) {
-  return facts.cause == OutsideCause::kNoRoom && (!facts.status || facts.losses < kMostLosses);
+bool LackedSpace(const AttemptFacts& facts) {
+  return facts.cause == OutsideCause::kDiskFull && (!facts.status || facts.losses < kMostLosses);
 }
 
-Verdict EndedWithoutRoom(const AttemptFacts& facts) {
-  const auto* how = facts.status ? "there was no room while it ran, so it runs again" : "no room to start it";
-  return {TrialState::kLost, TrialState::kQueued, Outcome::kNoRoom, WithDetail(how, facts.detail)};
+Verdict EndedOnFullDisk(const AttemptFacts& facts) {
+  const auto* how = facts.status ? "the disk was full while it ran, so it runs again" : "the disk was full when it was to start";
+  return {TrialState::kLost, TrialState::kQueued, Outcome::kDiskFull, WithDetail(how, facts.detail)};
 }
 
 /// What Slurm or a site's operator has ended. Whether more time would help only the user can know.
@@ -137,7 +137,7 @@ Verdict Judge(const AttemptFacts& facts) {
   }
   if (facts.cause == OutsideCause::kCancelled) return EndedFromOutside(Outcome::kCancelled, facts.detail);
   if (facts.cause == OutsideCause::kNotStarted) return NotStarted(facts);
-  if (WantedRoom(facts)) return EndedWithoutRoom(facts);
+  if (LackedSpace(facts)) return EndedOnFullDisk(facts);
   if (AsksToGoOn(facts.status) && facts.has_moved_on) return GoesOnLater(facts);
   if (MissedItsAim(facts)) return Missed(facts);
   const auto failure = FindFailure(facts);

@@ -40,7 +40,7 @@ const std::vector<std::string>& OutcomeNames() {
   static const std::vector<std::string> names = {
       "",          "complete",  "failed",       "killed",      "out_of_memory",
       "timed_out", "node_lost", "manager_lost", "not_started", "no_objective",
-      "cancelled", "pruned",    "paused",       "no_room"};
+      "cancelled", "pruned",    "paused",       "disk_full"};
   return names;
 }
 

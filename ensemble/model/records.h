@@ -92,7 +92,7 @@ enum class Outcome {
   kCancelled,    ///< by the user, or the time of the ensemble was over
   kPruned,
   kPaused,
-  kNoRoom,  ///< the disk of the run was full while it ran, or when it was to start
+  kDiskFull,  ///< the disk of the run was full while it ran, or when it was to start
 };
 std::string_view OutcomeName(Outcome outcome);
 std::optional<Outcome> ParseOutcome(std::string_view word);

@@ -45,8 +45,8 @@ std::string_view StopReasonName(StopReason reason);
 
 /// What ended a trial from outside, as far as the runner can know it. kTimedOut, kCancelled: by the batch system that
 /// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that
-/// is to blame. kNoRoom: nothing could be written while it ran, so what it reported may not be all.
-enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted, kNoRoom };
+/// is to blame. kDiskFull: nothing could be written while it ran, so what it reported may not be all.
+enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted, kDiskFull };
 
 /// How carefully to look for room. kGlance costs next to nothing, and may miss a quota.
 enum class DiskSpaceCheck { kGlance, kTry };

@@ -66,7 +66,7 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
   const auto ends_soon = [&](const Standing& s) { return EndsWithin(s.second, settings_.interval); };
   if (ends_soon(*own) || std::ranges::all_of(std::span(standings).first(count), ends_soon)) return {};
   const auto reason =
-      fmt::format("at {:.6g}: {} is number {} of {} that live; it makes room for a varied copy of one of the best {}",
+      fmt::format("at {:.6g}: {} is number {} of {} that live; it is replaced by a varied copy of one of the best {}",
                   resource, DescribeValue(own->first, settings_.goal), rank + 1, living, count);
   Tell(trial, Decision::kStop);
   return {Decision::kStop, reason, std::nullopt};

@@ -7,8 +7,8 @@
 
 namespace slipway::ensemble {
 
-/// kHeld: another process has locked it. kNoRoom: its disk is full, or the quota is used up.
-enum class BookTrouble { kHeld, kNoRoom, kOther };
+/// kHeld: another process has locked it. kDiskFull: its disk is full, or the quota is used up.
+enum class BookTrouble { kHeld, kDiskFull, kOther };
 
 class BookError : public Error {
  public:

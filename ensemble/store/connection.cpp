@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kBusyTimeoutMs = static_cast<int>(kBusyPatience.count());
 /// More than a commit of the manager mostly takes.
-constexpr Bytes kRoomOfACommit{64 << 10};
+constexpr Bytes kSpaceOfACommit{64 << 10};
 constexpr int kSettleTimeoutMs = 250;
 /// SQLite begins the log anew when 1,000 pages are in it; a large commit may come on top.
 constexpr std::uintmax_t kLogBytes = 4608 * 1024;
@@ -45,12 +45,12 @@ struct Explanation {
 };
 
 Explanation ExplainFull(const std::string& reason) {
-  return {ErrorKind::kEnvironment, "cannot grow: " + reason, "free space and resume", BookTrouble::kNoRoom};
+  return {ErrorKind::kEnvironment, "cannot grow: " + reason, "free space and resume", BookTrouble::kDiskFull};
 }
 
 /// SQLite knows of a full disk, but not of a quota.
 Explanation ExplainFailedWrite(const std::string& native, const std::filesystem::path& book) {
-  const auto why = WhyNoDiskSpace(book.parent_path(), kRoomOfACommit);
+  const auto why = WhyNoDiskSpace(book.parent_path(), kSpaceOfACommit);
   if (!why.empty()) return ExplainFull(why);
   return {ErrorKind::kEnvironment, "cannot be read or written: " + native, "check the disk"};
 }

@@ -160,7 +160,7 @@ bool TryToCopy(Connection& connection) try {
   if (!error.MayPass()) throw;
   return false;
 } catch (const SystemError& error) {
-  if (!MeansNoRoom(error.code())) throw;
+  if (!MeansDiskFull(error.code())) throw;
   return false;
 }
 

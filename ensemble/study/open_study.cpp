@@ -172,7 +172,7 @@ std::optional<TrialNumber> OpenStudy::TakeQueued() {
 }
 
 bool OpenStudy::Ask(Changes& changes) {
-  if (!HasRoom() || exhausted_) return false;
+  if (!HasBudget() || exhausted_) return false;
   auto point = sampler_->Ask(NextConfiguration(), configurations_.table());
   exhausted_ = !point;
   if (!point) return false;

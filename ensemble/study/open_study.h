@@ -38,7 +38,7 @@ class OpenStudy {
   /// Of configurations, imported ones included.
   std::int64_t Budget() const { return budget_; }
   /// Whether the budget has room for another configuration.
-  bool HasRoom() const { return configurations_.table().size() < budget_; }
+  bool HasBudget() const { return configurations_.table().size() < budget_; }
   /// The number that the next configuration will have.
   TrialNumber NextConfiguration() const { return configurations_.table().size(); }
   /// Lines up the trials of the next configuration that the sampler chooses; false when the budget or the space is

@@ -201,7 +201,7 @@ class Attempt::Watch {
     const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
     WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
   } catch (const SystemError& error) {
-    if (!MeansNoRoom(error.code())) throw;
+    if (!MeansDiskFull(error.code())) throw;
   }
 
   /// Programs say much before their first metric; a line that matches without a number is seldom one of these.
@@ -346,7 +346,7 @@ void Attempt::Stop(std::string_view reason, Seconds least) {
   try {
     WriteFileAtomically(place_.stop_file(), order.dump() + "\n");
   } catch (const SystemError& error) {
-    if (!MeansNoRoom(error.code())) throw;
+    if (!MeansDiskFull(error.code())) throw;
     observer_.OnWarning(
         fmt::format("the stop file cannot be written, so signals alone end the ranks: {}", error.message()));
   }

@@ -123,7 +123,7 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   member->add_option("folder", arguments.stage_member.folder)->required();
   member->add_option("--node", arguments.stage_member.node)->required();
   member->add_option("--key", arguments.stage_member.key)->required();
-  member->add_option("--door", arguments.stage_member.door)->required();
+  member->add_option("--channel-path", arguments.stage_member.channel_path)->required();
   member->callback([&] { arguments.command = [&](Session&) { return RunStagingMember(arguments.stage_member); }; });
 }
 

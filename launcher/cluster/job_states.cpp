@@ -22,7 +22,7 @@ WordTable<JobState> WordsOf(JobState) {
       {JobState::kFailed, "FAILED", "has failed"},
       {JobState::kTimeout, "TIMEOUT", "ran past its time limit"},
       {JobState::kNodeFail, "NODE_FAIL", "was ended because one of its nodes failed"},
-      {JobState::kPreempted, "PREEMPTED", "was ended to make room for a job of higher priority"},
+      {JobState::kPreempted, "PREEMPTED", "was preempted by a job of higher priority"},
       {JobState::kBootFail, "BOOT_FAIL", "was ended because one of its nodes did not boot"},
       {JobState::kDeadline, "DEADLINE", "was ended at its deadline"},
       {JobState::kOutOfMemory, "OUT_OF_MEMORY", "was ended because it used more memory than it asked for"}};

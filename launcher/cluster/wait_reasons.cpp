@@ -192,7 +192,7 @@ constexpr ReasonRow kReasons[] = {
     {"Cleaning", "its last attempt is still being cleaned up", ""},
     {"Prolog", "the site's prolog prepares its nodes", ""},
     {"JobArrayTaskLimit", "as many tasks of its array run as may run at once", ""},
-    {"BurstBufferResources", "it waits until the burst buffer has room", "wait, or ask for less capacity"},
+    {"BurstBufferResources", "it waits until the burst buffer has free space", "wait, or ask for less capacity"},
     {"BurstBufferStageIn", "its data is being copied into the burst buffer", ""},
     {"BurstBufferOperation", "an operation on the burst buffer failed",
      "slipway status shows what the burst buffer said; scontrol release JOBID tries again"},

@@ -105,7 +105,7 @@ class Manager {
 
   void Commit(std::string_view event) {
     log::Info("run {}: {}", state_.run, event);
-    AwaitRoom([&] {
+    AwaitSpace([&] {
       folder_.WriteState(state_);
       folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
     });
@@ -113,7 +113,7 @@ class Manager {
 
   /// The ranks stand at their gate, or have ended: a disk without room is waited for, until the user ends that.
   template <class Write>
-  void AwaitRoom(const Write& write) {
+  void AwaitSpace(const Write& write) {
     bool waits = false;
     while (!TryToWrite(write, waits)) loop_.RunOnce(kPauseBetweenTries);
     if (waits) output_.Say("the run goes on");
@@ -125,10 +125,10 @@ class Manager {
     write();
     return true;
   } catch (const SystemError& error) {
-    if (!MeansNoRoom(error.code()) || interrupt_.asked()) throw;
+    if (!MeansDiskFull(error.code()) || interrupt_.asked()) throw;
     if (!std::exchange(waits, true)) {
       output_.Warn(
-          fmt::format("paused: {}: the run waits for room; free space there, or end it with Ctrl-C", error.message()));
+          fmt::format("paused: {}: the run waits for free space there; Ctrl-C ends it", error.message()));
     }
     return false;
   }
@@ -196,7 +196,7 @@ class Manager {
 
   EndCause CauseOf(const Error& error) const {
     const auto* system = dynamic_cast<const SystemError*>(&error);
-    if (system != nullptr && MeansNoRoom(system->code())) return cause::DiskFull{error.message()};
+    if (system != nullptr && MeansDiskFull(system->code())) return cause::DiskFull{error.message()};
     if (is_staging_) return cause::StagingFailed{error.message()};
     return cause::ManagerFailed{error.message()};
   }
@@ -247,7 +247,7 @@ class Manager {
         result.phase = Phase::kQueued;
         result.cause = cause::JobRequeued{state_.batch_job};
         break;
-      case JobEndReason::kMakesRoom:
+      case JobEndReason::kPreempted:
         result.phase = plan_.spec().launch.slurm.requeue ? Phase::kQueued : Phase::kFailed;
         result.cause = cause::JobPreempted{state_.batch_job, result.phase == Phase::kQueued};
     }
@@ -296,7 +296,7 @@ class Manager {
   void WriteDown(const RunResult& result) {
     reserve_.GiveUp();
     CloseLog(result);
-    if (trial_) AwaitRoom([&] { WriteEnding(result); });
+    if (trial_) AwaitSpace([&] { WriteEnding(result); });
     EndAs(state_, result.phase, result.cause);
     state_.detail = data_.remarks();
     if (!state_.detail.empty() && !result.detail.empty()) state_.detail += "\n\n";
@@ -307,7 +307,7 @@ class Manager {
     try {
       Enter(result.phase);
     } catch (const SystemError& error) {
-      if (!MeansNoRoom(error.code())) throw;
+      if (!MeansDiskFull(error.code())) throw;
       output_.Warn(
           fmt::format("how the run ended is not written down: {}; free space there: it reads as lost until "
                       "then, and 'slipway resume {}' carries it out again",

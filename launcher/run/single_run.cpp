@@ -176,10 +176,10 @@ class SingleRun final : public AttemptObserver {
 
   void OnInterrupt(Attempt& attempt) {
     const bool by_user = context_.interrupt.cause() == InterruptCause::kUser;
-    const auto wish = context_.trial != nullptr ? ReadStopWish(context_.folder) : "";
+    const auto request = context_.trial != nullptr ? ReadStopRequest(context_.folder) : "";
     context_.SayWhatStops("the ranks");
     if (by_user) {
-      attempt.Stop(wish.empty() ? "cancelled" : wish);
+      attempt.Stop(request.empty() ? "cancelled" : request);
     } else if (attempt.stop_reason().empty()) {
       attempt.Stop("time_limit", TimeAtLimit(context_.plan, Place(), TimeLeftInJob(context_)));
     }
@@ -261,9 +261,9 @@ class SingleRun final : public AttemptObserver {
       result.detail = last_.unmatched;
     } else {
       ConcludeFailure(result);
-      const auto no_room = context_.WhyNoDiskSpace(ensemble::DiskSpaceCheck::kTry);
-      if (!no_room.empty()) {
-        result.cause = cause::DiskFull{fmt::format("{}; {}", FirstLine(last_.outcome->detail), no_room)};
+      const auto disk_full = context_.WhyNoDiskSpace(ensemble::DiskSpaceCheck::kTry);
+      if (!disk_full.empty()) {
+        result.cause = cause::DiskFull{fmt::format("{}; {}", FirstLine(last_.outcome->detail), disk_full)};
       }
     }
     result.metrics = metrics_;

@@ -31,7 +31,7 @@ fs::path RankFile(const char* format, const fs::path& directory, int rank) {
 /// What a shim has written of its program's end, see WriteExitRecord.
 struct ExitRecord {
   ExitStatus status;
-  bool without_room = false;
+  bool disk_full = false;
 };
 
 std::optional<ExitRecord> ReadRecord(const fs::path& directory, int rank) {
@@ -40,8 +40,8 @@ std::optional<ExitRecord> ReadRecord(const fs::path& directory, int rank) {
   LineWords words(std::string_view(*text).substr(0, text->size() - 1));
   ExitRecord record{{words.Take<int>(), words.Take<int>()}};
   if (!words.good()) return {};
-  record.without_room = words.rest() == shim::kNoRoom;
-  return record.without_room || words.AtEnd() ? std::optional(record) : std::nullopt;
+  record.disk_full = words.rest() == shim::kDiskFull;
+  return record.disk_full || words.AtEnd() ? std::optional(record) : std::nullopt;
 }
 
 constexpr std::string_view kAttempt = "attempt-";
@@ -97,10 +97,10 @@ std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
   return end;
 }
 
-bool EndedWithoutRoom(const fs::path& directory, int ranks) {
+bool EndedOnFullDisk(const fs::path& directory, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     const auto record = ReadRecord(directory, rank);
-    if (record && record->without_room) return true;
+    if (record && record->disk_full) return true;
   }
   return false;
 }

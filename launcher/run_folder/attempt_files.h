@@ -30,7 +30,7 @@ std::filesystem::path RankLog(const std::filesystem::path& directory, int rank);
 std::optional<ExitStatus> ReadEnd(const std::filesystem::path& directory, int ranks);
 
 /// Whether a rank that had ended by itself may have done so for want of room on the disk.
-bool EndedWithoutRoom(const std::filesystem::path& directory, int ranks);
+bool EndedOnFullDisk(const std::filesystem::path& directory, int ranks);
 
 /// When the last of the ranks that had ended by themselves did, by the clock of the file system; nothing: none did.
 std::optional<WallTime> TimeOfEnd(const std::filesystem::path& directory, int ranks);

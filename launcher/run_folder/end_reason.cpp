@@ -125,7 +125,7 @@ struct ReasonWriter {
   }
 
   std::string operator()(const cause::JobPreempted& job) const {
-    return fmt::format("job {} had to make room for one of higher priority{}", job.job, job.requeued ? "" : Resume());
+    return fmt::format("job {} was preempted by a job of higher priority{}", job.job, job.requeued ? "" : Resume());
   }
 
   std::string operator()(const cause::JobForgotten& job) const {

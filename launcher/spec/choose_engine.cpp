@@ -8,28 +8,28 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr char kWish[] = "SLIPWAY_ENGINE";
+constexpr char kEngineVariable[] = "SLIPWAY_ENGINE";
 
-/// Nothing when there is no wish.
-std::optional<EngineChoice> WishedFor(const std::string& wish) {
-  if (wish.empty()) return {};
-  if (const auto engine = FromWord<EngineChoice>(wish)) {
+/// Nothing when it is empty.
+std::optional<EngineChoice> Wanted(const std::string& wanted) {
+  if (wanted.empty()) return {};
+  if (const auto engine = FromWord<EngineChoice>(wanted)) {
     return *engine == EngineChoice::kAuto ? std::nullopt : engine;
   }
-  throw Error(ErrorKind::kUsage, fmt::format("{} is '{}', which is no engine", kWish, wish),
-              fmt::format("set {} to local, slurm or auto, or unset it", kWish));
+  throw Error(ErrorKind::kUsage, fmt::format("{} is '{}', which is no engine", kEngineVariable, wanted),
+              fmt::format("set {} to local, slurm or auto, or unset it", kEngineVariable));
 }
 
 }  // namespace
 
 EngineFacts LookForEngines(const Environment& environment, const std::filesystem::path& root) {
-  return {environment.Get(kWish).value_or(""), environment.Get("SLURM_JOB_ID").value_or(""),
+  return {environment.Get(kEngineVariable).value_or(""), environment.Get("SLURM_JOB_ID").value_or(""),
           FindSlurmConf(environment, root)};
 }
 
 ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts) {
   if (asked != EngineChoice::kAuto) return {asked, ""};
-  if (const auto wished = WishedFor(facts.wish)) return {*wished, fmt::format("{}={}", kWish, facts.wish)};
+  if (const auto engine = Wanted(facts.wanted)) return {*engine, fmt::format("{}={}", kEngineVariable, facts.wanted)};
   if (!facts.allocation.empty()) {
     return {EngineChoice::kSlurm, fmt::format("SLURM_JOB_ID: in the allocation of job {}", facts.allocation)};
   }

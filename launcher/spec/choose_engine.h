@@ -12,7 +12,7 @@ namespace slipway::launcher {
 
 /// What the choice depends on.
 struct EngineFacts {
-  std::string wish;                                 ///< SLIPWAY_ENGINE: what `auto` is to mean here; empty: nothing
+  std::string wanted;                               ///< SLIPWAY_ENGINE: what `auto` is to mean here; empty: nothing
   std::string allocation;                           ///< the batch job that we are in; empty: none
   std::optional<std::filesystem::path> slurm_conf;  ///< see FindSlurmConf
 };
@@ -27,7 +27,7 @@ struct ChosenEngine {
 
 /// Pure. `auto` is Slurm inside an allocation and wherever a slurm.conf is found, whether or not its controller
 /// answers: that a cluster is out of order must not turn a login node into a training machine.
-/// Errors: Error(kUsage) for a wish that is neither auto, local nor slurm.
+/// Errors: Error(kUsage) for a `wanted` that is neither auto, local nor slurm.
 ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts);
 
 }  // namespace slipway::launcher

@@ -71,7 +71,7 @@ struct alignas(128) StallReport {
 
 /// Follows the answer: ranks of other nodes that have ended or called slipway_finalize while others are still at work,
 /// a line of JSON each (status.h). Text is only ever added, the length last.
-struct alignas(128) BoardDepartures {
+struct alignas(128) TableDepartures {
   static constexpr std::size_t kLongest = 8 * 1024;
 
   std::atomic<std::uint32_t> length{0};
@@ -80,7 +80,7 @@ struct alignas(128) BoardDepartures {
 
 /// Of a table with `lines` lines.
 constexpr std::size_t StatusTableBytes(std::size_t lines) {
-  return lines * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(BoardDepartures);
+  return lines * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(TableDepartures);
 }
 
 }  // namespace slipway::runtime

@@ -101,9 +101,9 @@ void ReceivedStatusTable::Answer(std::string_view text) const {
 
 void ReceivedStatusTable::AddDeparture(std::string line) {
   line += '\n';
-  if (departures_ + line.size() > BoardDepartures::kLongest) return;
+  if (departures_ + line.size() > TableDepartures::kLongest) return;
   const auto at = static_cast<off_t>(lines_ * sizeof(RankStatusRow) + sizeof(StallReport));
-  const auto text_at = at + static_cast<off_t>(offsetof(BoardDepartures, text) + departures_);
+  const auto text_at = at + static_cast<off_t>(offsetof(TableDepartures, text) + departures_);
   if (::pwrite(memory_.get(), line.data(), line.size(), text_at) != static_cast<ssize_t>(line.size())) return;
   departures_ += line.size();
   const auto length = static_cast<std::uint32_t>(departures_);

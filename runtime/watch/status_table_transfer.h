@@ -46,7 +46,7 @@ class ReceivedStatusTable {
   /// Copies the lines as they are now; false when the program has taken the memory away.
   bool Read(std::vector<RankStatusRow>& into) const;
   void Answer(std::string_view text) const;
-  /// `line`: of BoardDepartures, without its end. What has no room is left out.
+  /// `line`: of TableDepartures, without its end. What has no room is left out.
   void AddDeparture(std::string line);
 
  private:
@@ -54,7 +54,7 @@ class ReceivedStatusTable {
 
   UniqueFd memory_;
   std::size_t lines_ = 0;
-  std::size_t departures_ = 0;  ///< bytes of BoardDepartures
+  std::size_t departures_ = 0;  ///< bytes of TableDepartures
   bool same_processes_ = true;
 };
 

@@ -57,7 +57,7 @@ void Watch::UseStatusTable(SharedMemory memory, int count, int own) {
   count_ = count;
   if (monitor_.empty()) return;
   answer_ = reinterpret_cast<StallReport*>(lines + count);
-  departures_ = reinterpret_cast<const BoardDepartures*>(answer_ + 1);
+  departures_ = reinterpret_cast<const TableDepartures*>(answer_ + 1);
 }
 
 void Watch::Join(int rank, std::vector<RankPlace> places, SharedMemory table, int count, int own) {

@@ -128,7 +128,7 @@ class Watch {
   RankStatusRow lone_;  ///< this rank's line where there is no status table
   RankStatusRow* lines_ = &lone_;
   StallReport* answer_ = nullptr;                ///< null where nobody can be asked
-  const BoardDepartures* departures_ = nullptr;  ///< likewise
+  const TableDepartures* departures_ = nullptr;  ///< likewise
   int count_ = 1;
   RankStatusRow* own_ = &lone_;
   std::filesystem::path monitor_;  ///< empty: there is none

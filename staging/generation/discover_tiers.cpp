@@ -30,15 +30,15 @@ void Examine(TierState& state) {
     state.reason = std::move(*reason);
     return;
   }
-  const auto room = FreeSpaceIn(NearestExisting(state.root));
+  const auto available = FreeSpaceIn(NearestExisting(state.root));
   const auto leftovers = LeftoversIn(state.root);  // they go when space lacks
-  state.available = Bytes{room.bytes.count + leftovers.bytes.count};
+  state.available = Bytes{available.bytes.count + leftovers.bytes.count};
   if (state.counts_as_memory) state.available = std::min(state.available, MemoryLeft());
   if (state.capacity) {
     const auto left = LeftOf(*state.capacity, state.root).count + leftovers.bytes.count;
     state.available = std::min({state.available, Bytes{left}, *state.capacity});
   }
-  state.free_inodes = room.inodes + std::min(leftovers.inodes, kAll - room.inodes);
+  state.free_inodes = available.inodes + std::min(leftovers.inodes, kAll - available.inodes);
   state.generations = GenerationsIn(state.root);
   state.being_staged = StagingsIn(state.root);
   state.usable = true;

@@ -52,15 +52,15 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 
 }  // namespace
 
-std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& room,
+std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
                                              const std::function<void()>& on_wait, Bytes found) {
   const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
-  room = FreeSpaceIn(plan);
-  room.bytes.count -= std::min(room.bytes.count, others.bytes.count);
-  room.inodes -= std::min(room.inodes, others.inodes);
+  available = FreeSpaceIn(plan);
+  available.bytes.count -= std::min(available.bytes.count, others.bytes.count);
+  available.inodes -= std::min(available.inodes, others.inodes);
   const auto lacking = Rest(Rest(need, TakenBy(Generation(plan.root, plan.generation).Private())), {found, 0});
-  if (lacking.bytes > room.bytes || lacking.inodes > room.inodes) return {};
+  if (lacking.bytes > available.bytes || lacking.inodes > available.inodes) return {};
   Reservation taken(plan.root / ".locks" / (plan.generation + std::string(kNeed)));
   WriteFile(taken.path_, fmt::format("{} {}\n", need.bytes.count, need.inodes));
   return taken;

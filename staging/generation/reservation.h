@@ -20,11 +20,11 @@ class Reservation {
   static std::filesystem::path Ledger(const std::filesystem::path& root) { return root / ".locks" / ".ledger"; }
 
   /// Only while holding the stage lock of the plan's generation. Nothing when the free space, less what others have
-  /// reserved, is too small for what `need` still lacks; `room` is then that space. `found` lies in the tier and
+  /// reserved, is too small for what `need` still lacks; `available` is then that space. `found` lies in the tier and
   /// will be taken over. `on_wait` is called while another has the ledger, about twenty times a second, and may throw.
   static std::optional<Reservation> Take(
-      const StagingPlan& plan, const SpaceNeed& need, FreeSpace& room, const std::function<void()>& on_wait = [] {},
-      Bytes found = {});
+      const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
+      const std::function<void()>& on_wait = [] {}, Bytes found = {});
   Reservation(Reservation&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   Reservation& operator=(Reservation&& other) noexcept {
     std::swap(path_, other.path_);

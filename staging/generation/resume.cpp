@@ -23,9 +23,9 @@ std::uint32_t CrcOf(const StagingPlan& plan) {
 JournalHead HeadFor(const StagingPlan& plan) { return {CrcOf(plan), plan.files.size()}; }
 
 /// Builds the kept files from the entries, in their order.
-class Keeper {
+class KeptFiles {
  public:
-  explicit Keeper(const StagingPlan& plan) : plan_(plan), kept_(plan.files.size()) {}
+  explicit KeptFiles(const StagingPlan& plan) : plan_(plan), kept_(plan.files.size()) {}
 
   void operator()(const JournalHead&) {}
   void operator()(const JournalStart& start) {
@@ -58,9 +58,9 @@ Leftover ReadLeftover(const std::filesystem::path& directory, const StagingPlan&
   JournalReader reader(directory / kJournalName);
   const auto entries = reader.Next();
   if (entries.empty() || entries.front() != JournalEntry(HeadFor(plan))) return {};
-  Keeper keeper(plan);
-  for (const auto& entry : entries) std::visit(keeper, entry);
-  return {keeper.Take(), reader.consumed()};
+  KeptFiles kept(plan);
+  for (const auto& entry : entries) std::visit(kept, entry);
+  return {kept.Take(), reader.consumed()};
 }
 
 JournalArrivals::JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan,

@@ -41,15 +41,15 @@ namespace {
 bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
-std::string Shortage(const SpaceNeed& need, const FreeSpace& room) {
-  if (need.inodes > room.inodes) return fmt::format("{} inodes, {} are available", need.inodes, room.inodes);
-  return fmt::format("{}, {} is available", FormatBytes(need.bytes), FormatBytes(room.bytes));
+std::string Shortage(const SpaceNeed& need, const FreeSpace& available) {
+  if (need.inodes > available.inodes) return fmt::format("{} inodes, {} are available", need.inodes, available.inodes);
+  return fmt::format("{}, {} is available", FormatBytes(need.bytes), FormatBytes(available.bytes));
 }
 
-Error NoRoom(const StagingPlan& plan, const FreeSpace& room) {
+Error NotEnoughSpace(const StagingPlan& plan, const FreeSpace& available) {
   return Error(ErrorKind::kEnvironment,
                fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
-                           plan.request.name, Shortage(NeedOf(plan.files), room)),
+                           plan.request.name, Shortage(NeedOf(plan.files), available)),
                fmt::format("free space there (datasets no longer used are directories in it), or name another tier in "
                            "data.{}.tier",
                            plan.request.name));
@@ -98,14 +98,14 @@ std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& 
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
   const auto found = SizeOfFound(plan, options.found);
-  Waiting waiting(plan, options, {}, "another run reckons up the room in this tier",
+  Waiting waiting(plan, options, {}, "another run counts the free space of this tier",
                   [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
-  FreeSpace room;
-  auto reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
+  FreeSpace available;
+  auto reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
   if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
-    reservation = Reservation::Take(plan, need, room, std::ref(waiting), found);
+    reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
   }
-  if (!reservation) throw NoRoom(plan, room);
+  if (!reservation) throw NotEnoughSpace(plan, available);
   return reservation;
 }
 
@@ -258,7 +258,7 @@ Spared BuildInTier(const StagingPlan& plan, const Generation& generation, const 
   } catch (const SystemError& error) {
     if (error.code() == EDQUOT) throw OverQuota(plan, error);
     if (error.code() != ENOSPC) throw;
-    throw NoRoom(plan, FreeSpaceIn(plan));
+    throw NotEnoughSpace(plan, FreeSpaceIn(plan));
   }
 }
 

@@ -181,7 +181,7 @@ class Work {
 
   /// A confirmed and synced copy of the tree in `prepared`. What is skipped is taken out of the tree.
   std::vector<OutFile> Prepare() {
-    CheckRoom();
+    CheckSpace();
     MakeDirectories(prepared_);
     for (const auto& name : tree_.directories) MakeDirectories(prepared_ / name);
     for (const auto& link : tree_.links) MakeLink(link);
@@ -214,7 +214,7 @@ class Work {
     return copied;
   }
 
-  void CheckRoom() const {
+  void CheckSpace() const {
     const auto space = SpaceOf(prepared_.parent_path());
     const auto need = NeedOf(tree_.files).bytes;
     if (need <= space.available) return;

@@ -301,8 +301,8 @@ class Planner {
       Reject(fmt::format("{}: a window {}", tier.name, *lack));
       return false;
     }
-    const auto room = tier.available.count - tier.available.count / 21 - 1;
-    plan_.window = std::min(plan_.total, Bytes{std::max(room - std::min(room, besides), window)});
+    const auto available = tier.available.count - tier.available.count / 21 - 1;
+    plan_.window = std::min(plan_.total, Bytes{std::max(available - std::min(available, besides), window)});
     Choose(tier, fmt::format("streams {} through a window of {}: {} is free", FormatBytes(plan_.total),
                              FormatBytes(plan_.window), FormatBytes(tier.available)));
     return true;

@@ -79,10 +79,10 @@ Bytes LeftOf(Bytes capacity, const fs::path& root) {
 }
 
 FreeSpace FreeSpaceIn(const StagingPlan& plan) {
-  auto room = FreeSpaceIn(plan.root);
-  if (plan.counts_as_memory) room.bytes = std::min(room.bytes, MemoryLeft());
-  if (plan.capacity) room.bytes = std::min(room.bytes, LeftOf(*plan.capacity, plan.root));
-  return room;
+  auto available = FreeSpaceIn(plan.root);
+  if (plan.counts_as_memory) available.bytes = std::min(available.bytes, MemoryLeft());
+  if (plan.capacity) available.bytes = std::min(available.bytes, LeftOf(*plan.capacity, plan.root));
+  return available;
 }
 
 SpaceNeed TakenBy(const fs::path& tree) {

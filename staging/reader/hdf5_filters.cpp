@@ -49,7 +49,7 @@ std::uint32_t Fletcher32(std::span<const std::byte> bytes) {
 std::uint32_t WithSwappedPairs(std::uint32_t sum) { return (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8; }
 
 void CheckFletcher(Bytes& chunk) {
-  if (chunk.size() < kChecksumBytes) ThrowDamagedChunk("it has no room for its checksum");
+  if (chunk.size() < kChecksumBytes) ThrowDamagedChunk("it is too short for its checksum");
   const auto stored = LoadLittleEndian<std::uint32_t>(std::span(chunk).last<kChecksumBytes>());
   chunk.resize(chunk.size() - kChecksumBytes);
   const auto sum = Fletcher32(chunk);

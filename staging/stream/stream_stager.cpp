@@ -63,16 +63,17 @@ Reservation Reserve(const StagingPlan& plan, const std::string& name) {
   const SpaceNeed need{plan.window, 2 * all.inodes};  // a file and its index
   auto stream = plan;
   stream.generation = name;  // it lies and is locked under its own name
-  FreeSpace room;
-  auto reservation = Reservation::Take(stream, need, room);
+  FreeSpace available;
+  auto reservation = Reservation::Take(stream, need, available);
   if (!reservation && !RemoveLeftovers(plan.root, {}, name).empty()) {
-    reservation = Reservation::Take(stream, need, room);
+    reservation = Reservation::Take(stream, need, available);
   }
   if (reservation) return std::move(*reservation);
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("tier '{}' ('{}') is full: the window of dataset '{}' needs {}, {} is available", plan.tier,
-                          plan.root.string(), plan.request.name, FormatBytes(plan.window), FormatBytes(room.bytes)),
-              fmt::format("free space there, or name another tier in data.{}.tier", plan.request.name));
+  throw Error(
+      ErrorKind::kEnvironment,
+      fmt::format("tier '{}' ('{}') is full: the window of dataset '{}' needs {}, {} is available", plan.tier,
+                  plan.root.string(), plan.request.name, FormatBytes(plan.window), FormatBytes(available.bytes)),
+      fmt::format("free space there, or name another tier in data.{}.tier", plan.request.name));
 }
 
 /// Half of the window for what comes, the other half for what may be used again.

@@ -102,7 +102,7 @@ class Grace(Endings):
         run, job = self.start(self.SAVES, ranks=3, slurm={"exclusive": True, "partition": "patient"})
         urgent = self.bed.submit("#!/bin/sh\nsleep 1\n", "--partition=urgent", "-N3", "--exclusive")
         support.wait_for(lambda: self.status()["phase"] == "queued", 60, "the queue")
-        self.assertIn("had to make room", self.events(run, "queued")[-1]["reason"])
+        self.assertIn("was preempted", self.events(run, "queued")[-1]["reason"])
         self.assertEqual(self.texts("saved.*"), {"0": "n1", "1": "n2", "2": "n3"})
         self.assertEqual({json.loads(text)["reason"] for text in self.texts("stop.*").values()}, {"time_limit"})
         self.slipway("wait", "--timeout", "90s")

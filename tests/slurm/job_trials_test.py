@@ -221,7 +221,7 @@ class Outcomes(Jobs):
         self.run = self.status()["run"]
         started.send_signal(signal.SIGINT)
         trials = [self.place / "runs" / self.run / f"trials/{trial:05}" for trial in range(2)]
-        support.wait_for(lambda: all((trial / "stop_wish").exists() for trial in trials), 30, "the first Ctrl-C")
+        support.wait_for(lambda: all((trial / "stop_request").exists() for trial in trials), 30, "the first Ctrl-C")
         time.sleep(0.3)  # what comes sooner is the same press of the key
         started.send_signal(signal.SIGINT)
         self.assertEqual(started.wait(60), 130)

@@ -11,14 +11,14 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-/// Adds what objective `m` contributes to the room of the members of one front.
-void AddRoom(std::span<const Objectives> points, Indices front, std::size_t m, std::vector<double>& room) {
+/// Adds what objective `m` contributes to the crowding of the members of one front.
+void AddDistances(std::span<const Objectives> points, Indices front, std::size_t m, std::vector<double>& crowding) {
   std::ranges::stable_sort(front, {}, [&](std::size_t i) { return points[i][m]; });
   const double extent = points[front.back()][m] - points[front.front()][m];
-  room[front.front()] = room[front.back()] = std::numeric_limits<double>::infinity();
+  crowding[front.front()] = crowding[front.back()] = std::numeric_limits<double>::infinity();
   if (!(extent > 0)) return;
   for (std::size_t k = 1; k + 1 < front.size(); ++k) {
-    room[front[k]] += (points[front[k + 1]][m] - points[front[k - 1]][m]) / extent;
+    crowding[front[k]] += (points[front[k + 1]][m] - points[front[k - 1]][m]) / extent;
   }
 }
 
@@ -55,21 +55,21 @@ std::vector<double> CrowdingDistances(std::span<const Objectives> points, std::s
   // Equal points would hold the end of a front together: only the first of them counts.
   std::map<std::size_t, std::map<Objectives, std::size_t>> distinct;
   for (std::size_t i = 0; i < points.size(); ++i) distinct[fronts[i]].emplace(points[i], i);
-  std::vector<double> room(points.size(), 0.0);
+  std::vector<double> crowding(points.size(), 0.0);
   for (const auto& [number, members] : distinct) {
     Indices front;
     for (const auto& [objectives, i] : members) front.push_back(i);
-    for (std::size_t m = 0; m < points[front.front()].size(); ++m) AddRoom(points, front, m, room);
+    for (std::size_t m = 0; m < points[front.front()].size(); ++m) AddDistances(points, front, m, crowding);
   }
-  return room;
+  return crowding;
 }
 
 std::vector<std::size_t> SelectBest(std::span<const Objectives> points, std::size_t count) {
   const auto fronts = Fronts(points);
-  const auto room = CrowdingDistances(points, fronts);
+  const auto crowding = CrowdingDistances(points, fronts);
   Indices order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::tuple(fronts[i], -room[i]); });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::tuple(fronts[i], -crowding[i]); });
   order.resize(std::min(count, order.size()));
   return order;
 }

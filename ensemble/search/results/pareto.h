@@ -17,13 +17,14 @@ bool Dominates(const Objectives& left, const Objectives& right);
 ///         optimization", IEEE Transactions on Evolutionary Computation 19, 2015.
 std::vector<std::size_t> Fronts(std::span<const Objectives> points);
 
-/// How much room each point has within its front: the sum over the objectives of the distance between its
-/// neighbours, in parts of the front's extent; infinite at either end. Of equal points one keeps the room.
+/// The crowding distance of each point in its front: the sum over the objectives of the distance between its
+/// neighbours, in parts of the front's extent; infinite at either end. Of equal points one keeps the distance.
 /// Source: Deb, Pratap, Agarwal, Meyarivan: "A fast and elitist multiobjective genetic algorithm: NSGA-II", IEEE
 ///         Transactions on Evolutionary Computation 6, 2002; the one below as well.
 std::vector<double> CrowdingDistances(std::span<const Objectives> points, std::span<const std::size_t> fronts);
 
-/// Indices of the `count` best points (or all), best first: by front, within a front by room, among equals the first.
+/// Indices of the `count` best points (or all), best first: by front, within a front by crowding, among equals the
+/// first.
 std::vector<std::size_t> SelectBest(std::span<const Objectives> points, std::size_t count);
 
 }  // namespace slipway::ensemble

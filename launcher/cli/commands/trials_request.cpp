@@ -150,7 +150,7 @@ std::string HowToGoOn(const fs::path& run_folder) {
   const auto needed = BudgetNeeded(run_folder);
   if (!needed) return fmt::format("waits for the next manager: 'slipway resume {}' carries it out", run);
   return fmt::format(
-      "waits for room, as all trials are used: 'slipway resume {} --set ensemble.trials={}' carries it out", run,
+      "waits, because the budget has no trials left: 'slipway resume {} --set ensemble.trials={}' carries it out", run,
       *needed);
 }
 

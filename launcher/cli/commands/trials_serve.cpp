@@ -148,7 +148,7 @@ class ServedRun {
 
   void End(const AskTell& session, cause::ServingEnded serving) {
     const auto& study = session.study();
-    const bool has_more = study.HasRoom() && !study.exhausted();
+    const bool has_more = study.HasBudget() && !study.exhausted();
     const bool is_over = session.running() == 0 && study.queued().empty() && !has_more;
     if (is_over) {
       EndAs(state_, Phase::kSucceeded, cause::Completed{});

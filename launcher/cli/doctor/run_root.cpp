@@ -98,7 +98,7 @@ Finding JudgeWritable(const RunRootFacts& facts) {
     return Warn(
         kRunRootAbout,
         fmt::format("{}: {} and {} files are free", Place(facts), FormatBytes(facts.available), facts.free_inodes),
-        "make room, or name another place with --runs-dir or SLIPWAY_RUNS");
+        "free space, or name another place with --runs-dir or SLIPWAY_RUNS");
   }
   return Ok(kRunRootAbout, fmt::format("{}, {} free", Place(facts), FormatBytes(facts.available)));
 }

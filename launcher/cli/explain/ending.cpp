@@ -133,7 +133,7 @@ struct WhatToMend {
   }
   std::string operator()(const cause::JobPreempted&) const { return kOtherQueue; }
   std::string operator()(const cause::DiskFull&) const {
-    return "make room there, or put the run folder elsewhere: --runs-dir";
+    return "free space there, or put the run folder elsewhere: --runs-dir";
   }
   std::string operator()(const cause::StagingFailed&) const {
     return "check the data and the tiers: slipway doctor, slipway stage ls";

@@ -66,7 +66,7 @@ void Agent::Run() {
 
 void Agent::Take(const NodeMessage& message) {
   switch (message.kind) {
-    case NodeFrame::kOpen: return OpenDoor(message.payload);
+    case NodeFrame::kOpen: return OpenListener(message.payload);
     case NodeFrame::kShut: listeners_.erase(message.payload); return;
     case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
     case NodeFrame::kWatch: return OpenMonitor(message.stream, message.payload);
@@ -82,7 +82,7 @@ void Agent::Take(const NodeMessage& message) {
 }
 
 /// The manager chooses the name; only the last part of it counts, so that no socket lies elsewhere.
-void Agent::OpenDoor(const std::string& name) {
+void Agent::OpenListener(const std::string& name) {
   const auto path = sockets_ / std::filesystem::path(name).filename();
   listeners_[name] =
       std::make_unique<Listener>(loop_, path, [this, name](UniqueFd socket) { TakeArrival(name, std::move(socket)); });

@@ -32,7 +32,7 @@ class Agent {
 
  private:
   void Take(const NodeMessage& message);
-  void OpenDoor(const std::string& name);
+  void OpenListener(const std::string& name);
   void TakeArrival(const std::string& listener, UniqueFd socket);
   void OpenSupervisor(std::uint32_t stream);
   void OpenMonitor(std::uint32_t stream, const std::string& name);

@@ -5,8 +5,8 @@
 ///
 ///   agent -> manager    join       first: NODE_NAME, whether the job has its cores there for itself ("own", "shared"),
 ///                                  the cores ("0,1,2"), and its GPUs ("CUDA_VISIBLE_DEVICES=0,1")
-///                       arrived    a program has connected to the listener DOOR; it is the other end of this stream
-///   manager -> agent    open       a socket DOOR, to which programs of this node may connect
+///                       arrived    a program has connected to the listener NAME; it is the other end of this stream
+///   manager -> agent    open       a socket NAME, to which programs of this node may connect
 ///                       shut       no longer
 ///                       supervise  starts a slipway-supervisor, which is the other end of this stream
 ///                       watch      a socket NAME, to which ranks of this node hand in what they do; its monitor is the

@@ -13,11 +13,11 @@
 namespace slipway::shim {
 namespace {
 
-bool LacksRoom(const char* folder) {
+bool LacksSpace(const char* folder) {
   struct statvfs space {};
   if (statvfs(folder, &space) != 0) return false;
   const bool no_inodes = space.f_files > 0 && space.f_favail == 0;
-  return no_inodes || static_cast<unsigned long long>(space.f_bavail) * space.f_frsize < kLeastRoomBytes;
+  return no_inodes || static_cast<unsigned long long>(space.f_bavail) * space.f_frsize < kLeastFreeBytes;
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ void WriteExitRecord(const char* folder, int rank, ProgramEnd end) {
   const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd < 0) return;
   char text[48];
-  const int length = LacksRoom(folder) ? snprintf(text, sizeof text, "%d %d %s\n", end.code, end.signal, kNoRoom)
-                                       : snprintf(text, sizeof text, "%d %d\n", end.code, end.signal);
+  const int length = LacksSpace(folder) ? snprintf(text, sizeof text, "%d %d %s\n", end.code, end.signal, kDiskFull)
+                                        : snprintf(text, sizeof text, "%d %d\n", end.code, end.signal);
   (void)!write(fd, text, static_cast<size_t>(length));
   close(fd);
 }

@@ -30,10 +30,10 @@ class Ending {
   timespec since_{};
 };
 
-/// Third word of a record ("1 0 no-room") when less than kLeastRoomBytes were left on its disk as the program ended:
+/// Third word of a record ("1 0 disk-full") when less than kLeastFreeBytes were left on its disk as the program ended:
 /// the program may have failed for that.
-inline constexpr char kNoRoom[] = "no-room";
-inline constexpr unsigned long long kLeastRoomBytes = 256 << 10;
+inline constexpr char kDiskFull[] = "disk-full";
+inline constexpr unsigned long long kLeastFreeBytes = 256 << 10;
 
 /// What stays of a program that has ended by itself: for a manager that could not hear of it.
 struct ProgramEnd {

@@ -97,9 +97,9 @@ void SetVariable(const char* name, int value) {
   setenv(name, text, 1);
 }
 
-/// How long an agent may take to open the door that its manager has told it to: it was told before mpirun was started.
-constexpr int kDoorPatienceMs = 5000;
-constexpr int kDoorPauseMs = 10;
+/// How long an agent may take to open the listener that its manager asked for before it started mpirun.
+constexpr int kListenerPatienceMs = 5000;
+constexpr int kListenerPauseMs = 10;
 
 const char* NodeName() {
   static char host[256] = "";
@@ -134,9 +134,9 @@ int Connect(const char* path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) Fail("cannot reach the manager");
   for (int waited_ms = 0; connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
-       waited_ms += kDoorPauseMs) {
-    if (errno != ENOENT || waited_ms >= kDoorPatienceMs) Fail("cannot reach the manager");
-    poll(nullptr, 0, kDoorPauseMs);
+       waited_ms += kListenerPauseMs) {
+    if (errno != ENOENT || waited_ms >= kListenerPatienceMs) Fail("cannot reach the manager");
+    poll(nullptr, 0, kListenerPauseMs);
   }
   return fd;
 }

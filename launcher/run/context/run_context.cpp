@@ -12,7 +12,7 @@ namespace slipway::launcher {
 namespace {
 
 /// With less a trial would hardly come to its first report.
-constexpr Bytes kRoomOfATrial{shim::kLeastRoomBytes};
+constexpr Bytes kSpaceOfATrial{shim::kLeastFreeBytes};
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void RunContext::SayWhatStops(std::string_view whom) const {
 }
 
 std::string RunContext::WhyNoDiskSpace(ensemble::DiskSpaceCheck check) const {
-  if (check == ensemble::DiskSpaceCheck::kGlance && !MayLackRoom(folder.path(), kRoomOfATrial)) return {};
-  const auto why = slipway::WhyNoDiskSpace(folder.path(), kRoomOfATrial);
+  if (check == ensemble::DiskSpaceCheck::kGlance && !MayLackSpace(folder.path(), kSpaceOfATrial)) return {};
+  const auto why = slipway::WhyNoDiskSpace(folder.path(), kSpaceOfATrial);
   return why.empty() ? why : fmt::format("{} in '{}'", why, folder.path().string());
 }
 

@@ -98,7 +98,7 @@ std::vector<std::string> NodeStaging::CommandOf(const NodeMember& member) const 
           std::to_string(member.node()),
           "--key",
           key_,
-          "--door",
+          "--channel-path",
           SocketFolder::OnNode(shim_listener_->path(), nodes_.FactsOf(member.node()).name)};
 }
 

@@ -53,7 +53,7 @@ AgreedTier AgreeOnTier(const staging::StagingPlan& plan, const std::vector<Membe
   throw Error(ErrorKind::kEnvironment,
               fmt::format("no tier can hold dataset '{}' on all {} nodes: {}", dataset, hellos.size(),
                           fmt::join(agreed.skipped, "; ")),
-              fmt::format("name a tier in data.{}.tier that is at the same path and has room on every node, or add "
+              fmt::format("name a tier in data.{}.tier that is at the same path and has space on every node, or add "
                           "'none' there to read the files where they are",
                           dataset));
 }

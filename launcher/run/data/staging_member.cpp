@@ -42,16 +42,16 @@ constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr int kRemovals = 5;
 constexpr auto kRemovalPause = std::chrono::milliseconds(40);
 
-UniqueFd ConnectTo(const std::filesystem::path& door) {
+UniqueFd ConnectTo(const std::filesystem::path& channel_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (door.native().size() >= sizeof address.sun_path) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is too long for a socket", door.string()));
+  if (channel_path.native().size() >= sizeof address.sun_path) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is too long for a socket", channel_path.string()));
   }
-  std::memcpy(address.sun_path, door.c_str(), door.native().size());
+  std::memcpy(address.sun_path, channel_path.c_str(), channel_path.native().size());
   UniqueFd socket(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot create a socket"));
   CheckErrno(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address),
-             fmt::format("cannot reach the manager through '{}'", door.string()));
+             fmt::format("cannot reach the manager through '{}'", channel_path.string()));
   return socket;
 }
 
@@ -79,7 +79,7 @@ std::string RootOf(const StagingPlan& plan) {
 class StagingMember {
  public:
   explicit StagingMember(const MemberOptions& options)
-      : options_(options), channel_(loop_, ConnectTo(options.door), MakeEvents()) {
+      : options_(options), channel_(loop_, ConnectTo(options.channel_path), MakeEvents()) {
     loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
   }
 

@@ -40,7 +40,7 @@ JobEndReason EndReasonOf(const SlurmJob& job) {
     default: break;
   }
   if (IsFinal(job.state)) return JobEndReason::kEnded;
-  return job.preempted ? JobEndReason::kMakesRoom : JobEndReason::kStays;
+  return job.preempted ? JobEndReason::kPreempted : JobEndReason::kStays;
 }
 
 KnownFate EndReasonOfJob(const JobIdentity& job) {

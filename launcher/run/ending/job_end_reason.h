@@ -16,7 +16,7 @@ enum class JobEndReason {
   kTimedOut,   ///< its time limit is over
   kEnded,      ///< by Slurm for another reason: a node has failed, its memory is used up
   kPutBack,    ///< into the queue, by Slurm: requeued by somebody, or one of its nodes is gone
-  kMakesRoom,  ///< it is preempted, and has some time left; who ends before that is over is not put back
+  kPreempted,  ///< it is preempted, and has some time left; who ends before that is over is not put back
 };
 
 /// Pure.

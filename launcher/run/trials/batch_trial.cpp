@@ -34,7 +34,7 @@ fs::path FolderOf(const RunFolder& run, TrialNumber trial) { return run.trials()
 RunFolder BeginAttempt(const RunFolder& run, TrialNumber trial) {
   auto folder = RunFolder::BeginTrial(FolderOf(run, trial), run);
   RemoveBatchRecord(folder);
-  RemoveStopWish(folder);
+  RemoveStopRequest(folder);
   return folder;
 }
 
@@ -131,7 +131,7 @@ void BatchTrial::Submit() {
 }
 
 void BatchTrial::Stop(std::string_view reason, JobEnd how) {
-  WriteStopWish(folder_, reason);
+  WriteStopRequest(folder_, reason);
   CancelBatchRun(folder_, folder_.ReadState(), how);
 }
 

@@ -255,7 +255,7 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
   if (const auto end = ReadEnd(directory, spec.launch.ranks())) {
     TrialEnded ended{trial, attempt, *end, end->Success() ? "" : DetailOf(*end, directory)};
     if (const auto time = TimeOfEnd(directory, spec.launch.ranks())) ended.time = UnixSeconds(*time);
-    if (EndedWithoutRoom(directory, spec.launch.ranks())) ended.cause = ensemble::OutsideCause::kNoRoom;
+    if (EndedOnFullDisk(directory, spec.launch.ranks())) ended.cause = ensemble::OutsideCause::kDiskFull;
     events.push_back(std::move(ended));
   }
   return events;

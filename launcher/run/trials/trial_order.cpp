@@ -29,7 +29,7 @@ OutsideCause CauseOf(std::string_view word) {
 
 fs::path OrderOf(const RunFolder& trial) { return trial.path() / "trial_order.json"; }
 fs::path EndingOf(const RunFolder& trial) { return trial.path() / "trial_ending.json"; }
-fs::path WishOf(const RunFolder& trial) { return trial.path() / "stop_wish"; }
+fs::path StopRequestOf(const RunFolder& trial) { return trial.path() / "stop_request"; }
 
 /// What `read` makes of the document in `file`; nothing when there is none.
 template <class Read>
@@ -122,12 +122,12 @@ OutsideCause OutsideCauseOf(const EndCause& ended) {
   return OutsideCause::kNone;
 }
 
-void WriteStopWish(const RunFolder& trial, std::string_view reason) {
-  WriteFileAtomically(WishOf(trial), std::string(reason));
+void WriteStopRequest(const RunFolder& trial, std::string_view reason) {
+  WriteFileAtomically(StopRequestOf(trial), std::string(reason));
 }
 
-void RemoveStopWish(const RunFolder& trial) { fs::remove(WishOf(trial)); }
+void RemoveStopRequest(const RunFolder& trial) { fs::remove(StopRequestOf(trial)); }
 
-std::string ReadStopWish(const RunFolder& trial) { return ReadDocumentIfPresent(WishOf(trial)).value_or(""); }
+std::string ReadStopRequest(const RunFolder& trial) { return ReadDocumentIfPresent(StopRequestOf(trial)).value_or(""); }
 
 }  // namespace slipway::launcher

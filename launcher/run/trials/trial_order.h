@@ -42,9 +42,9 @@ ensemble::OutsideCause OutsideCauseOf(JobState state);
 ensemble::OutsideCause OutsideCauseOf(const EndCause& ended);
 
 /// Why the trial's program is to stop. Written before its job is signalled.
-void WriteStopWish(const RunFolder& trial, std::string_view reason);
-void RemoveStopWish(const RunFolder& trial);
+void WriteStopRequest(const RunFolder& trial, std::string_view reason);
+void RemoveStopRequest(const RunFolder& trial);
 /// Empty: nobody has said so, and whoever asks for the end is the user.
-std::string ReadStopWish(const RunFolder& trial);
+std::string ReadStopRequest(const RunFolder& trial);
 
 }  // namespace slipway::launcher

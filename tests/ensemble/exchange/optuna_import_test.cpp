@@ -315,7 +315,7 @@ TEST(ImportTrials, AreTheFirstRunOfARepeatedConfiguration) {
   EXPECT_EQ(study.at(4).repeat, 1);
   EXPECT_EQ(study.Best()->number, 3);
   EXPECT_EQ(study.NextConfiguration(), 2);
-  EXPECT_TRUE(study.HasRoom());
+  EXPECT_TRUE(study.HasBudget());
 }
 
 TEST(ImportTrials, OfOneConfigurationBecomeItsRepeats) {

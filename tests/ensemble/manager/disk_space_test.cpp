@@ -59,7 +59,7 @@ Ran RunOn(Disk& disk, const TempDirectory& folder, const Script& on_full_disk) {
   FakeRunner runner([&](TrialNumber, int, const Json& parameters) {
     return disk.TakeAttempt() ? Reports("accuracy", parameters.at("lr").get<double>()) : on_full_disk;
   });
-  runner.no_room_ = [&] { return disk.WhyNoDiskSpace(); };
+  runner.no_space_ = [&] { return disk.WhyNoDiskSpace(); };
   auto book = TrialBook::OpenForWriting(folder.path());
   Ran ran;
   ran.summary = RunEnsemble(book, RoomOptions(12, 2), runner, ran.observer);
@@ -88,20 +88,20 @@ TEST_P(NoRoom, PausesTheEnsembleAndCostsNoTrial) {
   EXPECT_THAT(ran.observer.pauses, ElementsAre(HasSubstr("No space left on device in '/disk'")));
   EXPECT_EQ(ran.observer.goes_on, 1);
   auto book = TrialBook::OpenForReading(folder.path());
-  std::size_t without_room = 0;
+  std::size_t disk_full = 0;
   for (const auto& trial : book.Trials()) {
     EXPECT_EQ(trial.failures, 0);
     EXPECT_GT(*trial.objective, 0);
-    for (const auto& attempt : book.Attempts(trial.number)) without_room += attempt.outcome == Outcome::kNoRoom ? 1 : 0;
+    for (const auto& attempt : book.Attempts(trial.number)) disk_full += attempt.outcome == Outcome::kDiskFull ? 1 : 0;
   }
-  EXPECT_GE(without_room, 1u);
-  EXPECT_LE(without_room, 2u) << "no more than ran at a time";
+  EXPECT_GE(disk_full, 1u);
+  EXPECT_LE(disk_full, 2u) << "no more than ran at a time";
 }
 
 TEST(NoRoom, IsNotWaitedForByWhoIsAskedToStop) {
   TempDirectory folder;
   FakeRunner runner([](TrialNumber, int, const Json&) { return CannotStart(); });
-  runner.no_room_ = [&] {
+  runner.no_space_ = [&] {
     runner.stop_after_ = 1;
     runner.released_ = {0};
     return "No space left on device";

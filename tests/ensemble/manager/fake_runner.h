@@ -67,7 +67,7 @@ class FakeRunner : public TrialRunner {
   void EndOrphan(const ProcessIdentity& identity) override { orphans_.push_back(identity); }
   std::vector<TrialEvent> Recover(TrialNumber trial, int) override { return recovered_[trial]; }
   bool Queues() const override { return queues_; }
-  std::string WhyNoDiskSpace(DiskSpaceCheck) override { return no_room_ ? no_room_() : ""; }
+  std::string WhyNoDiskSpace(DiskSpaceCheck) override { return no_space_ ? no_space_() : ""; }
   bool GoesOn(TrialNumber trial, int attempt) override {
     if (!go_on_.contains(trial)) return false;
     prepared_[trial] = {attempt, go_on_.at(trial)};
@@ -102,7 +102,7 @@ class FakeRunner : public TrialRunner {
 
   Play play_;
   std::optional<ProcessIdentity> supervisor_;  // that all attempts hang on
-  std::function<std::string()> no_room_;       // why there is no room; null: there always is
+  std::function<std::string()> no_space_;      // why there is no room; null: there always is
   bool latest_first_ = false;
   std::size_t stop_after_ = 0;  // StopAsked once so many were released
   std::map<TrialNumber, std::vector<TrialEvent>> recovered_;

@@ -178,9 +178,9 @@ TEST(Verdict, WhatARetryCannotCureIsNotTriedAgain) {
 
 TEST(Verdict, WhatRanWithoutRoomProvesNothing) {
   auto facts = Good();  // also with status 0 and a value: a later one may be missing
-  facts.cause = OutsideCause::kNoRoom;
+  facts.cause = OutsideCause::kDiskFull;
   EXPECT_EQ(Judge(facts).trial, TrialState::kQueued);
-  EXPECT_EQ(Judge(facts).outcome, Outcome::kNoRoom);
+  EXPECT_EQ(Judge(facts).outcome, Outcome::kDiskFull);
   facts.losses = 4;
   EXPECT_EQ(Judge(facts).trial, TrialState::kComplete) << "the fifth counts as it is";
   facts.status = ExitStatus{3, 0};

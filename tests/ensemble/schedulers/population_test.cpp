@@ -43,7 +43,7 @@ TEST_F(PopulationOfFour, TheWorstIsReplacedByACopyOfTheBest) {
   const auto judgement = scheduler_->Take({3, 2, 0.4});
   EXPECT_EQ(judgement.decision, Decision::kStop);
   EXPECT_EQ(judgement.reason,
-            "at 2: 0.4 is number 4 of 4 that live; it makes room for a varied copy of one of the best 1");
+            "at 2: 0.4 is number 4 of 4 that live; it is replaced by a varied copy of one of the best 1");
   scheduler_->End(3, TrialState::kPruned);
   EXPECT_TRUE(scheduler_->MayBegin(4));
   EXPECT_FALSE(scheduler_->MayBegin(5));

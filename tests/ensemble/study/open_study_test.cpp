@@ -62,7 +62,7 @@ class AnyUser {
       RetryOne();
     } else if (Below(4) == 0) {
       Open();
-    } else if (session_->study().HasRoom()) {
+    } else if (session_->study().HasBudget()) {
       session_->Enqueue({{"kind", "b"}});
     }
   }

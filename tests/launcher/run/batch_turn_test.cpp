@@ -79,7 +79,7 @@ TEST(JobFates, FollowFromWhatSlurmSays) {
   EXPECT_EQ(EndReasonOf(In(JobState::kNodeFail, {JobFlag::kCompleting, JobFlag::kRequeue})), JobEndReason::kPutBack);
   auto making_room = In(JobState::kRunning);
   making_room.preempted = true;
-  EXPECT_EQ(EndReasonOf(making_room), JobEndReason::kMakesRoom);
+  EXPECT_EQ(EndReasonOf(making_room), JobEndReason::kPreempted);
 }
 
 }  // namespace

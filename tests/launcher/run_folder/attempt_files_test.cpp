@@ -37,9 +37,9 @@ TEST_F(AttemptFiles, TellOfNoEndBeforeAllHaveEnded) {
 TEST_F(AttemptFiles, TellWhetherARankLackedRoom) {
   EndRank(0, "0 0\n", then_);
   EndRank(1, "1 0\n", then_);
-  EXPECT_FALSE(EndedWithoutRoom(folder_.path(), 2));
-  EndRank(1, "1 0 no-room\n", then_);
-  EXPECT_TRUE(EndedWithoutRoom(folder_.path(), 2));
+  EXPECT_FALSE(EndedOnFullDisk(folder_.path(), 2));
+  EndRank(1, "1 0 disk-full\n", then_);
+  EXPECT_TRUE(EndedOnFullDisk(folder_.path(), 2));
   EXPECT_EQ(ReadEnd(folder_.path(), 2), (ExitStatus{1, 0}));
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-EngineFacts Facts(const std::string& wish, const std::string& allocation, bool conf) {
-  EngineFacts facts{wish, allocation, std::nullopt};
+EngineFacts Facts(const std::string& wanted, const std::string& allocation, bool conf) {
+  EngineFacts facts{wanted, allocation, std::nullopt};
   if (conf) facts.slurm_conf = "/etc/slurm/slurm.conf";
   return facts;
 }
@@ -61,7 +61,7 @@ TEST(LookForEngines, ReadsTheEnvironmentAndTheUsualPlaces) {
   const auto facts = LookForEngines(environment, root.path());
   EXPECT_EQ(facts.slurm_conf, root / "etc/slurm/slurm.conf");
   EXPECT_EQ(facts.allocation, "12");
-  EXPECT_EQ(facts.wish, "local");
+  EXPECT_EQ(facts.wanted, "local");
 }
 
 /// The program with `engine: auto`, where no controller is.

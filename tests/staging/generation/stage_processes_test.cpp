@@ -158,7 +158,7 @@ TEST_F(StageProcessesTest, WaitingForTheLedgerIsSaidAndCanBeCancelled) {
                              },
                              [&] { return !said.empty(); }};
   EXPECT_THAT(MessageOf([&] { Stage(Plan(), options); }), ::testing::HasSubstr("was cancelled"));
-  EXPECT_THAT(said, ::testing::HasSubstr("reckons up the room"));
+  EXPECT_THAT(said, ::testing::HasSubstr("counts the free space"));
   EXPECT_THAT(said, ::testing::HasSubstr(fmt::format("process {}", ::getpid())));
   EXPECT_EQ(total, Bytes{0}) << "nobody is at work on this data yet";
 }

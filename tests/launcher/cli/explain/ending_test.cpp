@@ -173,7 +173,7 @@ const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"submission_refused", {"slipway resume small-1"}},
     {"not_submitted", {"slipway resume small-1"}},
     {"manager_lost", {"slipway resume small-1"}},
-    {"disk_full", {"make room", "--runs-dir"}},
+    {"disk_full", {"free space", "--runs-dir"}},
     {"staging_failed", {"slipway stage ls"}},
     {"manager_failed", {"slipway resume small-1"}},
     {"too_many_failures", {"slipway resume small-1 --set ensemble.max_failures=N"}},

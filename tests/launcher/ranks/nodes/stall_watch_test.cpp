@@ -91,7 +91,7 @@ class TwoNodes : public testing::Test {
   /// The ranks of other nodes that the board was told of.
   std::string DeparturesOn(std::size_t board) {
     const auto* after_lines = boards_[board].data() + sizeof(RankStatusRow);
-    const auto& departures = *reinterpret_cast<const runtime::BoardDepartures*>(after_lines + sizeof(StallReport));
+    const auto& departures = *reinterpret_cast<const runtime::TableDepartures*>(after_lines + sizeof(StallReport));
     return std::string(departures.text.data(), departures.length.load());
   }
 
