@@ -10,8 +10,8 @@
 
 namespace slipway::launcher {
 
-/// A number alone may be that of any job: each cluster counts from 1, and begins again when its state is lost. What is
-/// empty is not known, as in run folders of older versions, and fits every job.
+/// A number alone may be that of any job: each cluster counts from 1, and begins again when its state is lost. An empty
+/// member is unknown, and fits every job.
 struct JobIdentity {
   JobId id = 0;                             ///< 0: no job
   std::string cluster = {};                 ///< ClusterName of its slurm.conf
