@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """scripts/packages.sh with package tools that only write down how they were called."""
 
-import os
 import pathlib
 import shutil
 import subprocess

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """What keeps a job from beginning is told to the user, and what a running one says is seen at once."""
 
-import json
 import os
 import pathlib
 import shutil

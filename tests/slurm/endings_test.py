@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 

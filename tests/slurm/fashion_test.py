@@ -2,7 +2,6 @@
 """The shipped experiments, unchanged, on a real Slurm of several nodes, beside the same ones on this machine."""
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess

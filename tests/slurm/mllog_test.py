@@ -2,7 +2,6 @@
 """The log of MLPerf of a training over several nodes, and of trials that are jobs of their own."""
 
 import json
-import unittest
 
 import fashion_test
 import support

@@ -4,8 +4,6 @@
 import collections
 import gzip
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 import unittest

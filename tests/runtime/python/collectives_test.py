@@ -12,7 +12,7 @@ DTYPES = ["float32", "float64", "float16", "int32", "int64"]
 
 def test_torch_is_not_there():
     with pytest.raises(ImportError):
-        import torch  # noqa: F401
+        import torch  # noqa: F401  # noqa
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

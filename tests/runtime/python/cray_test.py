@@ -81,7 +81,7 @@ def test_what_is_not_there_says_what_to_use(name, instead):
 def test_other_names_are_unknown_as_in_any_module():
     assert not hasattr(mc, "no_such_name") and not hasattr(mc, "__wrapped__")
     with pytest.raises(ImportError, match="no_such_name"):
-        from slipway.compat.cray import no_such_name
+        from slipway.compat.cray import no_such_name  # noqa
     assert all(callable(getattr(mc, name)) for name in mc.__all__)
 
 

@@ -60,9 +60,9 @@ def test_names_that_are_not_there():
     with pytest.raises(NotSupportedError, match="op=hvd.Average"):
         hvd.Adasum
     with pytest.raises(NotSupportedError, match="op=hvd.Average"):
-        from slipway.compat.horovod.torch.mpi_ops import Adasum
+        from slipway.compat.horovod.torch.mpi_ops import Adasum  # noqa
     with pytest.raises(NotSupportedError, match="slipway run"):
         hvd.elastic
     with pytest.raises(ImportError, match="slipway run"):
-        from slipway.compat.horovod.torch import elastic
+        from slipway.compat.horovod.torch import elastic  # noqa
     assert not hasattr(hvd, "no_such_name") and not hasattr(hvd, "__wrapped__")
