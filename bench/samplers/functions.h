@@ -24,7 +24,7 @@ struct TestFunction {
 };
 
 /// The ten functions that the goals are set on.
-/// Source: docs/ensembles.md, "How good the samplers are"
+/// Source: docs/explanation/benchmarks-search.md
 const std::vector<TestFunction>& GoalFunctions();
 
 /// Others of the same kinds, which nobody tunes to: many minima, narrow valleys, minima on the border, noise, integers,

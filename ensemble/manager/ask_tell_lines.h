@@ -1,4 +1,4 @@
-/// Ask and tell as lines of JSON: one request a line, one answer a line. docs/ensembles.md, "Ask and tell".
+/// Ask and tell as lines of JSON: one request a line, one answer a line. docs/reference/ask-and-tell.md.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-/// The tables of the trial book. Documented in docs/ensembles.md.
+/// The tables of the trial book. Documented in docs/reference/trial-book.md.
 #pragma once
 
 #include <cstdint>

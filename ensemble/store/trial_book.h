@@ -1,6 +1,6 @@
 /// The trial book: everything an ensemble knows, in one SQLite file (`trials.db` in the run folder).
 ///
-/// One process writes (the manager); any number read. Tables and views: docs/ensembles.md.
+/// One process writes (the manager); any number read. Tables and views: docs/reference/trial-book.md.
 /// Errors of all functions: Error(kEnvironment) for a damaged, foreign, newer or unreadable file, naming the next step;
 /// BookError where the cause may pass: a lock of another process, a full disk. Nothing has changed then.
 #pragma once

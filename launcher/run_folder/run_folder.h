@@ -1,6 +1,6 @@
 /// The folder of one run: its layout, its state, its record of events.
 ///
-/// It can be copied away and still be read. Layout: docs/ARCHITECTURE.md, "Run folder".
+/// It can be copied away and still be read. Layout: docs/reference/run-folder.md.
 #pragma once
 
 #include <sys/types.h>

@@ -90,8 +90,8 @@ Found ReadTrial(const fs::path& folder, bool with_targets) {
   const auto& left_out = library.left_out;
   const auto example = left_out.empty() ? "" : fmt::format("; trial {}: {}", left_out[0].trial, left_out[0].reason);
   throw Error(ErrorKind::kUsage, fmt::format("no complete trial has predictions to select by{}", example),
-              "let the program write predictions.npy and targets.npy into $SLIPWAY_RUN_DIR: docs/ensembles.md, "
-              "\"Model ensembles\"");
+              "let the program write predictions.npy and targets.npy into $SLIPWAY_RUN_DIR: "
+              "docs/how-to/average-the-best-models.md");
 }
 
 /// Reads predictions.npy of each trial, and targets.npy of the run folder or, where it has none, of each trial.

@@ -44,7 +44,7 @@ struct Cost {
   std::int64_t steps;
   std::int64_t bytes;
 };
-/// docs/allreduce.md derives them, here for 16 ranks.
+/// docs/explanation/exchange.md has the formulas, here for 16 ranks.
 const std::map<std::string, Cost> kCosts{{"recursive_doubling", {4, 4 * kBytes}},
                                          {"rabenseifner", {8, 2 * kBytes / 16 * 15}},
                                          {"torus", {12, 2 * kBytes / 16 * 15}},

@@ -188,7 +188,7 @@ TEST(Canonical, BitsDoNotDependOnWhereTheRanksAre) {
   }
 }
 
-// Costs. N bytes, P ranks, p the largest power of two up to P; docs/allreduce.md derives the formulas.
+// Costs. N bytes, P ranks, p the largest power of two up to P; docs/explanation/exchange.md has the formulas.
 
 class Costs : public testing::Test {
  protected:

@@ -108,7 +108,7 @@ std::string Winner(int nodes, Network network, std::int64_t bytes) {
   return NameOf(AlgorithmTable::Default({nodes, nodes, true}, network).Select(bytes));
 }
 
-// The winners of docs/allreduce.md, "Simulated".
+// The winners of docs/explanation/benchmarks-exchange.md, "Simulated large machines".
 TEST(DefaultTable, TakesTheWinnersOnADragonfly) {
   EXPECT_EQ(Winner(1024, Network::kDragonfly, 1024), "recursive_doubling");
   EXPECT_EQ(Winner(1024, Network::kDragonfly, 262144), "rabenseifner");

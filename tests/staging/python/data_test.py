@@ -1,4 +1,4 @@
-"""The reader from Python: arrays, epochs, positions, damage, and the examples of docs/reader.md."""
+"""The reader from Python: arrays, epochs, positions, damage, and the examples of its page in docs/."""
 
 import json
 import os
@@ -16,6 +16,8 @@ import pytest
 
 import slipway
 import slipway.data
+
+PAGE = "docs/how-to/read-records-from-python-or-c.md"
 
 
 def crc32c(data):
@@ -250,8 +252,8 @@ def test_reading_needs_no_mpi(dataset):
 
 
 def examples(language):
-    page = pathlib.Path(os.environ["SLIPWAY_SOURCE"], "docs/reader.md").read_text()
-    found = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    text = pathlib.Path(os.environ["SLIPWAY_SOURCE"], PAGE).read_text()
+    found = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert found
     return found
 
@@ -261,7 +263,7 @@ def test_every_python_example_of_the_page_runs(dataset, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     seen = []
     for text in examples("python"):
-        exec(compile(text, "reader.md", "exec"), {"train_step": lambda images, labels: seen.append(images.shape)})
+        exec(compile(text, PAGE, "exec"), {"train_step": lambda images, labels: seen.append(images.shape)})
     assert seen == [(2, 2, 3)] * 10
 
 
