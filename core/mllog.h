@@ -1,6 +1,6 @@
 /// The log of MLPerf HPC: what a run did and when, one line an event, `:::MLLOG {...}`.
 ///
-/// Launcher and training program append to the same file, one after the other. Keys and their order: docs/mllog.md.
+/// Launcher and training program append to the same file, one after the other. Keys and their order: docs/reference/metrics.md.
 #pragma once
 
 #include <cstdint>

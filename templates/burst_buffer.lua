@@ -6,7 +6,7 @@
 --   #BB_LUA stage_in type=directory source=/project/train destination=$BB_JOB_STRIPED/train
 --   #BB_LUA stage_out type=directory source=$BB_JOB_STRIPED/results destination=/project/results
 --
--- Put it beside slurm.conf as burst_buffer.lua, set what follows, and see docs/burst-buffer-lua.md.
+-- Put it beside slurm.conf as burst_buffer.lua, set what follows, and see docs/site-admin/burst-buffer.md.
 
 local site = {
   program = "/usr/bin/slipway",          -- on a local disk of the controller: slurmctld itself waits for it

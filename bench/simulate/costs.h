@@ -1,4 +1,4 @@
-/// What work inside a node costs in the simulation. Assumptions, not measurements; docs/allreduce.md names them.
+/// What work inside a node costs in the simulation. Assumptions, not measurements; docs/explanation/benchmarks-exchange.md names them.
 #pragma once
 
 #include <cstdint>

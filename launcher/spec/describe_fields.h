@@ -11,7 +11,7 @@ namespace slipway::launcher {
 /// JSON Schema, draft-07, `additionalProperties: false` throughout.
 Json JsonSchema();
 
-/// The reference page, in Markdown: docs/spec-reference.md.
+/// The reference page, in Markdown: docs/reference/spec.md.
 std::string ReferencePage();
 
 /// Dotted paths of all fields with fixed names, for `--set`.

@@ -3,7 +3,7 @@
 /// Each combines `count` elements of all members, in place. Result: the same bits on all members; they depend on the
 /// number of members and the algorithm, never on who came first. A mean is the quotient by the number of members; that
 /// of integers (IsMeanOfIntegers) is AllreducePairwise's alone.
-/// Errors: RuntimeError: MPI, STALLED, MISMATCH. docs/allreduce.md derives the costs; P members, N bytes, p = the
+/// Errors: RuntimeError: MPI, STALLED, MISMATCH. docs/explanation/exchange.md derives the costs; P members, N bytes, p = the
 /// largest power of two up to P.
 #pragma once
 

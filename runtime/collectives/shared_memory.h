@@ -1,7 +1,7 @@
 /// Collectives among the ranks of one node, through shared memory.
 ///
 /// Result: elements are combined in the order of the ranks, so the bits depend on their number alone.
-/// Errors: RuntimeError: MISMATCH on all ranks, STALLED. docs/allreduce.md, "Shared memory".
+/// Errors: RuntimeError: MISMATCH on all ranks, STALLED. docs/explanation/exchange.md, "Shared memory".
 #pragma once
 
 #include <optional>

@@ -184,7 +184,7 @@ struct Turns {
 
 constexpr std::int64_t kKiB = 1024;
 
-/// Between nodes; docs/allreduce.md, "Simulated", has the figures. The more steps a torus or a ring takes, the larger
+/// Between nodes; docs/explanation/benchmarks-exchange.md, "Simulated", has the figures. The more steps a torus or a ring takes, the larger
 /// a message must be. Rabenseifner's pairs are slow where P is no power of two, and share links in a dragonfly.
 Turns TurnsBetween(int members, Network network) {
   const bool pairs_up = std::has_single_bit(static_cast<unsigned>(members));

@@ -10,7 +10,7 @@
 
 namespace slipway::runtime {
 
-/// docs/allreduce.md describes each with its steps and bytes.
+/// docs/explanation/exchange.md describes each with its steps and bytes.
 enum class Algorithm { kShared, kRecursiveDoubling, kRing, kRabenseifner, kTorus, kPairwise, kMpi };
 
 /// What runs between all ranks; or, hierarchical, between one leader of each node, with shared memory inside the nodes.
@@ -40,7 +40,7 @@ struct Demands {
   bool narrow = false;     ///< 16-bit floats: they are added in float32 and rounded once
 };
 
-/// Networks whose winners differ (docs/allreduce.md, "Simulated").
+/// Networks whose winners differ (docs/explanation/benchmarks-exchange.md, "Simulated").
 enum class Network { kUnknown, kDragonfly, kFatTree };
 /// Of "unknown", "dragonfly" and "fat_tree"; nothing for another word.
 std::optional<Network> NetworkOf(std::string_view name);

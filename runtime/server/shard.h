@@ -4,7 +4,7 @@
 /// the slowest one, nothing of it is taken, neither a push nor a pull. With a staleness of 0 that is synchronous SGD:
 /// after its push a rank waits until all have pushed this step. With k >= 1 it is stale synchronous parallel: a rank
 /// computes with parameters that hold all gradients of the others up to k steps ago, at least. Source:
-/// docs/parameter-server.md (Ho et al. 2013).
+/// docs/how-to/use-a-parameter-server.md (Ho et al. 2013).
 #pragma once
 
 #include <array>

@@ -4,7 +4,7 @@
  * Open a reader, take batches until one is NULL (the end of an epoch), go on with the next epoch, close it. Worker
  * threads read, check and decode ahead. Every function returns SLIPWAY_READER_OK (0) or an error code;
  * slipway_reader_error_message() then says what, why and what to do, for the calling thread. Options are JSON: see
- * docs/reader.md. One thread at a time may use a reader; different readers are independent. A child made by fork() has
+ * docs/reference/batch-reader.md. One thread at a time may use a reader; different readers are independent. A child made by fork() has
  * no threads of a reader: it opens its own, and does not touch its parent's.
  */
 #ifndef SLIPWAY_READER_H_

@@ -1,4 +1,4 @@
-/// What a training tells the run's MLPerf log, where the spec asks for one. Keys: docs/mllog.md.
+/// What a training tells the run's MLPerf log, where the spec asks for one. Keys: docs/reference/metrics.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 """What a training tells the run's MLPerf log, where the spec asks for one: the keys of trainers/common/run_log.h, which
-docs/mllog.md lists. Epochs count from 1."""
+docs/reference/metrics.md lists. Epochs count from 1."""
 
 import slipway
 from slipway.trainers import learning_rate

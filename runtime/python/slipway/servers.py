@@ -1,4 +1,4 @@
-"""Parameter servers: an exchange for comparing schemes, without a promise of speed. See docs/parameter-server.md."""
+"""Parameter servers: an exchange for comparing schemes, without a promise of speed. See docs/how-to/use-a-parameter-server.md."""
 
 import ctypes
 

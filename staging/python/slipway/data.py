@@ -8,7 +8,7 @@
             train(batch["image"], batch["label"])
         save(reader.position)
 
-The options are those of docs/reader.md. Arrays show the reader's own memory: they hold until the next batch is taken.
+The options are those of docs/reference/batch-reader.md. Arrays show the reader's own memory: they hold until the next batch is taken.
 """
 
 import ctypes
@@ -317,7 +317,7 @@ def _waiting_for_input():
 
 
 def open(dataset, *, memory=None, **options):
-    """A Reader of `dataset`: the name of one that the launcher staged, or a path. `options`: see docs/reader.md.
+    """A Reader of `dataset`: the name of one that the launcher staged, or a path. `options`: see docs/reference/batch-reader.md.
 
     `memory`: instead of the reader's own, (prefetch + 1) lists of contiguous arrays, one for each field.
     """

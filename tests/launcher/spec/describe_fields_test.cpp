@@ -21,11 +21,11 @@ using testing::HasSubstr;
 constexpr auto kRegenerate = "regenerate it with: slipway schema";
 
 TEST(ReferencePage, IsTheOneInTheDocuments) {
-  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/spec-reference.md"), ReferencePage()) << kRegenerate << " --markdown";
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/spec.md"), ReferencePage()) << kRegenerate << " --markdown";
 }
 
 TEST(JsonSchema, IsTheOneInTheDocuments) {
-  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
 }
 
 TEST(JsonSchema, GivesListsAsDefaultsOfLists) {

@@ -1,7 +1,7 @@
 """In place of Cray's plugin: `import slipway.compat.cray as mc` for `import ml_comm as mc`, or dl_comm.
 
 For NumPy arrays and torch tensors; TensorFlow graphs are not taken. The optimizer for torch is in
-slipway.compat.cray.torch. docs/from-cray-plugin.md says where it differs.
+slipway.compat.cray.torch. docs/coming-from/cray-plugin.md says where it differs.
 """
 
 import atexit

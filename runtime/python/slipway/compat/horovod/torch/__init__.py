@@ -1,7 +1,7 @@
 """In place of horovod.torch: `import slipway.compat.horovod.torch as hvd`.
 
 All ranks must ask for operations in the same order; where they do not, each gets a MismatchError that says who asked
-for what. docs/from-horovod.md says what else differs.
+for what. docs/coming-from/horovod.md says what else differs.
 """
 
 import importlib
