@@ -97,7 +97,8 @@ void DescribeGc(CLI::App& stage, Arguments& arguments) {
   auto& options = arguments.stage_gc;
   auto* gc = AddCommand(stage, "gc", "Remove what interrupted stagings left behind",
                         "  slipway stage gc\n  slipway stage gc --to-free 10GB --tier ram");
-  gc->add_option("--to-free", options.to_free, "Also remove unused staged data, oldest first, until this much is free");
+  gc->add_option("--to-free", options.to_free,
+                 "Also remove unused staged data, oldest first, until this much more is free");
   AddTiersOption(gc, options.tiers);
   AddDryRun(gc, options.dry_run);
   gc->callback([&] { arguments.command = [&](Session& session) { return StageGc(arguments.stage_gc, session); }; });

@@ -104,7 +104,9 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   select->add_option("--by", options.by, "What a member is: trial, or configuration (the average of its repeats)")
       ->check(CLI::IsMember({"trial", "configuration"}))
       ->capture_default_str();
-  select->add_option("--method", options.method, "greedy: whoever helps most; best: the best by the objective")
+  select
+      ->add_option("--method", options.method,
+                   "greedy: the trial that improves the average most; best: by the objective")
       ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")

@@ -18,7 +18,7 @@ void AddLostAfter(CLI::App* command, std::optional<Seconds>& lost_after) {
         lost_after = ParseDuration(text);
         if (!lost_after) throw CLI::ValidationError("'" + text + "' is not a duration: write it like 90s or 1h30m");
       },
-      "Give a trial out again when nothing was heard of it for so long, e.g. 2h (default: never)");
+      "Give out a trial again after this long without a report, e.g. 2h (default: never)");
 }
 
 void DescribeServe(CLI::App& trials, Arguments& arguments) {
@@ -44,7 +44,7 @@ void DescribeAsk(CLI::App& trials, Arguments& arguments) {
 
 void DescribeTell(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_tell;
-  auto* tell = AddCommand(trials, "tell", "Tell what became of a trial that was asked for",
+  auto* tell = AddCommand(trials, "tell", "Report the result of a trial that was asked for",
                           "  slipway trials tell last 7 --value 0.93\n"
                           "  slipway trials tell last 7 --failed 'out of memory'");
   auto& named = arguments.trial_of_run;

@@ -32,7 +32,7 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
 }
 
 void DescribeImport(CLI::App& trials, Arguments& arguments) {
-  auto* in = AddCommand(trials, "import", "Let an ensemble know the trials of an Optuna study",
+  auto* in = AddCommand(trials, "import", "Import the trials of an Optuna study into an ensemble",
                         "  slipway trials import exp.yaml study.db       # a new run, which 'slipway resume' begins\n"
                         "  slipway trials import last study.db --study first");
   auto& options = arguments.trials_import;

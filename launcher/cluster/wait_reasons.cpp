@@ -195,7 +195,7 @@ constexpr ReasonRow kReasons[] = {
     {"BurstBufferResources", "it waits until the burst buffer has free space", "wait, or ask for less capacity"},
     {"BurstBufferStageIn", "its data is being copied into the burst buffer", ""},
     {"BurstBufferOperation", "an operation on the burst buffer failed",
-     "slipway status shows what the burst buffer said; scontrol release JOBID tries again"},
+     "read the reason in slipway status; ask an operator to release the job, or cancel and submit again"},
     {"PowerNotAvail", "there is not enough electrical power for it now", ""},
     {"PowerReserved", "the electrical power that it needs is reserved for others", ""},
     {"DeadLine", "its deadline has come", "submit it with a later deadline"},

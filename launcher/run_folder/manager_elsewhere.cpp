@@ -35,9 +35,9 @@ void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
   const auto folder = FolderManagedBy(state.manager.pid);
   const auto place = folder.empty() ? std::string("another folder") : fmt::format("'{}'", folder.string());
   throw Error(ErrorKind::kBusy,
-              fmt::format("this folder of run {} is a copy of one at work: its manager (process {}) works on {}", id,
+              fmt::format("this is a copy of run {}, which is still active: its manager (process {}) owns {}", id,
                           state.manager.pid, place),
-              "wait for that run, or end it with slipway cancel, before the copy goes on");
+              "wait for that run, or end it with slipway cancel; then resume the copy");
 }
 
 }  // namespace slipway::launcher

@@ -113,7 +113,7 @@ void Visit(SpecVisitor& visit, BudgetSpec& budget) {
 void Visit(SpecVisitor& visit, SelectSpec& select) {
   visit({"top", Integer(1), "", "Most different members; left out: 25 of greedy, 3 of best.", "3"}, select.top);
   visit({"method", Words(ensemble::SelectionMethodNames()), "greedy",
-         "greedy: whoever makes the average better; best: the best by the objective.", "greedy"},
+         "greedy: the trial that improves the average most; best: by the objective.", "greedy"},
         select.method);
   visit({"by", Words({"trial", "configuration"}), "trial",
          "What a member is: a trial; or a configuration, with the average of what its `repeats` predict.",

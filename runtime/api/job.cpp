@@ -41,7 +41,7 @@ bool IsOpenMpi(const std::string& mpi) { return mpi.starts_with("Open MPI"); }
 
 std::string NextStep(const StartedRanks& started, bool open_mpi) {
   if (started.by.launcher == RankLauncher::kSlurm) {
-    return fmt::format("srun did not tell this MPI of the others; start the job with srun --mpi={}",
+    return fmt::format("srun did not connect this MPI with the other ranks; start the job with srun --mpi={}",
                        open_mpi ? "pmix" : "pmi2");
   }
   return fmt::format(

@@ -33,7 +33,7 @@ void CopyPath(const std::string& text, char* path, size_t capacity) {
 slipway::Json ParsedJson(const char* text, const char* missing, const char* key) {
   const char* given = text != nullptr ? text : missing;
   auto json = slipway::Json::parse(given, nullptr, false);
-  RequireArgument(!json.is_discarded(), fmt::format("what is said of '{}' is no JSON: {}", key, given));
+  RequireArgument(!json.is_discarded(), fmt::format("the value of '{}' is not JSON: {}", key, given));
   return json;
 }
 

@@ -117,9 +117,7 @@ Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits)
   if (culprits.size() > kMostDescribed) texts.push_back(fmt::format("{} more", culprits.size() - kMostDescribed));
   const bool any_dead = std::ranges::any_of(culprits, [&](int rank) { return IsDead(rank); });
   return {any_dead ? "dead" : "stalled",
-          fmt::format("{} not come to {}, after {:.1f} s: {}",
-                      culprits.size() == 1 ? "a rank has" : fmt::format("{} ranks have", culprits.size()),
-                      waiting.call.name, waiting.seconds, fmt::join(texts, "; ")),
+          fmt::format("waited {:.1f} s for {}: {}", waiting.seconds, waiting.call.name, fmt::join(texts, "; ")),
           culprits};
 }
 

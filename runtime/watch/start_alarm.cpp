@@ -63,8 +63,8 @@ void StartAlarm::Count() {
     if (const auto found = Answer(); !found.empty()) End(found);
     if (line_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
       End(
-          fmt::format("MPI_Init has not come back after {:.1f} s: some rank has not come to it, or the ranks do not "
-                      "reach each other",
+          fmt::format("MPI_Init has not returned after {:.1f} s: a rank has not called it, or the ranks cannot connect "
+                      "to each other",
                       std::chrono::duration<double>(waited).count()));
     }
     Ask(waited);

@@ -38,7 +38,7 @@ Source OpenDataset(const std::vector<fs::path>& sources) {
   if (dataset.format == DataFormat::kTfrecord) return from(ProduceFromTfrecords(files));
   if (dataset.format == DataFormat::kHdf5) return from(ProduceFromHdf5(files));
   throw Error(
-      ErrorKind::kUsage, fmt::format("'{}' is nothing that is converted", files[0].string()),
+      ErrorKind::kUsage, fmt::format("'{}' cannot be converted", files[0].string()),
       "sources are .npy and .npz files, folders of images, TFRecord and HDF5; idx files are given with --images "
       "and --labels");
 }

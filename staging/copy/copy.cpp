@@ -255,8 +255,8 @@ class FileCopier::Pass {
   }
 
   static std::string Difference(std::uint64_t block, FoundBasis basis) {
-    return fmt::format("its bytes from {} on are not those {}", block * kCrcBlock,
-                       basis == FoundBasis::kSource ? "of its source" : "that its manifest tells (CRC32C)");
+    return fmt::format("its bytes from {} on differ from {}", block * kCrcBlock,
+                       basis == FoundBasis::kSource ? "its source" : "its manifest (CRC32C)");
   }
 
   void Tell(std::uint64_t block) {

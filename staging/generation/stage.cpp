@@ -50,9 +50,8 @@ Error NotEnoughSpace(const StagingPlan& plan, const FreeSpace& available) {
   return Error(ErrorKind::kEnvironment,
                fmt::format("tier '{}' ('{}') is full: dataset '{}' needs {}", plan.tier, plan.root.string(),
                            plan.request.name, Shortage(NeedOf(plan.files), available)),
-               fmt::format("free space there (datasets no longer used are directories in it), or name another tier in "
-                           "data.{}.tier",
-                           plan.request.name));
+               fmt::format("free space with slipway stage gc --tier {}, or name another tier in data.{}.tier",
+                           plan.tier, plan.request.name));
 }
 
 /// What is free on the file system says nothing then.

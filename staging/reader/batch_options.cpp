@@ -179,7 +179,7 @@ std::optional<NodeShares> SharesOf(const std::string& name, const std::filesyste
   const auto list = ReadShareList(file);
   const auto own = std::ranges::find(list, directory, &NodeHolding::directory);
   if (own == list.end()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is none of the shares in '{}'", directory.string(), file),
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a share named in '{}'", directory.string(), file),
                 fmt::format("leave {} as the launcher has set it", VariableOf("SLIPWAY_DATA_", name)));
   }
   NodeShares shares{{}, static_cast<std::size_t>(own - list.begin())};

@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr auto kMessage = "a rank has not come to slipway_average, after 3.0 s: rank 1 on host n1 is stopped";
+constexpr auto kMessage = "waited 3.0 s for slipway_average: rank 1 on host n1 is stopped";
 constexpr auto kReport =
     R"({"schema":"slipway.watch/1","time":1,"kind":"stalled","seen_by":0,"message":")"
-    "a rank has not come to slipway_average, after 3.0 s: rank 1 on host n1 is stopped"
+    "waited 3.0 s for slipway_average: rank 1 on host n1 is stopped"
     R"(","ranks":[{"rank":1,"host":"n1","pid":9,"state":"stopped","last":"slipway_init","step":17}]})";
 
 /// A program of two ranks that does as one whose rank 0 ends because of the watch: the report first, then a bad exit.

@@ -236,7 +236,7 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
   ExpectError(slipway_report(1, "", 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
   ExpectError(slipway_mllog(0, nullptr, "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "the line has no key");
   ExpectError(slipway_mllog(3, "key", "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "there is no event 3");
-  ExpectError(slipway_mllog(0, "key", "one", "{}"), SLIPWAY_ERROR_ARGUMENT, "what is said of 'key' is no JSON: one");
+  ExpectError(slipway_mllog(0, "key", "one", "{}"), SLIPWAY_ERROR_ARGUMENT, "the value of 'key' is not JSON: one");
   ExpectError(slipway_mllog(0, "key", "1", "[]"), SLIPWAY_ERROR_ARGUMENT, "the metadata of 'key' is no JSON object");
   ExpectError(slipway_stop_requested(nullptr), SLIPWAY_ERROR_ARGUMENT, "null pointer");
   ExpectError(slipway_checkpoint_begin(1, path, sizeof path), SLIPWAY_ERROR_STATE, "SLIPWAY_CHECKPOINT_DIR is not set");

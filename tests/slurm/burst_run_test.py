@@ -111,7 +111,7 @@ class StagedByDirectives:
         self.order("tear b.tfrecord")
         self.write_run(TRAIN, verify="off")
         job = self.submit()["batch_job"]
-        self.assertIn("b.tfrecord: its bytes from 0 on are not those of its source", self.finish()["detail"])
+        self.assertIn("b.tfrecord: its bytes from 0 on differ from its source", self.finish()["detail"])
         self.assert_trained_in_the_buffer(job)
 
     def test_what_cannot_be_mended_fails_the_run_with_that_reason(self):

@@ -49,7 +49,7 @@ class Hanging(nodes_test.OnNodes):
 
 class OneRank(Hanging):
     def test_stopped_rank_alone_on_its_node_is_named(self):
-        report = self.named(self.run_program("stopped", nodes=3), "a rank has not come to", "rank 2 on host n3 (process ",
+        report = self.named(self.run_program("stopped", nodes=3), "waited ", "rank 2 on host n3 (process ",
                             "is stopped (SIGSTOP), last completed slipway_allreduce at step 5")
         self.assertEqual((report["kind"], report["ranks"][0]["rank"], report["ranks"][0]["host"]), ("stalled", 2, "n3"))
         self.assertEqual((report["ranks"][0]["state"], report["ranks"][0]["step"]), ("stopped", 5))
@@ -59,7 +59,7 @@ class OneRank(Hanging):
                    "is outside of Slipway, last completed slipway_allreduce at step 5")
 
     def test_rank_that_does_not_begin_is_named(self):
-        self.named(self.run_program("", "SLIPWAY_TEST_ABSENT", nodes=3), "a rank has not come to slipway_init",
+        self.named(self.run_program("", "SLIPWAY_TEST_ABSENT", nodes=3), " s for slipway_init: ",
                    "rank 2 on host n3 has not called slipway_init")
 
     def test_rank_in_another_call_is_named(self):
@@ -75,7 +75,7 @@ class EarlyReturn(Hanging):
     def ends_soon(self, fault, *words, **launch):
         run = self.run_program(fault, **launch)
         begin = time.monotonic()
-        report = self.named(run, "a rank has not come to", *words)
+        report = self.named(run, "waited ", *words)
         print(f"ended after {time.monotonic() - begin:.1f} s", flush=True)
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual([rank["rank"] for rank in report["ranks"]], [2])
@@ -122,7 +122,7 @@ class Frozen(Hanging):
             for process in ranks[rank]:
                 os.kill(process, signal.SIGSTOP)
         stopped = time.monotonic()
-        report = self.named(run, "ranks have not come", "rank 2 on host n2", "rank 3 on host n2", "is stopped (SIGSTOP)")
+        report = self.named(run, "waited ", "rank 2 on host n2", "rank 3 on host n2", "is stopped (SIGSTOP)")
         print(f"ended {time.monotonic() - stopped:.1f} s after the ranks were stopped", flush=True)
         self.assertLess(time.monotonic() - stopped, 3 + AT_ONCE)
         self.assertEqual([rank["rank"] for rank in report["ranks"]], [2, 3])

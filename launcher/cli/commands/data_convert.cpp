@@ -34,7 +34,7 @@ staging::ConvertProgress Show(Output& output, std::string_view what) {
 
 staging::MadeData KindToMake(const std::string& word) {
   if (const auto kind = staging::ParseMadeData(word)) return *kind;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is nothing that is made", word),
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of made data", word),
               "use hepcnn, cosmoflow or imagenet-like");
 }
 

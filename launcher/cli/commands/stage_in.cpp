@@ -80,7 +80,7 @@ Work WorkOfSpec(const StageInOptions& options) {
 staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<std::string>& sources) {
   if (!options.format.empty()) return FromWord<staging::DataFormat>(options.format).value();
   if (const auto held = staging::FormatOfSources(sources)) return *held;
-  throw Error(ErrorKind::kUsage, "the files do not tell one format for all of them",
+  throw Error(ErrorKind::kUsage, "the files do not all have the same format",
               "add --format tfrecord, hdf5 or raw (raw: copied and summed, but their content is not looked at)");
 }
 

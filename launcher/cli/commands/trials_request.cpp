@@ -204,7 +204,7 @@ bool Fits(const ensemble::TrialRecord& trial, const TrialsRetryOptions& options,
 
 std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, TrialBook& book) {
   if (!options.failed && options.outcome.empty()) {
-    throw Error(ErrorKind::kUsage, "which trials shall run again is not said",
+    throw Error(ErrorKind::kUsage, "no trial is named",
                 "name one, or all of a kind: slipway trials retry 7, --failed, --outcome no_objective");
   }
   std::vector<std::int64_t> fitting;

@@ -164,7 +164,7 @@ TEST_F(ShareOfNode, RefusesRanksThatAreNotTheJobs) {
 
 TEST_F(ShareOfNode, RefusesADirectoryThatNobodyKnowsAndABrokenList) {
   variables_.Set("SLIPWAY_DATA_TRAIN", "/tier/train-c");
-  EXPECT_THAT(ErrorOf([] { FindDataset("train"); }).message(), HasSubstr("'/tier/train-c' is none of the shares in"));
+  EXPECT_THAT(ErrorOf([] { FindDataset("train"); }).message(), HasSubstr("'/tier/train-c' is not a share named in"));
   for (const char* text :
        {"{", R"({"schema": "slipway.shares/2", "nodes": []})", R"({"schema": "slipway.shares/1"})"}) {
     WriteFile(directory_ / "shares.json", text);

@@ -118,8 +118,8 @@ TEST_F(TwoNodes, NameARankThatIsStopped) {
   RunFor(std::chrono::seconds(5));
   ASSERT_TRUE(report_.is_object());
   EXPECT_EQ(report_["kind"], "stalled");
-  EXPECT_EQ(report_["message"], "a rank has not come to slipway_allreduce, after 3.0 s: rank 1 on host " + HostName() +
-                                    " (process " + std::to_string(idle.pid()) +
+  EXPECT_EQ(report_["message"], "waited 3.0 s for slipway_allreduce: rank 1 on host " + HostName() + " (process " +
+                                    std::to_string(idle.pid()) +
                                     ") is stopped (SIGSTOP), last completed slipway_barrier at step 7");
   EXPECT_EQ(report_["ranks"][0]["rank"], 1);
   EXPECT_EQ(report_["ranks"][0]["step"], 7);
@@ -194,8 +194,7 @@ TEST_F(TwoNodes, NameARankThatHasNotComeToTheStart) {
   RunFor(std::chrono::seconds(5));
   ASSERT_TRUE(report_.is_object());
   EXPECT_EQ(report_["kind"], "start");
-  EXPECT_EQ(report_["message"],
-            "a rank has not come to slipway_init, after 15.0 s: rank 1 on host n1 has not called slipway_init");
+  EXPECT_EQ(report_["message"], "waited 15.0 s for slipway_init: rank 1 on host n1 has not called slipway_init");
 }
 
 TEST_F(TwoNodes, NameNobodyWhenAllHaveComeToTheStart) {
