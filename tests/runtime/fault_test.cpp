@@ -109,7 +109,7 @@ TEST_P(Faults, ADeadRankIsNamedAtOnce) {
   const auto outcome = RunWith("killed", GetParam());
   EXPECT_LT(outcome.seconds, 10) << outcome.text;
   EXPECT_THAT(outcome.text, ContainsRegex("rank 2 on host .* is dead"));
-  EXPECT_THAT(outcome.text, ContainsRegex("after [01]\\.[0-9] s"));  // not only after the time for the stuck ones
+  EXPECT_THAT(outcome.text, ContainsRegex("waited [01]\\.[0-9] s"));  // not only after the time for the stuck ones
   ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
   EXPECT_EQ(outcome.report["kind"], "dead");
 }
@@ -126,7 +126,7 @@ TEST_P(Faults, OthersDoNotWaitForEverForOneThatDoesNotBegin) {
   const auto outcome = RunWith("absent", GetParam());
   EXPECT_FALSE(outcome.succeeded);
   EXPECT_LT(outcome.seconds, 15) << outcome.text;
-  EXPECT_THAT(outcome.text, ContainsRegex("not come to slipway_init, after 3\\.[0-9] s: .*not called slipway_init"));
+  EXPECT_THAT(outcome.text, ContainsRegex("waited 3\\.[0-9] s for slipway_init: .*not called slipway_init"));
 }
 
 TEST_P(Faults, ARankThatLeavesIsNamed) {
@@ -142,7 +142,7 @@ TEST_P(Faults, ARankThatReturnsEarlyIsNamedAtOnce) {
   const auto outcome = RunWith("early", GetParam());
   EXPECT_FALSE(outcome.succeeded);
   EXPECT_LT(outcome.seconds, 15) << outcome.text;
-  EXPECT_THAT(outcome.text, ContainsRegex("after [23]\\.[0-9] s: rank 2 on host .* is in slipway_finalize"));
+  EXPECT_THAT(outcome.text, ContainsRegex("waited [23]\\.[0-9] s for .*: rank 2 on host .* is in slipway_finalize"));
   ASSERT_TRUE(outcome.report.is_object()) << outcome.text;
   EXPECT_EQ(outcome.report["kind"], "stalled");
   EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);

@@ -98,9 +98,9 @@ void ExpectWords(const std::string& message, const std::string& words) {
   EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
-/// "after 1.5 s"; 0 when no time is told.
+/// "waited 1.5 s"; 0 when no time is told.
 double SecondsSaidIn(const std::string& message) {
-  const std::string before = "after ";
+  const std::string before = "waited ";
   const auto at = message.find(before);
   return at == std::string::npos ? 0 : std::stod(message.substr(at + before.size()));
 }
@@ -137,7 +137,7 @@ TEST_F(Watching, NamesTheCulpritAtOnceWhereAVictimHasGivenUp) {
   End(1);
   End(2);
   const auto message = WaitForWord({1});
-  ExpectWords(message, "a rank has not come");
+  ExpectWords(message, "waited ");
   ExpectWords(message, "rank 2 on host here");
   EXPECT_LT(SecondsSaidIn(message), 1.5) << message;
 }
@@ -154,7 +154,7 @@ TEST_F(Watching, NamesTheOneThatIsInAnotherCallWhenAllWait) {
 TEST_F(Watching, NamesTheOneThatIsInNoCallWhenTimeIsUp) {
   lines_[1].current = static_cast<std::uint32_t>(Activity::kAllreduce);
   const auto message = WaitForWord({1});
-  ExpectWords(message, "s: rank 2 on host here");
+  ExpectWords(message, ": rank 2 on host here");
   ExpectWords(message, "is outside of Slipway");
   EXPECT_GE(SecondsSaidIn(message), 1.5) << message;
 }

@@ -1,0 +1,35 @@
+"""Hooks of mkdocs: what is a link in a repository browser, and no page of the site."""
+
+import posixpath
+import re
+
+LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
+
+
+def without_sources(text, page):
+    """Links to files outside of docs/ become their path: `trainers/fashion/fashion.cpp`."""
+
+    def shown(match):
+        target = match[3]
+        if "://" in target or target.startswith(("mailto:", "/")):
+            return match[0]
+        place = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
+        if place.startswith("docs/"):
+            return match[0]
+        name = match[2].strip("`")
+        return f"`{place}`" if name in (place, target, posixpath.basename(place)) else f"{match[2]} (`{place}`)"
+
+    return LINK.sub(shown, text)
+
+
+def on_files(files, config):
+    """The program that makes the site is none of its files."""
+    files.remove(files.get_file_from_path("build"))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    parts = FENCE.split(markdown)
+    return "".join(part if part.startswith("```") else without_sources(part, page.file.src_uri) for part in parts)
+
