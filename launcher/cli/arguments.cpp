@@ -241,6 +241,51 @@ std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& par
   return commands;
 }
 
+constexpr std::string_view kExamples = "Examples:\n";
+
+/// CLI11 writes them as "TEXT:{local,slurm}" or "UINT:POSITIVE".
+ManualOption ManualOptionOf(const CLI::Option& option) {
+  const bool is_word = option.get_positional();
+  ManualOption entry;
+  entry.names = option.get_name(is_word, !is_word);
+  if (!is_word && option.get_items_expected_max() > 0) {
+    const auto type = option.get_type_name();
+    const auto choices = type.find('{');
+    entry.value = choices == std::string::npos ? type.substr(0, type.find(':')) : type.substr(choices);
+  }
+  entry.what = option.get_description();
+  entry.usual = option.get_default_str();
+  entry.required = option.get_required();
+  return entry;
+}
+
+ManualCommand ManualCommandOf(const CLI::App& app, const std::string& name) {
+  ManualCommand entry;
+  entry.name = name;
+  entry.what = app.get_description();
+  entry.has_commands = app.get_require_subcommand_min() > 0;
+  for (const auto* option : app.get_options()) {
+    if (!name.empty() && option == app.get_help_ptr()) continue;  // it is the program's
+    if (option->get_group().empty()) continue;  // not for users
+    auto& list = option->get_positional() ? entry.words : entry.options;
+    list.push_back(ManualOptionOf(*option));
+  }
+  const auto footer = app.get_footer();
+  const auto at = footer.find(kExamples);
+  if (at == std::string::npos) return entry;
+  entry.examples = footer.substr(at + kExamples.size());
+  return entry;
+}
+
+std::vector<ManualCommand> ManualOf(const CLI::App& app, const std::string& name = {}) {
+  std::vector<ManualCommand> commands{ManualCommandOf(app, name)};
+  for (const auto* command : app.get_subcommands(IsForUsers)) {
+    const auto inner = ManualOf(*command, name.empty() ? command->get_name() : name + " " + command->get_name());
+    commands.insert(commands.end(), inner.begin(), inner.end());
+  }
+  return commands;
+}
+
 /// `bench` lists the benchmarks; `bench NAME --help` is the benchmark's own.
 void DescribeBench(CLI::App& app, Arguments& arguments) {
   auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "");
@@ -280,6 +325,14 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
     arguments.completion.commands = CommandsOf(app);
     for (const auto& name : Benchmarks()) arguments.completion.commands.push_back({"bench " + name, {"--help"}});
     arguments.command = [&](Session& session) { return Completion(arguments.completion, session); };
+  });
+
+  auto* manual = AddCommand(app, "manual", "Print the reference of all commands, or write man pages",
+                            "  slipway manual > cli.md\n  slipway manual --man ~/.local/share/man/man1");
+  manual->add_option("--man", arguments.manual.man, "Write a man page for each command into this folder");
+  manual->callback([&] {
+    arguments.manual.commands = ManualOf(app);
+    arguments.command = [&](Session& session) { return Manual(arguments.manual, session); };
   });
 
   DescribeBench(app, arguments);

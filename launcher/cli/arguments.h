@@ -13,6 +13,7 @@
 #include "launcher/cli/commands/explain.h"
 #include "launcher/cli/commands/init.h"
 #include "launcher/cli/commands/logs.h"
+#include "launcher/cli/commands/manual.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/run.h"
 #include "launcher/cli/commands/runs.h"
@@ -63,6 +64,7 @@ struct Arguments {
   InitOptions init;
   SchemaOptions schema;
   CompletionOptions completion;
+  ManualOptions manual;
   DataInfoOptions data_info;
   DataVerifyOptions data_verify;
   DataConvertOptions data_convert;

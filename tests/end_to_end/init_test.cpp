@@ -200,6 +200,25 @@ TEST(Init, SaysWhichTemplatesThereAre) {
   EXPECT_THAT(place.Slipway({"completion", "bash"}).output, HasSubstr("\"init\" | \"init \"*"));
 }
 
+TEST(Manual, IsTheOneInTheDocuments) {
+  const Workplace place;
+  EXPECT_EQ(place.Slipway({"manual"}).output, ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/cli.md"))
+      << "regenerate it with: slipway manual";
+}
+
+TEST(Manual, WritesAManPageForEachCommand) {
+  const Workplace place;
+  const auto written = place.Slipway({"manual", "--man", "man1", "--json"});
+  ASSERT_EQ(written.status.code, 0) << written.errors;
+  EXPECT_GT(Json::parse(written.output)["pages"].size(), 40u);
+  const auto page = ReadFile(place / "man1/slipway-trials-best.1");
+  EXPECT_THAT(page, testing::StartsWith(".TH \"slipway\\-trials\\-best\" 1 "));
+  for (const auto* section : {"NAME", "SYNOPSIS", "ARGUMENTS", "OPTIONS", "EXAMPLES", "SEE ALSO"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("\n.SH ") + section + "\n"));
+  }
+  EXPECT_THAT(ReadFile(place / "man1/slipway.1"), HasSubstr("\\fBslipway\\-run\\fR(1)"));
+}
+
 TEST(Init, NamesWhatAnInstallationLacks) {
   const Workplace place;
   std::filesystem::create_directories(place / "prefix/bin");
