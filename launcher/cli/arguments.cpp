@@ -263,6 +263,7 @@ ManualCommand ManualCommandOf(const CLI::App& app, const std::string& name) {
   ManualCommand entry;
   entry.name = name;
   entry.what = app.get_description();
+  if (entry.what.ends_with('.')) entry.what.pop_back();
   entry.has_commands = app.get_require_subcommand_min() > 0;
   for (const auto* option : app.get_options()) {
     if (!name.empty() && option == app.get_help_ptr()) continue;  // it is the program's

@@ -32,7 +32,7 @@ std::string PageName(const ManualCommand& command) {
 std::string Synopsis(const ManualCommand& command) {
   auto line = Called(command);
   if (!command.options.empty()) line += " [OPTIONS]";
-  for (const auto& word : command.words) line += fmt::format(word.required ? " {}" : " [{}]", word.names);
+  for (const auto& word : command.words) line += word.required ? " " + word.names : " [" + word.names + "]";
   if (command.has_commands) line += " COMMAND";
   return line;
 }
@@ -62,10 +62,17 @@ std::string MarkdownList(const std::vector<ManualOption>& options, bool are_word
   return text.empty() ? text : text + "\n";
 }
 
+/// Without the two blanks that `--help` puts before each line.
+std::string Dedented(std::string text) {
+  if (text.starts_with("  ")) text.erase(0, 2);
+  for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos; ++at) text.erase(at + 1, 2);
+  return text;
+}
+
 std::string MarkdownSection(const ManualCommand& command) {
   auto text = fmt::format("\n## {}\n\n{}.\n\n```\n{}\n```\n\n", Called(command), command.what, Synopsis(command));
   text += MarkdownList(command.words, true) + MarkdownList(command.options, false);
-  if (!command.examples.empty()) text += fmt::format("Examples:\n\n```\n{}\n```\n\n", command.examples);
+  if (!command.examples.empty()) text += fmt::format("Examples:\n\n```\n{}\n```\n\n", Dedented(command.examples));
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
 }
@@ -119,10 +126,8 @@ std::string ManualPage(const std::vector<ManualCommand>& commands) {
 }
 
 std::string ManPage(const ManualCommand& command, const std::vector<ManualCommand>& others) {
-  auto what = command.what;
-  if (what.ends_with('.')) what.pop_back();
   auto text = fmt::format(".TH \"{}\" 1 \"\" \"slipway {}\" \"Slipway\"\n", Roff(PageName(command)), Version());
-  text += fmt::format(".SH NAME\n{} \\- {}\n", Roff(PageName(command)), Roff(what));
+  text += fmt::format(".SH NAME\n{} \\- {}\n", Roff(PageName(command)), Roff(command.what));
   text += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR\n", Roff(Synopsis(command)));
   if (!command.words.empty()) text += ".SH ARGUMENTS\n" + RoffList(command.words, true);
   if (!command.options.empty()) text += ".SH OPTIONS\n" + RoffList(command.options, false);

@@ -60,7 +60,7 @@ TEST_F(TiersTest, ADirectoryThatUsersShareGetsOneOfOurOwnInside) {
 TEST_F(TiersTest, RefusesARootThatOthersCanWrite) {
   EXPECT_THAT(TierAt(Directory("group", 0775)).reason, HasSubstr("can be written by others"));
   EXPECT_FALSE(TierAt(Directory("group", 0775)).usable);
-  EXPECT_THAT(TierAt(Directory("open", 0777) / "inside").reason, HasSubstr("is not sticky"));
+  EXPECT_THAT(TierAt(Directory("open", 0777) / "inside").reason, HasSubstr("world-writable and not sticky"));
 }
 
 TEST_F(TiersTest, RefusesAPlantedLink) {
