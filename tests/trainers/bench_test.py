@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "bench/training"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench/training"))
 
 import delayed  # noqa: E402
 import measured  # noqa: E402
