@@ -119,7 +119,7 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
   fs::copy(original, place / "copy", fs::copy_options::recursive);
   const auto refused = place.Slipway({"resume", "./copy"});
   EXPECT_EQ(refused.status.code, 4) << refused.errors;
-  EXPECT_THAT(refused.errors, HasSubstr("works on '" + original.string() + "'"));
+  EXPECT_THAT(refused.errors, HasSubstr("owns '" + original.string() + "'"));
   place.Write("go", "");
   EXPECT_TRUE(run.Wait().Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
