@@ -133,7 +133,7 @@ def test_the_package_without_library_names_what_it_tried():
 
 
 def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
-    done = subprocess.run([sys.executable, HERE.parents[1] / "bench/ddp/ddp_bench.py", "--steps", "1", "--json"],
+    done = subprocess.run([sys.executable, HERE.parents[2] / "bench/ddp/ddp_bench.py", "--steps", "1", "--json"],
                           capture_output=True, text=True, timeout=50)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
