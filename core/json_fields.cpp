@@ -156,4 +156,27 @@ Json ParseDocument(std::string_view text, std::string_view schema, const Documen
   return json;
 }
 
+Json ErrorToJson(const Error& error) {
+  return {{"kind", error.exit_code()},
+          {"message", error.message()},
+          {"context", error.context()},
+          {"next_step", error.next_step()}};
+}
+
+Error ErrorFromJson(const Json& json) {
+  const DocumentName document{"a message about an error", ErrorKind::kInternal};
+  int kind = 0;
+  std::string message, next_step;
+  std::vector<std::string> context;
+  const JsonPlace place(json, document);
+  FieldReader read(place);
+  read("kind", kind);
+  read("message", message);
+  read("context", context);
+  read("next_step", next_step);
+  Error error(ErrorKind{kind}, std::move(message), std::move(next_step));
+  for (auto& line : context) error.AddContext(std::move(line));
+  return error;
+}
+
 }  // namespace slipway

@@ -368,4 +368,8 @@ Type ReadFields(const Json& json, const DocumentName& document) {
 /// Errors: as ReadFields; also for text that is no JSON, and for another schema.
 Json ParseDocument(std::string_view text, std::string_view schema, const DocumentName& document);
 
+/// An error for the other end of a socket, with its context. Errors of the way back: DocumentError.
+Json ErrorToJson(const Error& error);
+Error ErrorFromJson(const Json& json);
+
 }  // namespace slipway

@@ -17,12 +17,29 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "core/log.h"
 
 extern char** environ;
 
 namespace slipway {
 namespace fs = std::filesystem;
+
+template <class Visitor, MaybeConst<ExitStatus> Struct>
+void Visit(Visitor& visit, Struct& status) {
+  visit("exit_code", status.code);
+  visit("signal", status.signal);
+}
+
+void WriteValue(Json& place, const ExitStatus& status) {
+  FieldWriter write(place);
+  Visit(write, status);
+}
+
+void ReadValue(const JsonPlace& place, ExitStatus& status) {
+  FieldReader read(place);
+  Visit(read, status);
+}
 
 ExitStatus ExitStatus::FromWait(int wait_status) {
   if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status)};

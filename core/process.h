@@ -30,6 +30,9 @@ struct ExitStatus {
   std::string Describe() const;
   bool operator==(const ExitStatus&) const = default;
 };
+/// Fields of documents (core/json_fields.h): {"exit_code": 1, "signal": 0}
+void WriteValue(Json& place, const ExitStatus& status);
+void ReadValue(const JsonPlace& place, ExitStatus& status);
 
 /// kOwnSession also leaves the terminal behind, so that a hang-up does not reach the child.
 enum class ProcessGroup { kOwn, kOwnSession, kInherited };

@@ -85,6 +85,15 @@ void BecomeRunning(TrialRecord& trial, double since) {
 
 bool MayBeRetried(TrialState state) { return IsFinal(state) && state != TrialState::kComplete; }
 
+WordTable<OutsideCause> WordsOf(OutsideCause) {
+  static constexpr Word<OutsideCause> kWords[] = {
+      {OutsideCause::kNone, "none"},           {OutsideCause::kOutOfMemory, "out-of-memory"},
+      {OutsideCause::kNodeLost, "node-lost"},  {OutsideCause::kTimedOut, "timed-out"},
+      {OutsideCause::kCancelled, "cancelled"}, {OutsideCause::kNotStarted, "not-started"},
+      {OutsideCause::kDiskFull, "disk-full"}};
+  return kWords;
+}
+
 std::string_view StopReasonName(StopReason reason) {
   for (const auto& [known, word] : kStopReasons) {
     if (known == reason) return word;

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/process.h"
+#include "core/words.h"
 
 namespace slipway::ensemble {
 
@@ -47,6 +48,7 @@ std::string_view StopReasonName(StopReason reason);
 /// it ran in, or by who asked that for it. kNotStarted: nothing of its program has run, and it is not the program that
 /// is to blame. kDiskFull: nothing could be written while it ran, so what it reported may not be all.
 enum class OutsideCause { kNone, kOutOfMemory, kNodeLost, kTimedOut, kCancelled, kNotStarted, kDiskFull };
+WordTable<OutsideCause> WordsOf(OutsideCause);
 
 /// How carefully to look for room. kGlance costs next to nothing, and may miss a quota.
 enum class DiskSpaceCheck { kGlance, kTry };

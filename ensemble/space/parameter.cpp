@@ -15,10 +15,6 @@
 namespace slipway::ensemble {
 namespace {
 
-[[noreturn]] void Refuse(std::string_view name, std::string_view reason, std::string next_step = {}) {
-  throw ParameterError(name, reason, std::move(next_step));
-}
-
 std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// What other tools call the kinds of domains. By its letters alone 'loguniform' would be nearest to 'uniform'.
@@ -44,7 +40,7 @@ class Definition {
   Domain Read() const {
     const auto reader = std::ranges::find(kReaders, kind_, &Reader::first);
     if (json_.contains("step") && kind_ != "uniform" && kind_ != "int") {
-      Refuse(name_, fmt::format("'step' belongs to 'uniform' and 'int', not to '{}'", kind_));
+      throw ParameterError(name_, fmt::format("'step' belongs to 'uniform' and 'int', not to '{}'", kind_));
     }
     return (this->*reader->second)();
   }
@@ -63,13 +59,14 @@ class Definition {
     std::string kind;
     for (const auto& [word, unused] : json_.items()) {
       if (std::ranges::find(words, word) == words.end()) {
-        Refuse(name_, fmt::format("unknown kind '{}'{}", word, SuggestKind(word, words)));
+        throw ParameterError(name_, fmt::format("unknown kind '{}'{}", word, SuggestKind(word, words)));
       }
       if (word == "when" || word == "step") continue;
-      if (!kind.empty()) Refuse(name_, fmt::format("has both '{}' and '{}'; one is needed", kind, word));
+      if (!kind.empty()) throw ParameterError(name_, fmt::format("has both '{}' and '{}'; one is needed", kind, word));
       kind = word;
     }
-    if (kind.empty()) Refuse(name_, fmt::format("has no domain; one of '{}' is needed", fmt::join(kinds, "', '")));
+    if (kind.empty())
+      throw ParameterError(name_, fmt::format("has no domain; one of '{}' is needed", fmt::join(kinds, "', '")));
     return kind;
   }
 
@@ -77,16 +74,18 @@ class Definition {
     const Json& borders = Value();
     const bool is_pair = borders.is_array() && borders.size() == 2;
     if (!is_pair || !borders[0].is_number() || !borders[1].is_number()) {
-      Refuse(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)));
+      throw ParameterError(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)));
     }
     const auto low = borders[0].get<double>();
     const auto high = borders[1].get<double>();
     if (!std::isfinite(low) || !std::isfinite(high)) {
-      Refuse(name_, fmt::format("the borders of '{}' must be finite numbers, not [{}, {}]", kind_, low, high));
+      throw ParameterError(name_,
+                           fmt::format("the borders of '{}' must be finite numbers, not [{}, {}]", kind_, low, high));
     }
     if (low >= high) {
-      Refuse(name_, fmt::format("'{}' needs low < high, not {}", kind_, Shown(borders)),
-             low == high ? "write the value itself for a parameter that never changes" : "swap the two numbers");
+      throw ParameterError(
+          name_, fmt::format("'{}' needs low < high, not {}", kind_, Shown(borders)),
+          low == high ? "write the value itself for a parameter that never changes" : "swap the two numbers");
     }
   }
 
@@ -96,7 +95,7 @@ class Definition {
     // 1e3 is written as a floating-point number and is an integer all the same; beyond 2^53 that is not sure.
     const double number = json.get<double>();
     if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
-      Refuse(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)));
+      throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)));
     }
     return static_cast<std::int64_t>(number);
   }
@@ -104,10 +103,10 @@ class Definition {
   void CheckStep(double width) const {
     const Json& step = json_.at("step");
     if (!step.is_number() || !(step.get<double>() > 0)) {
-      Refuse(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)));
+      throw ParameterError(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)));
     }
     if (step.get<double>() > width) {
-      Refuse(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())));
+      throw ParameterError(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())));
     }
   }
 
@@ -115,11 +114,12 @@ class Definition {
     CheckBorders();
     UniformDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
     const double width = domain.high - domain.low;
-    if (!std::isfinite(width)) Refuse(name_, "the borders of 'uniform' lie too far apart");
+    if (!std::isfinite(width)) throw ParameterError(name_, "the borders of 'uniform' lie too far apart");
     if (!json_.contains("step")) return domain;
     CheckStep(width);
     domain.step = json_.at("step").get<double>();
-    if (width / domain.step > 1e9) Refuse(name_, "'step' makes more than a billion values", "leave it out");
+    if (width / domain.step > 1e9)
+      throw ParameterError(name_, "'step' makes more than a billion values", "leave it out");
     return domain;
   }
 
@@ -127,8 +127,8 @@ class Definition {
     CheckBorders();
     const LogDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
     if (domain.low <= 0) {
-      Refuse(name_, fmt::format("'log' needs low > 0, not {}", Shown(Value())),
-             "use 'uniform' for a range that holds 0");
+      throw ParameterError(name_, fmt::format("'log' needs low > 0, not {}", Shown(Value())),
+                           "use 'uniform' for a range that holds 0");
     }
     return domain;
   }
@@ -146,22 +146,24 @@ class Definition {
     CheckBorders();
     const IntLogDomain domain{Integer("int_log", Value()[0]), Integer("int_log", Value()[1])};
     if (domain.low < 1) {
-      Refuse(name_, fmt::format("'int_log' needs low >= 1, not {}", Shown(Value())),
-             "use 'int' for a range that holds 0");
+      throw ParameterError(name_, fmt::format("'int_log' needs low >= 1, not {}", Shown(Value())),
+                           "use 'int' for a range that holds 0");
     }
     return domain;
   }
 
   std::vector<Scalar> List() const {
-    if (!Value().is_array()) Refuse(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())));
-    if (Value().empty()) Refuse(name_, fmt::format("'{}' has no values", kind_));
+    if (!Value().is_array())
+      throw ParameterError(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())));
+    if (Value().empty()) throw ParameterError(name_, fmt::format("'{}' has no values", kind_));
     std::vector<Scalar> values;
     for (const auto& json : Value()) {
       auto value = ScalarFromJson(json);
       if (!value) {
-        Refuse(name_, fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)));
+        throw ParameterError(
+            name_, fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)));
       }
-      if (IsAmong(values, *value)) Refuse(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)));
+      if (IsAmong(values, *value)) throw ParameterError(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)));
       values.push_back(std::move(*value));
     }
     return values;
@@ -187,8 +189,8 @@ const std::array<Definition::Reader, 7> Definition::kReaders = {{{"uniform", &De
 FixedDomain ParseFixed(std::string_view name, const Json& json) {
   auto value = ScalarFromJson(json);
   if (!value) {
-    Refuse(name,
-           fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)));
+    throw ParameterError(
+        name, fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)));
   }
   return {std::move(*value)};
 }
@@ -196,15 +198,16 @@ FixedDomain ParseFixed(std::string_view name, const Json& json) {
 Domain Definition::Fixed() const { return ParseFixed(name_, Value()); }
 
 Condition ParseCondition(std::string_view name, const Json& when) {
-  if (!when.is_object() || when.empty()) Refuse(name, "'when' needs {other parameter: value or list of values}");
+  if (!when.is_object() || when.empty())
+    throw ParameterError(name, "'when' needs {other parameter: value or list of values}");
   Condition condition;
   for (const auto& [other, wanted] : when.items()) {
     Condition::Clause clause{other, {}};
     const Json list = wanted.is_array() ? wanted : Json::array({wanted});
-    if (list.empty()) Refuse(name, fmt::format("'when' lists no values of '{}'", other));
+    if (list.empty()) throw ParameterError(name, fmt::format("'when' lists no values of '{}'", other));
     for (const auto& json : list) {
       auto value = ScalarFromJson(json);
-      if (!value) Refuse(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)));
+      if (!value) throw ParameterError(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)));
       clause.values.push_back(std::move(*value));
     }
     condition.clauses.push_back(std::move(clause));
@@ -237,7 +240,8 @@ ParameterError::ParameterError(std::string_view parameter, std::string_view reas
 Parameter ParseParameter(std::string_view name, const Json& definition) {
   if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");
   // A name with nothing behind it is a line that was left unfinished.
-  if (definition.is_null()) Refuse(name, "there is no definition", "write {fixed: null} for what is always null");
+  if (definition.is_null())
+    throw ParameterError(name, "there is no definition", "write {fixed: null} for what is always null");
   if (!definition.is_object()) return {std::string(name), ParseFixed(name, definition), std::nullopt};
   Parameter parameter{std::string(name), Definition(name, definition).Read(), std::nullopt};
   if (definition.contains("when")) parameter.when = ParseCondition(name, definition.at("when"));

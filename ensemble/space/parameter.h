@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "ensemble/space/domain.h"
 
 namespace slipway::ensemble {
@@ -30,7 +30,7 @@ struct Parameter {
 /// One parameter of a space is wrong: it names it in front of the reason.
 class ParameterError : public Error {
  public:
-  ParameterError(std::string_view parameter, std::string_view reason, std::string next_step);
+  ParameterError(std::string_view parameter, std::string_view reason, std::string next_step = {});
   const std::string& parameter() const { return parameter_; }
 
  private:

@@ -12,10 +12,6 @@
 namespace slipway::ensemble {
 namespace {
 
-[[noreturn]] void RefuseParameter(std::string_view name, std::string_view reason, std::string next_step = {}) {
-  throw ParameterError(name, reason, std::move(next_step));
-}
-
 std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
   for (const auto& parameter : parameters) names.push_back(parameter.name);
@@ -32,11 +28,11 @@ std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, st
 void SettleClause(const Parameter& parameter, Condition::Clause& clause, const std::vector<Parameter>& all) {
   const Parameter* other = FindParameter(all, clause.parameter);
   if (other == nullptr) {
-    RefuseParameter(parameter.name, fmt::format("'when' names '{}', which is no parameter{}", clause.parameter,
-                                                SuggestWord(clause.parameter, OtherNames(all, parameter.name))));
+    throw ParameterError(parameter.name, fmt::format("'when' names '{}', which is no parameter{}", clause.parameter,
+                                                     SuggestWord(clause.parameter, OtherNames(all, parameter.name))));
   }
   if (IsContinuous(other->domain)) {
-    RefuseParameter(
+    throw ParameterError(
         parameter.name,
         fmt::format("'when' cannot depend on '{}', which is '{}'", other->name, DomainName(other->domain)),
         "conditions work on parameters with single values: 'choice', 'ordinal', 'int', fixed ones, and steps");
@@ -44,9 +40,9 @@ void SettleClause(const Parameter& parameter, Condition::Clause& clause, const s
   for (auto& value : clause.values) {
     auto canonical = Canonical(other->domain, value);
     if (!canonical) {
-      RefuseParameter(parameter.name,
-                      fmt::format("'when' waits for {} = {}, a value that '{}' never has{}", other->name,
-                                  Describe(value), other->name, SuggestValue(other->domain, value)));
+      throw ParameterError(parameter.name,
+                           fmt::format("'when' waits for {} = {}, a value that '{}' never has{}", other->name,
+                                       Describe(value), other->name, SuggestValue(other->domain, value)));
     }
     value = std::move(*canonical);
   }
@@ -54,7 +50,8 @@ void SettleClause(const Parameter& parameter, Condition::Clause& clause, const s
 
 void SettleTogether(std::vector<Parameter>& parameters) {
   for (auto& parameter : parameters) {
-    if (FindParameter(parameters, parameter.name) != &parameter) RefuseParameter(parameter.name, "is defined twice");
+    if (FindParameter(parameters, parameter.name) != &parameter)
+      throw ParameterError(parameter.name, "is defined twice");
     if (!parameter.when) continue;
     for (auto& clause : parameter.when->clauses) SettleClause(parameter, clause, parameters);
   }
@@ -73,8 +70,8 @@ std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
   while (!rest.empty()) {
     const auto ready = std::find_if(rest.begin(), rest.end(), [&](const auto& p) { return !DependsOnAny(p, rest); });
     if (ready == rest.end()) {
-      RefuseParameter(rest.front().name, "its 'when' leads back to itself",
-                      "remove one of the conditions of the circle");
+      throw ParameterError(rest.front().name, "its 'when' leads back to itself",
+                           "remove one of the conditions of the circle");
     }
     ordered.push_back(std::move(*ready));
     rest.erase(ready);
@@ -149,7 +146,7 @@ Point CanonicalValues(const SearchSpace& space, Point point) {
     }
     auto canonical = Canonical(parameter->domain, value);
     if (!canonical) {
-      RefuseParameter(
+      throw ParameterError(
           name, fmt::format("{} is not one of its values{}", Describe(value), SuggestValue(parameter->domain, value)));
     }
     value = std::move(*canonical);
@@ -166,7 +163,7 @@ Point CheckedPoint(const SearchSpace& space, const Point& written) {
     const bool surely_inactive = IsSurelyInactive(parameter, given, inactive);
     if (surely_inactive) inactive.push_back(parameter.name);
     if (value == nullptr) continue;
-    if (surely_inactive) RefuseParameter(parameter.name, "it is not active beside the other values of the point");
+    if (surely_inactive) throw ParameterError(parameter.name, "it is not active beside the other values of the point");
     point.emplace_back(parameter.name, *value);
   }
   for (const auto& constraint : space.constraints()) {

@@ -127,8 +127,7 @@ class Manager {
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code()) || interrupt_.asked()) throw;
     if (!std::exchange(waits, true)) {
-      output_.Warn(
-          fmt::format("paused: {}: the run waits for free space there; Ctrl-C ends it", error.message()));
+      output_.Warn(fmt::format("paused: {}: the run waits for free space there; Ctrl-C ends it", error.message()));
     }
     return false;
   }

@@ -10,12 +10,14 @@
 
 #include "core/json.h"
 #include "core/process.h"
+#include "core/words.h"
 #include "launcher/cluster/job_states.h"
 
 namespace slipway::launcher {
 
-/// How far a run was when its user cancelled it. Stored as words.
+/// How far a run was when its user cancelled it.
 enum class CancelledWhile { kCreated, kSubmitting, kQueued, kStaging, kRunning };
+WordTable<CancelledWhile> WordsOf(CancelledWhile);
 
 /// One struct for each kind of end; `kKind` is its word in state.json, whose members are the fields of the struct.
 namespace cause {

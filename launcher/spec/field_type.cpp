@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/json_fields.h"
+
 namespace slipway::launcher {
 namespace type {
 namespace {
@@ -35,6 +37,8 @@ Type Between(double min, double max) {
   result.open = true;
   return result;
 }
+
+Type AnyNumber() { return Number(-std::numeric_limits<double>::infinity()); }
 
 Type Positive() { return Between(0, std::numeric_limits<double>::infinity()); }
 
@@ -90,12 +94,6 @@ std::string DescribeRange(const Type& type, std::string_view noun) {
   return std::string(noun);
 }
 
-std::string DescribeWords(const Type& type) {
-  std::string list;
-  for (const auto& [word, meaning, is_planned] : type.words) list += (list.empty() ? "'" : ", '") + word + "'";
-  return type.words.size() == 1 ? list : "one of " + list;
-}
-
 std::string DescribeAlternatives(const Type& type) {
   std::string list;
   for (const Type& alternative : type.of) list += (list.empty() ? "" : ", or ") + Describe(alternative);
@@ -120,7 +118,7 @@ std::string Describe(const Type& type) {
     case TypeKind::kDuration: return "a duration such as 90s, 20m or 1h30m (units: ms, s, m, h, d)";
     case TypeKind::kBytes: return "a size such as 512 MiB (units: B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
     case TypeKind::kPath: return "a path";
-    case TypeKind::kWord: return DescribeWords(type);
+    case TypeKind::kWord: return json_fields::DescribeWords(PlainWords(type));
     case TypeKind::kTier: return "a tier (burst, node, ram, none, dir:PATH or an alias)";
     case TypeKind::kTierPath: return "an absolute path, which may begin with ${NAME}";
     case TypeKind::kShare: return "a percentage such as 10%";

@@ -59,6 +59,7 @@ Type Integer(double min, double max = std::numeric_limits<std::int32_t>::max());
 /// A seed: any whole number that fits 63 bits.
 Type Seed();
 Type Number(double min, double max = std::numeric_limits<double>::infinity());
+Type AnyNumber();
 Type Between(double min, double max);
 /// A number above 0.
 Type Positive();

@@ -13,20 +13,7 @@ namespace {
 
 const DocumentName kResolvedSpec{"the resolved spec", ErrorKind::kInternal};
 
-constexpr double kWidest = std::numeric_limits<double>::infinity();
-
-using type::Between;
-using type::Integer;
-using type::ListOf;
-using type::MapOf;
-using type::Number;
-using type::Of;
-using type::OneOf;
-using type::Positive;
-using type::Section;
-using type::Seed;
-using type::Words;
-using type::WordsFor;
+using namespace type;
 using enum TypeKind;
 using enum Presence;
 
@@ -310,7 +297,7 @@ void Visit(SpecVisitor& visit, MllogSpec& mllog) {
   visit({"staging", Words({"excluded", "included"}), "excluded",
          "Whether staging is part of the run's time, as in rounds up to 2.0, or comes before it.", "included"},
         WhetherIncluded{mllog.staging_included});
-  visit({"target", Number(-kWidest), "",
+  visit({"target", AnyNumber(), "",
          "The run is a success when an evaluation was as good as this; left out: when the program was one.", "0.124"},
         mllog.target);
 }

@@ -10,8 +10,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr double kWidestOfEnsemble = std::numeric_limits<double>::infinity();
-
 /// What `read` makes of the value; it may throw what the JSON library throws.
 template <class Read>
 auto ReadAs(const JsonPlace& place, const char* what, Read&& read) try {
@@ -20,18 +18,7 @@ auto ReadAs(const JsonPlace& place, const char* what, Read&& read) try {
   place.Refuse(what);
 }
 
-using type::Between;
-using type::Integer;
-using type::ListOf;
-using type::MapOf;
-using type::Number;
-using type::Of;
-using type::OneOf;
-using type::Positive;
-using type::Section;
-using type::Seed;
-using type::Words;
-using type::WordsFor;
+using namespace type;
 using enum TypeKind;
 using enum Presence;
 
@@ -46,7 +33,7 @@ void VisitAnyObjective(SpecVisitor& visit, ensemble::Objective& objective, const
 
 void VisitObjective(SpecVisitor& visit, ensemble::Objective& objective) {
   VisitAnyObjective(visit, objective, "validation_accuracy");
-  visit({"reach", Number(-kWidestOfEnsemble), "",
+  visit({"reach", AnyNumber(), "",
          "Time to accuracy: the trial's value is the seconds until the metric is as good as this; less is better.",
          "0.75"},
         objective.reach);
@@ -88,10 +75,8 @@ void Visit(SpecVisitor& visit, SchedulerSpec& scheduler) {
   visit(
       {"patience", Integer(0), "0", "Reports without improvement after which a trial may be ended; 0: not asked.", "5"},
       scheduler.settings.patience);
-  visit({"lower", Number(-kWidestOfEnsemble), "", "threshold: a trial below this is ended.", "0.2"},
-        scheduler.settings.lower);
-  visit({"upper", Number(-kWidestOfEnsemble), "", "threshold: a trial above this is ended.", "10"},
-        scheduler.settings.upper);
+  visit({"lower", AnyNumber(), "", "threshold: a trial below this is ended.", "0.2"}, scheduler.settings.lower);
+  visit({"upper", AnyNumber(), "", "threshold: a trial above this is ended.", "10"}, scheduler.settings.upper);
   visit({"startup", Integer(0), "5", "median, percentile: complete trials to compare with first.", "5"},
         scheduler.settings.startup);
   visit({"interval", Number(0), "0", "Resource between two decisions; 0: at each report.", "2"},

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
 #include "core/install.h"
+#include "core/json_fields.h"
 #include "staging/foreign/hdf5_limits.h"
 
 namespace slipway::staging {
@@ -103,8 +103,7 @@ HelperMessage Hdf5Helper::Ask(const Json& request, const fs::path& path, std::st
   }
   if (!answer) ThrowEnded(path, what);
   if (const auto error = answer->head.find("error"); error != answer->head.end()) {
-    throw Error(ErrorKind{error->value("kind", static_cast<int>(ErrorKind::kEnvironment))}, error->value("message", ""),
-                error->value("next_step", ""));
+    throw ErrorFromJson(*error);
   }
   return *std::move(answer);
 }

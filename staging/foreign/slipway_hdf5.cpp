@@ -7,8 +7,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "core/memory_left.h"
 #include "staging/foreign/hdf5_limits.h"
 #include "staging/foreign/messages.h"
@@ -18,10 +18,7 @@ namespace {
 
 constexpr int kSocket = STDIN_FILENO;
 
-Json ErrorAnswer(const Error& error) {
-  return {{"error",
-           {{"kind", static_cast<int>(error.kind())}, {"message", error.message()}, {"next_step", error.next_step()}}}};
-}
+Json ErrorAnswer(const Error& error) { return {{"error", ErrorToJson(error)}}; }
 
 class Service {
  public:

@@ -97,11 +97,8 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 40}}));
 }
 
-/// A neighbour takes also the room that was kept for the run's last word.
-TEST(FullDisk, IsWaitedForAtTheEndOfARun) {
-  Workplace place;
-  SmallDisk disk(place);
-  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+/// A run that waits for space at its end: its program also takes the space that was kept for its final state.
+ChildProcess StartRunThatWaitsAtItsEnd(Workplace& place) {
   place.WriteSpec(
       "exp.yaml",
       "[sh, -c, 'echo FoM: 7; sleep 1; rm $SLIPWAY_RUN_DIR/.reserve; cat /dev/zero > $SLIPWAY_OUTPUT_DIR/x; "
@@ -109,6 +106,14 @@ TEST(FullDisk, IsWaitedForAtTheEndOfARun) {
       1, kPattern);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForWords("warning: paused: ");
+  return run;
+}
+
+TEST(FullDisk, IsWaitedForAtTheEndOfARun) {
+  Workplace place;
+  SmallDisk disk(place);
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
+  auto run = StartRunThatWaitsAtItsEnd(place);
   place.WaitForWords("No space left on device");
   disk.Grow();
   ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
@@ -120,13 +125,7 @@ TEST(FullDisk, DoesNotHideTheResultOfARunFromWhoEndsTheWaiting) {
   Workplace place;
   SmallDisk disk(place);
   if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
-  place.WriteSpec(
-      "exp.yaml",
-      "[sh, -c, 'echo FoM: 7; sleep 1; rm $SLIPWAY_RUN_DIR/.reserve; cat /dev/zero > $SLIPWAY_OUTPUT_DIR/x; "
-      "exit 0']",
-      1, kPattern);
-  auto run = place.Start({"run", "exp.yaml"});
-  place.WaitForWords("warning: paused: ");
+  auto run = StartRunThatWaitsAtItsEnd(place);
   run.Signal(SIGINT);
   ASSERT_TRUE(run.WaitFor(std::chrono::seconds(20)));
   place.WaitForWords("how the run ended is not written down");

@@ -36,7 +36,6 @@ struct ContainedStart {
 
 /// "ch-run": what is looked for on the PATH.
 std::string_view ProgramOf(ContainerRuntime runtime);
-/// As the spec has it.
 
 /// The command that runs `program` in the container, without a shell.
 std::vector<std::string> InContainer(const ContainedStart& start, const std::vector<std::string>& program);

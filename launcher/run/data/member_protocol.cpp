@@ -87,18 +87,4 @@ MemberHello HelloFromJson(const Json& json) { return ReadFields<MemberHello>(jso
 StageOrder OrderFromJson(const Json& json) { return ReadFields<StageOrder>(json, kMemberMessage); }
 MemberReady ReadyFromJson(const Json& json) { return ReadFields<MemberReady>(json, kMemberMessage); }
 
-Json ErrorToJson(const Error& error) {
-  return {{"kind", static_cast<int>(error.kind())},
-          {"message", error.message()},
-          {"context", error.context()},
-          {"next_step", error.next_step()}};
-}
-
-Error ErrorFromJson(const Json& json) {
-  Error error(static_cast<ErrorKind>(json.at("kind").get<int>()), json.at("message").get<std::string>(),
-              json.at("next_step").get<std::string>());
-  for (const auto& line : json.at("context")) error.AddContext(line.get<std::string>());
-  return error;
-}
-
 }  // namespace slipway::launcher::member

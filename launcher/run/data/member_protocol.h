@@ -76,8 +76,7 @@ struct MemberReady {
   std::vector<std::string> unread = {};
 };
 
-/// What they make of each other can be taken apart again. Errors of the way back: DocumentError; of ErrorFromJson
-/// those of the JSON library.
+/// What they make of each other can be taken apart again. Errors of the way back: DocumentError.
 Json ToJson(const TierOfDataset& what);
 TierOfDataset TierOfDatasetFromJson(const Json& json);
 Json ToJson(const MemberHello& hello);
@@ -86,7 +85,5 @@ Json ToJson(const StageOrder& order);
 StageOrder OrderFromJson(const Json& json);
 Json ToJson(const MemberReady& ready);
 MemberReady ReadyFromJson(const Json& json);
-Json ErrorToJson(const Error& error);
-Error ErrorFromJson(const Json& json);
 
 }  // namespace slipway::launcher::member

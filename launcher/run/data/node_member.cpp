@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json_fields.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
 
 namespace slipway::launcher {
@@ -109,7 +110,7 @@ void NodeMember::Take(std::string_view word, const Json& about) {
     busy_ = false;
     SayNext();
   } else if (word == member::kFailed) {
-    Fail(member::ErrorFromJson(about));
+    Fail(ErrorFromJson(about));
   } else if (word == member::kGone) {
     left_ = about.at("left").get<std::vector<std::string>>();
     let_go_ = true;

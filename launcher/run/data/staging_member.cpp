@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/error.h"
+#include "core/json_fields.h"
 #include "core/message_channel.h"
 #include "core/process_identity.h"
 #include "launcher/plan/data_plan.h"
@@ -108,7 +108,7 @@ class StagingMember {
     }
     channel_.Say(member::kHello, ToJson(hello));
   } catch (const Error& error) {
-    channel_.Say(member::kFailed, member::ErrorToJson(error));
+    channel_.Say(member::kFailed, ErrorToJson(error));
   }
 
   /// Keeps the plan of what it offers.
@@ -196,7 +196,7 @@ class StagingMember {
       held = work->Take();
       channel_.Say(member::kReady, ToJson(ReadyWith(plan, *held)));
     } catch (const Error& error) {
-      channel_.Say(member::kFailed, member::ErrorToJson(error));
+      channel_.Say(member::kFailed, ErrorToJson(error));
     }
   }
 

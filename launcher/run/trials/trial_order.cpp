@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
-#include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -15,82 +14,65 @@ using ensemble::OutsideCause;
 
 namespace {
 
-/// In the order of OutsideCause.
-constexpr std::array<std::string_view, 6> kCauses{"none",      "out-of-memory", "node-lost",
-                                                  "timed-out", "cancelled",     "not-started"};
-static_assert(kCauses.size() == static_cast<std::size_t>(OutsideCause::kNotStarted) + 1);
-
-OutsideCause CauseOf(std::string_view word) {
-  const auto* const found = std::find(kCauses.begin(), kCauses.end(), word);
-  if (found != kCauses.end()) return static_cast<OutsideCause>(found - kCauses.begin());
-  throw Error(ErrorKind::kEnvironment, fmt::format("a trial ended of the unknown cause '{}'", word),
-              "run the trial again with: slipway trials retry");
-}
+constexpr std::string_view kOrderSchema = "slipway.trial-order/1";
+constexpr std::string_view kEndingSchema = "slipway.trial-ending/1";
 
 fs::path OrderOf(const RunFolder& trial) { return trial.path() / "trial_order.json"; }
 fs::path EndingOf(const RunFolder& trial) { return trial.path() / "trial_ending.json"; }
 fs::path StopRequestOf(const RunFolder& trial) { return trial.path() / "stop_request"; }
 
-/// What `read` makes of the document in `file`; nothing when there is none.
-template <class Read>
-auto ReadAs(const fs::path& file, Read read) -> std::optional<decltype(read(Json()))> {
+/// Nothing when there is no such file.
+template <class Document>
+std::optional<Document> ReadTrialFile(const fs::path& file, std::string_view schema) {
   const auto text = ReadDocumentIfPresent(file);
   if (!text) return {};
-  try {
-    return read(Json::parse(*text));
-  } catch (const Json::exception&) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", file.string()),
-                "run the trial again with: slipway trials retry");
-  }
+  const DocumentName name{fmt::format("'{}'", file.string()), ErrorKind::kEnvironment,
+                          "run the trial again with: slipway trials retry"};
+  return ReadFields<Document>(ParseDocument(*text, schema, name), name);
 }
 
-void WriteDocument(const fs::path& file, const Json& document) {
-  WriteFileAtomically(file, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+template <class Document>
+void WriteTrialFile(const fs::path& file, std::string_view schema, const Document& document) {
+  const auto json = WriteFields(schema, document);
+  WriteFileAtomically(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
 
+template <class Visitor, MaybeConst<TrialOrder> Struct>
+void Visit(Visitor& visit, Struct& order) {
+  visit("attempt", order.attempt);
+  visit("attempts_past", order.attempts_past);
+  visit("trial", order.terms.trial);
+  visit("repeat", order.terms.repeat);
+  visit("limit", order.terms.limit);
+}
+
+template <class Visitor, MaybeConst<TrialEnding> Struct>
+void Visit(Visitor& visit, Struct& ending) {
+  visit("attempt", ending.attempt);
+  visit("exit_code", ending.status.code);
+  visit("signal", ending.status.signal);
+  visit("cause", ending.cause);
+  visit("detail", ending.detail);
+  visit("rank", ending.rank);
+  visit("last_line", ending.last_line);
+}
+
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial) {
-  return ReadAs(OrderOf(trial), [](const Json& json) {
-    TrialOrder order{json.at("attempt").get<int>(), json.at("attempts_past").get<int>(), {}};
-    order.terms.trial = json.at("trial").get<ensemble::TrialNumber>();
-    order.terms.repeat = json.at("repeat").get<int>();
-    if (!json.at("limit").is_null()) order.terms.limit = json["limit"].get<double>();
-    return order;
-  });
+  return ReadTrialFile<TrialOrder>(OrderOf(trial), kOrderSchema);
 }
 
 void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order) {
-  WriteDocument(OrderOf(trial), Json{{"schema", "slipway.trial-order/1"},
-                                     {"attempt", order.attempt},
-                                     {"attempts_past", order.attempts_past},
-                                     {"trial", order.terms.trial},
-                                     {"repeat", order.terms.repeat},
-                                     {"limit", order.terms.limit ? Json(*order.terms.limit) : Json()}});
+  WriteTrialFile(OrderOf(trial), kOrderSchema, order);
 }
 
 std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial) {
-  return ReadAs(EndingOf(trial), [](const Json& json) {
-    TrialEnding ending;
-    ending.attempt = json.at("attempt").get<int>();
-    ending.status = {json.at("exit_code").get<int>(), json.at("signal").get<int>()};
-    ending.cause = CauseOf(json.at("cause").get<std::string>());
-    ending.detail = json.at("detail").get<std::string>();
-    if (!json.at("rank").is_null()) ending.rank = json["rank"].get<int>();
-    ending.last_line = json.at("last_line").get<std::string>();
-    return ending;
-  });
+  return ReadTrialFile<TrialEnding>(EndingOf(trial), kEndingSchema);
 }
 
 void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending) {
-  WriteDocument(EndingOf(trial), Json{{"schema", "slipway.trial-ending/1"},
-                                      {"attempt", ending.attempt},
-                                      {"exit_code", ending.status.code},
-                                      {"signal", ending.status.signal},
-                                      {"cause", kCauses.at(static_cast<std::size_t>(ending.cause))},
-                                      {"detail", ending.detail},
-                                      {"rank", ending.rank ? Json(*ending.rank) : Json()},
-                                      {"last_line", ending.last_line}});
+  WriteTrialFile(EndingOf(trial), kEndingSchema, ending);
 }
 
 OutsideCause OutsideCauseOf(JobState state) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_fields.h"
 #include "launcher/run/data/plan_agreement.h"
 
 namespace slipway::launcher {
@@ -50,7 +51,7 @@ TEST(MemberProtocol, WhatMembersSayComesBack) {
 TEST(MemberProtocol, ErrorsKeepTheirContext) {
   Error error(ErrorKind::kBusy, "it is in use", "wait");
   error.AddContext("while staging");
-  const auto again = member::ErrorFromJson(member::ErrorToJson(error));
+  const auto again = ErrorFromJson(ErrorToJson(error));
   EXPECT_EQ(again.kind(), ErrorKind::kBusy);
   EXPECT_STREQ(again.what(), error.what());
 }

@@ -38,8 +38,8 @@ TEST_F(TrialFiles, OrderIsReadAsItWasWritten) {
 
 TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
   EXPECT_FALSE(ReadTrialEnding(trial_));
-  for (const auto cause : {OutsideCause::kNone, OutsideCause::kOutOfMemory, OutsideCause::kNodeLost,
-                           OutsideCause::kTimedOut, OutsideCause::kCancelled}) {
+  ASSERT_EQ(AllOf<OutsideCause>().size(), 7u);
+  for (const auto cause : AllOf<OutsideCause>()) {
     WriteTrialEnding(trial_, {2, {0, 9}, cause, "rank 1 on n2: no \xff luck", 1, "Killed"});
     const auto ending = ReadTrialEnding(trial_);
     ASSERT_TRUE(ending);
