@@ -128,16 +128,6 @@ void CheckNodes(Report& report, const Draft& draft) {
                fmt::format("more than 'launch.nodes', which is {}", nodes.get<std::int64_t>()));
 }
 
-/// A sampler that is quietly replaced would give other results than the user asked for.
-void CheckSampler(Report& report, const Draft& draft) {
-  const std::string sampler = SamplerOf(draft);
-  const auto& names = ensemble::SamplerNames();
-  if (sampler.empty() || std::ranges::find(names, sampler) != names.end()) return;
-  report.Error(draft.PlaceOf("ensemble.sampler"),
-               fmt::format("the sampler {} is not part of this version; it has {}", Quoted(sampler),
-                           fmt::join(names.begin() + 1, names.end(), ", ")));
-}
-
 /// Fields that were reported already would only be reported again.
 bool SchedulerIsWhole(const Draft& draft) {
   if (!draft.Has("ensemble.scheduler.type")) return false;
@@ -224,7 +214,6 @@ void CheckEnsemble(Report& report, const Draft& draft) {
   CheckTrials(report, draft);
   CheckPlacement(report, draft);
   CheckNodes(report, draft);
-  CheckSampler(report, draft);
   CheckScheduler(report, draft);
   CheckReach(report, draft);
   CheckValidationRecords(report, draft);

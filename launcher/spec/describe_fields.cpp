@@ -77,16 +77,6 @@ Json TypeSchema(const Type& type) {
 
 Json SectionSchema(const FieldNode& node);
 
-/// What this version leaves undone, or does not always do.
-std::string_view RemarkOn(Since since) {
-  switch (since) {
-    case Since::kNow: return "";
-    case Since::kWithSlurm: return "with engine: slurm";
-    case Since::kPlanned: return "read, not acted on yet";
-  }
-  return "";
-}
-
 Json NodeSchema(const FieldNode& node) {
   const auto& field = *node.field;
   Json schema = node.children.empty() ? TypeSchema(field.type) : SectionSchema(node);
@@ -94,9 +84,7 @@ Json NodeSchema(const FieldNode& node) {
     schema = Json{{"type", "array"}, {"items", std::move(schema)}};
   }
   schema["description"] = field.description;
-  if (const auto remark = RemarkOn(field.since); !remark.empty()) {
-    schema["description"] = fmt::format("{} ({})", field.description, remark);
-  }
+  if (field.used_by == UsedBy::kSlurm) schema["description"] = field.description + " (with engine: slurm)";
   if (!field.default_yaml.empty()) {
     const auto value = Json::parse(field.default_yaml, nullptr, false);
     schema["default"] = value.is_discarded() ? Json(field.default_yaml) : value;
@@ -132,41 +120,19 @@ std::string Cell(const std::string& text) {
   return cell;
 }
 
-/// The planned words of a type or of its alternatives.
-std::vector<std::string> PlannedWords(const Type& type) {
-  std::vector<std::string> words;
-  for (const auto& known : type.words) {
-    if (known.is_planned) words.push_back(known.word);
-  }
-  for (const auto& alternative : type.of) {
-    for (auto& word : PlannedWords(alternative)) words.push_back(std::move(word));
-  }
-  return words;
-}
-
-/// A planned section says it for its fields.
-std::string Note(const Field& field) {
-  if (std::string remark(RemarkOn(field.since)); !remark.empty()) {
-    remark[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(remark[0])));
-    return fmt::format(" *{}.*", remark);
-  }
-  const auto words = PlannedWords(field.type);
-  return words.empty() ? "" : fmt::format(" *Not in this version: {}.*", fmt::join(words, ", "));
-}
-
 std::string FieldRow(const Field& field) {
   const auto need = field.need == Need::kRequired ? "required" : field.default_yaml;
   const auto example = field.example_yaml.empty() ? "" : fmt::format("`{}`", Cell(field.example_yaml));
   return fmt::format("| `{}` | {} | {} | {}{} | {} |\n", field.path, Cell(Describe(field.type)),
-                     need.empty() ? "" : fmt::format("`{}`", Cell(need)), Cell(field.description), Note(field),
-                     example);
+                     need.empty() ? "" : fmt::format("`{}`", Cell(need)), Cell(field.description),
+                     field.used_by == UsedBy::kSlurm ? " *With engine: slurm.*" : "", example);
 }
 
 /// What the words of a type or of its alternatives mean, where that is said.
 std::string WordRows(const Field& field, const Type& type) {
   std::string rows;
   for (const auto& alternative : type.of) rows += WordRows(field, alternative);
-  for (const auto& [word, meaning, is_planned] : type.words) {
+  for (const auto& [word, meaning] : type.words) {
     if (!meaning.empty()) rows += fmt::format("| `{}` | `{}` | {} |\n", field.path, word, meaning);
   }
   return rows;

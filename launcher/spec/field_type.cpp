@@ -42,11 +42,9 @@ Type AnyNumber() { return Number(-std::numeric_limits<double>::infinity()); }
 
 Type Positive() { return Between(0, std::numeric_limits<double>::infinity()); }
 
-Type Words(const std::vector<std::string>& words, const std::vector<std::string>& planned_words) {
+Type Words(const std::vector<std::string>& words) {
   std::vector<KnownWord> known;
   for (const auto& word : words) known.push_back({word});
-  std::erase_if(known, [&](const auto& each) { return std::ranges::count(planned_words, each.word) > 0; });
-  for (const auto& word : planned_words) known.push_back({word, {}, true});
   return KnownWords(std::move(known));
 }
 

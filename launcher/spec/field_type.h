@@ -39,7 +39,6 @@ enum class Presence {
 struct KnownWord {
   std::string word;
   std::string meaning = {};  ///< may be empty
-  bool is_planned = false;   ///< valid, but not acted on by this version
 };
 
 struct Type {
@@ -63,7 +62,7 @@ Type AnyNumber();
 Type Between(double min, double max);
 /// A number above 0.
 Type Positive();
-Type Words(const std::vector<std::string>& words, const std::vector<std::string>& planned_words = {});
+Type Words(const std::vector<std::string>& words);
 Type KnownWords(std::vector<KnownWord> words);
 /// The words of an enum, and `first` before them.
 template <HasWords Enum>

@@ -12,11 +12,8 @@
 
 namespace slipway::launcher {
 
-enum class Since {
-  kNow,
-  kWithSlurm,  ///< only the Slurm engine acts on it: said when it is given for another
-  kPlanned     ///< read and checked, but this version does not act on it: said whenever it is given
-};
+/// Which engines use a field. A field that is set for an engine without a use for it is warned about.
+enum class UsedBy { kAllEngines, kSlurm };
 
 enum class Need { kOptional, kRequired };
 
@@ -26,7 +23,7 @@ struct Field {
   std::string default_yaml;  ///< empty: none, the value is null when it is left out
   std::string description;   ///< one line
   std::string example_yaml;
-  Since since = Since::kNow;
+  UsedBy used_by = UsedBy::kAllEngines;
   Need need = Need::kOptional;
 };
 

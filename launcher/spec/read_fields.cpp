@@ -22,14 +22,6 @@ bool IsListOfSections(const FieldNode& node) {
   return node.field->type.kind == TypeKind::kList && node.field->type.of[0].kind == TypeKind::kSection;
 }
 
-bool IsPlannedWord(const Type& type, const Json& value) {
-  const auto is_it = [&](const KnownWord& known) { return known.is_planned && value == known.word; };
-  if (std::ranges::any_of(type.words, is_it)) return true;
-  return type.kind == TypeKind::kOneOf && std::any_of(type.of.begin(), type.of.end(), [&](const Type& alternative) {
-           return IsPlannedWord(alternative, value);
-         });
-}
-
 /// Its value is unknown; more remarks about it would only follow from the first.
 bool HasBrokenReference(const YamlNode& node) {
   return node.broken || std::any_of(node.items.begin(), node.items.end(), HasBrokenReference) ||
@@ -136,7 +128,6 @@ class FieldReader {
     if (IsSection(node)) {
       if (empty && field.type.presence == Presence::kOptional) return Default(node, path, section);
       Note(path, entry->key_place);
-      if (field.since == Since::kPlanned && !empty) WarnPlanned(path, entry->key_place);
       return ReadSection(node, &entry->value, path, entry->key_place);
     }
     if (empty && field.default_yaml.empty()) return Default(node, path, section);
@@ -151,7 +142,6 @@ class FieldReader {
     for (const YamlNode& item : entry.value.items) {
       result.push_back(ReadSection(node, &item, path + "[" + std::to_string(result.size()) + "]", item.place));
     }
-    if (!result.empty() && node.field->since == Since::kPlanned) WarnPlanned(path, entry.key_place);
     return result;
   }
 
@@ -166,9 +156,7 @@ class FieldReader {
     NoteParts(entry.value, path);
     // What is right in a map is still checked, so that all of its errors are told at once.
     if (!problems.empty()) return field.type.kind == TypeKind::kMap ? value : nullptr;
-    if (field.since == Since::kPlanned && value != DefaultValue(field)) WarnPlanned(path, entry.key_place);
-    if (field.since == Since::kWithSlurm && value != DefaultValue(field)) NoteSlurmOnly(path, entry.key_place);
-    if (IsPlannedWord(field.type, value)) WarnPlanned(path + ": " + value.get<std::string>(), entry.value.place);
+    if (field.used_by == UsedBy::kSlurm && value != DefaultValue(field)) NoteSlurmOnly(path, entry.key_place);
     return WithKept(field, path, std::move(value));
   }
 
@@ -212,11 +200,6 @@ class FieldReader {
     draft_.failed.insert(path);
     report_.Error(problem.place, problem.message, problem.suggestion);
     return nullptr;
-  }
-
-  void WarnPlanned(const std::string& what, const Place& place) {
-    if (settings_.count(place.source) > 0) return;
-    report_.Warn(place, what + " is read but not acted on by this version");
   }
 
   void NoteSlurmOnly(const std::string& path, const Place& place) {

@@ -162,7 +162,6 @@ struct GradientsSpec {
   StepCount sync_first;
   StepCount sync_last;
   int accumulate = 1;  ///< backward passes for one exchange
-  int teams = 1;
   Compression compress = Compression::kNone;
   std::optional<double> clip_norm;  ///< above 0
   bool check_finite = false;

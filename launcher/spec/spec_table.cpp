@@ -49,7 +49,7 @@ void Visit(SpecVisitor& visit, SiteSpec& site) {
 
 void Visit(SpecVisitor& visit, DatasetSpec& dataset) {
   visit({"source", PathOrPaths(), "", "Files or folders of the dataset; patterns with * ? [ ] are allowed.",
-         "../data/train-*.tfrecord", Since::kNow, Need::kRequired},
+         "../data/train-*.tfrecord", UsedBy::kAllEngines, Need::kRequired},
         dataset.sources);
   visit({"format", WordsFor<staging::DataFormat>({{"auto", "what their names say, or else what they hold"}}), "auto",
          "Format of the files.", "tfrecord"},
@@ -78,7 +78,7 @@ void Visit(SpecVisitor& visit, ContainerSpec& container) {
   visit({"image", Of(kText), "",
          "Image: a file, a directory, or a reference that the runtime knows; a relative path starts at the spec's "
          "folder.",
-         "docker://pytorch/pytorch:2.1", Since::kNow, Need::kRequired},
+         "docker://pytorch/pytorch:2.1", UsedBy::kAllEngines, Need::kRequired},
         container.image);
   visit({"runtime", WordsFor<ContainerRuntime>({{"auto", "the first that is there and can open the image"}}), "auto",
          "Program that runs containers.", "apptainer"},
@@ -152,10 +152,10 @@ void Visit(SpecVisitor& visit, LaunchSpec& launch) {
   visit({"bind", WordsFor<Bind>(), "auto", "Whether each of several ranks of a node has cores, and GPUs, of its own.",
          "cores"},
         launch.bind);
-  visit({"memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", Since::kWithSlurm},
+  visit({"memory_per_rank", Of(kBytes), "", "Main memory for each rank.", "16 GiB", UsedBy::kSlurm},
         launch.memory_per_rank);
   visit({"time_limit", Of(kDuration), "", "Longest time one attempt may take.", "20m"}, launch.time_limit);
-  visit({"modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", Since::kWithSlurm},
+  visit({"modules", ListOf(Of(kText)), "[]", "Environment modules to load.", "[pytorch/2.1]", UsedBy::kSlurm},
         launch.modules);
   visit({"env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"}, launch.env);
   visit({"workdir", OneOf({Words({"own", "spec"}), Of(kPath)}), "own",
@@ -172,7 +172,8 @@ void Visit(SpecVisitor& visit, LaunchSpec& launch) {
 }
 
 void Visit(SpecVisitor& visit, ValidationSpec& validation) {
-  visit({"from", Of(kText), "", "Dataset to take them from.", "train", Since::kNow, Need::kRequired}, validation.from);
+  visit({"from", Of(kText), "", "Dataset to take them from.", "train", UsedBy::kAllEngines, Need::kRequired},
+        validation.from);
   visit({"fraction", Number(0, 1), "0.1", "Share of the records, below 1; 0: all are trained on.", "0.1"},
         validation.fraction);
   visit({"seed", Seed(), "0", "Chooses which records.", "1"}, validation.seed);
@@ -214,9 +215,6 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
         gradients.sync_last);
   visit({"accumulate", Integer(1), "1", "Backward passes of a rank that are added up for one exchange.", "4"},
         gradients.accumulate);
-  visit({"teams", Integer(1), "1", "Independent sets of tensors; the program registers them by name.", "1",
-         Since::kPlanned},
-        gradients.teams);
   visit({"compress", WordsFor<Compression>(), "none", "Number format on the wire.", "bf16"}, gradients.compress);
   visit({"clip_norm", Positive(), "", "Largest norm of all gradients together; larger ones are scaled down.", "1.0"},
         gradients.clip_norm);
@@ -269,7 +267,7 @@ void Visit(SpecVisitor& visit, ResilienceSpec& resilience) {
         resilience.on_node_failure);
   visit({"min_nodes", Integer(1), "1", "Fewest nodes to go on with.", "1"}, resilience.min_nodes);
   visit({"spare_nodes", Integer(0), "0",
-         "Nodes that the job asks for beside launch.nodes; they take the place of lost ones.", "1", Since::kWithSlurm},
+         "Nodes that the job asks for beside launch.nodes; they take the place of lost ones.", "1", UsedBy::kSlurm},
         resilience.spare_nodes);
   visit({"stall_after", Of(kDuration), "60s",
          "Time without progress after which a rank counts as stuck, in programs that use libslipway. Others that hang "
@@ -313,8 +311,8 @@ void VisitSite(SpecVisitor& visit, SiteSpec& site) {
 }
 
 void VisitSpec(SpecVisitor& visit, Spec& spec) {
-  visit({"name", Of(kName), "", "Name of the experiment; its run folders begin with it.", "fashion", Since::kNow,
-         Need::kRequired},
+  visit({"name", Of(kName), "", "Name of the experiment; its run folders begin with it.", "fashion",
+         UsedBy::kAllEngines, Need::kRequired},
         spec.name);
   visit({"description", Of(kText), "\"\"", "What the experiment is for, for people.", "Baseline of the paper"},
         spec.description);

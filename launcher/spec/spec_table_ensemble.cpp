@@ -24,7 +24,7 @@ using enum Presence;
 
 /// Of each objective; `example` is a metric.
 void VisitAnyObjective(SpecVisitor& visit, ensemble::Objective& objective, const char* example) {
-  visit({"metric", Of(kText), "", "Metric that the program reports.", example, Since::kNow, Need::kRequired},
+  visit({"metric", Of(kText), "", "Metric that the program reports.", example, UsedBy::kAllEngines, Need::kRequired},
         objective.metric);
   visit({"goal", WordsFor<ensemble::Goal>(), "minimize", "Which values are good.", "maximize"}, objective.goal);
   visit({"value", WordsFor<ensemble::CountedValue>(), "last", "Which of a trial's values counts.", "last"},
@@ -64,7 +64,7 @@ void ReadValue(const JsonPlace& place, Space& form) {
 }
 
 void Visit(SpecVisitor& visit, SchedulerSpec& scheduler) {
-  visit({"type", Words(ensemble::SchedulerNames()), "", "The rule.", "asha", Since::kNow, Need::kRequired},
+  visit({"type", Words(ensemble::SchedulerNames()), "", "The rule.", "asha", UsedBy::kAllEngines, Need::kRequired},
         scheduler.settings.type);
   visit({"resource", Of(kText), "epoch", "What a trial spends: step, epoch or a metric.", "epoch"}, scheduler.resource);
   visit({"min", Number(0), "1", "Resource before the first decision; the first rung.", "1"}, scheduler.settings.min);
@@ -110,19 +110,20 @@ void Visit(SpecVisitor& visit, SelectSpec& select) {
 }
 
 void Visit(SpecVisitor& visit, EnsembleSpec& ensemble) {
-  visit.Section({"objective", Section(), "", "What the trials are ranked by.", "", Since::kNow, Need::kRequired},
-                ensemble.objective, VisitObjective);
+  visit.Section(
+      {"objective", Section(), "", "What the trials are ranked by.", "", UsedBy::kAllEngines, Need::kRequired},
+      ensemble.objective, VisitObjective);
   visit.List({"objectives", ListOf(Section()), "[]", "Further objectives, beside the first.", ""},
              ensemble.more_objectives, VisitFurtherObjective);
   visit({"trials", Integer(1), "", "Number of configurations to try; may be left out with sampler: grid.", "16"},
         ensemble.trials);
   visit({"parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
         OrAuto{ensemble.parallel});
-  visit({"placement", WordsFor<Placement>(), "allocation", "Where trials run.", "job", Since::kWithSlurm},
+  visit({"placement", WordsFor<Placement>(), "allocation", "Where trials run.", "job", UsedBy::kSlurm},
         ensemble.placement);
   visit({"nodes_per_trial", Integer(1), "1", "Nodes of each trial, out of launch.nodes.", "2"},
         ensemble.nodes_per_trial);
-  visit({"sampler", Words(ensemble::SamplerNames(), {"lhs"}), "auto", "How the next values are chosen.", "random"},
+  visit({"sampler", Words(ensemble::SamplerNames()), "auto", "How the next values are chosen.", "random"},
         ensemble.sampler);
   visit({"seed", Seed(), "0", "Same seed, same values.", "1"}, ensemble.seed);
   visit({"max_failures", Integer(0), "",
@@ -138,7 +139,7 @@ void Visit(SpecVisitor& visit, EnsembleSpec& ensemble) {
   visit({"space", MapOf(Of(kFree)), "",
          "The values to search: uniform, log, int, int_log, choice, ordinal or fixed, with an optional `step` and an "
          "optional condition `when`.",
-         "{lr: {log: [1.0e-4, 1.0e-1]}, momentum: {uniform: [0, 0.99], when: {optimizer: sgd}}}", Since::kNow,
+         "{lr: {log: [1.0e-4, 1.0e-1]}, momentum: {uniform: [0, 0.99], when: {optimizer: sgd}}}", UsedBy::kAllEngines,
          Need::kRequired},
         Space{ensemble.space});
   visit({"constraints", ListOf(Of(kText)), "[]", "Conditions between parameters that every trial meets.",
