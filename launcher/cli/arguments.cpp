@@ -267,7 +267,7 @@ ManualCommand ManualCommandOf(const CLI::App& app, const std::string& name) {
   entry.has_commands = app.get_require_subcommand_min() > 0;
   for (const auto* option : app.get_options()) {
     if (!name.empty() && option == app.get_help_ptr()) continue;  // it is the program's
-    if (option->get_group().empty()) continue;  // not for users
+    if (option->get_group().empty()) continue;                    // not for users
     auto& list = option->get_positional() ? entry.words : entry.options;
     list.push_back(ManualOptionOf(*option));
   }
@@ -330,7 +330,9 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
 
   auto* manual = AddCommand(app, "manual", "Print the reference of all commands, or write man pages",
                             "  slipway manual > cli.md\n  slipway manual --man ~/.local/share/man/man1");
-  manual->add_option("--man", arguments.manual.man, "Write a man page for each command into this folder");
+  auto* man = manual->add_option("--man", arguments.manual.man, "Write a man page for each command into this folder");
+  manual->add_flag("--environment", arguments.manual.environment, "Print the page of the environment variables instead")
+      ->excludes(man);
   manual->callback([&] {
     arguments.manual.commands = ManualOf(app);
     arguments.command = [&](Session& session) { return Manual(arguments.manual, session); };

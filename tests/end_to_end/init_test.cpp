@@ -204,6 +204,9 @@ TEST(Manual, IsTheOneInTheDocuments) {
   const Workplace place;
   EXPECT_EQ(place.Slipway({"manual"}).output, ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/cli.md"))
       << "regenerate it with: slipway manual";
+  EXPECT_EQ(place.Slipway({"manual", "--environment"}).output,
+            ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/environment.md"))
+      << "regenerate it with: slipway manual --environment";
 }
 
 TEST(Manual, WritesAManPageForEachCommand) {

@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "core/install.h"
+#include "launcher/cli/environment_table.h"
 
 namespace slipway::launcher {
 namespace {
@@ -137,7 +138,7 @@ std::string ManPage(const ManualCommand& command, const std::vector<ManualComman
 
 int Manual(const ManualOptions& options, Session& session) {
   if (options.man.empty()) {
-    const auto page = ManualPage(options.commands);
+    const auto page = options.environment ? EnvironmentPage() : ManualPage(options.commands);
     session.output.Print({Json{{"schema", "slipway.manual/1"}, {"markdown", page}}, page, page});
     return 0;
   }

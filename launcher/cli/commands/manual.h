@@ -1,4 +1,4 @@
-/// `slipway manual`: the reference of all commands, as one page of Markdown or as man pages.
+/// `slipway manual`: the reference of all commands, as one page of Markdown or as man pages, and that of the variables.
 #pragma once
 
 #include <filesystem>
@@ -35,6 +35,7 @@ std::string ManPage(const ManualCommand& command, const std::vector<ManualComman
 
 struct ManualOptions {
   std::filesystem::path man;  ///< folder for man pages; empty: prints Markdown
+  bool environment = false;   ///< the page of the environment variables instead
   std::vector<ManualCommand> commands;
 };
 /// Errors: SystemError when a page cannot be written.

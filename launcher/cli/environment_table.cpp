@@ -1,0 +1,80 @@
+#include "launcher/cli/environment_table.h"
+
+#include <fmt/format.h>
+
+namespace slipway::launcher {
+namespace {
+
+using enum VariableUse;
+
+constexpr EnvironmentVariable kVariables[] = {
+    {"SLIPWAY_RUNS", kCommands, "folder of the run folders; `--runs-dir` overrides it; default `./runs`"},
+    {"SLIPWAY_ENGINE", kCommands, "what `engine: auto` means here: `local`, `slurm` or `auto`"},
+    {"SLIPWAY_SITE", kCommands, "settings file of the site; default `/etc/slipway/site.yaml`"},
+    {"SLIPWAY_TIER_RAM", kCommands, "directory of the tier `ram`; default `/dev/shm`"},
+    {"SLIPWAY_TIER_NODE", kCommands, "directory of the tier `node`; default `$TMPDIR`, else `/tmp`"},
+    {"SLIPWAY_TIER_BURST", kCommands, "directory of the tier `burst`"},
+    {"SLIPWAY_LOG", kCommands, "log on standard error: `debug`, `info`, `warn`, `error`; default off"},
+    {"SLIPWAY_PROGRAM", kCommands, "the `slipway` program that the Python class `Study` starts"},
+    {"NO_COLOR", kCommands, "when set: no colours"},
+    {"XDG_CONFIG_HOME", kCommands, "`slipway/config.yaml` there holds your settings; default `~/.config`"},
+
+    {"RANK", kProgram, "number of the rank in the run"},
+    {"WORLD_SIZE", kProgram, "number of ranks"},
+    {"LOCAL_RANK", kProgram, "number of the rank on its node"},
+    {"MASTER_ADDR", kProgram, "host of rank 0"},
+    {"MASTER_PORT", kProgram, "a free port on that host"},
+    {"SLIPWAY_RUN_DIR", kProgram, "folder of the run, or of the trial"},
+    {"SLIPWAY_WORKDIR", kProgram, "working directory in which the program started"},
+    {"SLIPWAY_SPEC_DIR", kProgram, "folder of the spec"},
+    {"SLIPWAY_OUTPUT_DIR", kProgram, "folder for results; they reach the run folder"},
+    {"SLIPWAY_DATA_<NAME>", kProgram, "folder of the staged files of dataset NAME"},
+    {"SLIPWAY_SHARES_<NAME>", kProgram, "file that lists which node holds which files"},
+    {"SLIPWAY_PARAMS", kProgram, "JSON of `train.args`, in a trial with its parameters"},
+    {"SLIPWAY_CHECKPOINT_DIR", kProgram, "folder for checkpoints"},
+    {"SLIPWAY_RESUME_FROM", kProgram, "checkpoint to continue from; empty: start fresh"},
+    {"SLIPWAY_STOP_FILE", kProgram, "when this file exists: write a checkpoint and end with status 75"},
+    {"SLIPWAY_METRICS", kProgram, "file to append metric lines to"},
+    {"SLIPWAY_MLLOG", kProgram, "file of the MLPerf log, with `mllog`"},
+    {"SLIPWAY_ATTEMPT", kProgram, "number of the attempt, from 1"},
+    {"SLIPWAY_TRIAL", kProgram, "number of the trial, in an ensemble"},
+    {"SLIPWAY_REPEAT", kProgram, "which repeat of its configuration runs, from 0"},
+    {"SLIPWAY_RESOURCE", kProgram, "metric that the scheduler counts a trial's progress by"},
+    {"SLIPWAY_RESOURCE_LIMIT", kProgram, "where the scheduler pauses the trial; empty: nowhere"},
+    {"SLIPWAY_CONFIG", kProgram, "JSON of the settings for libslipway and the batch reader"},
+
+    {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
+    {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
+    {"SLIPWAY_RANKS_PER_NODE", kLibraries, "treat so many ranks as one node, to test several nodes on one"},
+    {"SLIPWAY_SHARED_MEMORY_LIMIT", kLibraries, "most shared memory of a rank, such as `8GiB`; `0`: none"},
+    {"SLIPWAY_MPI_CHECK", kLibraries, "`0`: programs with the other MPI may run as ranks that are alone"},
+    {"SLIPWAY_LIBRARY", kLibraries, "the libslipway that the Python package loads"},
+    {"SLIPWAY_READER_LIBRARY", kLibraries, "the batch reader that the Python package loads"},
+    {"SLIPWAY_HDF5_MEMORY", kLibraries, "most memory to open an HDF5 file; default half of the machine's"},
+    {"SLIPWAY_HDF5_SECONDS", kLibraries, "most processor time to open an HDF5 file; default 60"},
+};
+
+constexpr std::string_view kIntroduction = R"(# Environment variables
+
+Variables that you may set, and variables that a training program finds. `slipway plan` prints the values of a run.
+`slipway manual --environment` writes this page.
+)";
+
+std::string SectionOf(VariableUse use, std::string_view heading) {
+  auto text = fmt::format("\n## {}\n\n| variable | meaning |\n|---|---|\n", heading);
+  for (const auto& variable : kVariables) {
+    if (variable.use == use) text += fmt::format("| `{}` | {} |\n", variable.name, variable.meaning);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables; }
+
+std::string EnvironmentPage() {
+  return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +
+         SectionOf(kProgram, "Set for training programs") + SectionOf(kLibraries, "Read by the libraries");
+}
+
+}  // namespace slipway::launcher
