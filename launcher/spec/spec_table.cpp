@@ -64,7 +64,7 @@ void Visit(SpecVisitor& visit, DatasetSpec& dataset) {
   visit({"bandwidth", Of(kBytes), "", "Most bytes a second that a node reads from the sources.", "500MB"},
         dataset.bandwidth);
   visit({"overlap", Of(kBool), "false",
-         "Start the ranks when the first file has arrived, in the order in which they are read.", "true"},
+         "Start the ranks when the first file is there; files arrive in the order of reading.", "true"},
         dataset.overlap);
   visit({"seed", Seed(), "0", "Chooses the order in which records are read, and files arrive.", "1"}, dataset.seed);
   visit({"remainder", WordsFor<staging::Remainder>(), "drop",
@@ -84,8 +84,8 @@ void Visit(SpecVisitor& visit, ContainerSpec& container) {
          "Program that runs containers.", "apptainer"},
         OrAuto{container.runtime});
   visit({"binds", ListOf(Of(kText)), "[]",
-         "Directories of the machine that programs see in the container, as PATH or PATH:INSIDE, beside runs, data and "
-         "Slipway.",
+         "Directories to show in the container, as PATH or PATH:INSIDE; those of runs, data and Slipway are always "
+         "there.",
          "[/opt/site]"},
         container.binds);
   visit({"options", ListOf(Of(kText)), "[]", "Further options of the runtime, as they are.", "[\"--nv\"]"},
@@ -100,15 +100,14 @@ void Visit(SpecVisitor& visit, BurstBufferSpec& buffer) {
   visit({"capacity", Of(kBytes), "", "Its size, all nodes together; left out: what is staged there and `headroom`.",
          "2 TiB"},
         buffer.capacity);
-  visit({"headroom", Of(kShare), "10%", "Room beyond what is staged there.", "25%"}, Share{buffer.headroom});
+  visit({"headroom", Of(kShare), "10%", "Space beyond the staged data.", "25%"}, Share{buffer.headroom});
   visit({"persistent", Of(kName), "", "Name of a buffer that outlives the job.", "cosmo"}, buffer.persistent);
   visit({"action", WordsFor<PersistentAction>(), "use", "What the job does with a persistent one.", "create"},
         buffer.action);
   visit({"stage_in", Of(kBool), "true",
-         "Datasets of the tier `burst` are brought by directives before the job starts, or else by the job.", "false"},
+         "Directives bring datasets of the tier `burst` before the job starts; false: the job does.", "false"},
         buffer.stage_in);
-  visit({"stage_out", MapOf(Of(kPath)), "{}",
-         "Folders of the buffer that the system copies out when the job has ended: name -> where to.",
+  visit({"stage_out", MapOf(Of(kPath)), "{}", "Folders of the buffer to copy out after the job: name -> destination.",
          "{plots: /project/me/plots}"},
         buffer.stage_out);
 }
@@ -124,14 +123,14 @@ void Visit(SpecVisitor& visit, SlurmSpec& slurm) {
          "Main memory on each node; left out: that of its ranks and of what is staged in RAM.", "120 GiB"},
         OrAll{slurm.memory_per_node});
   visit({"exclusive", Of(kBool), "false", "No other job on the same nodes.", "true"}, slurm.exclusive);
-  visit({"requeue", Of(kBool), "true",
-         "Whether Slurm puts the job back into the queue after preemption or the loss of a node.", "false"},
+  visit({"requeue", Of(kBool), "true", "Slurm queues the job again after preemption or node loss.", "false"},
         slurm.requeue);
-  visit({"signal_before", Of(kDuration), "120s",
-         "Time before the end that the ranks are given to save, or more where their checkpoints take longer; one "
-         "minute more is asked for, since Slurm looks at the clock every half minute.",
-         "5m"},
-        slurm.signal_before);
+  visit(
+      {"signal_before", Of(kDuration), "120s",
+       "Least time before the limit for the ranks to save; longer when their checkpoints took longer. Slipway asks for "
+       "one minute more, since Slurm looks at the clock every half minute.",
+       "5m"},
+      slurm.signal_before);
   visit({"start", WordsFor<StartChoice>(), "auto", "What starts several ranks.", "pmix"}, slurm.start);
   visit({"extra", ListOf(Of(kText)), "[]", "Further options of sbatch.", "[\"--exclude=n[1-3]\"]"}, slurm.extra);
   visit.Section({"burst_buffer", Section(), "", "Where the tier `burst` comes from; mostly set once for a site.", ""},
@@ -219,7 +218,7 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
   visit({"clip_norm", Positive(), "", "Largest norm of all gradients together; larger ones are scaled down.", "1.0"},
         gradients.clip_norm);
   visit({"check_finite", Of(kBool), "false",
-         "End the run when a gradient is NaN or infinite, naming the tensor and the rank.", "true"},
+         "End the run when a gradient is NaN or infinite; the message names tensor and rank.", "true"},
         gradients.check_finite);
   visit({"deterministic", OneOf({Of(kBool), Words({"canonical"})}), "true",
          "The same bits in every run; canonical: whatever the placement.", "true"},
@@ -293,7 +292,7 @@ void Visit(SpecVisitor& visit, MllogSpec& mllog) {
   visit({"platform", Of(kText), "", "submission_platform; left out: the name of the manager's host.", "cori-knl"},
         mllog.platform);
   visit({"staging", Words({"excluded", "included"}), "excluded",
-         "Whether staging is part of the run's time, as in rounds up to 2.0, or comes before it.", "included"},
+         "Whether staging counts as time of the run; it did in rounds up to 2.0.", "included"},
         WhetherIncluded{mllog.staging_included});
   visit({"target", AnyNumber(), "",
          "The run is a success when an evaluation was as good as this; left out: when the program was one.", "0.124"},

@@ -34,8 +34,7 @@ void VisitAnyObjective(SpecVisitor& visit, ensemble::Objective& objective, const
 void VisitObjective(SpecVisitor& visit, ensemble::Objective& objective) {
   VisitAnyObjective(visit, objective, "validation_accuracy");
   visit({"reach", AnyNumber(), "",
-         "Time to accuracy: the trial's value is the seconds until the metric is as good as this; less is better.",
-         "0.75"},
+         "Time to accuracy: the seconds until the metric is as good as this; less is better.", "0.75"},
         objective.reach);
 }
 
@@ -86,7 +85,7 @@ void Visit(SpecVisitor& visit, SchedulerSpec& scheduler) {
   visit({"population", Integer(0), "0", "pbt: its size; 0: as many as run at a time.", "16"},
         scheduler.settings.population);
   visit({"p_value", Between(0, 1), "0.1",
-         "wilcoxon: how sure it must be that a configuration is worse before its repeats are left out.", "0.05"},
+         "wilcoxon: largest p-value at which the repeats of a worse configuration are left out.", "0.05"},
         scheduler.settings.p_value);
 }
 
@@ -129,16 +128,18 @@ void Visit(SpecVisitor& visit, EnsembleSpec& ensemble) {
   visit({"max_failures", Integer(0), "",
          "The ensemble fails when more trials than this fail; left out: when none succeeds.", "2"},
         ensemble.max_failures);
-  visit(
-      {"stop_on_same_failure", Integer(0), "3",
-       "So many first trials that fail alike, or trials in a row that cannot be run, end the ensemble; 0: never.", "0"},
-      ensemble.stop_on_same_failure);
+  visit({"stop_on_same_failure", Integer(0), "3",
+         "Failures of the same cause that end the ensemble; 0: never. Counted are the first trials, and later trials "
+         "in a row that cannot be run.",
+         "0"},
+        ensemble.stop_on_same_failure);
   visit({"time_limit", Of(kDuration), "",
          "Time that one trial may run, all its attempts together; then it is ended as timed out.", "30m"},
         ensemble.time_limit);
   visit({"space", MapOf(Of(kFree)), "",
-         "The values to search: uniform, log, int, int_log, choice, ordinal or fixed, with an optional `step` and an "
-         "optional condition `when`.",
+         "The values to search: uniform, log, int, int_log, choice, ordinal or fixed; `step` and the condition `when` "
+         "are "
+         "optional.",
          "{lr: {log: [1.0e-4, 1.0e-1]}, momentum: {uniform: [0, 0.99], when: {optimizer: sgd}}}", UsedBy::kAllEngines,
          Need::kRequired},
         Space{ensemble.space});
