@@ -2,9 +2,12 @@
 #
 #   full("<pattern>" "<why>")              only ./check --full runs these
 #   slow("<pattern>" <seconds> "<why>")    of the default tier, with a larger budget than the usual 20 s
+#   waits("<pattern>" "<why>")             hardly computes, so it runs beside others
 #
 # A budget is for a quiet machine of two cores. A test is ended after three times its budget, since machines differ and are
 # not always quiet; ./check marks those of its slowest tests that took more than their budget.
+#
+# Each core has two slots: a test takes both, one of several ranks takes those of two cores, one that waits takes one.
 #
 # A pattern is a regular expression for the name of a test as ctest lists it. The first entry that matches counts; a test
 # that none matches is in the default tier. repo.tiers holds the table against what ctest knows of the tests.
@@ -20,6 +23,11 @@ endfunction()
 function(slow pattern seconds why)
   set(tier_patterns ${tier_patterns} "${pattern}" PARENT_SCOPE)
   set(tier_seconds ${tier_seconds} ${seconds} PARENT_SCOPE)
+endfunction()
+
+set(waiting_patterns "")
+function(waits pattern why)
+  set(waiting_patterns ${waiting_patterns} "${pattern}" PARENT_SCOPE)
 endfunction()
 
 # MPI: 1 and 3 ranks of the default MPI, and one suite of the other.
@@ -55,6 +63,18 @@ slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
 slow("^(LockedBook|Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
 
+waits("^slurm\\.(limits|limits_long|outages|outages_long|hang|endings|node_shares)$" "Slurm looks at its clock every half minute, and has to find that a node is lost")
+
+# slipway_slots_of(<test> <result>): how many slots of a core it takes, where its folder does not say it.
+function(slipway_slots_of test result)
+  set(${result} 2 PARENT_SCOPE)
+  foreach(pattern IN LISTS waiting_patterns)
+    if(test MATCHES "${pattern}")
+      set(${result} 1 PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # slipway_tier_of(<test> <result>): "full", or the budget of a test of the default tier in seconds.
 function(slipway_tier_of test result)
   foreach(pattern seconds IN ZIP_LISTS tier_patterns tier_seconds)
@@ -66,9 +86,13 @@ function(slipway_tier_of test result)
   set(${result} ${SLIPWAY_DEFAULT_SECONDS} PARENT_SCOPE)
 endfunction()
 
-# slipway_place_test(<test> <labels> <seconds>): `seconds` is its time limit in the full tier; a sanitizer takes
-# SLIPWAY_SLOWDOWN times as long.
+# slipway_place_test(<test> <labels> <seconds> [<slots>]): `seconds` is its time limit in the full tier; a sanitizer
+# takes SLIPWAY_SLOWDOWN times as long.
 function(slipway_place_test test labels seconds)
+  slipway_slots_of("${test}" slots)
+  if(ARGN)
+    set(slots ${ARGN})
+  endif()
   slipway_tier_of("${test}" tier)
   list(FIND labels long is_long)  # ctest reads this file, too, and knows no newer way to ask
   if(tier STREQUAL "full")
@@ -80,5 +104,6 @@ function(slipway_place_test test labels seconds)
     endif()
   endif()
   # The longest begin first, so that none is left alone at the end.
-  set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${seconds} COST ${seconds})
+  set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${seconds} COST ${seconds}
+                                              PROCESSORS ${slots})
 endfunction()

@@ -7,6 +7,7 @@ import unittest
 import unittest.mock
 
 import arrows
+import causes
 import links
 import prose
 import words
@@ -40,7 +41,7 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check, prose.check):
+        for check in (arrows.check, words.check, links.check, causes.check, prose.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
@@ -118,24 +119,46 @@ class Checks(unittest.TestCase):
                          'error.message().find("time limit") != npos', "trial.reason == ensemble::kWaitsInQueue",
                          'std::sscanf(reason.c_str(), "rank %d", &rank)', "std::regex_search(outcome_->detail, pattern)",
                          'answer.starts_with("refused")', 'std::string(error.what()) == "x" || error.what() == "x"'):
-            self.assert_one(prose.check, {"core/error.cpp": f"if ({question}) return;\n"}, "core/error.cpp:1: decides")
+            self.assert_one(causes.check, {"core/error.cpp": f"if ({question}) return;\n"}, "core/error.cpp:1: decides")
         for question in ('error.message.startswith("rank")', '"time limit" in run.reason', '"gone" in str(error)',
                          're.search("rank", state.reason)', 'reason == "waits"'):
-            self.assert_one(prose.check, {"runtime/a.py": f"\nif {question}:\n    pass\n"}, "runtime/a.py:2: decides")
+            self.assert_one(causes.check, {"runtime/a.py": f"\nif {question}:\n    pass\n"}, "runtime/a.py:2: decides")
 
     def test_what_is_no_branch_on_the_words_of_a_message(self):
         for line in ("text.substr(0, reason.find('\\n'))", "if (reason.empty()) return;", "if (stop == StopReason::kPaused)",
                      "if (file.reason != LeftOutReason::kFolder)", 'name.starts_with("burst:")', "// reason.find(\"x\")",
                      "if (text == state.reason) return;"):
-            self.assertEqual(self.problems(prose.check, files={"core/error.cpp": line + "\n"}), [], line)
+            self.assertEqual(self.problems(causes.check, files={"core/error.cpp": line + "\n"}), [], line)
         files = {"tests/core/error_test.cpp": 'EXPECT_EQ(error.reason.find("x"), 0);\n',
                  "runtime/a.py": 'if "reason" in document:\n    print(document["reason"])\n',
                  "staging/reader/jpeg.cpp": 'torn = reason.find("Premature end") != npos;\n'}
-        self.assertEqual(self.problems(prose.check, files=files), [])
-        self.assert_one(prose.check, {"staging/reader/jpeg.cpp": "int unused;\n"}, "need not stand in FOREIGN")
+        self.assertEqual(self.problems(causes.check, files=files), [])
+        self.assert_one(causes.check, {"staging/reader/jpeg.cpp": "int unused;\n"}, "need not stand in FOREIGN")
 
     def test_a_dead_link(self):
         self.assert_one(links.check, {"docs/a.md": "[x](../core/none.h#part)"}, "../core/none.h")
+
+    def test_a_sentence_that_is_too_long(self):
+        page = " ".join(f"word{number}" for number in range(41)) + ".\n" + "Short one. " * 60
+        self.assert_one(prose.check, {"docs/a.md": page}, "docs/a.md: a sentence of 41 words")
+
+    def test_a_table_cell_that_is_too_long(self):
+        self.assert_one(prose.check, {"docs/a.md": "| " + "word " * 16 + "| b |\n"}, "docs/a.md: a table cell of 16 words")
+
+    def test_a_word_that_is_ours_alone(self):
+        self.assert_one(prose.check, {"docs/a.md": "The keeper waits.\n"}, "'keeper' is no word of the field")
+        self.assertEqual(self.problems(prose.check, files={"docs/a.md": "Call `keeper`.\n```\nkeeper\n```\n"}), [])
+
+    def test_sentences_that_are_long_as_a_rule(self):
+        page = "".join(" ".join(["word"] * 16) + ". " for _ in range(20))
+        self.assert_one(prose.check, {"docs/a.md": page}, "the median of a sentence is 16")
+
+    def test_a_long_line_of_the_changelog(self):
+        self.assert_one(prose.check, {"CHANGELOG.md": "- " + "x" * 99 + "\n"}, "CHANGELOG.md:1: 101 characters")
+
+    def test_guides_that_are_hard_to_read(self):
+        page = "Incomprehensible internationalization necessitates extraordinary interoperability. " * 9
+        self.assert_one(prose.check, {"docs/how-to/a.md": page}, "a Flesch reading ease of")
 
 
 if __name__ == "__main__":

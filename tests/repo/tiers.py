@@ -11,18 +11,18 @@ SECONDS = 20  # the budget of a test of the default tier without a written reaso
 PATIENCE = 3  # a test is ended after so many times its budget
 MOST_SLOW = 40  # tests of the default tier that have such a reason
 PARTS = {"core", "runtime", "staging", "ensemble", "launcher", "trainers", "end_to_end", "slurm", "repo", "long"}
-ENTRY = re.compile(r'^(full|slow)\("((?:[^"\\]|\\.)+)"\s+(?:(\d+)\s+)?"([^"]*)"\)$')
+ENTRY = re.compile(r'^(full|slow|waits)\("((?:[^"\\]|\\.)+)"\s+(?:(\d+)\s+)?"([^"]*)"\)$')
 
 
 def read_table(text):
     """(tier, pattern, seconds, reason) of each entry, and what is wrong with the others."""
     entries, problems = [], []
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith(("full(", "slow(")):
+        if not line.startswith(("full(", "slow(", "waits(")):
             continue
         matched = ENTRY.match(line)
         if not matched or (matched[1] == "slow") != (matched[3] is not None):
-            problems.append(f"tests/tiers.cmake:{number}: write full(\"PATTERN\" \"WHY\") or slow(\"PATTERN\" SECONDS \"WHY\")")
+            problems.append(f"tests/tiers.cmake:{number}: write full or waits(\"PATTERN\" \"WHY\"), or slow(\"PATTERN\" SECONDS \"WHY\")")
             continue
         entries.append((matched[1], matched[2].replace("\\\\", "\\"), int(matched[3] or 0), matched[4]))
         if len(matched[4].split()) < 3:
@@ -30,9 +30,14 @@ def read_table(text):
     return entries, problems
 
 
+def placed_by(name, entries):
+    """The entry that decides on the tier of a test."""
+    return next((entry for entry in entries if entry[0] != "waits" and re.search(entry[1], name)), None)
+
+
 def budget_of(name, entries):
     """In seconds; None for a test of the full tier."""
-    entry = next((entry for entry in entries if re.search(entry[1], name)), None)
+    entry = placed_by(name, entries)
     if entry is None:
         return SECONDS
     return entry[2] if entry[0] == "slow" else None
@@ -42,9 +47,8 @@ def check_tests(tests, entries, complete):
     """`tests`: name -> (labels, seconds). Problems of the whole table."""
     problems, used, slow = [], set(), []
     for name, (labels, seconds) in tests.items():
-        entry = next((entry for entry in entries if re.search(entry[1], name)), None)
-        if entry:
-            used.add(entry)
+        entry = placed_by(name, entries)
+        used |= {each for each in entries if each is entry or each[0] == "waits" and re.search(each[1], name)}
         if not PARTS & labels:
             problems.append(f"{name}: no label says which part it tests")
         if labels & {"full", "long"}:
