@@ -37,8 +37,7 @@ struct CheckpointManifest {
   std::vector<CheckpointFile> files;
 };
 
-/// What the manifest of a directory says, without a look at its files; nothing when it is missing, torn, or names a
-/// file outside.
+/// The manifest of a directory, without a look at its files. Nothing when it is missing, torn, or names a file outside.
 std::optional<CheckpointManifest> ReadCheckpointManifest(const std::filesystem::path& directory);
 
 struct PublishedCheckpoint {
@@ -52,10 +51,10 @@ std::vector<PublishedCheckpoint> PublishedCheckpoints(const std::filesystem::pat
 /// A new private directory to write into. Leftovers of earlier, unfinished ones for the same step are removed.
 std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, std::uint64_t step);
 
-/// Adds the manifest, syncs every file, publishes by rename and returns the final directory. `begun`: what the
-/// manifest's `seconds` are counted from, instead of those of `info`. A checkpoint of the same step is replaced; an end
-/// between leaves one of the two where the file system can exchange. Errors: Error: a link that leads out of
-/// `prepared`, an epoch that is not finite, a file that cannot be read; then nothing is published.
+/// Adds the manifest, syncs every file, publishes by rename and returns the final directory. `begun`: the start from
+/// which the manifest's `seconds` are counted, instead of those of `info`. A checkpoint of the same step is replaced. A
+/// crash meanwhile leaves one of the two, where the file system can exchange. Errors: Error: a link that leads out of
+/// `prepared`, an epoch that is not finite, an unreadable file; then nothing is published.
 std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info,
                                        std::optional<SteadyTime> begun = {});
 

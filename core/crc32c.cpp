@@ -161,8 +161,8 @@ SLIPWAY_CRC_TARGET std::uint32_t Hardware(std::uint32_t crc, const std::byte* at
   return crc;
 }
 
-// Folding (Intel, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009), 64 bytes in a register: the
-// bytes of one register, multiplied by what lies between, are added to later bytes until 64 are left.
+// Folding, 64 bytes in a register (Intel, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009). The
+// bytes of one register are multiplied by a factor for their distance and added to later bytes, until 64 are left.
 
 #define SLIPWAY_FOLD_TARGET __attribute__((target("avx512f,vpclmulqdq,sse4.2,pclmul")))
 

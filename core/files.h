@@ -30,15 +30,14 @@ std::string ReadFile(const std::filesystem::path& path);
 /// The whole file, or nothing when it does not exist.
 std::optional<std::string> ReadFileIfPresent(const std::filesystem::path& path);
 
-/// Writes all of `data`, however often the kernel takes only a part of it.
+/// Writes all of `data`, also when the kernel takes it in parts.
 void WriteAll(int fd, std::string_view data, const std::filesystem::path& name);
 
 /// Replaces `path` by `content` in place, without promising durability.
 void WriteFile(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
 
-/// A file that appears under its final name only when it is complete and on the disk:
-/// temporary name in the same directory, fsync, rename, fsync of the directory.
-/// Without Commit() nothing remains.
+/// A file that appears under its final name only when it is complete and on the disk. Commit() does it: temporary name
+/// in the same directory, fsync, rename, fsync of the directory. Without Commit() nothing remains.
 class DurableFile {
  public:
   explicit DurableFile(std::filesystem::path path, mode_t mode = kFileMode);
@@ -60,7 +59,7 @@ class DurableFile {
 
 /// DurableFile in one call.
 void WriteFileDurably(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
-/// Atomic (temporary name and rename) but without fsync: for readers who must never see half a file.
+/// Atomic (temporary name and rename) but without fsync: readers never see half a file.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content, mode_t mode = kFileMode);
 
 /// Creates `path` and its parents with mode 0750; an existing directory is fine.
@@ -70,7 +69,7 @@ void SyncDirectory(const std::filesystem::path& path);
 /// Removes a tree; a missing one is fine. Never follows links.
 void RemoveTree(const std::filesystem::path& path);
 
-/// True when `path`, after resolving `..` and links, lies in `tree` or is it. Neither needs to exist; a link to a
+/// True when `path` lies in `tree` or is it, after resolving `..` and links. Neither needs to exist. A link to a
 /// missing target counts as its target. Errors: SystemError for a loop of links or a directory that cannot be read.
 bool LiesWithin(const std::filesystem::path& path, const std::filesystem::path& tree);
 
@@ -84,8 +83,8 @@ FileSystemSpace SpaceOf(const std::filesystem::path& path);
 
 enum class LockMode { kShared, kExclusive };
 
-/// flock(2) on a lock file, held while this object lives; the kernel drops it on kill -9. Its times say when it was
-/// last taken. Some file systems count locks on each node for itself (NFS with nolock, Lustre with localflock).
+/// flock(2) on a lock file, held while this object lives; the kernel drops it on kill -9. The file's times say when it
+/// was last taken. Some file systems count locks on each node separately (NFS with nolock, Lustre with localflock).
 class FileLock {
  public:
   /// Nothing when another process holds it. Creates the file.
@@ -96,7 +95,7 @@ class FileLock {
   /// there is no lock file no process is at work, and nothing is held.
   static std::optional<FileLock> TryLook(const std::filesystem::path& path);
 
-  /// Replaces the text in the lock file (who holds it); only with kExclusive.
+  /// Replaces the text in the lock file (the holder's name); only with kExclusive.
   void Describe(std::string_view holder);
   int fd() const { return fd_.get(); }
 

@@ -13,8 +13,8 @@ Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
   loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int signal) { Take(signal); });
 }
 
-/// Batch systems and shells say SIGTERM and SIGHUP more than once, and `timeout` says its signal to us and to our
-/// group: only a further press of the key is one.
+/// Only a further press of Ctrl-C counts as forcing. Batch systems and shells send SIGTERM and SIGHUP more than once.
+/// `timeout` sends its signal to this process and to its group.
 void Interrupt::Take(int signal) {
   const auto now = SystemClock().Steady();
   if (asked() && signal == SIGINT && now - heard_ > kOnePress) forced_ = true;

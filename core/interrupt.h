@@ -1,4 +1,4 @@
-/// Ctrl-C, SIGTERM and SIGHUP, and the batch system's warning of the end, as an event instead of a sudden end.
+/// Ctrl-C, SIGTERM, SIGHUP and the batch system's time limit warning, as events instead of a sudden end.
 #pragma once
 
 #include <functional>
@@ -19,20 +19,20 @@ class Interrupt {
   /// How often the user has asked; 0 = not yet.
   int count() const { return count_; }
   bool asked() const { return count_ > 0; }
-  /// Ctrl-C was pressed again when the end had been asked for: whoever did so will not wait for it.
+  /// Ctrl-C was pressed again after the first request: the user does not want to wait for an orderly end.
   bool forced() const { return forced_; }
 
-  /// As if the user had asked: for what ends a run from within.
+  /// Counts as a request of the user. For causes within the run.
   void Ask();
 
-  /// From now on SIGUSR1 asks, too: the batch system sends it some time before the job's time is over.
+  /// From now on SIGUSR1 counts as a request, too. The batch system sends it some time before the job's time limit.
   void ListenForTimeLimit();
-  /// As if it had come.
+  /// As if SIGUSR1 had come.
   void AskForTimeLimit();
-  /// Of the first who asked.
+  /// The cause of the first request.
   InterruptCause cause() const { return cause_; }
 
-  /// Called whenever somebody asks from now on; replaces the one before. Null: only counted.
+  /// Called at each request from now on; replaces the callback set before. Null: requests are only counted.
   void OnAsk(std::function<void()> callback) { callback_ = std::move(callback); }
 
  private:

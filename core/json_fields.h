@@ -1,5 +1,6 @@
 /// One list of a struct's fields, for writing it as JSON and for reading it.
 ///
+/// ```
 ///   template <class Visitor, MaybeConst<Finding> Struct>
 ///   void Visit(Visitor& visit, Struct& finding) {
 ///     visit("grade", finding.grade);                   // an enum: its word (core/words.h)
@@ -9,13 +10,16 @@
 ///
 ///   const Json document = WriteFields(finding);
 ///   const auto read = ReadFields<Finding>(document, {"a finding", ErrorKind::kInternal});
+/// ```
 ///
-/// `Visit` stands in the namespace of the struct. Fields may be truth values, numbers, text, paths, sizes, durations
-/// (in seconds), times (whole seconds since 1970), enums with words, structs with fields, JSON as it is, and optionals
-/// (null), lists and maps of all these. Any other type brings `void WriteValue(Json&, const Type&)` and `void
-/// ReadValue(const JsonPlace&, Type&)` in its namespace.
+/// `Visit` stands in the namespace of the struct. Types of fields:
+/// - truth values, numbers, text, paths, sizes, enums with words, structs with fields, JSON as it is
+/// - durations (in seconds) and times (whole seconds since 1970)
+/// - optionals (null), lists and maps of all these
+/// - any other type that has `void WriteValue(Json&, const Type&)` and `void ReadValue(const JsonPlace&, Type&)` in its
+///   namespace
 ///
-/// A field may also be given in a form of its own: `visit("crc32c", Hex{file.crc32c})`. Forms are such types, too.
+/// A field may also have a form of its own: `visit("crc32c", Hex{file.crc32c})`. Forms are such other types.
 ///
 /// Members that are no fields are ignored. Cost of compiling: this header does not read the JSON library.
 #pragma once
@@ -54,13 +58,13 @@ struct DocumentName {
   std::string hint = {};
 };
 
-/// Reading a document failed: what it holds is not what was expected.
+/// Reading a document failed: its content is not what was expected.
 class DocumentError : public Error {
  public:
   using Error::Error;
 };
 
-/// A value in a document that is read, and the way to it. Lives no longer than what it was made from.
+/// A value in a document that is read, with its path there. Must not outlive what it was made from.
 class JsonPlace {
  public:
   JsonPlace(const Json& json, const DocumentName& document) : json_(json), document_(document) {}
@@ -147,7 +151,7 @@ void Read(const JsonPlace& place, Type& value);
 
 }  // namespace json_fields
 
-/// What Visit is called with for writing: an object with a member for each field.
+/// The visitor for writing: an object with a member for each field.
 class FieldWriter {
  public:
   explicit FieldWriter(Json& object) : object_(object) { json_fields::PutObject(object); }
@@ -160,7 +164,7 @@ class FieldWriter {
   Json& object_;
 };
 
-/// What Visit is called with for reading.
+/// The visitor for reading.
 class FieldReader {
  public:
   explicit FieldReader(const JsonPlace& object) : object_(object) {}

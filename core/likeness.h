@@ -1,4 +1,4 @@
-/// Parts of messages: the first line, and what two about the same thing have in common.
+/// Parts of error messages for comparing them: the first line, and the text without paths and numbers.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace slipway {
 
-/// The text with "PATH" in place of each path and "N" in place of each number: "cannot create '/runs/trials/00017': No
-/// space left" of any run and trial becomes the same.
+/// The text with "PATH" in place of each path and "N" in place of each number. So "cannot create '/runs/trials/00017':
+/// No space left" becomes the same for every run and trial.
 std::string WithoutPathsAndNumbers(std::string_view text);
 
-/// Without its line break; all of a text that has one line.
+/// The first line, without its line break; the whole text when it has one line.
 std::string_view FirstLine(std::string_view text);
 
 }  // namespace slipway

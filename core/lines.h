@@ -58,7 +58,7 @@ class LineWords {
     return word;
   }
 
-  /// The next word as a number, which is left as it is when there is none, or one that does not fit.
+  /// The next word as a number. `value` stays unchanged when the word is missing, is not a number, or does not fit.
   template <class Number>
   void Read(Number& value, int base = 10, char end = ' ') {
     static_assert(std::is_arithmetic_v<Number>);
@@ -73,7 +73,7 @@ class LineWords {
     good_ = good_ && result.ec == std::errc() && result.ptr == word.data() + word.size();
     if (good_) value = read;
   }
-  /// The same; 0 when there is none.
+  /// The same; 0 when the word is missing.
   template <class Number>
   Number Take(int base = 10, char end = ' ') {
     Number value{};

@@ -1,4 +1,4 @@
-/// Who holds a lock file: what `FileLock` says to everybody but does not tell.
+/// Which processes hold a lock file: `FileLock` says only that it is held.
 #pragma once
 
 #include <sys/types.h>
@@ -26,12 +26,12 @@ struct HeldLock {
   ino_t inode = 0;
 };
 
-/// The flock(2) locks that are held (not those that wait) in a text of the form of /proc/locks. Lines of another form
-/// are left out.
+/// The flock(2) locks that are held (not those that wait), read from text in the form of /proc/locks. Lines of another
+/// form are left out.
 std::vector<HeldLock> ParseLocks(std::string_view text);
 
-/// The processes of this machine that hold a lock on `path`, sorted by number; none when the file does not exist. Those
-/// of other machines, and of other process namespaces, cannot be seen.
+/// The processes of this machine that hold a lock on `path`, sorted by number; none when the file does not exist.
+/// Processes of other machines and of other process namespaces cannot be seen.
 std::vector<LockHolder> HoldersOf(const std::filesystem::path& path);
 
 /// "process 12 (slipway)", "processes 12 (slipway), 14 (python3)"; for none: "a process that cannot be seen from here".

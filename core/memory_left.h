@@ -1,5 +1,5 @@
-/// How much memory this process may still take. What goes beyond it wakes the kernel's OOM killer, which may end other
-/// people's processes: whoever takes a large amount asks here first.
+/// How much memory this process may still take. Ask here before taking a large amount. More memory than that wakes the
+/// kernel's OOM killer, and it may end other people's processes.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@
 
 namespace slipway {
 
-/// Where the kernel says it; tests name other places.
+/// Files in which the kernel reports memory; tests name others.
 struct MemorySources {
   std::filesystem::path meminfo = "/proc/meminfo";
   std::filesystem::path membership = "/proc/self/cgroup";
   std::filesystem::path cgroups = "/sys/fs/cgroup";
 };
 
-/// The smallest of MemAvailable and what the memory control groups (v1 and v2, every level up to the root) leave, less
-/// a tenth: a full control group ends the training program, not who filled it. No limit where the kernel says nothing.
+/// The memory left, less a tenth. It is the smallest of MemAvailable and what the memory control groups leave (v1 and
+/// v2, every level up to the root). The tenth is kept because a full control group ends the training program, not the
+/// process that filled it. No limit where the kernel says nothing.
 /// Cost: some tens of microseconds.
 Bytes MemoryLeft(const MemorySources& sources = {});
 
-/// There is not so much memory; nothing was taken. The kind is kEnvironment.
+/// Not enough memory is left; nothing was taken. The kind is kEnvironment.
 class MemoryError : public Error {
  public:
   using Error::Error;
 };
 
-/// Leave to take memory step by step. Between two steps others may take theirs: it looks again before each kStep bytes
-/// and keeps a tenth of what was there at the beginning. Any thread.
+/// Permission to take memory step by step. It looks again before each kStep bytes, because other processes may have
+/// taken memory. It keeps a tenth of what was left at the beginning. Any thread.
 class MemoryAllowance {
  public:
   static constexpr std::uint64_t kStep = std::uint64_t{32} << 20;
@@ -55,7 +56,7 @@ class MemoryAllowance {
   std::uint64_t granted_ = 0;  ///< looked for, not taken yet
 };
 
-/// Before memory of one piece is asked for; less than MemoryAllowance::kStep is never refused.
+/// To be called before one piece of memory is allocated. Less than MemoryAllowance::kStep is never refused.
 /// Errors: MemoryError naming `what`.
 void RequireMemory(Bytes bytes, std::string_view what, const MemorySources& sources = {});
 

@@ -13,10 +13,10 @@
 
 namespace slipway {
 
-// Bytes on their way out of a socket, without waiting for whoever reads them.
+// Bytes sent over a socket without waiting for the reader.
 
-/// Sends what the socket takes at once, keeps the rest, and sends that as soon as the socket takes more. Not movable:
-/// the event loop holds its address. All calls from the loop's thread.
+/// Sends what the socket takes at once and keeps the rest. The rest is sent as soon as the socket takes more. Not
+/// movable: the event loop holds its address. All calls from the loop's thread.
 class OutgoingBytes {
  public:
   /// `socket`: a connected stream socket, blocking or not; must outlive this object.
@@ -25,7 +25,7 @@ class OutgoingBytes {
   OutgoingBytes& operator=(const OutgoingBytes&) = delete;
   ~OutgoingBytes() { StopWaiting(); }
 
-  /// False when the other side is gone: what was not sent by then is dropped.
+  /// False when the other side is gone; unsent bytes are then dropped.
   bool Send(std::string_view bytes);
   /// What has not been sent yet.
   std::size_t waiting() const { return unsent_.size(); }
@@ -46,12 +46,12 @@ class OutgoingBytes {
 /// callbacks.
 class MessageChannel {
  public:
-  /// A longer one is no message.
+  /// A longer line is not a message.
   static constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 
   struct Events {
     std::function<void(std::string_view word, const Json& about)> heard;
-    /// Once: the other side is gone, or says what is no message.
+    /// Called once: the other side is gone, or sent something that is not a message.
     std::function<void()> ended;
   };
 
@@ -62,7 +62,7 @@ class MessageChannel {
 
   /// Nothing is sent when the other side is gone.
   void Say(std::string_view word, const Json& about);
-  /// Everything that was said is on its way.
+  /// All messages have been given to the socket.
   bool flushed() const { return outgoing_.waiting() == 0; }
 
  private:

@@ -1,6 +1,7 @@
 /// The log of MLPerf HPC: what a run did and when, one line an event, `:::MLLOG {...}`.
 ///
-/// Launcher and training program append to the same file, one after the other. Keys and their order: docs/reference/metrics.md.
+/// Launcher and training program append to the same file, one after the other. Keys and their order:
+/// docs/reference/metrics.md.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ std::vector<MllogLine> ReadMllog(const std::filesystem::path& path);
 std::filesystem::path MllogIn(const std::filesystem::path& folder);
 /// The earlier logs of a folder, oldest first: those of managers that have left the run to another.
 std::vector<std::filesystem::path> PastMllogsIn(const std::filesystem::path& folder);
-/// Makes the present log the newest of the earlier ones, and returns it; nothing when there is none.
+/// Makes the present log the newest of the earlier ones, and returns its path; nothing without a present log.
 /// Errors: SystemError.
 std::optional<std::filesystem::path> SetMllogAside(const std::filesystem::path& folder);
 

@@ -1,8 +1,8 @@
 /// The header of an array that NumPy saved (.npy), checked against the bytes that follow it.
 ///
-/// Form: "\x93NUMPY", version, length of the header, the header (a Python dict of descr, fortran_order and shape), the
-/// values. Source: numpy.lib.format, versions 1 to 3. Nothing is unpickled: arrays of objects are refused as any type
-/// is that is no number.
+/// Form: "\x93NUMPY", version, length of the header, the header, the values. The header is a Python dict of descr,
+///       fortran_order and shape. Source: numpy.lib.format, versions 1 to 3. Nothing is unpickled: arrays of objects
+///       are refused, like every type that is not a number.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ struct NumpyHeader {
   std::uint64_t value_bytes = 0;     ///< product of the shape times `size`; they reach to the end of the bytes
 };
 
-/// Reads the header at the start of `bytes`, which are those of the whole file. `name` is for messages.
-/// Errors: Error(kEnvironment): not NumPy, torn, numbers that overflow, more or fewer values than the header announces,
-///         a type that is no number of 8 to 64 bits, Fortran order.
+/// Reads the header at the start of `bytes`, the content of the whole file. `name` is for messages.
+/// Errors: Error(kEnvironment): not NumPy, torn, numbers that overflow, more or fewer values than the header announces.
+///         Also for Fortran order, and a type that is not a number of 8 to 64 bits.
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view name);
 
 }  // namespace slipway

@@ -1,8 +1,8 @@
 /// The output port: every word a command prints goes through it.
 ///
-/// Results go to stdout, talk (progress, remarks, errors) to stderr. `--json` makes a result one document,
-/// `--quiet` the shortest useful form. What people read may quote programs, so nothing in it moves a terminal's cursor
-/// or changes its colours (terminal_text.h), but for what Stream passes on and for `--quiet`, which is for scripts.
+/// Results go to stdout; progress, remarks and errors go to stderr. `--json` makes a result one document, `--quiet` the
+/// shortest useful form. Text for people may quote programs, so it never moves a terminal's cursor or changes its
+/// colours (terminal_text.h). Exceptions: what Stream passes on, and `--quiet`, which is for scripts.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-/// Who can have written a file: what this user may take orders from.
+/// Ownership of files: which other users can have written what this user is about to trust.
 #pragma once
 
 #include <sys/types.h>
@@ -10,17 +10,17 @@
 
 namespace slipway {
 
-/// The user's name, or the number where there is none.
+/// The user's name; the number if it has no name.
 std::string UserName(uid_t user);
 
-/// Why users other than this one and root can have written it: "it belongs to bob", "any user can write to it",
-/// "the group physics may write to it". Empty: no other can. A group that has the owner's name is the owner's own.
-/// A link must be one's own, too. Errors: SystemError when it is not there.
+/// Why users other than this one and root can have written it; empty when no other can. Examples: "it belongs to bob",
+/// "any user can write to it", "the group physics may write to it". A group with the owner's name counts as the owner's
+/// own. A link must belong to this user or root, too. Errors: SystemError when it does not exist.
 std::string WhyNotOwn(const std::filesystem::path& path);
-/// The same of what is open.
+/// The same for an open file.
 std::string WhyNotOwn(int fd);
 
-/// Whether everybody may put files into a folder, also where they cannot remove those of others.
+/// Whether all users may put files into a folder, even if they cannot remove those of others.
 bool IsOpenToAll(const std::filesystem::path& folder);
 
 }  // namespace slipway

@@ -9,7 +9,7 @@
 
 namespace slipway {
 
-/// The full path of a program as execvp would find it; nothing when there is none or it is not executable.
+/// The full path of a program as execvp would find it; nothing when it does not exist or is not executable.
 std::optional<std::filesystem::path> FindProgram(std::string_view name);
 
 /// `words` as a line that a POSIX shell reads back as the same words.

@@ -6,9 +6,9 @@
 
 namespace slipway {
 
-/// The text without what a terminal would obey: escape sequences go as a whole, so that coloured words stay words,
-/// other control characters but tabs and ends of lines one by one. A byte that is no UTF-8 becomes U+FFFD. Of a line
-/// that was written over with carriage returns, as a progress bar is, the last state stays.
+/// The text without control sequences. Escape sequences are removed whole, so coloured words stay words. Other control
+/// characters are removed one by one, except tabs and ends of lines. A byte that is not UTF-8 becomes U+FFFD. A line
+/// rewritten with carriage returns, like a progress bar, keeps its last state.
 std::string WithoutControls(std::string_view text);
 
 }  // namespace slipway

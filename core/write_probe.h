@@ -17,7 +17,7 @@ bool MeansDiskFull(int error);
 /// "No space left on device"; empty: there is space for `wanted` bytes, or they fail for another reason.
 std::string WhyNoDiskSpace(const std::filesystem::path& folder, Bytes wanted);
 
-/// By statfs alone, which costs next to nothing: so little is left that it is worth trying.
+/// Whether so little space is left that a trial write is worth its cost. By statfs alone, which costs next to nothing.
 bool MayLackSpace(const std::filesystem::path& folder, Bytes wanted);
 
 }  // namespace slipway

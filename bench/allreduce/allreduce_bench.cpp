@@ -1,8 +1,8 @@
 // slipway bench allreduce: libslipway against MPI_Allreduce in place and against the memory's own speed.
 //
-// All columns of a size are measured in turn in each round of one run, every rank rewrites its buffer before each
-// operation (else each slice stays in the cache of the rank that combined it, and zero-copy looks far too good), the
-// time of a round is that of the slowest rank, and medians over the rounds are shown.
+// All columns of a size are measured in turn in each round of one run. Every rank rewrites its buffer before each
+// operation. Otherwise each slice stays in the cache of the rank that combined it, and zero-copy looks far too good.
+// The time of a round is that of the slowest rank; medians over the rounds are shown.
 
 #include <fmt/format.h>
 #include <mpi.h>

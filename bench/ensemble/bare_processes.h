@@ -1,4 +1,4 @@
-/// What processes cost without Slipway: the limits that its trials are held against.
+/// What processes cost without Slipway: the limits that Slipway's trials are compared with.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@ namespace slipway::bench {
 /// posix_spawn and waitpid, `parallel` at a time; processes a second.
 double BareSpawnRate(const std::string& program, int processes, int parallel);
 
-/// The same with all that outlives a trial, and nothing that watches over one: its eight files and folders in `folder`,
-/// and a durable commit to SQLite between the ends of some and the starts of the next.
+/// The same, with everything that a trial leaves behind but without supervision. Each process gets its eight files and
+/// folders in `folder`. A durable commit to SQLite separates the ends of some from the starts of the next.
 double SpawnRateWithFiles(const std::string& program, const std::filesystem::path& folder, int processes, int parallel);
 
 }  // namespace slipway::bench

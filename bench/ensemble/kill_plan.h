@@ -1,4 +1,4 @@
-/// A small ensemble whose manager is killed: what tests and the benchmark of kills hand to the manager's process.
+/// A small ensemble whose manager is killed: the plan that tests and the benchmark give to the manager's process.
 #pragma once
 
 #include <filesystem>

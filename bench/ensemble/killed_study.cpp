@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nobody waits longer for a manager, even on a busy machine.
+/// Longer than any wait for a manager takes, even on a busy machine.
 constexpr auto kPatience = std::chrono::seconds(120);
 
 using Line = std::vector<std::string>;
@@ -63,7 +63,7 @@ void CompareRows(const std::vector<Row>& left, const std::vector<Row>& right, Vi
   }
 }
 
-/// Each line "T STATE VALUE" is what a manager has told to be durable.
+/// Each line "T STATE VALUE" is a result that a manager has acknowledged as durable.
 void CheckAcknowledged(const fs::path& folder, const std::vector<TrialRecord>& rows, Violations& found) {
   for (const auto& line : LinesOf(folder / "acknowledged")) {
     const auto number = std::stoul(line.at(0));

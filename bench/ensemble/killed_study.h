@@ -1,4 +1,5 @@
-/// An ensemble whose manager, a process of its own, is killed and started again; and what must hold all the same.
+/// An ensemble whose manager is killed and restarted, with the invariants that must hold. The manager is a process of
+/// its own.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@
 
 namespace slipway::ensemble {
 
-/// Sentences about what must not be; empty: all is well.
+/// Descriptions of violated invariants; empty: all hold.
 using Violations = std::vector<std::string>;
 
 class KilledStudy {
@@ -26,16 +27,16 @@ class KilledStudy {
   ExitStatus Run(const std::string& crash_at = {});
   /// Starts the manager and kills it after `delay`, unless it has ended before.
   ExitStatus RunFor(std::chrono::nanoseconds delay);
-  /// Asks for a trial while no manager is there, if the plan still has one and the budget room for it.
+  /// Requests a trial while no manager runs, if the plan has one left and the budget allows it.
   void Enqueue();
 
-  /// Whatever has happened so far: acknowledged results are in the book, no trial has come to its end twice, no two
-  /// attempts of one met, the budget is kept, the database is sound.
+  /// What must hold at any time. Acknowledged results are in the book. No trial ended twice. No two attempts of one
+  /// trial overlapped. The budget is kept and the database is sound.
   Violations Check() const;
-  /// After an end that was no kill: every trial has its result, exactly once, and the right one; every request is
+  /// What must hold after an end without a kill. Every trial has its correct result exactly once. Every request is
   /// answered.
   Violations CheckAtEnd() const;
-  /// What differs from another study that is at its end: parameters, states, results, rungs.
+  /// Differences from another finished study: parameters, states, results, rungs.
   Violations Compare(const KilledStudy& other) const;
 
   /// How many results the managers have acknowledged.

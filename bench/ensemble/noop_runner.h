@@ -10,8 +10,8 @@ namespace slipway::bench {
 
 class NoopRunner : public ensemble::TrialRunner {
  public:
-  /// Each Wait gives the next `at_once` reports of every trial that runs, at epochs 1, 2, ..., and with the last ones
-  /// its end. A trial that is asked to stop ends with the next Wait.
+  /// Each Wait gives the next `at_once` reports of every running trial, at epochs 1, 2, ... The last ones come with the
+  /// trial's end. A trial that is asked to stop ends with the next Wait.
   explicit NoopRunner(int reports = 1, int at_once = 1) : reports_(reports), at_once_(at_once) {}
 
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
@@ -35,7 +35,7 @@ class NoopRunner : public ensemble::TrialRunner {
   std::map<ensemble::TrialNumber, int> checkpoints_;  // of trials that were stopped: their reports
 };
 
-/// Hears nothing.
+/// Ignores all events.
 class NoObserver : public ensemble::EnsembleObserver {
  public:
   void AttemptStarted(const ensemble::TrialRecord&) override {}

@@ -1,8 +1,9 @@
-/// A TrialRunner with real processes: each attempt is this program again, as a trial that goes from step to step.
+/// A TrialRunner with real processes: each attempt runs this program again, as a trial with several steps.
 ///
-/// What a trial leaves in the folder, also when its manager is gone: `log` with the lines "start T A", as its last act
-/// and exit record "done T A", and "overlap T A" when it met another attempt of its trial at work; `T.steps` with a
-/// line "A STEP VALUE" for each step, from which the next attempt goes on.
+/// A trial leaves two files in the folder, also without a manager:
+/// - `log`: "start T A" first, or "overlap T A" when another attempt of the trial is active. The last line, "done T A",
+///   is its exit record.
+/// - `T.steps`: a line "A STEP VALUE" for each step. The next attempt goes on from there.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +20,7 @@ namespace slipway::ensemble {
 /// How trials behave.
 struct TrialManner {
   int steps = 1;  ///< of a whole trial; it reports "accuracy" after each
-  /// Every third trial goes on without its manager, so that only EndOrphan ends it; the others leave at once.
+  /// Every third trial continues without its manager, so that only EndOrphan ends it. The others end at once.
   bool stubborn = true;
 };
 
@@ -37,8 +38,8 @@ class ProcessRunner : public TrialRunner {
   std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) override;
 
  private:
-  /// A trial waits after each step until its report was heard and nobody has stopped it, so that what it does is the
-  /// same however slow the manager is.
+  /// A trial waits after each step until its report was read and no stop was requested. So it does the same however
+  /// slow the manager is.
   struct Running {
     int attempt;
     ChildProcess process;

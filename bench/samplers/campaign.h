@@ -13,16 +13,16 @@ struct CampaignPlan {
   std::vector<std::string> functions;
   std::vector<std::string> samplers;  ///< sides (side.h): Slipway's and, by their names, those of the peer
   int seeds = 21;
-  int first_seed = 1;  ///< of Slipway's samplers, the others follow; a peer has 1, 2, ..., so that its cache serves
+  int first_seed = 1;  ///< first seed of Slipway's samplers; peers use 1, 2, ..., as in their cache
   int evaluations = 200;
-  int parallel = 1;  ///< trials asked and not yet told, of samplers that do not say it themselves
+  int parallel = 1;  ///< open trials (asked, without a result) of samplers whose name does not say it
   int jobs = 1;      ///< searches at a time
 };
 
 /// function -> sampler -> one outcome for each seed.
 using CampaignResults = std::map<std::string, std::map<std::string, std::vector<Outcome>>>;
 
-/// Tells on stderr how far it is. Peers are started when one of their results is not in the cache; new ones are saved
+/// Reports progress on stderr. Peers are started when one of their results is not in the cache. New results are saved
 /// there after each function.
 /// Errors: Error(kUsage) for unknown names before anything runs; what a search throws.
 CampaignResults RunCampaign(const CampaignPlan& plan, PeerCache& cache);

@@ -27,8 +27,8 @@ struct TestFunction {
 /// Source: docs/explanation/benchmarks-search.md
 const std::vector<TestFunction>& GoalFunctions();
 
-/// Others of the same kinds, which nobody tunes to: many minima, narrow valleys, minima on the border, noise, integers,
-/// categories, and a space whose parameters hang together in another way.
+/// Functions of the same kinds that no sampler is tuned on. They have many minima, narrow valleys, minima on the
+/// border, noise, integers or categories. One has a space with another kind of dependence between parameters.
 const std::vector<TestFunction>& OtherFunctions();
 
 /// Of both lists.

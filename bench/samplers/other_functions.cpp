@@ -1,4 +1,4 @@
-// Functions that nobody tunes to.
+// Functions that no sampler is tuned on.
 
 #include <fmt/format.h>
 

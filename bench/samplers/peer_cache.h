@@ -17,7 +17,7 @@ class PeerCache {
   /// Errors: Error(kEnvironment) when the file is not one of ours.
   PeerCache(std::filesystem::path path, std::string version);
 
-  /// Whose results these are.
+  /// The version of the peer that made these results.
   const std::string& version() const { return version_; }
   /// Only with all marks of the task.
   std::optional<Outcome> Find(const TestFunction& function, const Task& task) const;

@@ -1,4 +1,4 @@
-/// One search on one function, and what is kept of it.
+/// One search on one function, and its recorded outcome.
 #pragma once
 
 #include <map>
@@ -25,10 +25,10 @@ Json ToJson(const Outcome& outcome);
 /// Errors: nlohmann's, when it is not one.
 Outcome OutcomeFromJson(const Json& json);
 
-/// Those of 50, 100, 200, 500 and 1000 that lie below `evaluations`, and `evaluations`.
+/// The marks of a search: those of 50, 100, 200, 500 and 1000 below `evaluations`, and `evaluations` itself.
 std::vector<int> Marks(int evaluations);
 
-/// Keeps `task.parallel` trials asked; the one asked first is told first.
+/// Keeps `task.parallel` trials open. Their results come in the order of the asks.
 Outcome RunSearch(Searcher& searcher, const TestFunction& function, const Task& task);
 
 }  // namespace slipway::bench

@@ -1,4 +1,4 @@
-/// Whoever searches: a sampler of Slipway in this process, or one of a peer in its own.
+/// A searcher: a sampler of Slipway in this process, or one of a peer in its own process.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace slipway::bench {
 
-/// What one search is given.
+/// The input of one search.
 struct Task {
   std::string sampler;
   ensemble::SearchSpace space;

@@ -7,7 +7,7 @@ namespace slipway::bench {
 
 struct Side {
   std::string sampler;
-  int parallel = 1;  ///< trials asked and not yet told
+  int parallel = 1;  ///< open trials: asked, without a result yet
 };
 
 /// "auto@8" is `auto` with eight open trials, "auto" has `otherwise`.

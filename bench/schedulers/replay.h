@@ -1,4 +1,4 @@
-/// An ensemble whose trainings were recorded before: what a scheduler would have found, and what it would have spent.
+/// Replays an ensemble of recorded trainings: what a scheduler would have found, and what it would have spent.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,13 @@
 namespace slipway::bench {
 namespace {
 
-// Dragonfly: groups,links;chassis,links;routers,links;nodes of a router; links are those that join two routers of a
-// chassis, two routers at the same place of two chassis, and two groups, as in Cray's XC. Fat tree, three levels: nodes
-// or switches below each switch, those above each, links between two; half of the ports of a switch lead up, so that
-// the tree does not narrow. SimGrid 3.32 crashes on some other dragonflies, as one of 22 groups of 6 chassis.
+// Notation of the shapes:
+// - Dragonfly: groups,links;chassis,links;routers,links;nodes of a router. Links join two routers of a chassis, two
+//   routers at the same place of two chassis, and two groups, as in Cray's XC.
+// - Fat tree, three levels: nodes or switches below each switch, those above each, links between two. Half of the ports
+//   of a switch lead up, so the tree does not narrow.
+//
+// SimGrid 3.32 crashes on some other dragonflies, such as one of 22 groups of 6 chassis.
 const std::array kMachines{
     Machine{"dragonfly", "DRAGONFLY", "3,4;6,3;16,1;4", 3 * 6 * 16 * 4, 10e9, 325e-9},
     Machine{"dragonfly", "DRAGONFLY", "16,4;8,3;16,1;4", 16 * 8 * 16 * 4, 10e9, 325e-9},

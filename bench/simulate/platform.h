@@ -1,4 +1,4 @@
-/// The simulated machines: which networks there are, and how SimGrid is told of them.
+/// The simulated machines: their networks, and their description for SimGrid.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Machine {
 };
 
 std::vector<std::string> Networks();
-/// The smallest machine that a job on `nodes` nodes fits in; nothing when there is none.
+/// The smallest machine with at least `nodes` nodes; nothing when none is large enough.
 std::optional<Machine> MachineFor(std::string_view network, int nodes);
 
 /// SimGrid's description of the machine: hosts node-0, node-1, ... with `cores` cores each.

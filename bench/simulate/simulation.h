@@ -36,8 +36,8 @@ struct Outcome {
 std::vector<std::string> Settings();
 
 /// Simulates in a process of its own. Nothing when that takes longer than `limit`.
-/// Errors: Error(kFailed) when the simulation ends before the job does; Error(kUsage) for an algorithm that is none of
-/// messages.
+/// Errors: Error(kFailed) when the simulation ends before the job does; Error(kUsage) for an algorithm without
+///         messages.
 std::optional<Outcome> Simulate(const Job& job, std::chrono::seconds limit);
 
 }  // namespace slipway::bench

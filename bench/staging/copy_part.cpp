@@ -83,8 +83,8 @@ std::vector<Way> WaysOf(const Case& each, const DataShape& shape, const fs::path
   return ways;
 }
 
-/// A hypervisor takes free memory back within seconds, and then it takes several times as long to fill: the target is
-/// filled and emptied, so that each side finds memory that was just in use.
+/// Fills and empties the target, so that each side finds memory that was just in use. A hypervisor takes free memory
+/// back within seconds; filling it then takes several times as long.
 void Prepare(const Case& each, const fs::path& data, const fs::path& target) {
   SendAll(data, target, UsableProcessors());
   each.cold ? MakeCold(data) : MakeWarm(data);

@@ -1,8 +1,9 @@
-// slipway bench staging: staging with verification beside cp -r, rsync -a and rclone copy, which verify less or
-// nothing; the check of TFRecords and the batch reader beside the speed of memory and a reader in plain Python.
+// slipway bench staging: staging with verification beside cp -r, rsync -a and rclone copy. These verify less or
+// nothing. Also the check of TFRecords beside the speed of memory, and the batch reader beside a reader in plain
+// Python.
 //
-// The data is made here. Every figure is the wall time of a whole process; sides take turns in each round, so that what
-// else the machine does hits all of them. For cold data the page cache is dropped before each process.
+// The data is made here. Every figure is the wall time of a whole process. Sides take turns in each round, so that
+// other load of the machine hits all of them. For cold data the page cache is dropped before each process.
 
 #include <fmt/format.h>
 

@@ -63,7 +63,7 @@ std::vector<SplitTally> TallyCells(const Samples& samples, std::size_t axis, std
   return tallies;
 }
 
-/// How many of `tallies` go to the left so that the sum of squares falls most, and by how much it does.
+/// The number of `tallies` on the left side that reduces the sum of squares most, and the reduction.
 std::pair<std::size_t, double> BestCut(const std::vector<SplitTally>& tallies, double count, double fewest) {
   std::pair<std::size_t, double> best{0, 0.0};
   double left_count = 0;
@@ -203,7 +203,7 @@ void ReplaceByRanks(std::vector<CellSample>& samples) {
   }
 }
 
-/// The first value at or below which lies `part` of the space.
+/// The quantile `part` over the space: the first value with at least that part at or below it.
 double QuantileOf(std::span<const Observation> trials, const std::vector<double>& parts, double part) {
   std::vector<std::size_t> order(trials.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

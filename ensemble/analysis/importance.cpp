@@ -71,7 +71,7 @@ class TreeVariance {
   std::vector<double> values_;
 };
 
-/// What the trees predicted of the trials that they did not learn from.
+/// The predictions of the trees for the trials that they did not learn from.
 class Forecasts {
  public:
   Forecasts(std::vector<double> values, std::vector<double> parts)
@@ -133,7 +133,7 @@ Share Average(const std::vector<std::vector<double>>& trees, std::size_t i, doub
   return share;
 }
 
-/// A part of the trials, drawn with putting back, and those that are not in it.
+/// A sample of the trials, drawn with replacement, and the trials that are not in it.
 struct Lots {
   std::vector<const CellSample*> drawn;
   std::vector<const CellSample*> others;

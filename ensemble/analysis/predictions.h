@@ -1,8 +1,8 @@
-/// What trials predict for the validation records, and what is right: predictions.npy and targets.npy.
+/// Predictions of trials for the validation records, and the true values: predictions.npy and targets.npy.
 ///
-/// Beside each file may lie a document of the same name with .json, which tells in which order the records stand:
-/// {"schema":"slipway.predictions/1","records":6000,"order":"<hex>"}, of targets "slipway.targets/1". Equal hashes mean
-/// equal records in the same order. Files are untrusted: nothing is allocated that the file does not hold.
+/// Beside each file there may be a document of the same name with .json. It holds the hash of the order of the records:
+/// {"schema":"slipway.predictions/1","records":6000,"order":"<hex>"}; of targets "slipway.targets/1". Equal hashes mean
+/// equal records in the same order. Files are untrusted: no more memory is allocated than the size of the file needs.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace slipway::ensemble {
 
-/// What is known of either file.
+/// Properties of either file.
 struct RecordsFile {
   std::filesystem::path path;
   std::size_t records = 0;
   std::size_t outputs = 1;  ///< numbers for each record
-  std::string order;        ///< hash of the record order; empty: the file does not tell
+  std::string order;        ///< hash of the record order; empty: unknown
   std::uint32_t crc = 0;    ///< CRC32C of the .npy file
 };
 
@@ -34,8 +34,8 @@ struct Targets : RecordsFile {
 
 /// Form:   float32 of shape [records] or [records, outputs].
 /// Cost:   memory of twice the file while it is read, then once.
-/// Errors: SystemError; Error(kEnvironment) naming the file, the reason and how to save it rightly: another type or
-///         shape, no records, numbers that are not finite, a document beside it that is damaged or speaks of other
+/// Errors: SystemError; Error(kEnvironment) naming the file, the reason and how to save it correctly. Reasons: another
+///         type or shape; no records; numbers that are not finite; a document that is damaged or has another number of
 ///         records.
 Predictions ReadPredictions(const std::filesystem::path& path);
 
@@ -43,7 +43,7 @@ Predictions ReadPredictions(const std::filesystem::path& path);
 /// Errors: those of ReadPredictions.
 Targets ReadTargets(const std::filesystem::path& path);
 
-/// Errors: Error(kEnvironment) naming both files, when they speak of different records or of another order.
+/// Errors: Error(kEnvironment) naming both files, when their records or the order of these differ.
 void RequireSameRecords(const RecordsFile& predictions, const RecordsFile& targets);
 
 }  // namespace slipway::ensemble

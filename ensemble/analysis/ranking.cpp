@@ -8,7 +8,7 @@ namespace {
 
 using Points = std::vector<Objectives>;
 
-/// Of points that nobody of them dominates, one of equals, in ascending order.
+/// The points that no other point dominates, in ascending order; one of equal points.
 Points NonDominated(Points points) {
   std::ranges::sort(points);
   points.erase(std::unique(points.begin(), points.end()), points.end());
@@ -39,7 +39,7 @@ double Product(const Objectives& point, const Objectives& reference) {
   return product;
 }
 
-/// What the points after `first` dominate of what front[first] dominates, as points.
+/// Points that dominate what both front[first] and a point after it dominate.
 Points Limited(const Points& front, std::size_t first) {
   Points limited;
   for (std::size_t i = first + 1; i < front.size(); ++i) {
@@ -52,8 +52,8 @@ Points Limited(const Points& front, std::size_t first) {
 
 double VolumeOf(const Points& points, const Objectives& reference);
 
-/// The last objective is worst in the first point, so that those after it, limited by it, all have that value: the
-/// volume that they share with it is a slice with one objective less.
+/// The volume that front[first] shares with the points after it. It is a slice with one objective less: front[first] is
+/// worst in the last objective, so the limited points all have its value there.
 double SharedVolume(const Points& front, std::size_t first, const Objectives& reference) {
   Points slice = Limited(front, first);
   for (auto& point : slice) point.pop_back();

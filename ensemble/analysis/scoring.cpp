@@ -41,7 +41,7 @@ void Softmax(std::span<float> row) {
   for (auto& value : row) value = static_cast<float>(value / sum);
 }
 
-/// The probability of the second of two classes becomes that of both.
+/// Turns the probability of the second of two classes into those of both.
 void SpreadToTwo(Predictions& predictions) {
   std::vector<float> both;
   both.reserve(2 * predictions.values.size());

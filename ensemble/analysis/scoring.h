@@ -1,4 +1,4 @@
-/// How good averaged predictions are.
+/// Scores of averaged predictions.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@ SelectionMetric ParseSelectionMetric(std::string_view word);
 const std::vector<std::string>& SelectionMetricNames();
 
 Goal GoalOf(SelectionMetric metric);
-/// Those that suit the same prepared outputs, itself among them.
+/// The metrics that fit the same prepared outputs, with `metric` itself.
 std::vector<SelectionMetric> KindredMetrics(SelectionMetric metric);
-/// Rmse of numbers, log loss of classes: it sees how sure a model is, and what is selected by it is better on other
-/// records, in accuracy as well. Accuracy where some predictions are nothing but votes, zeros and ones.
+/// The default metric: rmse for numbers, log loss for classes. Accuracy if some predictions are only zeros and ones.
+/// Log loss counts how sure a model is. What it selects is better on other records, in accuracy as well.
 SelectionMetric UsualMetric(const Targets& targets, std::span<const Predictions> predictions);
 
-/// Turns the outputs for classes into probabilities, in place: outputs that are none (a number outside of [0, 1], or a
-/// record whose numbers do not sum to 1 within 0.001) are taken for logits of a softmax. One output for each record is
-/// the second of two classes, a probability or a logit; it becomes two.
+/// Turns the outputs for classes into probabilities, in place. If a number is outside of [0, 1], or the numbers of a
+/// record do not sum to 1 within 0.001, all are logits of a softmax.
+/// A single output for each record belongs to the second of two classes, as a probability or a logit. It becomes two.
 void MakeProbabilities(Predictions& predictions);
 
 class Scoring {
  public:
   /// `targets` must outlive it. For accuracy and log loss the outputs must be probabilities.
-  /// Errors: Error(kUsage) for a metric that does not suit the targets.
+  /// Errors: Error(kUsage) for a metric that does not fit the targets.
   Scoring(const Targets& targets, SelectionMetric metric);
 
   const Targets& targets() const { return targets_; }
   SelectionMetric metric() const { return metric_; }
   Goal goal() const { return GoalOf(metric_); }
 
-  /// Makes outputs ready for Score: probabilities where the metric asks for them.
+  /// Prepares outputs for Score: makes probabilities if the metric needs them.
   /// Errors: Error(kEnvironment) naming both files: other records, another number of outputs, a label without output.
   void Prepare(Predictions& predictions) const;
 
-  /// The score of (`sums` + `more`) / `count`. Ties of classes go to the first; probabilities count as 1e-7 at least.
-  /// Cost: a pass over the outputs, of log loss over the records.
+  /// The score of (`sums` + `more`) / `count`. Of equal classes the first wins; probabilities count as at least 1e-7.
+  /// Cost: a pass over the outputs; for log loss, over the records.
   double Score(std::span<const double> sums, std::span<const float> more, double count) const;
 
  private:

@@ -33,13 +33,13 @@ class Blend {
   int count_ = 0;
 };
 
-/// The chosen, in order; [k] is the score of the first k + 1.
+/// The chosen candidates, in order. scores[k]: the score of the first k + 1.
 struct Path {
   std::vector<std::size_t> chosen;
   std::vector<double> scores;
 };
 
-/// The first of the best.
+/// The index of the best score; the first among equals.
 std::size_t BestIndex(const std::vector<double>& scores, Goal goal) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < scores.size(); ++i) {
@@ -48,7 +48,7 @@ std::size_t BestIndex(const std::vector<double>& scores, Goal goal) {
   return best;
 }
 
-/// Best by their own score first, equals by number.
+/// Candidates by their own score, best first; equals by number.
 Candidates SortedByScore(std::span<const Candidate> candidates, const Scoring& scoring) {
   const double sign = scoring.goal() == Goal::kMaximize ? -1 : 1;
   const Blend nobody(candidates.front().outputs.size());
@@ -62,7 +62,7 @@ Candidates SortedByScore(std::span<const Candidate> candidates, const Scoring& s
   return sorted;
 }
 
-/// The average of the first one, two, ... candidates.
+/// The path that adds the first, second, ... candidate.
 Path FirstOnes(std::span<const Candidate> candidates, const Scoring& scoring, std::size_t most) {
   Path path;
   Blend blend(candidates.front().outputs.size());
@@ -74,7 +74,7 @@ Path FirstOnes(std::span<const Candidate> candidates, const Scoring& scoring, st
   return path;
 }
 
-/// Who may still be chosen: everybody, until there are as many different members as may be.
+/// Which candidates may still be chosen: all, until the limit of different members is reached; then only members.
 class Allowance {
  public:
   Allowance(std::size_t candidates, std::size_t most) : is_member_(candidates, 0), left_(most) {}
@@ -167,7 +167,7 @@ std::vector<std::size_t> DrawBag(std::size_t candidates, Draws& draws) {
   return bag;
 }
 
-/// Only the `most` that were chosen most often, the better by themselves among equals.
+/// The `most` candidates that were chosen most often; among equals the better ones by their own score.
 Choices MostChosen(const Choices& counts, std::size_t most) {
   std::vector<std::pair<std::size_t, int>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, std::greater<>(), &std::pair<std::size_t, int>::second);

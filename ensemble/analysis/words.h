@@ -1,4 +1,4 @@
-/// Words of the command line that stand for the values of an enum.
+/// Words of the command line for the values of an enum.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace slipway::ensemble {
 
-/// The place of `word` among `words`. `noun` says what it names: "method".
-/// Errors: Error(kUsage) naming the nearest of them.
+/// The index of `word` in `words`. `noun`: what the word names, as "method".
+/// Errors: Error(kUsage) naming the nearest word.
 std::size_t IndexOfWord(std::string_view noun, std::string_view word, const std::vector<std::string>& words);
 
 }  // namespace slipway::ensemble

@@ -10,19 +10,20 @@
 
 namespace slipway::ensemble {
 
-/// One field as RFC 4180 writes it: in double quotes when it holds a comma, a quote or a line break. A text that a
-/// spreadsheet would run as a formula (it begins with = + - @, a tab or a carriage return) gets an apostrophe in front,
-/// which spreadsheets take for "this is text". Bytes that are not UTF-8 become U+FFFD.
+/// One field as in RFC 4180: in double quotes if it holds a comma, a quote or a line break.
+/// A text that begins with = + - @, a tab or a carriage return gets an apostrophe in front. Spreadsheets then do not
+/// run it as a formula. Bytes that are not UTF-8 become U+FFFD.
 std::string CsvText(std::string_view text);
 
-/// The table of a study: columns `trial`, `state`, one for each objective, `seconds` (of the latest attempt),
-/// `attempts`, `reason`, one for each parameter of the space. An objective or parameter whose name is another column's
-/// already has `objective.` or `parameter.` in front. Lines are without their end.
+/// The table of a study. Columns: `trial`, `state`, one for each objective, `seconds` (of the latest attempt),
+/// `attempts`, `reason`, one for each parameter of the space.
+/// If the name of an objective or parameter is taken by another column, it gets the prefix `objective.` or
+/// `parameter.`. Lines come without a line end.
 class TrialsCsv {
  public:
   TrialsCsv(const StudyRecord& study, const SearchSpace& space);
   const std::string& header() const { return header_; }
-  /// Empty fields: no value, not ended, parameter not active. A value null is the word `null`, an empty text "".
+  /// Empty fields: no value, not ended, or parameter not active. The value null is `null`; an empty text is "".
   std::string Row(const TrialRecord& trial) const;
 
  private:

@@ -17,7 +17,7 @@ struct Configuration {
   Runs runs;  // complete ones first
 };
 
-/// In the order of their first trials.
+/// Configurations in the order of their first trials.
 std::vector<Configuration> GroupByConfiguration(const std::vector<ImportedTrial>& trials) {
   std::vector<Configuration> configurations;
   std::unordered_map<std::string, std::size_t> places;
@@ -50,7 +50,7 @@ TrialRecord ToRecord(const ImportedTrial& imported, const std::string& configura
   return record;
 }
 
-/// Another run of the same configuration, which will never be.
+/// A cancelled repeat: the imported configuration has fewer runs.
 TrialRecord MissingRun(const TrialRecord& first, int repeat) {
   TrialRecord record;
   record.number = first.number + repeat;
@@ -63,7 +63,7 @@ TrialRecord MissingRun(const TrialRecord& first, int repeat) {
   return record;
 }
 
-/// All `repeats` runs of a configuration whose first has the number `first`.
+/// Adds all `repeats` runs of a configuration. `first`: the number of its first run.
 void Add(const Configuration& configuration, TrialNumber first, int repeats, std::vector<TrialRecord>& records) {
   const auto& runs = configuration.runs;
   const auto head = ToRecord(*runs.front(), configuration.hash, first, 0);
@@ -105,7 +105,7 @@ ImportCount ImportTrials(TrialBook& book, const std::vector<ImportedTrial>& tria
     next += study.repeats;
   }
   if (configurations == 0) return count;
-  // The book takes no trials beyond the budget; a budget that grew for nothing is set right by the next manager.
+  // The book accepts no trials beyond the budget. If the write fails, the next manager corrects the budget.
   book.BeginSession({now, {}, 0}, changes.host);
   book.SetBudget(study.trials + configurations);
   book.Write(changes);

@@ -1,4 +1,4 @@
-/// Trials that ran elsewhere become trials of a book.
+/// Imports trials that ran elsewhere into a trial book.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace slipway::ensemble {
 
-/// TrialRecord::origin of imported trials.
-
-/// How many configurations of a study were imported: they come on top of its budget.
+/// The number of imported configurations of a study. They add to its budget.
 std::int64_t CountImported(const std::vector<TrialRecord>& trials);
 
 struct ImportCount {
   std::int64_t added = 0;
-  std::int64_t known = 0;  ///< passed over: all runs of their configuration are there
+  std::int64_t known = 0;  ///< skipped: the book has their configuration, or all its repeats are used
 };
 
-/// Adds all that the book does not know by its configuration, so that importing a file twice changes nothing. The
-/// study's budget grows by their configurations: they cost nothing here. Trials of one configuration become its
-/// repeats, complete ones first; what is beyond them is passed over, and repeats that nobody ran are cancelled. Cost:
-/// one commit for the trials. Errors: those of the book, whose study must exist.
+/// Adds the trials whose configuration is not in the book. So a second import of the same file changes nothing.
+/// The study's budget grows by the added configurations, because they cost nothing here. Trials of one configuration
+/// become its repeats, complete ones first. Trials beyond the repeats are skipped; repeats without a trial are
+/// cancelled.
+/// Cost:   one commit for the trials.
+/// Errors: those of the book, whose study must exist.
 ImportCount ImportTrials(TrialBook& book, const std::vector<ImportedTrial>& trials, double now);
 
 }  // namespace slipway::ensemble

@@ -31,7 +31,7 @@ std::optional<OptunaState> ParseOptunaState(std::string_view word) {
 
 namespace {
 
-/// Doubles from here on stand for several integers.
+/// From here on, one double stands for several integers.
 constexpr double kIntegersEnd = 0x1p63;
 
 Json Distribution(const char* name, Json attributes) {
@@ -173,7 +173,7 @@ OptunaAttributes AttributesOf(const TrialRecord& trial) {
   return attributes;
 }
 
-/// Optuna wants the times that a state implies; a trial that could not be started has none of its own.
+/// Sets the times that Optuna requires for a state. A trial that could not be started has none of its own.
 void SetTimes(const TrialRecord& trial, OptunaTrial& optuna) {
   if (optuna.state == OptunaState::kWaiting) return;
   optuna.started = trial.started ? trial.started : trial.created;
@@ -213,12 +213,12 @@ OptunaTrial ToOptuna(const TrialRecord& trial, const StudyRecord& study, const S
 
 namespace {
 
-/// Why a trial is left out. Without its values, so that like cases are counted together.
+/// Why a trial is left out. Without its values, so that like cases count together.
 struct LeftOut {
   std::string why;
 };
 
-/// A text from elsewhere, for messages: it could hold anything that a terminal would obey.
+/// An untrusted text for messages: it could hold control sequences of a terminal.
 std::string Shown(const std::string& text) { return Describe(Scalar{text}); }
 
 std::string GoalsOf(const std::vector<Goal>& goals) {
@@ -239,7 +239,7 @@ void CheckObjectives(const OptunaStudy& study, const std::vector<Objective>& obj
 
 using PointOr = std::variant<Point, LeftOut>;
 
-/// The values as the user's program got them, in any order.
+/// The values that the user's program received, in any order.
 PointOr GivenPoint(const OptunaTrial& trial, const SearchSpace& space) {
   Point point;
   for (const auto& [name, number, distribution] : trial.parameters) {
@@ -254,7 +254,7 @@ PointOr GivenPoint(const OptunaTrial& trial, const SearchSpace& space) {
   return point;
 }
 
-/// Adds fixed parameters: what never changes is rarely a parameter in Optuna.
+/// Adds fixed parameters: Optuna studies rarely have parameters that never change.
 PointOr Completed(Point point, const SearchSpace& space) {
   for (const auto& parameter : space.parameters()) {
     if (!IsActive(parameter, point) || Find(point, parameter.name) != nullptr) continue;
@@ -281,7 +281,7 @@ bool AllFinite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
-/// What Optuna calls complete is complete here when every objective has a finite value.
+/// Sets state and values. A complete trial of Optuna is complete here only if every objective has a finite value.
 void SetResult(const OptunaTrial& trial, std::size_t objectives, ImportedTrial& imported) {
   const bool usable = trial.values.size() == objectives && AllFinite(trial.values);
   if (trial.state == OptunaState::kPruned) {

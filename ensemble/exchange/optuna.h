@@ -1,4 +1,4 @@
-/// A study as Optuna keeps it (storage of Optuna 3): values between Optuna's file and ours.
+/// A study as values of Optuna 3's storage, and the conversions from and to trials of Slipway.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class OptunaState { kRunning, kComplete, kPruned, kFail, kWaiting };
 std::string_view OptunaStateName(OptunaState state);
 std::optional<OptunaState> ParseOptunaState(std::string_view word);
 
-/// `value` is Optuna's internal number: that of a float or an integer, or the place in a categorical's choices.
+/// `value`: Optuna's internal number: a float, an integer, or the index in the choices of a categorical.
 struct OptunaParameter {
   std::string name;
   double value = 0;
@@ -49,35 +49,35 @@ struct OptunaStudy {
   OptunaAttributes system_attributes;
 };
 
-/// The JSON text of a distribution. `uniform` and `log` become FloatDistribution, `int` and `int_log`
-/// IntDistribution; `choice`, `ordinal` and `fixed` CategoricalDistribution. Optuna wants stepped ranges to end at
-/// their last value, so they do.
+/// The JSON text of a distribution. `uniform` and `log` become FloatDistribution; `int` and `int_log`
+/// IntDistribution; `choice`, `ordinal` and `fixed` CategoricalDistribution. Stepped ranges end at their last value, as
+/// Optuna requires.
 std::string OptunaDistribution(const Domain& domain);
 
-/// What Optuna stores for a value of the domain: the number itself or, of categorical ones, its index. Integers beyond
-/// 2^53 are rounded, as Optuna does it. `value` must be one of the domain's.
+/// The number that Optuna stores for a value of the domain: the number itself or, for categorical ones, its index.
+/// Integers beyond 2^53 are rounded, as in Optuna. `value` must belong to the domain.
 double OptunaNumber(const Domain& domain, const Scalar& value);
 
-/// The inverse: the value that a distribution and an internal number mean. Nothing for text that is no distribution of
-/// Optuna 3, and for numbers that it cannot have stored.
+/// The inverse: the value of an internal number in a distribution. Nothing for text that is no distribution of Optuna
+/// 3, and for numbers that the distribution cannot have stored.
 std::optional<Scalar> FromOptunaNumber(std::string_view distribution, double number);
 
-/// `name` is the study's in Optuna. The metrics' names and the space go along as attributes.
+/// The study for Optuna, under `name`. Names of metrics and the space become attributes.
 OptunaStudy ToOptuna(const StudyRecord& study, std::string name);
 
-/// One trial with its reports of the first objective; where several attempts reported a step, the latest one counts.
-/// Where the objective is the time until a value is reached, reports would be of another quantity: there are none.
+/// One trial with its reports of the first objective. If several attempts reported a step, the latest one counts. An
+/// objective with `reach` has no reports: they would be of another quantity.
 ///
-/// States: claimed, waiting and running trials are RUNNING, cancelled and failed ones FAIL. Queued and paused ones are
-/// WAITING with fixed parameters and without reports, which is how Optuna keeps trials that it will run from their
-/// beginning. A pruned trial has its last value, if there is one objective, as Optuna does it. The user attributes
-/// slipway_trial, slipway_attempt, slipway_state and slipway_reason say what Optuna has no place for.
+/// States: claimed, waiting and running trials become RUNNING; cancelled and failed ones FAIL. Queued and paused ones
+/// become WAITING, with fixed parameters and without reports: so Optuna stores trials that it runs from the beginning.
+/// With one objective, a pruned trial has its last value, as in Optuna. The user attributes slipway_trial,
+/// slipway_attempt, slipway_state and slipway_reason hold what Optuna has no field for.
 OptunaTrial ToOptuna(const TrialRecord& trial, const StudyRecord& study, const SearchSpace& space,
                      const std::vector<MetricRecord>& metrics);
 
-/// A trial that is over, run elsewhere: it has had no attempt here.
+/// A trial that ran and ended elsewhere. It has no attempt here.
 struct ImportedTrial {
-  std::int64_t number = 0;                   ///< in the study that it comes from
+  std::int64_t number = 0;                   ///< in its original study
   Point parameters;                          ///< in the order of the space
   TrialState state = TrialState::kComplete;  ///< complete, pruned or failed
   std::optional<double> objective;           ///< finite
@@ -89,14 +89,17 @@ struct ImportedTrial {
 
 struct Imported {
   std::vector<ImportedTrial> trials;
-  /// Why trials were left out, and how many for each reason.
+  /// For each reason, the number of trials that were left out.
   std::map<std::string, std::int64_t> left_out;
 };
 
-/// Maps every parameter into the space. A trial is left out when it is not over, has a parameter that the space does
-/// not have, a value outside of it, lacks a value that an active parameter needs, or breaks a constraint; fixed
-/// parameters may be missing. A complete trial with an infinite value failed: ours are finite. Directions and number of
-/// the objectives must be those of `objectives`. Errors: Error(kUsage) when the study's objectives are others.
+/// Maps every parameter into the space. A trial is left out if it:
+///   - is not over;
+///   - has a parameter that is not in the space, or a value outside of it;
+///   - lacks the value of an active parameter (fixed ones may be missing);
+///   - breaks a constraint.
+/// A complete trial with an infinite value becomes a failed one: values of complete trials are finite here.
+/// Errors: Error(kUsage) when number or directions of the study's objectives differ from `objectives`.
 Imported FromOptuna(const OptunaStudy& study, const std::vector<OptunaTrial>& trials, const SearchSpace& space,
                     const std::vector<Objective>& objectives);
 

@@ -208,7 +208,7 @@ OptunaFileWriter::OptunaFileWriter(const std::filesystem::path& empty_file, std:
                                    const OptunaStudy& study) {
   WritingOptuna(shown_as, [&] {
     state_ = std::make_unique<State>(State{Connection::ForWriting(empty_file), shown_as});
-    // Whoever reads the file finds it whole or not at all, so a journal would only cost.
+    // Readers find the file complete or not at all, so a journal would only cost time.
     state_->connection.Text("PRAGMA journal_mode = OFF");
     state_->connection.Execute("PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
     state_->connection.Execute(kOptunaSchema);

@@ -1,4 +1,4 @@
-// The reading half of Optuna's storage. The file comes from elsewhere: nothing in it is taken on trust.
+// The reading half of Optuna's storage. The file is untrusted.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -35,12 +35,12 @@ constexpr std::size_t kBytesOfARow = 64;  // what a row costs beside its texts
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", file.string(), why), std::move(next_step));
 }
 
-/// A text of the file, for messages: it could hold anything that a terminal would obey.
+/// A text of the file for messages: it could hold control sequences of a terminal.
 std::string ShownText(const std::string& text) { return Describe(Scalar{text}); }
 
 constexpr const char* kTryOptuna = "check that Optuna itself can load it";
 
-/// The file while it is read, and what may still be read of it.
+/// The open file, and how much may still be read of it.
 class Reader {
  public:
   Reader(const fs::path& file, const ReadLimits& limits)
@@ -72,7 +72,7 @@ class Reader {
     return self.steps_ > self.limits_.steps ? 1 : 0;
   }
 
-  /// Counts what a row takes; a file whose pages refer to each other in circles has rows without end.
+  /// Counts the bytes of a row. A file whose pages refer to each other in circles has endless rows.
   void Charge(std::size_t text_bytes = 0) {
     bytes_ += kBytesOfARow + text_bytes;
     if (bytes_ > limits_.bytes) Refuse(file_, "holds more than can be imported, or is damaged", kTryOptuna);

@@ -6,6 +6,7 @@
 
 namespace slipway::ensemble {
 
+/// Parses the space of a study.
 /// Errors: Error(kEnvironment) when the book's text is no space.
 SearchSpace StoredSpace(const StudyRecord& study);
 

@@ -63,7 +63,7 @@ class Answerer {
     changes_.requeued.push_back(number);
   }
 
-  /// `refused`: why the first trial that is not queued again is not.
+  /// The answer to a retry. `refused`: why the first refused trial is not queued again.
   static RequestAnswer AnswerTo(const Retry& retry, std::int64_t again, const std::string& refused) {
     if (again == 0) return Refused(refused.empty() ? "no trial is named" : refused);
     const auto answer = retry.trials.size() == 1 ? fmt::format("trial {} is queued again", retry.trials.front())

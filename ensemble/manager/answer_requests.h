@@ -1,4 +1,4 @@
-/// Carries out what people asked for beside the manager.
+/// Carries out the requests that users posted from outside the manager.
 #pragma once
 
 #include "ensemble/manager/judge_reports.h"
@@ -6,9 +6,10 @@
 
 namespace slipway::ensemble {
 
-/// Takes up all requests that wait and are not answered yet; their answers join `changes`, so that a request is carried
-/// out once, whenever the manager dies. What cannot be done is answered with the reason. `judge` forgets the trials
-/// that are queued again. Cost: one look at a folder that is mostly missing.
+/// Carries out all waiting requests that have no answer yet, and adds their answers to `changes`. Request and answer
+/// share one commit, so a request is carried out once, whenever the manager dies. A request that cannot be carried out
+/// is answered with the reason. `judge` forgets the trials that are queued again.
+/// Cost: one look at a folder that is usually missing.
 void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& study, ReportJudge& judge,
                     Changes& changes);
 

@@ -16,13 +16,13 @@
 namespace slipway::ensemble {
 namespace {
 
-/// The exit status of a program that ended well: what a caller's loop did when it tells a result.
+/// The exit status of a program that ended well. It stands for a caller who tells a result.
 constexpr ExitStatus kEndedWell{0, 0};
 
-/// Who asks and tells has a program that waits, and nothing to do meanwhile.
+/// How long to wait for a locked book: the caller's program has nothing to do meanwhile.
 constexpr auto kPatienceWithOthers = std::chrono::minutes(1);
 
-/// Given out by an earlier session, and perhaps still run by someone.
+/// Given out by an earlier session of AskTell; it may still run elsewhere.
 bool IsOutside(const AttemptRecord& attempt) { return attempt.state == TrialState::kRunning && !attempt.process; }
 
 void CheckNotAlive(const AttemptRecord& attempt) {
@@ -33,7 +33,7 @@ void CheckNotAlive(const AttemptRecord& attempt) {
       "end it with: slipway resume, then Ctrl-C");
 }
 
-/// Of a trial that nobody tells about any more: if it was told to stop or to pause, it has done so.
+/// The verdict on a trial without further news. If it was asked to stop or to pause, it has done so; else it is lost.
 Verdict JudgeSilent(const LiveAttempt& attempt) {
   return attempt.stop ? Judge(attempt.Facts(std::nullopt)) : JudgeLost();
 }
@@ -43,7 +43,7 @@ std::string WhyNotRunning(const TrialRecord& trial) {
   return trial.reason.empty() ? state : fmt::format("{} ({})", state, trial.reason);
 }
 
-/// As the clock counts that no one sets.
+/// By the steady clock.
 SteadyTime Ago(Clock& clock, double seconds) {
   return clock.Steady() - std::chrono::duration_cast<SteadyTime::duration>(Seconds(std::max(0.0, seconds)));
 }

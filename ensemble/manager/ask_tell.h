@@ -1,4 +1,4 @@
-/// A study driven from outside: who asks for a trial runs it himself and tells how it ended.
+/// A study driven from outside: the caller asks for a trial, runs it, and tells how it ended.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +18,34 @@
 
 namespace slipway::ensemble {
 
-/// What becomes of trials that an earlier session gave out and nobody told about.
-/// kKeep: they still run, somewhere, and may be told. kQueueAgain: they are lost, and are given out again.
+/// What happens to trials that an earlier session gave out and that have no result yet.
+/// kKeep: they may still run elsewhere; Tell accepts their results. kQueueAgain: they are lost and given out again.
 enum class Unfinished { kKeep, kQueueAgain };
 
-/// When a trial that was given out counts as lost: it is given out again, as its next attempt.
+/// When a trial that was given out counts as lost. A lost trial is given out again, as its next attempt.
 struct LossRules {
   Unfinished earlier = Unfinished::kKeep;
-  std::optional<double> silence = {};  ///< seconds without a report; nothing: it may be silent for ever
+  std::optional<double> silence = {};  ///< seconds without a report; nothing: no limit
 };
 
-/// A trial to run. `attempt` above 1: it was paused, lost or retried, and goes on.
+/// A trial to run. `attempt` above 1: it was paused, lost or retried, and now goes on.
 struct AskedTrial {
   TrialNumber trial = 0;
   int attempt = 1;
   int repeat = 0;
-  std::optional<TrialNumber> parent;  ///< its first attempt goes on from what this trial has learnt
-  std::optional<double> limit;        ///< the scheduler's resource at which it may be paused next; nothing: its end
+  std::optional<TrialNumber> parent;  ///< its first attempt goes on from the checkpoint of this trial
+  std::optional<double> limit;        ///< resource at which the scheduler may pause it next; nothing: its end
   Point parameters;
 };
 
-/// No trial may begin now. Where some run, their ends may change that.
+/// No trial may begin now. The end of a running trial may change that.
 struct NothingToRun {
   std::string why;
   std::size_t running = 0;
 };
 
-/// What became of a trial: its results, one for each objective (none: what it has reported counts); that it failed;
-/// that it was not worth going on.
+/// How a trial ended: with results, with a failure, or pruned by the caller.
+/// Results: one value for each objective. Without values, the reports of the trial count.
 struct ToldResults {
   std::vector<double> values;
 };
@@ -55,47 +55,47 @@ struct ToldFailed {
 struct ToldPruned {};
 using Told = std::variant<ToldResults, ToldFailed, ToldPruned>;
 
-/// Values of one step, by the names of their metrics.
+/// The metrics of one step: name and value.
 struct ToldReport {
   std::int64_t step = 0;
-  std::optional<double> epoch;  ///< where the scheduler counts epochs and none is given, the step counts
+  std::optional<double> epoch;  ///< nothing: the step, if the scheduler counts epochs
   std::vector<std::pair<std::string, double>> metrics;
 };
 
-/// What the scheduler wants of a running trial. To stop and to pause it is the caller's: he ends it and tells, and the
-/// trial is then pruned or paused, whatever he tells.
+/// What the scheduler has decided about a running trial. For kStop and kPause the caller ends the trial and calls Tell.
+/// Whatever result it then passes, the trial is pruned or paused; at its own time limit it has failed.
 struct Advice {
   Decision decision = Decision::kContinue;
   std::string reason;
 };
 
-/// One session. Everything is in the book, durably, when a call returns.
-/// Errors: Error(kUsage) for what cannot be (an unknown trial, a value outside of the space): nothing has changed then.
-/// After any other error (the book's) the session is over; a new one begins with what the book holds.
+/// One session of asking and telling. When a call returns, its changes are in the book, durably.
+/// Errors: Error(kUsage) for invalid calls (an unknown trial, a value outside of the space); nothing has changed then.
+/// Any other error, such as one of the book, ends the session. A new session begins with what the book holds.
 class AskTell {
  public:
-  /// Begins the study of an empty book or goes on with its study.
+  /// Begins a study in an empty book, or goes on with the study in it.
   /// Errors: kUsage when the options contradict the book; kBusy when a trial of an earlier manager still runs.
   AskTell(TrialBook& book, EnsembleOptions options, LossRules rules, Clock& clock = SystemClock());
   AskTell(const AskTell&) = delete;
   AskTell& operator=(const AskTell&) = delete;
 
-  /// In the order of the manager: what waits in line, what the scheduler promotes, what the sampler chooses. Budgets in
-  /// trials and max_failures hold, and the time limit of a trial: one that is out for longer has timed out. Limits of
-  /// the whole ensemble's time do not: it is the caller's.
+  /// The next trial, in the manager's order: a queued one, one that the scheduler promotes, a new one of the sampler.
+  /// The budget of trials, max_failures and the time limit of a trial apply: a trial that runs longer has timed out.
+  /// Time limits of the whole ensemble do not apply: the caller keeps them.
   std::variant<AskedTrial, NothingToRun> Ask();
-  /// What the trial is now: one that was told to have failed is queued again while `retries` are left. A value that is
-  /// not finite is a failure for good. `attempt`, if given, must be the present one.
+  /// Records how the trial ended, and returns its row. A failed trial is queued again while `retries` are left.
+  /// A value that is not finite is a failure without a retry. `attempt`, if given, must be the present attempt.
   TrialRecord Tell(TrialNumber trial, const Told& told, std::optional<int> attempt = std::nullopt);
   Advice Report(TrialNumber trial, const ToldReport& report, std::optional<int> attempt = std::nullopt);
-  /// Takes up what waits in the folder of requests (requests.h), as each Ask does: to be called while nobody asks.
+  /// Carries out the requests that wait in the requests folder (requests.h). Ask does so too: call this between asks.
   void AnswerRequests();
-  /// Lines up a configuration, which may leave parameters out. Returns its first trial.
+  /// Queues a configuration; the sampler chooses parameters that it leaves out. Returns its first trial.
   TrialNumber Enqueue(const Point& point);
 
   const OpenStudy& study() const { return study_; }
   const EnsembleOptions& options() const { return options_; }
-  /// Trials that are given out and not told yet.
+  /// Number of trials that are given out and have no result yet.
   std::size_t running() const { return running_.size(); }
   /// Leaves the book as one plain file. The session may go on.
   void Settle() { book_.Settle(); }

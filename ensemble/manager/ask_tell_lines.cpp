@@ -17,7 +17,7 @@ namespace {
   throw Error(ErrorKind::kUsage, why, std::move(next_step));
 }
 
-/// One request; every member is looked at before anything is done.
+/// One request. All members are checked before anything is done.
 class RequestLine {
  public:
   explicit RequestLine(std::string_view line) : json_(Parsed(line)) {}
@@ -50,7 +50,7 @@ class RequestLine {
     return Number(name, json_.at(name));
   }
 
-  /// A number, or "NaN", "Infinity" or "-Infinity", which JSON has no numbers for.
+  /// A number, or one of the words "NaN", "Infinity" and "-Infinity": JSON has no numbers for these.
   static double Number(const std::string& name, const Json& json) {
     if (json.is_number()) return json.get<double>();
     if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();

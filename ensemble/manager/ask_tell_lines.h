@@ -1,4 +1,4 @@
-/// Ask and tell as lines of JSON: one request a line, one answer a line. docs/reference/ask-and-tell.md.
+/// Ask and tell as lines of JSON: one request a line, one answer a line. See docs/reference/ask-and-tell.md.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace slipway::ensemble {
 
-/// The longest request that is looked at.
+/// The longest request that is read.
 inline constexpr std::size_t kLongestRequestBytes = 1 << 20;
 
-/// Carries one request out and returns its answer. What is wrong with the request is an answer, too:
-/// {"error": ..., "next_step": ...}, and nothing has changed then.
-/// Errors: those after which the session is over.
+/// Carries out one request and returns its answer. An invalid request changes nothing; its answer is
+/// {"error": ..., "next_step": ...}.
+/// Errors: those that end the session.
 Json Answer(AskTell& session, std::string_view line);
 
 Json ToJson(const std::variant<AskedTrial, NothingToRun>& asked);

@@ -1,8 +1,8 @@
-/// Fault injection: the manager kills itself at a named place, as kill -9 would, so that tests can show that nothing is
-/// lost and nothing runs twice wherever it dies.
+/// Fault injection: the manager kills itself at a named place, as kill -9 would. Tests use it to show: wherever the
+/// manager dies, nothing is lost and nothing runs twice.
 ///
-/// Switched on by SLIPWAY_CRASH_AT=<name>[:n], the n-th time (default 1) that the place is reached. Without it a call
-/// costs one comparison.
+/// SLIPWAY_CRASH_AT=<name>[:n] switches it on: the manager dies the n-th time (default 1) that it reaches the place.
+/// Without this variable a call costs one comparison.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace slipway::ensemble {
 
-/// The names of all places, in the order of a round of the manager.
+/// The names of all places, in the order in which a round of the manager reaches them.
 const std::vector<std::string>& CrashPoints();
 
-/// `name` is one of them.
+/// Dies here if SLIPWAY_CRASH_AT says so. `name` is one of CrashPoints().
 void CrashPoint(std::string_view name);
 
 }  // namespace slipway::ensemble

@@ -1,4 +1,4 @@
-/// Whether the disk of the run has room, as far as the manager has looked.
+/// Watches whether the disk of the run is full.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,16 @@ namespace slipway::ensemble {
 
 class DiskSpaceWatch {
  public:
-  /// All must outlive it. The observer hears when the room is used up, and when there is some again.
+  /// All arguments must outlive it. The observer hears when the disk becomes full, and when space is free again.
   DiskSpaceWatch(TrialRunner& runner, EnsembleObserver& observer, Clock& clock)
       : runner_(runner), observer_(observer), clock_(clock) {}
 
-  /// What was seen in the round before may have changed. While there is no room it is looked for, now and then.
+  /// Forgets what the round before saw. While the disk is full, looks again every 0.5 s.
   void BeginRound();
-  /// An attempt has ended: whether room was missing at a moment since it began. Cost: at most one look a round.
+  /// Whether the disk was seen full at a moment while `attempt`, which has ended, ran.
+  /// Cost: at most one look of each kind a round.
   bool WasMissingDuring(const LiveAttempt& attempt, DiskSpaceCheck check);
-  /// There is none.
+  /// The disk is full.
   bool IsMissing() const { return !why_.empty(); }
 
  private:

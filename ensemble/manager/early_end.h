@@ -14,13 +14,13 @@ class EarlyEnd {
   EarlyEnd(const EnsembleOptions& options, int failed) : options_(options), failed_(failed) {}
 
   void TakeFailure() { ++failed_; }
-  /// Anew, as a trial that had failed is run again.
+  /// Sets the count of failed trials, after failed trials were queued again.
   void CountFailures(int failed) { failed_ = failed; }
   void TakeInterrupt();
-  /// Looks whether `max_failures` or the time, of which `seconds_left` are left, ends it.
+  /// Checks whether `max_failures` or the time ends the ensemble. `seconds_left`: of the time.
   void Watch(double seconds_left);
 
-  /// What running trials are told; nothing: go on. The first reason counts.
+  /// Why running trials are asked to stop; nothing: they go on. The first reason counts.
   const std::optional<StopReason>& reason() const { return reason_; }
   void Tell(EnsembleSummary& summary) const;
 

@@ -1,4 +1,4 @@
-/// Between what trials report and what the scheduler decides about them.
+/// Passes the reports of trials to the scheduler, and keeps its decisions until the manager acts on them.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace slipway::ensemble {
 
-/// What the scheduler wants of a running trial.
+/// The scheduler's request to stop or pause a running trial.
 struct StopRequest {
   StopReason stop = StopReason::kPruned;
   std::string why;
@@ -23,20 +23,20 @@ class ReportJudge {
  public:
   explicit ReportJudge(const EnsembleOptions& options);
 
-  /// Tells the scheduler all that the book knows, also what it had decided about attempts that have not ended.
+  /// Restores the scheduler from the book: all reports, and its decisions about attempts that have not ended.
   /// Cost: one scan of the objective's values; nothing without a scheduler.
   void Restore(TrialBook& book, const TrialTable& trials);
 
-  /// A running attempt has reported; its value is in `attempt` already. A rung that it has come to is added to
-  /// `rungs`.
+  /// Takes a report of a running attempt; `attempt` holds its value already. A rung that the trial has reached is added
+  /// to `rungs`.
   void Take(const MetricRecord& metric, const LiveAttempt& attempt, std::vector<RungRecord>& rungs);
-  /// Why the scheduler has not heard a single report although this attempt is complete; nothing when it has.
+  /// Why the scheduler has received no report although this attempt is complete; nothing when it has received one.
   std::optional<std::string> WhySilent(const LiveAttempt& attempt) const;
-  /// What the scheduler wants of a running trial since the wishes were forgotten.
+  /// The scheduler's request about a running trial since the last ForgetStopRequests.
   std::optional<StopRequest> StopRequestFor(TrialNumber trial) const;
   void ForgetStopRequests() { stop_requests_.clear(); }
 
-  /// The trial has reported at the resource of a whole one (`max`), as far as that is known.
+  /// Whether the trial has reported at the scheduler's `max`, the resource of a whole trial. False without a `max`.
   bool IsWhole(TrialNumber trial) const;
 
   /// The attempt is over.

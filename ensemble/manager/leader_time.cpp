@@ -5,7 +5,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// Of the time that the leader is expected to take: steps differ, and a checkpoint is written at the end.
+/// Factor on the expected time of the leader. Steps take different times, and the last checkpoint takes time too.
 constexpr double kReserve = 1.25;
 
 }  // namespace

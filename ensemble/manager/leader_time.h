@@ -1,4 +1,4 @@
-/// When the paused leader of a scheduler goes on, so that it comes to its end in the time that is left.
+/// Decides when the paused leader of a scheduler goes on, to reach its end in the time that is left.
 #pragma once
 
 #include <map>
@@ -9,20 +9,20 @@
 
 namespace slipway::ensemble {
 
-/// Learns from attempts that have ended how long a unit of the scheduler's resource takes, their starts included.
+/// Measures how long a unit of the scheduler's resource takes, from attempts that have ended, their starts included.
 class LeaderTime {
  public:
-  /// `scheduler` must outlive it; one that knows no leader has none.
+  /// `scheduler` must outlive it. A scheduler that is no KnowsLeader has no leader.
   explicit LeaderTime(Scheduler& scheduler) : scheduler_(dynamic_cast<KnowsLeader*>(&scheduler)) {}
 
-  /// An attempt begins, or ends after `seconds`.
+  /// An attempt begins; it ends after `seconds`.
   void Begin(TrialNumber trial);
   void End(TrialNumber trial, double seconds);
 
-  /// The leader that waits, if there is one.
+  /// The paused leader, if there is one.
   std::optional<Leader> Paused() const;
-  /// The leader goes on when it would come to its end in `seconds_left`, but not if it waited for another attempt to
-  /// end first. Nothing while it is not known how long it takes, and where it is too late.
+  /// The trial of the leader, if it must go on now to reach its end in `seconds_left`. Nothing: it can still wait for
+  /// another attempt to end, it is too late already, or its time is not known.
   std::optional<TrialNumber> GoOn(double seconds_left);
 
  private:

@@ -149,7 +149,7 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   facts.stop = stop;
   facts.stop_detail = stop_detail;
   facts.objective = objectives_.front();
-  // What earlier attempts reported counts only where this one goes on from them.
+  // Reports of earlier attempts count only if this one goes on from them.
   if (history().AttemptHasReported() || goes_on_ || !told_.empty()) {
     facts.value = Value();
     facts.best_reported = history().BestReported();

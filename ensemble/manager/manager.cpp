@@ -26,10 +26,10 @@ namespace {
 // How long the manager sleeps at most while requests from outside may come.
 constexpr auto kLookForRequests = std::chrono::seconds(1);
 constexpr auto kLongest = std::chrono::hours(1);
-// While the book is locked or has no room: how long one try may take, and the pause before the next.
+// While the book is locked or the disk is full: how long one try may take, and the pause before the next.
 constexpr auto kPatienceOfATry = std::chrono::milliseconds(200);
 constexpr auto kPauseBetweenTries = std::chrono::milliseconds(300);
-// How long a book that is in the way is waited for when the ensemble is to end.
+// How long to wait for a book that cannot be written when the ensemble is to end.
 constexpr auto kPatienceAtTheEnd = std::chrono::seconds(5);
 
 std::chrono::nanoseconds Until(double seconds) {
@@ -86,7 +86,7 @@ class Manager {
            0;
   }
 
-  /// What ended for want of room is in line.
+  /// Attempts that ended because the disk was full are queued.
   bool WaitsForSpace() const { return disk_space_.IsMissing() && !early_end_.reason() && !study_.queued().empty(); }
 
   // --- what the runner says ---
@@ -97,7 +97,7 @@ class Manager {
     return events;
   }
 
-  /// The times of events are of the clock of the day.
+  /// Converts the times of an event from the wall clock to the study clock.
   void TakeOverTimes(TrialEvent& event) {
     auto* metric = std::get_if<TrialMetric>(&event);
     auto* ended = std::get_if<TrialEnded>(&event);
@@ -109,7 +109,7 @@ class Manager {
 
   std::vector<TrialEvent> NextEvents() { return held_.empty() ? Receive(LongestWait()) : std::exchange(held_, {}); }
 
-  /// Of a round that will come late: they happened now.
+  /// Keeps events for a round that will come late. Ends without a time get the present time.
   void Hold(std::vector<TrialEvent> events) {
     for (auto& event : events) {
       auto* ended = std::get_if<TrialEnded>(&event);
@@ -120,8 +120,8 @@ class Manager {
 
   // --- the book ---
 
-  /// What another process locks, and a disk without room, pass: the runner is heard meanwhile. Who ends the ensemble
-  /// does not wait for long.
+  /// Tries until the write succeeds: a lock of another process and a full disk pass. Events of the runner are received
+  /// meanwhile. If the ensemble is to end, the wait is at most kPatienceAtTheEnd.
   template <class Write>
   void WaitForBook(const Write& write) {
     std::optional<SteadyTime> since;
@@ -153,8 +153,8 @@ class Manager {
 
   // --- what an earlier manager left ---
 
-  /// Ends what still runs, and takes over what that manager did not live to write down. As in its rounds, those that
-  /// were told to stop come last.
+  /// Ends the attempts that still run, and records what the earlier manager did not write before it died. As in its
+  /// rounds, attempts that were asked to stop come last.
   void TakeOver() {
     Changes changes = NewChanges();
     changes.remark = study_.trials().size() == 0 ? "started" : "resumed";
@@ -184,7 +184,8 @@ class Manager {
         {{}, book_.LastSignOfManagerAt(left.claimed)}, changes);
   }
 
-  /// It runs, or waits in its queue, as it did for the manager before. Who was told to stop may not have heard it.
+  /// Follows an attempt that runs, or waits in its queue, on from the earlier manager. Repeats its stop request: the
+  /// attempt may not have received it.
   void FollowOn(TrialNumber trial, const LiveAttempt& attempt) {
     if (!attempt.started()) observer_.AttemptWaits(study_.at(trial));
     if (attempt.stop) runner_.Stop(trial, *attempt.stop);
@@ -245,7 +246,7 @@ class Manager {
 
   // --- what happened ---
 
-  /// Of trials that were told to stop the ends come last: what becomes of them may depend on the others.
+  /// Takes the ends of trials that were asked to stop last: their verdicts may depend on the other events.
   void TakeAll(const std::vector<TrialEvent>& events, Changes& changes) {
     std::vector<const TrialEvent*> told;
     for (const auto& event : events) {
@@ -311,7 +312,7 @@ class Manager {
     Conclude(ended.trial, facts, {facts.status, ended.time, ended.rank}, changes);
   }
 
-  /// What seems to be the fault of the program may be that of a disk without room.
+  /// The cause of an end. What looks like a fault of the program may come from a full disk.
   OutsideCause CauseOf(OutsideCause told, const LiveAttempt& attempt, DiskSpaceCheck check) {
     const bool may_be_disk = told == OutsideCause::kNone || told == OutsideCause::kNotStarted;
     return may_be_disk && disk_space_.WasMissingDuring(attempt, check) ? OutsideCause::kDiskFull : told;
@@ -327,7 +328,8 @@ class Manager {
     End(trial, verdict, end, changes);
   }
 
-  /// It ended before it could be told what the scheduler wants. To wait makes sense only where it may be promoted.
+  /// Applies the scheduler's request to an attempt that ended before it received it. A pause makes sense only if the
+  /// trial may be promoted later.
   void ApplyLateStopRequest(TrialNumber trial, LiveAttempt& attempt) {
     const auto request = judge_.StopRequestFor(trial);
     if (request && (request->stop == StopReason::kPruned || judge_.scheduler().MayWait(trial)))
@@ -359,7 +361,7 @@ class Manager {
     if (verdict.trial == TrialState::kFailed) early_end_.TakeFailure();
   }
 
-  /// A scheduler that never hears of its resource decides nothing: every trial would train to its end.
+  /// Warns once if the scheduler never receives its resource: then every trial trains to its end.
   void WarnOfSilence(const LiveAttempt& attempt) {
     const auto silence = judge_.WhySilent(attempt);
     if (silence && !std::exchange(has_warned_, true)) observer_.Warned(*silence);
@@ -400,7 +402,7 @@ class Manager {
     }
   }
 
-  /// Before the time is over the leader comes to its end, so that there is a whole model.
+  /// The next trial. The leader takes precedence when it must go on to reach its end in time.
   std::optional<TrialNumber> Next(Changes& changes) {
     if (const auto leader = leader_time_.GoOn(running_.SecondsLeft())) return leader;
     return NextTrial(options_, study_, judge_.scheduler(), changes);
@@ -417,7 +419,7 @@ class Manager {
     running_.Add(number, std::move(live));
   }
 
-  /// Whether another trial would begin or go on if it had a place. The last question to the study, which it changes.
+  /// Whether another trial would begin or go on if it had a place. It changes the study, so call it last.
   bool HasMoreToDo() {
     Changes unwritten = NewChanges();
     return NextTrial(options_, study_, judge_.scheduler(), unwritten).has_value();

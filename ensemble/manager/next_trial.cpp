@@ -14,7 +14,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// (value of ours, value of theirs) of the repeats that both have completed.
+/// (value of ours, value of theirs) for each repeat that both have completed; lower is better.
 std::vector<std::pair<double, double>> Paired(const OpenStudy& study, const EnsembleOptions& options, TrialNumber ours,
                                               TrialNumber theirs) {
   const double sign = options.objectives.front().ValueGoal() == Goal::kMinimize ? 1 : -1;
@@ -28,9 +28,9 @@ std::vector<std::pair<double, double>> Paired(const OpenStudy& study, const Ense
   return pairs;
 }
 
-/// Only with the scheduler `wilcoxon`: why the repeat `trial` is not worth running, because the runs of its
-/// configuration so far are significantly worse than those of the best one with the same repeat numbers, pair by pair
-/// (signed_rank.h). Nothing: run it.
+/// Why the repeat `trial` is not worth running; nothing: run it. Only with the scheduler `wilcoxon`.
+/// It compares the runs of this configuration, pair by pair, with those of the best one with the same repeat numbers
+/// (signed_rank.h). If they are significantly worse, the repeat is not worth running.
 std::optional<std::string> WhyNotWorthRepeating(const OpenStudy& study, const EnsembleOptions& options,
                                                 TrialNumber trial) {
   const auto& record = study.at(trial);
@@ -44,7 +44,7 @@ std::optional<std::string> WhyNotWorthRepeating(const OpenStudy& study, const En
                      best->number, options.scheduler.p_value);
 }
 
-/// Repeats of a configuration that has already shown to be worse than the best are not worth running.
+/// The next queued trial that is worth running. Repeats of a configuration that is worse than the best are pruned.
 std::optional<TrialNumber> NextQueued(const EnsembleOptions& options, OpenStudy& study, Changes& changes) {
   while (const auto queued = study.TakeQueued()) {
     const auto why_not = WhyNotWorthRepeating(study, options, *queued);
@@ -58,7 +58,7 @@ std::optional<TrialNumber> NextQueued(const EnsembleOptions& options, OpenStudy&
   return std::nullopt;
 }
 
-/// Lines up the next configuration; false when there is none for now.
+/// Queues the next configuration; false when there is none for now.
 bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& scheduler, Changes& changes) {
   const TrialNumber next = study.NextConfiguration();
   if (!study.HasBudget() || !scheduler.MayBegin(next)) return false;

@@ -1,4 +1,4 @@
-/// Which trial runs next, for whoever carries trials out.
+/// Chooses the trial that runs next, for the manager and for AskTell.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,12 @@
 
 namespace slipway::ensemble {
 
-/// In this order: one in line, if it is worth running; one that the scheduler promotes; a new one of the sampler's or
-/// of the scheduler's, which is added to `changes`; and, when no new one will begin, one that the scheduler lets come
-/// to its end. Nothing: none may begin now. Queued trials that are no longer worth running are settled in `changes`.
+/// The next trial, the first of:
+///   1. a queued trial, if it is worth running;
+///   2. a trial that the scheduler promotes;
+///   3. a new trial of the sampler or of the scheduler, which is added to `changes`;
+///   4. a paused trial that the scheduler finishes, when no new one will begin.
+/// Nothing: no trial may begin now. Queued trials that are no longer worth running are settled in `changes`.
 std::optional<TrialNumber> NextTrial(const EnsembleOptions& options, OpenStudy& study, Scheduler& scheduler,
                                      Changes& changes);
 

@@ -6,14 +6,14 @@
 namespace slipway::ensemble {
 namespace {
 
-/// What the trial's row keeps: of a trial that was ended early the last value, if it is one.
+/// The value for the trial's row. A trial that was ended early keeps its last value, if it is finite.
 std::optional<double> ValueFor(TrialState state, const LiveAttempt& attempt) {
   const bool has_value = state == TrialState::kComplete || state == TrialState::kPruned || state == TrialState::kPaused;
   const auto value = attempt.Value();
   return has_value && value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-/// Never before its begin, also where another machine, or another boot of this one, has another time.
+/// When the attempt ended. Never before its begin: the clock of another machine or boot may differ.
 double TimeOf(const KnownEnd& end, const LiveAttempt& attempt, double now) {
   return std::max(end.time.value_or(now), attempt.since());
 }

@@ -1,4 +1,4 @@
-/// The end of an attempt, in all places that know of it.
+/// Records the end of an attempt in the study, the scheduler and the changes of the round.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace slipway::ensemble {
 
 /// What is known of an end.
 struct KnownEnd {
-  std::optional<ExitStatus> status = {};  ///< nothing: nobody saw one
+  std::optional<ExitStatus> status = {};  ///< nothing: unknown
   std::optional<double> time = {};        ///< seconds since 1970; nothing: now
-  std::optional<int> rank = {};           ///< that failed first
+  std::optional<int> rank = {};           ///< the rank that failed first
 };
 
-/// Brings the trial's row, the study and the scheduler up to date with the verdict, and adds the end to `changes`.
+/// Updates the trial's row, the study and the scheduler with the verdict, and adds the end to `changes`.
 /// Returns the row.
 const TrialRecord& RecordEnd(TrialNumber number, const LiveAttempt& attempt, const Verdict& verdict,
                              const KnownEnd& end, OpenStudy& study, ReportJudge& judge, Changes& changes);

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEnding = ".json";
-// Nobody needs more for one configuration or 100,000 trials; what is larger is not read into memory.
+// Enough for one configuration or 100,000 trials. A larger file is not read into memory.
 constexpr std::uintmax_t kLargestRequest = 1 << 20;
 
 Json ToJson(const Enqueue& enqueue) { return Json{{"do", "enqueue"}, {"parameters", ensemble::ToJson(enqueue.point)}}; }

@@ -1,5 +1,5 @@
-/// What people ask of an ensemble beside its manager: one small file each in the folder `requests`, which the manager,
-/// the only writer of the book, takes up; the present one or the next.
+/// Requests of users to an ensemble from outside its manager: one small file each in the folder `requests`.
+/// Only the manager writes the book, so the present or the next manager carries them out.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,23 @@
 
 namespace slipway::ensemble {
 
-/// A configuration for the next trial; it may leave parameters out.
+/// Queue a configuration as the next trial; it may leave parameters out.
 struct Enqueue {
   Point point;
 };
 
-/// Failed, pruned or cancelled trials shall run again.
+/// Run failed, pruned or cancelled trials again.
 struct Retry {
   std::vector<TrialNumber> trials;
 };
 
-/// What is in the file cannot be understood.
+/// The file holds no valid request.
 struct Malformed {
   std::string reason;
 };
 
 struct Request {
-  std::string name;  ///< of its file; unique, in the order of time
+  std::string name;  ///< of its file; unique; sorted names are in the order of time
   std::variant<Enqueue, Retry, Malformed> what;
 };
 
@@ -37,10 +37,11 @@ inline constexpr const char* kRequestsFolder = "requests";
 /// Puts a request into `run_folder`; durable when it returns. Returns its name.
 std::string PostRequest(const std::filesystem::path& run_folder, const std::variant<Enqueue, Retry>& what);
 
-/// All that wait, in the order in which they were posted. A missing folder holds none; half-written files are not seen.
+/// All waiting requests, in the order in which they were posted. A missing folder holds none; half-written files are
+/// skipped.
 std::vector<Request> WaitingRequests(const std::filesystem::path& run_folder);
 
-/// To be called when the answer is in the book.
+/// Removes the file of a request. Call it when the answer is in the book.
 void RemoveRequest(const std::filesystem::path& run_folder, const std::string& name);
 
 }  // namespace slipway::ensemble

@@ -8,7 +8,7 @@
 namespace slipway::ensemble {
 namespace {
 
-// What a manager that is killed can take from the count of its time at most.
+// The most time of a killed manager that goes uncounted.
 constexpr double kSignsApart = 5;  // seconds
 
 }  // namespace

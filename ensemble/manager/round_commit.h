@@ -1,4 +1,4 @@
-/// The one commit of a round of the manager: durable first, then told.
+/// The one commit of a round of the manager. It becomes durable before the observer hears of it.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,14 @@ namespace slipway::ensemble {
 
 class RoundCommit {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   RoundCommit(const EnsembleOptions& options, TrialBook& book, const OpenStudy& study, EnsembleObserver& observer)
       : options_(options), book_(book), study_(study), observer_(observer) {}
 
-  /// Writes the changes, takes answered requests away and tells the observer. `meanwhile` runs while the disk is at
-  /// work, and not at all where nothing is changed; what it does must not matter to anybody when the commit fails.
-  /// Where nothing is changed for long the manager's last sign is brought up to date, by which its time counts.
+  /// Writes the changes, removes the files of answered requests and notifies the observer. `meanwhile` runs while the
+  /// disk writes; it does not run when `changes` is empty. If the commit fails, its effects must be harmless.
+  /// Without changes, it updates the manager's last sign of life in the book every 5 s. The time of a killed manager
+  /// counts up to that sign.
   /// Errors: what the book throws.
   void operator()(const Changes& changes, const std::function<void()>& meanwhile = {});
 

@@ -47,7 +47,7 @@ void RunningAttempts::CountAnew(double ended) {
   }
 }
 
-/// It may have begun before anyone saw it, or before this manager did.
+/// Counts an attempt from its begin, which may lie before this manager began or received the event.
 void RunningAttempts::Count(const LiveAttempt& attempt) {
   meter_.AddNodes(options_.need.nodes, SecondsUp());
   meter_.Charge(options_.need.nodes * attempt.SecondsUp(clock_.Steady()));

@@ -1,4 +1,4 @@
-/// The attempts between their claim and their end: which there are, where they run, and what they use up.
+/// The attempts between their claim and their end: where they run, and how much of the budget they use.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace slipway::ensemble {
 
 class RunningAttempts {
  public:
-  /// `used`: by the managers before. `options` and `clock` must outlive it.
+  /// `used`: by earlier managers. `options` and `clock` must outlive it.
   RunningAttempts(const EnsembleOptions& options, const Usage& used, Clock& clock);
 
   int size() const { return static_cast<int>(attempts_.size()); }
@@ -25,35 +25,35 @@ class RunningAttempts {
   auto end() { return attempts_.end(); }
 
   LiveAttempt& at(TrialNumber trial) { return attempts_.at(trial); }
-  /// The attempt if it is the present one of its trial, else null: events of others come too late to count.
+  /// The attempt if it is the present one of its trial, else null. Events of earlier attempts come too late to count.
   LiveAttempt* Present(TrialNumber trial, int attempt);
   void Add(TrialNumber trial, LiveAttempt attempt);
-  /// With all that is known of it now, at the place that it has.
+  /// Replaces the attempt of the trial and keeps its place.
   void Replace(TrialNumber trial, LiveAttempt attempt);
-  /// It is over: its place is free, and its time counts no longer.
+  /// The attempt is over: frees its place and stops counting its time.
   LiveAttempt Remove(TrialNumber trial);
 
-  /// It runs since `time`, in seconds since 1970, and its time counts from then on.
+  /// The attempt runs since `time`, in seconds since 1970; its time counts from then on.
   void Begin(LiveAttempt& attempt, double time);
 
-  /// `ended`: the node-seconds of all attempts that are over. To it comes what those that run have used up to now.
+  /// Sets the node-seconds used: `ended`, of all attempts that are over, plus those of the running attempts up to now.
   void CountAnew(double ended);
 
-  /// Room for another attempt. Empty where trials are not placed; nothing when none fits now.
+  /// Takes a place for another attempt. Empty when trials are not placed; nothing when none fits now.
   std::optional<std::vector<AllocatedNode>> TakePlace();
   void GiveBack(const std::vector<AllocatedNode>& place) { packer_.GiveBack(place); }
   void LoseNode(const std::string& node) { packer_.Lose(node); }
-  /// Attempts are placed, and none will fit any more.
+  /// Attempts are placed, and no further attempt will ever fit.
   bool OutOfNodes() const { return !options_.nodes.empty() && packer_.OutOfNodes(); }
 
-  /// Until the budget or the time of this manager is used up, if nothing changes.
+  /// Seconds until the budget or the time of this manager is used up, if nothing changes.
   double SecondsLeft() const;
-  /// Until one that nobody has told to stop comes to its own time limit; infinite when none can.
+  /// Seconds until the first attempt reaches its own time limit, without those asked to stop; infinite without any.
   double SecondsToTrialLimit() const;
 
  private:
   void Count(const LiveAttempt& attempt);
-  /// Of this manager; the clock of the day has no part in it.
+  /// Seconds that this manager has run, by the steady clock.
   double SecondsUp() const;
 
   const EnsembleOptions& options_;

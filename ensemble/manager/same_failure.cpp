@@ -9,7 +9,7 @@
 namespace slipway::ensemble {
 namespace {
 
-// Of the shell, and of programs that start others: it cannot be executed, it is not found.
+// Exit statuses of the shell and of other programs that start programs: not executable, not found.
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
@@ -21,8 +21,8 @@ struct Kind {
 
 enum class Effect {
   kFailed,
-  kWorked,  ///< also what went wrong for reasons of its own, such as too little memory
-  kNothing  ///< it says nothing about programs and machines
+  kWorked,  ///< also failures of the trial's own, such as out of memory
+  kNothing  ///< no evidence about the program or the machine
 };
 
 Effect EffectOf(const Verdict& verdict) {
@@ -45,7 +45,7 @@ bool CouldNotRun(const AttemptFacts& facts, const Verdict& verdict) {
   return facts.status && (facts.status->code == kNotExecutable || facts.status->code == kNotFound);
 }
 
-/// What the program, or who was to start it, said last.
+/// The last line of the log, or the message of the runner.
 const std::string& LastWords(const AttemptFacts& facts) {
   return facts.last_line.empty() ? facts.detail : facts.last_line;
 }
@@ -56,14 +56,14 @@ std::string Words(const AttemptFacts& facts, const Verdict& verdict) {
   return facts.status ? fmt::format("{}: {}", facts.status->Describe(), LastWords(facts)) : LastWords(facts);
 }
 
-/// The same for failures alike. Exit statuses differ in kind, other numbers do not.
+/// A key that is equal for failures alike. Exit statuses make a difference, other numbers do not.
 std::string KeyOf(const AttemptFacts& facts, const Verdict& verdict) {
   const auto status = facts.status ? facts.status->Describe() : std::string();
   const auto& what = verdict.outcome == Outcome::kNoObjective ? verdict.missing : LastWords(facts);
   return fmt::format("{}/{}/{}", OutcomeName(verdict.outcome), status, WithoutPathsAndNumbers(what));
 }
 
-/// Nothing for one that is like no other.
+/// The kind of a failure; nothing for a failure that is like no other.
 std::optional<Kind> KindOf(const AttemptFacts& facts, const Verdict& verdict) {
   const bool of_environment = CouldNotRun(facts, verdict);
   const bool has_words = verdict.outcome == Outcome::kNoObjective || !facts.last_line.empty();
@@ -71,7 +71,7 @@ std::optional<Kind> KindOf(const AttemptFacts& facts, const Verdict& verdict) {
   return Kind{of_environment, Words(facts, verdict), KeyOf(facts, verdict)};
 }
 
-/// A value that is NaN came from a program that works.
+/// The value is NaN or infinite: the program works.
 bool IsOfItsValue(const AttemptFacts& facts, const Verdict& verdict) {
   return verdict.outcome == Outcome::kNoObjective && facts.value;
 }

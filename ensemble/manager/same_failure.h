@@ -1,4 +1,4 @@
-/// Trials that all fail in the same way, because of something that no parameter changes. Pure.
+/// Detects trials that all fail in the same way, for a cause that no parameter changes. Pure.
 #pragma once
 
 #include <set>
@@ -9,19 +9,20 @@
 
 namespace slipway::ensemble {
 
-/// Two kinds of failure count. What could not be run at all (no start, exit status 126 or 127) is of the environment:
-/// so many trials in a row are enough. Any other failure alike, by its status and the last line of its log without
-/// paths and numbers, or without a value of the objective, may be one of the parameters: it counts only while no trial
-/// of the study has ever worked. A failure without a word is like no other.
+/// Counts failures in a row that are alike. Two kinds count:
+///   - A program that could not be run at all (no start, exit status 126 or 127): the environment is the cause.
+///   - Any other failure, but only while no trial of the study has ever worked: the parameters may be the cause.
+/// Two failures are alike if exit status and last line of the log are the same, without paths and numbers. Trials
+/// without a value of the objective are alike if the metric is the same. A failure with an empty log is like no other.
 class SameFailure {
  public:
-  /// `limit`: how many trials; 0: never. `any_has_worked`: a trial of the study is complete, or was stopped or paused.
+  /// `limit`: how many trials; 0: never. `any_has_worked`: a trial of the study is complete, pruned or paused.
   SameFailure(int limit, bool any_has_worked) : limit_(limit), any_has_worked_(any_has_worked) {}
 
-  /// How an attempt ended.
+  /// Takes the end of an attempt.
   void Take(TrialNumber trial, const AttemptFacts& facts, const Verdict& verdict);
 
-  /// "3 trials in a row failed alike: exit status 1: No module named 'torch'"; empty: trials may begin.
+  /// "3 trials in a row failed alike: exit status 1: No module named 'torch'". Empty: trials may begin.
   const std::string& what() const { return what_; }
 
  private:

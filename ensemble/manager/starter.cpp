@@ -42,7 +42,8 @@ Prepared Starter::Prepare(const Changes& claimed) {
   return prepared;
 }
 
-/// Not before the end of the attempt before is in the book, which may be in the same round.
+/// Loads the history of earlier attempts. Call it after the end of the last one is in the book; that end may belong to
+/// the same round.
 void Starter::RecallEarlier(const Changes::Claim& claim) {
   running_.Replace(claim.trial, LiveAttempt(book_, claim.trial, claim.attempt, options_.objectives));
 }
@@ -62,7 +63,7 @@ std::optional<ProcessIdentity> Starter::Prepare(const Changes::Claim& claim) {
   return process;
 }
 
-/// Processes do not outlive the machine, so what tells of them need not. What is in a queue does.
+/// Processes do not outlive the machine, so their identities need not survive a loss of power. Queued jobs must.
 void Starter::WriteDown(const Prepared& prepared, Changes changes) {
   changes.starts = prepared.starts;
   changes.queued = prepared.queued;

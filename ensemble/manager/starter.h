@@ -1,5 +1,4 @@
-/// From claims in the book to programs that run: attempts are prepared at their gates, the book learns of them, the
-/// gates open.
+/// Starts claimed attempts: prepares them at their gates, writes them to the book, opens the gates.
 #pragma once
 
 #include <optional>
@@ -15,35 +14,35 @@
 
 namespace slipway::ensemble {
 
-/// Attempts at their gates, and what the book does not know of them yet.
+/// Attempts at their gates, and the changes that the book still lacks.
 struct Prepared {
   std::vector<TrialNumber> trials;
   std::vector<Changes::Start> starts;
   std::vector<Changes::Queue> queued;
 };
 
-/// Could not be prepared.
+/// An attempt that could not be prepared, and why.
 struct Unstarted {
   TrialNumber trial;
   std::string why;
 };
 
-/// Whether every claim names the process that the attempt will hang on: then nothing is lost when attempts are prepared
-/// before the claims are in the book.
+/// Whether every claim names the supervisor of its attempt. Then attempts may be prepared before the claims are in the
+/// book: nothing is lost if the manager dies in between.
 bool HangOnSupervisors(const Changes& claimed);
 
 class Starter {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   Starter(const EnsembleOptions& options, TrialBook& book, TrialRunner& runner, OpenStudy& study,
           const ReportJudge& judge, RunningAttempts& running)
       : options_(options), book_(book), runner_(runner), study_(study), judge_(judge), running_(running) {}
 
-  /// Prepares what is claimed. What cannot be started is kept for TakeUnstarted().
+  /// Prepares the claimed attempts. Those that cannot be started are kept for TakeUnstarted().
   Prepared Prepare(const Changes& claimed);
-  /// Writes down what the book does not know yet, with the time and host of `changes`. Errors: what the book throws.
+  /// Writes `prepared` to the book, with the time and host of `changes`. Errors: what the book throws.
   void WriteDown(const Prepared& prepared, Changes changes);
-  /// Its program runs from now on, or waits in its queue.
+  /// Opens the gate: the program runs from now on, or waits in its queue.
   const TrialRecord& Release(TrialNumber trial, double now);
 
   bool HasUnstarted() const { return !unstarted_.empty(); }

@@ -12,7 +12,7 @@
 namespace slipway::ensemble {
 namespace {
 
-// A trial that takes its node with it again and again is a failure after all.
+// A trial that loses more nodes than this has failed.
 constexpr int kMostLosses = 4;
 
 std::string WithDetail(std::string text, const std::string& detail) {
@@ -49,7 +49,7 @@ Failure FailureByStatus(const AttemptFacts& facts) {
   return {facts.status->signal != 0 ? Outcome::kKilled : Outcome::kFailed, reason, true};
 }
 
-/// Why the value that was reported is of no use.
+/// Why the reported value cannot be used.
 std::string NoValue(const AttemptFacts& facts) {
   const auto& metric = facts.objective.metric;
   const auto but = ButReported(facts.reported);
@@ -72,7 +72,7 @@ std::optional<Failure> FindFailure(const AttemptFacts& facts) {
   return std::nullopt;
 }
 
-/// It ended well, but what it should reach it did not.
+/// It ended with status 0, but did not reach the objective's `reach`.
 bool MissedItsAim(const AttemptFacts& facts) {
   return facts.status && facts.status->Success() && facts.objective.reach && !facts.value && facts.best_reported;
 }
@@ -95,22 +95,23 @@ Verdict EndedWithItsNode(const AttemptFacts& facts) {
   return {TrialState::kLost, again ? TrialState::kQueued : TrialState::kFailed, Outcome::kNodeLost, reason};
 }
 
-/// One that has not run may wait for room for ever.
+/// The disk was full. An attempt that has not run may wait for free space without limit.
 bool LackedSpace(const AttemptFacts& facts) {
   return facts.cause == OutsideCause::kDiskFull && (!facts.status || facts.losses < kMostLosses);
 }
 
 Verdict EndedOnFullDisk(const AttemptFacts& facts) {
-  const auto* how = facts.status ? "the disk was full while it ran, so it runs again" : "the disk was full when it was to start";
+  const auto* how =
+      facts.status ? "the disk was full while it ran, so it runs again" : "the disk was full when it was to start";
   return {TrialState::kLost, TrialState::kQueued, Outcome::kDiskFull, WithDetail(how, facts.detail)};
 }
 
-/// What Slurm or a site's operator has ended. Whether more time would help only the user can know.
+/// An attempt that Slurm or an operator has ended. Only the user can know whether more time would help.
 Verdict EndedFromOutside(Outcome outcome, std::string reason) {
   return {TrialState::kFailed, TrialState::kFailed, outcome, std::move(reason)};
 }
 
-/// Nothing of it has run, so nothing of it has failed. Whoever took it out of the queue did not want it.
+/// A job cancelled in its queue. The program has not run, so it has not failed.
 Verdict TakenFromQueue(const AttemptFacts& facts) {
   const auto reason = WithDetail("cancelled before it began", facts.detail);
   return {TrialState::kCancelled, TrialState::kCancelled, Outcome::kCancelled, reason};

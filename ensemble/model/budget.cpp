@@ -18,7 +18,7 @@ void Meter::Restart(double node_seconds, double now) {
 }
 
 Usage Meter::Used(double now) const {
-  // A clock that is set back takes nothing away.
+  // A clock that is set back does not reduce what was used.
   return {used_.wall_seconds + std::max(0.0, now - begun_), used_.node_seconds + nodes_ * std::max(0.0, now - last_)};
 }
 

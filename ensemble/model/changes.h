@@ -1,4 +1,4 @@
-/// What one round of the manager changes in the trial book: a value, written in one transaction.
+/// The changes of one round of the manager to the trial book: a value, written in one transaction.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ struct Changes {
     TrialNumber trial = 0;
     int attempt = 1;
     StopReason reason = StopReason::kCancelled;
-    std::string why = {};  ///< in the words of the scheduler, or the time limit
+    std::string why = {};  ///< the scheduler's reason, or the time limit
   };
-  /// An attempt is over. `trial` stands for the trial's row as it becomes.
+  /// An attempt is over. `trial`: the trial's new row.
   struct End {
     int attempt = 1;
     TrialState attempt_state = TrialState::kComplete;
@@ -35,25 +35,25 @@ struct Changes {
     std::vector<AllocatedNode> place = {};
     int nodes = 1;
   };
-  /// An attempt waits at its gate and will be released; or someone outside runs it, in no process that we know.
+  /// An attempt waits at its gate and will be released. Without a process: a caller of AskTell runs it.
   struct Start {
     TrialNumber trial = 0;
     int attempt = 1;
     std::optional<ProcessIdentity> process;
   };
-  /// An attempt will be handed to a queue, which may outlive this machine; its Begin follows.
+  /// An attempt will be handed to a queue, which may outlive this machine. A Begin follows.
   struct Queue {
     TrialNumber trial = 0;
     int attempt = 1;
   };
-  /// What waited in a queue runs.
+  /// An attempt that waited in a queue runs.
   struct Begin {
     TrialNumber trial = 0;
     int attempt = 1;
-    double time = 0;  ///< since then; seconds since 1970
+    double time = 0;  ///< when it began; seconds since 1970
   };
 
-  /// A request from outside (`slipway trials enqueue`, `retry`) was carried out, or refused for good.
+  /// A request from outside (`slipway trials enqueue`, `retry`) was carried out or refused.
   struct Answer {
     std::string name;  ///< of the request, unique in the study
     RequestAnswer answer;
@@ -70,8 +70,8 @@ struct Changes {
   std::vector<Start> starts;
   std::vector<Queue> queued;
   std::vector<TrialRecord> finished;  ///< new ones that need no attempt: imported, or not worth running
-  std::vector<TrialRecord> settled;   ///< queued ones that are over without another attempt
-  std::vector<TrialNumber> requeued;  ///< final ones that shall run again
+  std::vector<TrialRecord> settled;   ///< queued ones that end without another attempt
+  std::vector<TrialNumber> requeued;  ///< final ones that run again
   std::vector<RungRecord> rungs;
   std::vector<Answer> answers;
   std::optional<std::string> remark;  ///< an event of the study itself: "resumed", "stop asked"

@@ -5,7 +5,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// Sums that become means.
+/// Sums over the repeats of a configuration, for means.
 class Mean {
  public:
   void Add(const TrialRecord& trial) {

@@ -5,8 +5,8 @@
 
 namespace slipway::ensemble {
 
-/// Row c stands for the trials c * repeats ... (c + 1) * repeats - 1. It is final when all of them are; complete, with
-/// the mean of their values, when at least one is complete.
+/// Row c stands for the trials c * repeats ... (c + 1) * repeats - 1. It is final when all of them are final. It is
+/// then complete, with the mean of their values, if at least one is complete.
 class Configurations {
  public:
   /// With one repeat a configuration is a trial.

@@ -15,7 +15,7 @@ std::vector<Name> TakeFirst(std::vector<Name>& from, int count) {
   return taken;
 }
 
-/// "9" is before "10".
+/// Numeric order also for texts: "9" comes before "10".
 struct InOrder {
   bool operator()(int left, int right) const { return left < right; }
   bool operator()(const std::string& left, const std::string& right) const {
@@ -29,7 +29,7 @@ void PutBack(std::vector<Name>& to, const std::vector<Name>& names) {
   std::ranges::sort(to, InOrder());
 }
 
-/// Attempts of one node each that fit on `node`.
+/// How many shares of attempts fit on `node`.
 int Capacity(const AllocatedNode& node, const Need& need) {
   int capacity = std::numeric_limits<int>::max();
   if (need.cores > 0) capacity = std::min(capacity, static_cast<int>(node.cores.size()) / need.cores);
@@ -68,7 +68,7 @@ std::optional<std::vector<AllocatedNode>> Packer::Take() {
     if (room(&node.free) >= 1) fitting.push_back(&node.free);
   }
   if (static_cast<int>(fitting.size()) < need_.nodes) return std::nullopt;
-  // One node: the fullest. Several: the emptiest, or the last ones could be left on one node and be of no use.
+  // One node: the fullest. Several nodes: the emptiest, else the last free shares could all lie on one node.
   if (need_.nodes == 1) {
     std::ranges::stable_sort(fitting, {}, room);
   } else {

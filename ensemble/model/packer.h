@@ -16,26 +16,28 @@ struct Need {
   int gpus = 0;   ///< on each node
 };
 
-/// Bookkeeping of what is free. All attempts of a study need the same, so first fit loses nothing; the fullest node
-/// that still fits is taken, so that whole nodes stay free. Cost: O(nodes) for each call.
+/// Keeps account of the free cores and GPUs of each node. All attempts of a study have the same need. An attempt of one
+/// node takes the fullest node that fits, so whole nodes stay free. An attempt of several nodes takes the emptiest
+/// ones.
+/// Cost: O(nodes log nodes) for each call.
 class Packer {
  public:
-  /// `nodes`: the whole allocation, with every core and device that may be used.
+  /// `nodes`: the whole allocation, with every core and GPU that may be used.
   Packer(std::vector<AllocatedNode> nodes, Need need);
 
-  /// How many attempts fit at a time.
+  /// How many attempts fit at a time in the whole allocation.
   int Slots() const { return slots_; }
-  /// Nothing when it does not fit now.
+  /// Takes a place for one attempt; nothing when none fits now.
   std::optional<std::vector<AllocatedNode>> Take();
-  /// The node is not there any more: it is given to nobody, and what attempts have of it is not taken back.
+  /// The node is lost: Take gives it to no attempt, and GiveBack ignores shares of it.
   void Lose(const std::string& node);
-  /// Too few of the nodes that are left are large enough: no attempt will ever fit again, whatever is given back.
+  /// Too few of the nodes that are left are large enough: no attempt will ever fit, whatever is given back.
   bool OutOfNodes() const;
-  /// What Take has given.
+  /// Frees a place that Take gave.
   void GiveBack(const std::vector<AllocatedNode>& place);
 
  private:
-  /// `capacity`: how many attempts could have a share of it at a time, were it all free.
+  /// `capacity`: how many shares of attempts fit on the node when it is all free.
   struct Node {
     AllocatedNode free;
     int capacity = 0;

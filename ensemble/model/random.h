@@ -1,7 +1,7 @@
 /// Random numbers without a state: each is a pure function of (study seed, trial, stream, draw).
 ///
-/// So the same trial of the same study draws the same numbers whatever was asked before it, on any number of
-/// parallel workers, and after any restart.
+/// The same trial of the same study draws the same numbers: whatever was asked before it, on any number of parallel
+/// workers, and after any restart.
 /// The generator is Philox4x32-10 of the library Random123.
 #pragma once
 

@@ -16,7 +16,7 @@ constexpr std::array<std::pair<StopReason, std::string_view>, 5> kStopReasons = 
     {StopReason::kTrialTimeLimit, "trial_time_limit"},
 }};
 
-/// The place of `word` in `names`, as the enum that they are the words of.
+/// The enum value of `word`: its index in `names`.
 template <class Enum>
 std::optional<Enum> Parse(const std::vector<std::string>& names, std::string_view word) {
   const auto found = std::ranges::find(names, word);

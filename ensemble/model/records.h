@@ -1,4 +1,4 @@
-/// What is known of trials and attempts: the rows of the trial book as values.
+/// The records of trials and attempts: the rows of the trial book as values.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,10 @@ namespace slipway::ensemble {
 ///     |          +----------+-----------+--> queued again: interrupted, retried, or its manager was lost
 ///     +-- paused <----------------------+    (continued later from its checkpoint)
 ///
-/// Waiting: its job is in the queue of a batch system. Its time counts from the job's begin. What has not run may end
-/// as well: claimed and waiting trials may become failed, paused or cancelled.
-/// An attempt knows the same states; `lost` (its manager died) is a final state of attempts.
+/// Waiting: its job is in the queue of a batch system. Its time counts from the job's begin.
+/// Claimed and waiting trials may end before they run: failed, paused or cancelled.
+/// Attempts have the same states and one more, `lost`. A lost attempt does not count: its manager or node was lost, it
+/// could not be started, or the disk was full.
 /// Stored in the trial book as words.
 enum class TrialState {
   kQueued,
@@ -44,10 +45,10 @@ std::string_view TrialStateName(TrialState state);
 std::optional<TrialState> ParseTrialState(std::string_view word);
 /// Every state's word, in the order of the enum.
 const std::vector<std::string>& TrialStateNames();
-/// No attempt of such a trial will follow by itself.
+/// No further attempt follows unless a user requests it.
 bool IsFinal(TrialState state);
 
-/// It is over without a result, so that it makes sense to run it again on request.
+/// The trial is over without a result: a user may request another attempt.
 bool MayBeRetried(TrialState state);
 
 std::optional<StopReason> ParseStopReason(std::string_view word);
@@ -58,7 +59,7 @@ WordTable<Goal> WordsOf(Goal);
 /// Strictly better.
 bool IsBetter(double left, double right, Goal goal);
 
-/// Which of the values that a trial reports counts. Stored as words.
+/// Which reported value of a trial counts. Stored as words.
 enum class CountedValue { kLast, kBest };
 WordTable<CountedValue> WordsOf(CountedValue);
 
@@ -67,32 +68,32 @@ struct Objective {
   std::string metric;
   Goal goal = Goal::kMaximize;
   CountedValue counts = CountedValue::kLast;
-  /// The trial's value is then the time in seconds, of all its attempts, until the metric is as good as this: less is
-  /// better (time to accuracy).
+  /// If set, the trial's value is the time to accuracy: the seconds, over all its attempts, until the metric is as good
+  /// as this. Less is better.
   std::optional<double> reach = {};
 
-  /// Of the trial's value, which is not always the metric's.
+  /// The goal for the trial's value. With `reach` it differs from the metric's goal.
   Goal ValueGoal() const { return reach ? Goal::kMinimize : goal; }
   /// What that value is: "accuracy", or "seconds to accuracy 0.75".
   std::string ValueName() const;
 };
 
-/// How an attempt ended. Stored as words; the state says what that means for the trial.
+/// How an attempt ended. Stored as words. The state says what that means for the trial.
 enum class Outcome {
   kNone,  ///< it has not ended
   kComplete,
-  kFailed,       ///< another exit status than 0
-  kKilled,       ///< by a signal that nobody here sent
+  kFailed,       ///< an exit code other than 0
+  kKilled,       ///< by a signal that Slipway did not send
   kOutOfMemory,  ///< the kernel or the batch system ended it
   kTimedOut,     ///< its own time limit
   kNodeLost,
   kManagerLost,
   kNotStarted,
   kNoObjective,  ///< it ended well but reported no usable value
-  kCancelled,    ///< by the user, or the time of the ensemble was over
+  kCancelled,    ///< by the user, in the batch system, or at the end of the ensemble's time
   kPruned,
   kPaused,
-  kDiskFull,  ///< the disk of the run was full while it ran, or when it was to start
+  kDiskFull,  ///< the disk of the run was full while it ran or when it was started
 };
 std::string_view OutcomeName(Outcome outcome);
 std::optional<Outcome> ParseOutcome(std::string_view word);
@@ -110,44 +111,44 @@ struct TrialRecord {
   TrialState state = TrialState::kQueued;
   Point parameters;
   std::string configuration;  ///< ConfigurationHash(parameters)
-  /// Finite. Of complete trials the result; of pruned and paused ones the last value before they were ended, if any.
+  /// Finite. The result of a complete trial; the last value, if any, of a pruned or paused one.
   std::optional<double> objective;
-  std::vector<double> further = {};  ///< of the study's further objectives, in its order; finite; of complete trials
+  std::vector<double> further = {};  ///< values of the further objectives, in their order; finite; of complete trials
   int repeat = 0;                    ///< which run of its configuration, from 0
-  std::optional<TrialNumber> parent = {};  ///< whose checkpoint it began with
+  std::optional<TrialNumber> parent = {};  ///< it began with the checkpoint of this trial
   std::string origin = {};                 ///< who chose the parameters: Sampler::Origin, "enqueued", "pbt", "import"
   int attempts = 0;                        ///< begun so far
-  int failures = 0;                        ///< attempts that failed by themselves
+  int failures = 0;                        ///< failed attempts; `slipway trials retry` sets it to 0
   std::string reason;                      ///< why it is in this state; empty when complete
   double created = 0;
   std::optional<double> started;
   std::optional<double> ended;
 };
 
-/// Its next attempt is claimed: nothing of the attempt before shows any more.
+/// Its next attempt is claimed: clears what the attempt before left in the row.
 void BecomeClaimed(TrialRecord& trial);
 /// Its job is in the queue of a batch system.
 void BecomeWaiting(TrialRecord& trial);
 /// Its program runs since `since`, in seconds since 1970.
 void BecomeRunning(TrialRecord& trial, double since);
 
-/// One try of a trial.
+/// One attempt of a trial.
 struct AttemptRecord {
   TrialNumber trial = 0;
   int number = 1;
   TrialState state = TrialState::kClaimed;
-  std::optional<ProcessIdentity> process;  ///< none: nothing was prepared
+  std::optional<ProcessIdentity> process;  ///< nothing: no process was prepared
   std::string host;
   double claimed = 0;
   std::optional<double> started;
   std::optional<double> ended;
   std::optional<ExitStatus> status;
-  std::optional<StopReason> stop;  ///< asked by the manager, stored before the trial is told
-  std::string reason;              ///< how it ended, beside the outcome's word; before that why it was asked to stop
+  std::optional<StopReason> stop;  ///< why the manager asks it to stop; stored before the request is sent
+  std::string reason;              ///< how it ended, beside the outcome's word; before that, details of `stop`
   Outcome outcome = Outcome::kNone;
-  std::optional<int> rank = {};  ///< that failed first
+  std::optional<int> rank = {};  ///< the rank that failed first
   std::string missing = {};      ///< of kNoObjective: the metric without a value; empty: its value is not finite
-  std::string place = {};        ///< nodes and cores that it had for itself: "node1:0-3,8"
+  std::string place = {};        ///< nodes, cores and GPUs that it had for itself: "node1:0,1,8/gpu:0"
   int nodes = 1;                 ///< for the budget of node-seconds
 };
 
@@ -172,25 +173,25 @@ struct RungRecord {
   std::string decision;  ///< "continue", "stop", "pause"
 };
 
-/// What has become of a request from outside.
+/// The answer to a request from outside.
 struct RequestAnswer {
   bool accepted = false;  ///< it was carried out, at least in part
   std::string text;       ///< for people: "enqueued as trial 12"
 };
 
-/// What the attempts of a study have used.
+/// The time that a study has used.
 struct Usage {
-  double wall_seconds = 0;  ///< of all managers together, the times between them left out
+  double wall_seconds = 0;  ///< of all managers together, without the times between them
   double node_seconds = 0;  ///< of ended attempts
 };
 
-/// What an ensemble is: stored when it starts, held against the spec when it is resumed.
+/// The settings of a study: stored when it starts, compared with the spec when it is resumed.
 struct StudyRecord {
-  std::vector<Objective> objectives;  ///< at least one; trials are ranked by the first, or by all after Pareto
+  std::vector<Objective> objectives;  ///< at least one; the first ranks the trials, or all do by Pareto
   std::int64_t trials = 1;            ///< the budget: configurations
   int repeats = 1;                    ///< runs of each configuration; trial = configuration * repeats + repeat
   std::string scheduler = "none";
-  std::string sampler;  ///< never "auto": the one it stands for
+  std::string sampler;  ///< "auto" is stored as the sampler that it stands for
   std::uint64_t seed = 1;
   int grid_points = 3;
   std::string spec_hash;

@@ -21,7 +21,7 @@ struct Overloaded : Cases... {
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
-// An integral number as an integer, so that 2 and 2.0 have one text.
+// Turns an integral number into an integer: 2 and 2.0 then have the same text.
 Scalar Normalised(const Scalar& value) {
   const auto* number = std::get_if<double>(&value);
   if (number == nullptr || *number != std::floor(*number) || std::abs(*number) >= kTwoTo63) return value;

@@ -13,7 +13,7 @@
 
 namespace slipway::ensemble {
 
-/// null, true/false, an integer, a number, a text.
+/// null, a truth value, an integer, a floating-point number or a text.
 using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 /// Nothing for arrays, objects, NaN, infinite numbers, and integers beyond 64 bits.
@@ -21,7 +21,7 @@ std::optional<Scalar> ScalarFromJson(const Json& json);
 Json ToJson(const Scalar& value);
 /// As JSON writes it: 0.1, "sgd", true.
 std::string Describe(const Scalar& value);
-/// For people: 0.1, sgd, true; of a number that is no integer six digits.
+/// For people: 0.1, sgd, true. Floating-point numbers have six digits.
 std::string Brief(const Scalar& value);
 /// Numbers are compared by value, exactly: 2 and 2.0 are the same.
 bool SameValue(const Scalar& left, const Scalar& right);
@@ -40,8 +40,8 @@ Point PointFromJson(const Json& json);
 /// "lr=0.01 optimizer=sgd", for people: each value in brief.
 std::string Describe(const Point& point);
 
-/// 32 hexadecimal digits that are equal for equal configurations: the order of the members does not count,
-/// nor does 2 against 2.0. FNV-1a with 128 bits over the sorted members. Stored in the trial book.
+/// 32 hexadecimal digits, equal for equal configurations. The order of the members makes no difference, nor does 2 or
+/// 2.0. FNV-1a with 128 bits over the sorted members. Stored in the trial book.
 std::string ConfigurationHash(const Json& point);
 std::string ConfigurationHash(const Point& point);
 

@@ -10,7 +10,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// Two clocks are not read at the same moment: what differs by less was not set.
+/// Smallest difference that counts as a step of the wall clock. The two clocks are not read at the same moment.
 constexpr double kSmallestStep = 0.5;  // seconds
 
 std::string ThisBoot() {

@@ -1,4 +1,4 @@
-/// The time of a study: differences of its times are right although somebody sets the clock of the day.
+/// The clock of a study: time differences stay right when the wall clock is set.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,20 @@
 
 namespace slipway::ensemble {
 
-/// The time of a study at a moment, and that moment by the boot-time clock. Stored with each session.
+/// One moment by the study clock and by the boot-time clock. Stored with each session.
 struct ClockReading {
   double time = 0;        ///< seconds since 1970
-  std::string boot_id;    ///< of the machine; empty: none was looked at
+  std::string boot_id;    ///< of the machine; empty: not read
   double since_boot = 0;  ///< seconds
 };
 
-/// Begins with the clock of the day and goes on with the boot-time clock (Clock::Steady), which counts while the
-/// machine sleeps and which nobody sets. Every session of a study that begins while attempts of an earlier one are open
-/// goes on from that one's reading, unless the machine was booted since, or it is another one: then it begins anew.
+/// Starts at the wall clock and advances with the boot-time clock (Clock::Steady). The boot-time clock also counts
+/// while the machine sleeps, and cannot be set.
+/// A session goes on from the reading of the session before if attempts of that one are open. On another machine or
+/// after a reboot it starts at the wall clock.
 class StudyClock final : public Clock {
  public:
-  /// `before`: what the present time follows from; nothing: the clock of the day.
+  /// `before`: the reading of the session before; nothing: start at the wall clock.
   explicit StudyClock(Clock& clock, const std::optional<ClockReading>& before = std::nullopt);
 
   WallTime Now() override;
@@ -28,8 +29,8 @@ class StudyClock final : public Clock {
   void Sleep(std::chrono::nanoseconds duration) override { clock_.Sleep(duration); }
 
   ClockReading Reading();
-  /// A time that the clock of the day has given just now or earlier to a program, a file or a batch system, as a time
-  /// of the study. Never in the future: clocks differ between hosts.
+  /// Converts a present or past time of the wall clock, as programs, files and batch systems have it, to study time.
+  /// The result is never in the future: clocks of hosts differ.
   double OfDay(double time);
 
  private:

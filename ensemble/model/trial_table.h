@@ -14,8 +14,8 @@ namespace slipway::ensemble {
 class TrialTable {
  public:
   TrialTable() = default;
-  /// Rows in the order of their numbers, which are 0, 1, 2, ... without a gap.
-  /// Errors: Error(kEnvironment) when they are not.
+  /// `rows`: in the order of their numbers 0, 1, 2, ... without a gap.
+  /// Errors: Error(kEnvironment) when numbers are missing or out of order.
   explicit TrialTable(std::vector<TrialRecord> rows);
 
   const std::vector<TrialRecord>& trials() const { return trials_; }
@@ -23,9 +23,9 @@ class TrialTable {
   const TrialRecord& at(TrialNumber trial) const { return trials_.at(static_cast<std::size_t>(trial)); }
   bool Has(TrialNumber trial) const { return trial >= 0 && trial < size(); }
 
-  /// The next trial; its number is the present size.
+  /// Adds the next trial; its number is the present size.
   TrialRecord& Add(TrialRecord trial);
-  /// To change the row at once: whoever has derived something from it sees by its revision that it must look again.
+  /// The row, for a change at once. Raises its revision: code that derived values from the row must derive them again.
   TrialRecord& Edit(TrialNumber trial);
   /// How often the row was edited.
   std::uint32_t Revision(TrialNumber trial) const { return revisions_.at(static_cast<std::size_t>(trial)); }
@@ -34,7 +34,7 @@ class TrialTable {
   bool ContainsConfiguration(const std::string& hash) const { return configurations_.contains(hash); }
 
   int Count(TrialState state) const;
-  /// The best complete trial, the earlier one among equals.
+  /// The best complete trial; the earlier one among equals.
   const TrialRecord* Best(Goal goal) const;
 
  private:

@@ -1,4 +1,4 @@
-/// Points that the user wants to have tried, before a sampler chooses.
+/// Points of the user for the first trials, before a sampler chooses.
 #pragma once
 
 #include <utility>
@@ -7,20 +7,21 @@
 
 namespace slipway::ensemble {
 
-/// A point with what it leaves out drawn at random (seed, trial), so that all it holds is active and no constraint is
-/// broken.
+/// Completes a point: draws the parameters that it leaves out at random, by (seed, trial). All given parameters are
+/// active in the result, and no constraint is broken.
 /// Errors: Error(kUsage) as CheckedPoint, and when no such values are found.
 Point CompletedPoint(const SearchSpace& space, const Point& given, std::uint64_t seed, TrialNumber trial);
 
-/// CompletedPoint for the trials 0, 1, ...
-/// Errors: as there, counting the points from 1.
+/// CompletedPoint of each point, for the trials 0, 1, ...
+/// Errors: as CompletedPoint; they count the points from 1.
 std::vector<Point> CompletedPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
 
-/// Those that lead to a trial of their own, as they were written: of points that are completed alike, the first.
-/// Errors: as there.
+/// The points that lead to different trials, as they were written. Of points with the same completion, the first stays.
+/// Errors: as CompletedPoints.
 std::vector<Point> DistinctPoints(const SearchSpace& space, const std::vector<Point>& points, std::uint64_t seed);
 
-/// The first of the points that no earlier trial has, whoever chose that one; then `next` is asked.
+/// Proposes the first point that no earlier trial has, whatever the origin of that trial. After the last one, asks
+/// `next`.
 class FirstPoints : public Sampler {
  public:
   FirstPoints(std::vector<Point> complete, std::unique_ptr<Sampler> next);

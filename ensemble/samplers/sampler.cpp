@@ -27,7 +27,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// The next point of the walk that no earlier trial has, whoever chose that one. Nothing: earlier trials have them all.
+/// Proposes the next point of the walk that no earlier trial has, whatever its origin. Nothing: all points are taken.
 class GridSampler final : public Sampler {
  public:
   GridSampler(SearchSpace space, int points_per_range) : space_(std::move(space)), points_per_range_(points_per_range) {
@@ -51,10 +51,10 @@ class GridSampler final : public Sampler {
   int points_per_range_;
   std::optional<GridWalk> walk_;
   bool at_point_ = false;  // the walk has not ended
-  TrialNumber asked_ = 0;  // the trials before it have all that the walk has left behind
+  TrialNumber asked_ = 0;  // trials before it have all points that the walk has passed
 };
 
-/// Draws each active parameter evenly from its domain; a point that an earlier trial has only when there is no other.
+/// Draws each active parameter evenly from its domain. Repeats a point of an earlier trial only if no other is found.
 class RandomSampler final : public Sampler {
  public:
   RandomSampler(SearchSpace space, std::uint64_t seed) : space_(std::move(space)), seed_(seed) {}
@@ -68,8 +68,8 @@ class RandomSampler final : public Sampler {
   std::uint64_t seed_;
 };
 
-/// Trial n gets scrambled Sobol point n, with a dimension for each axis; those of inactive parameters are not used. A
-/// point that an earlier trial has is replaced by a random one that is free.
+/// Trial n gets scrambled Sobol point n, with a dimension for each axis; those of inactive parameters are not used.
+/// A point that is not free, because an earlier trial has it or a constraint forbids it, is replaced by a random one.
 class SobolSampler final : public Sampler {
  public:
   SobolSampler(SearchSpace space, std::uint64_t seed)
@@ -87,14 +87,14 @@ class SobolSampler final : public Sampler {
   ScrambledSobol points_;
 };
 
-/// A sampler around a search method. The first `start` trials, and all while nothing is known, get scrambled Sobol
-/// points; then the method proposes. What an earlier trial has, or a constraint forbids, is proposed anew up to 32
-/// times; then a random free point is taken.
+/// A sampler around a search method. The first `start` trials get scrambled Sobol points, and so do all trials until
+/// the first one is complete. Then the method proposes. It has 32 attempts to propose a free point; then a random free
+/// point is taken. A point is free if no earlier trial has it and no constraint forbids it.
 class LearningSampler final : public Sampler {
  public:
   using MakeProposer = std::function<std::unique_ptr<Proposer>(const Encoding& encoding, std::uint64_t seed)>;
 
-  /// Of `settings` it reads goals and seed.
+  /// Reads goals and seed from `settings`.
   LearningSampler(const SamplerSettings& settings, SearchSpace space, TrialNumber start, const MakeProposer& make)
       : encoding_(std::move(space)),
         log_(encoding_, settings.goal, settings.further),
@@ -135,7 +135,7 @@ struct SamplerEntry {
   std::unique_ptr<Sampler> (*make)(const SamplerSettings& settings, SearchSpace space);
 };
 
-/// `kStart` trials fill the space before the method is asked.
+/// Makes a LearningSampler; the method is asked after `kStart` trials.
 template <class Method, TrialNumber kStart>
 std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace space) {
   return std::make_unique<LearningSampler>(
@@ -143,7 +143,7 @@ std::unique_ptr<Sampler> Learning(const SamplerSettings& settings, SearchSpace s
       [](const Encoding& encoding, std::uint64_t seed) { return std::make_unique<Method>(encoding, seed); });
 }
 
-/// Each is named once, here; `auto` stands for one of them.
+/// All samplers and their names; `auto` stands for one of them.
 const SamplerEntry kSamplers[] = {
     {"grid",
      [](const SamplerSettings& settings, SearchSpace space) -> std::unique_ptr<Sampler> {
@@ -166,9 +166,9 @@ const SamplerEntry kSamplers[] = {
     {"portfolio", Learning<Restarts, 0>},
 };
 
-// Nobody means a larger grid.
+// A larger grid is taken for a mistake.
 constexpr std::int64_t kLargestGrid = 1'000'000;
-// Less than a second, also beside first points.
+// They take less than a second, also with first points.
 constexpr std::uint64_t kMostStepsToTell = 300'000;
 
 bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
@@ -177,7 +177,7 @@ bool FitsGrid(const SearchSpace& space, std::int64_t trials) {
   return CountGrid(space, /*points_per_range=*/2, /*limit=*/most + 1) <= most;
 }
 
-/// The different first points and the other points of a walk, up to `most`.
+/// The number of different first points and further points of a walk, up to `most`.
 std::int64_t CountOn(GridWalk& walk, std::int64_t most, const SamplerSettings& settings, const SearchSpace& space) {
   std::set<std::string> first;
   for (const auto& point : CompletedPoints(space, settings.points, settings.seed)) {

@@ -11,7 +11,7 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr double kEndless = 1e18;
-// Products of decimal fractions may miss the resource they stand for by roundings.
+// Tolerance: products of decimal fractions may miss a resource by rounding.
 constexpr double kRounding = 1 - 1e-12;
 
 }  // namespace
@@ -75,7 +75,7 @@ Asha::Member& Asha::At(TrialNumber trial) {
 
 // --- who stands where ---
 
-/// From every rung below its highest a trial has gone on; from that one unless it waits there or was ended there.
+/// Whether a trial has gone on from a rung. From its highest rung it has, unless it is paused or was ended there.
 bool Asha::GoesOn(const Member& member, std::size_t rung) {
   if (rung + 1 < member.entries.size()) return true;
   return member.state != TrialState::kPaused && member.state != TrialState::kPruned && !member.told;
@@ -214,7 +214,7 @@ std::vector<std::size_t> Asha::LowestOpenRungs(const TrialTable& trials) const {
   return lowest;
 }
 
-/// From the lowest rung on: who leads a rung is known when nobody comes to it any more.
+/// Goes from the lowest rung up. The leader of a rung is known when no further trial can enter it.
 std::optional<TrialNumber> Asha::Finish(const TrialTable& trials) {
   const auto open = LowestOpenRungs(trials);
   for (std::size_t bracket = 0; bracket < brackets_.size(); ++bracket) {

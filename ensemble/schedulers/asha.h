@@ -1,4 +1,4 @@
-/// The schedulers `asha` and `hyperband`: trials pause at rungs, the best of each rung go on from their checkpoints.
+/// The schedulers `asha` and `hyperband`: trials pause at rungs; the best of each rung go on from their checkpoints.
 #pragma once
 
 #include <functional>
@@ -15,35 +15,35 @@
 
 namespace slipway::ensemble {
 
-/// The resources at which trials are compared, ascending: min, min * reduction, min * reduction^2, ... and, where
-/// given, `max` as the last. A rung so near to max that less than the root of `reduction` lies between is left out.
-/// Without a max they end at 1e18.
+/// The resources at which trials are compared, ascending: min, min * reduction, min * reduction^2, ... The last one is
+/// `max`; without a `max` they end at 1e18. A rung above max / sqrt(reduction) is left out.
 std::vector<double> RungResources(double min, std::optional<double> max, int reduction);
 
-/// The rungs of one bracket: who entered them with which value, and who may go on.
+/// The rungs of one bracket: which trials entered them, with which values, and how many may go on.
 class Rungs {
  public:
   Rungs(std::span<const double> resources, int reduction);
 
   std::size_t size() const { return rungs_.size(); }
   double resource(std::size_t rung) const { return rungs_[rung].resource; }
-  /// Nobody waits at the last rung: it is the end of a trial.
+  /// No trial waits at the last rung: it is the end of a trial.
   bool IsLast(std::size_t rung) const { return rung + 1 == rungs_.size(); }
-  /// How many rungs a trial has entered that came to `resource`.
+  /// How many rungs a trial enters that reaches `resource`.
   std::size_t CountUpTo(double resource) const;
 
-  /// One trial more has entered the rung, for good. It stands there with its value once it is placed.
+  /// Counts one more entry into the rung, for good. Place adds the trial with its value.
   void CountEntry(std::size_t rung) { ++rungs_[rung].entries; }
   std::size_t entries(std::size_t rung) const { return rungs_[rung].entries; }
-  /// How many of those may go on: one in `reduction`.
+  /// How many of the entered trials may go on: one in `reduction`.
   std::size_t places(std::size_t rung) const { return rungs_[rung].entries / reduction_; }
   /// How many placed trials have gone on.
   std::size_t gone_on(std::size_t rung) const { return rungs_[rung].gone_on; }
 
-  /// Cost: a sorted insert or erase among the trials of the rung. The arguments of Remove are those of Place.
+  /// Adds or removes a trial of the rung. Remove needs the same arguments as Place.
+  /// Cost: a sorted insert or erase among the trials of the rung.
   void Place(std::size_t rung, TrialNumber trial, double value, bool goes_on);
   void Remove(std::size_t rung, TrialNumber trial, double value, bool goes_on);
-  /// How many placed trials are better; among equals the earlier trial is.
+  /// How many placed trials are better. Among equal values the earlier trial is better.
   std::size_t RankOf(std::size_t rung, TrialNumber trial, double value) const;
 
   using Standing = std::pair<double, TrialNumber>;
@@ -63,15 +63,15 @@ class Rungs {
 
 /// Asynchronous successive halving of the promotion type, in one bracket or several.
 ///
-/// Of n trials that entered a rung, floor(n / reduction) may go on: those that stand best, whether they go on at once
-/// or are promoted later from their pause. Unlike in the paper, places are counted: when a better trial comes after
-/// they are given away, it waits for the next place, so that no rung sends on more than its part. Trials that failed
-/// or were cancelled are still counted among the n, and give their place back.
-/// A value that is not finite ends a trial at a rung. A trial that runs on while it is being paused enters further
-/// rungs: what was computed is evidence. At `max` nobody is paused or ended: the program ends by itself.
-/// When no trial begins any more, the leader of each rung goes on, rung by rung from the lowest, until the best of each
-/// bracket is complete: the paper's study has no end. One that is paused below the first rung of its bracket (the
-/// budget was raised, and with it came other brackets) goes on at once.
+/// Of n trials that entered a rung, the best floor(n / reduction) may go on, at once or later from their pause. Unlike
+/// in the paper, places are counted: a better trial that comes when all places are taken waits for the next place. So
+/// no rung sends on more than its part. Failed and cancelled trials still count among the n, but give their place back.
+/// A value that is not finite ends a trial at a rung. A trial that still runs while it is being paused enters further
+/// rungs. At `max` no trial is paused or ended: the program ends by itself.
+/// When no more trials begin, the leader of each rung goes on, from the lowest rung up, until the best trial of each
+/// bracket is complete. (The paper's study has no end.)
+/// A trial paused below the first rung of its bracket goes on at once. This happens when the budget was raised: then
+/// the brackets change.
 ///
 /// Cost:   a report O(1), at a rung a sorted insert among its trials; Promote, the places of all rungs.
 /// Source: Li, Jamieson, Rostamizadeh, Gonina, Hardt, Recht, Talwalkar: "A system for massively parallel hyperparameter
@@ -97,8 +97,8 @@ class Asha : public Scheduler, public KnowsLeader {
  private:
   struct Member {
     TrialState state = TrialState::kQueued;
-    std::optional<Decision> told;      // to pause or to stop, and not at its End yet
-    double furthest = 0;               // of its reports
+    std::optional<Decision> told;      // kPause or kStop, from the decision to its End
+    double furthest = 0;               // largest resource of its reports
     std::vector<Curve::Mark> entries;  // one for each rung it entered
   };
   struct RungPlace {
@@ -116,9 +116,9 @@ class Asha : public Scheduler, public KnowsLeader {
   static bool GoesOn(const Member& member, std::size_t rung);
 
   Judgement Judge(TrialNumber trial, std::size_t rung);
-  /// Of each bracket the lowest rung that a trial may still come to.
+  /// For each bracket, the lowest rung that a trial may still enter.
   std::vector<std::size_t> LowestOpenRungs(const TrialTable& trials) const;
-  /// The best paused trial among the first `count` of a rung that has not gone on from there.
+  /// The best trial that is paused at this rung, among the first `count` of its standings.
   std::optional<TrialNumber> FirstPaused(RungPlace place, std::size_t count) const;
 
   std::vector<Rungs> brackets_;

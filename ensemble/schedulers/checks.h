@@ -1,4 +1,4 @@
-/// When a trial is looked at, by the settings `min` and `interval`, and how reasons show its values.
+/// The resources at which a trial is checked (settings `min` and `interval`), and the text of values in reasons.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace slipway::ensemble {
 
-/// As the user reported it: values of a study that maximizes are negated inside. Six digits.
+/// The value as the user reported it, with six digits. Schedulers negate values of a study that maximizes.
 std::string DescribeValue(double value, Goal goal);
 
 /// Checks lie at min, min + interval, min + 2 interval, ...; without an interval every report from `min` on is one.
@@ -17,8 +17,8 @@ class Checks {
  public:
   Checks(double min, double interval) : min_(min), interval_(interval) {}
 
-  /// The check that mark `i` of a curve passes first, as a number that rises along the curve and is the same for all
-  /// trials. Nothing when it passes none.
+  /// The check that mark `i` of a curve is the first to pass; nothing when there is none. The number of a check rises
+  /// along the curve and is the same for all trials.
   std::optional<double> PassedAt(const Curve& curve, std::size_t i) const;
 
  private:

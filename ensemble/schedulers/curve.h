@@ -1,4 +1,4 @@
-/// What one trial reported, in the order of its resource.
+/// The reports of one trial, in the order of its resource.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace slipway::ensemble {
 
-/// Infinity for what is not finite: nothing is worse.
+/// The value, or infinity if it is not finite. No value is worse than infinity.
 double WorstIfNotFinite(double value);
 
 class Curve {
@@ -20,8 +20,8 @@ class Curve {
     double value = 0;  ///< lower is better; never NaN
   };
 
-  /// A repeated resource gets the new value. True when the trial came further than ever.
-  /// Cost: O(1); linear in the curve when it did not come further.
+  /// Adds a report; a repeated resource gets the new value. True when the resource is larger than all before.
+  /// Cost: O(1) if true, else linear in the curve.
   bool Add(double resource, double value);
 
   /// Ascending resources.

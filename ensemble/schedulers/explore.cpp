@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint32_t kMostDraws = 128;
 constexpr double kResample = 0.25;
 constexpr double kFactor = 0.2;
-constexpr double kLeastPart = 0.02;  // of the range: multiplying never leaves 0
+constexpr double kLeastPart = 0.02;  // of the range: multiplication alone never leaves 0
 
-/// A fifth of the value away, up or down.
+/// The value times 1.2 (up) or 0.8 (down).
 double Multiplied(double value, bool up) { return up ? value * (1 + kFactor) : value * (1 - kFactor); }
 
 double Moved(double value, double width, bool up) {
@@ -23,7 +23,7 @@ double Moved(double value, double width, bool up) {
   return up ? value + distance : value - distance;
 }
 
-/// Value `index` moved by a number of single values that is at least one, not beyond the ends.
+/// `value` moved by `distance` single values, rounded, at least one; not beyond the ends.
 Scalar AtDistance(const Domain& domain, const Scalar& value, double distance, bool up) {
   const auto index = IndexOf(domain, value);
   if (!index) return value;
@@ -33,7 +33,7 @@ Scalar AtDistance(const Domain& domain, const Scalar& value, double distance, bo
   return ValueAt(domain, steps > *index ? 0 : *index - steps);
 }
 
-/// The value next to `value` in one direction; the same at an end.
+/// `value` perturbed in one direction; unchanged at that end of the range.
 struct Perturbed {
   const Domain& domain;
   const Scalar& value;
@@ -64,7 +64,7 @@ Scalar Perturb(const Domain& domain, const Scalar& value, bool up) {
   return SameValue(moved, value) ? std::visit(Perturbed{domain, value, !up}, domain) : moved;
 }
 
-/// What is not in it is drawn anew.
+/// The perturbed parameters of the parent. Parameters that are missing from it are drawn again.
 Point PerturbedPart(const SearchSpace& space, const Point& parent, Draws draws) {
   Point kept;
   for (const auto& parameter : space.parameters()) {

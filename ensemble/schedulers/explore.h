@@ -1,4 +1,4 @@
-/// How a trial of `pbt` differs from the one whose checkpoint it continues.
+/// The parameters of a `pbt` trial that continues the checkpoint of another: the parent's, perturbed or drawn again.
 #pragma once
 
 #include "ensemble/model/trial_runner.h"
@@ -6,13 +6,16 @@
 
 namespace slipway::ensemble {
 
-/// The parent's parameters, each with probability 0.25 drawn anew, else perturbed: ranges, integers and steps are
-/// multiplied by 0.8 or 1.2 but move at least by a fiftieth of the range, or by one value where values are single;
-/// `log` and `int_log` multiply only; `ordinal` goes to a neighbour; `choice` stays. What would leave a range stops at
-/// its border; from the border it turns back. Parameters that become active are drawn.
+/// Each parameter is drawn again with probability 0.25, else perturbed from the parent's value:
+///   - `uniform`, `int`: multiplied by 0.8 or 1.2, but moved by at least a fiftieth of the range. Values with steps
+///     move by at least one step.
+///   - `log`: multiplied by 0.8 or 1.2. `int_log`: the same, but moved by at least 1.
+///   - `ordinal`: moved to a neighbour. `choice`: kept.
+/// A value stops at the end of its range; a value at the end moves in the other direction. Parameters that become
+/// active are drawn.
 ///
-/// Result: a pure function of its arguments. It meets the constraints and differs from the parent unless no draw of 128
-///         does both: then it is the parent's point.
+/// Result: a pure function of its arguments. It meets the constraints and differs from the parent. If none of 128 draws
+///         does both, it is the parent's point.
 /// Source: Jaderberg et al., arXiv:1711.09846, section 4.1: explore by perturb and resample.
 Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial);
 

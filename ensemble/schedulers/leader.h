@@ -1,4 +1,4 @@
-/// What schedulers that compare trials at rungs can tell of the trial that leads.
+/// The leading trial, for schedulers that compare trials at rungs.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace slipway::ensemble {
 
-/// A paused trial that stands first at the highest rung that any trial has come to.
+/// A paused trial that ranks first at the highest rung that any trial has entered.
 struct Leader {
   TrialNumber trial = 0;
   double reached = 0;  ///< the resource of its last report
@@ -15,14 +15,14 @@ struct Leader {
   bool operator==(const Leader&) const = default;
 };
 
-/// A scheduler may be one of these, too.
+/// Implemented by schedulers that know their leader.
 class KnowsLeader {
  public:
   virtual ~KnowsLeader() = default;
 
-  /// Nothing: who leads has gone on, or nobody knows where a trial ends.
+  /// The leader if it is paused. Nothing: it has gone on, or the resource of a whole trial is not known.
   virtual std::optional<Leader> PausedLeader() const = 0;
-  /// It goes on now, before those that Promote would name: it counts as claimed.
+  /// The leader goes on now, before those that Promote would return: it counts as claimed.
   virtual void GoOn(const Leader& leader) = 0;
   /// The resource of the trial's last report; 0 before the first.
   virtual double Reached(TrialNumber trial) const = 0;

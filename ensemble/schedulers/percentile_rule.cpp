@@ -13,7 +13,7 @@ double Percentile(const std::vector<double>& ascending, double percentile) {
   const double place = percentile / 100 * static_cast<double>(ascending.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const double part = place - static_cast<double>(below);
-  // Infinities have no differences.
+  // The difference of infinities is NaN.
   if (part == 0 || std::isinf(ascending[below])) return ascending[below];
   return ascending[below] + part * (ascending[below + 1] - ascending[below]);
 }

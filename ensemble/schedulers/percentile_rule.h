@@ -1,4 +1,4 @@
-/// The schedulers `median` and `percentile`: ends trials that stay behind complete ones.
+/// The schedulers `median` and `percentile`: they end trials that are worse than complete ones.
 #pragma once
 
 #include <map>
@@ -9,14 +9,16 @@
 
 namespace slipway::ensemble {
 
-/// Number at `percentile` (0 to 100) of ascending values, interpolated between neighbours; at least one value.
+/// The number at `percentile` (0 to 100) of ascending values, interpolated between neighbours. Needs at least one
+/// value.
 double Percentile(const std::vector<double>& ascending, double percentile);
 
-/// At a check, a trial ends whose best value so far is worse than the percentile of the averages that complete trials
-/// had of all their values up to this check. It acts only where `startup` complete trials passed the same check.
+/// At a check, a trial ends if its best value so far is worse than a percentile of averages of complete trials. The
+/// average of a complete trial is that of its values up to the same check. The rule applies to checks that at least
+/// `startup` complete trials have passed.
 ///
 /// Cost:   a report O(log checks); a complete trial, for each of its checks, a sorted insert among n numbers. Memory 16
-///         bytes for each report of trials that go on, 8 for each check of complete ones.
+///         bytes for each report of unfinished trials, 8 for each check of complete ones.
 /// Source: Golovin, Solnik, Moitra, Kochanski, Karro, Sculley: "Google Vizier", KDD 2017, section 3.2.
 class PercentileRule : public Scheduler {
  public:

@@ -12,7 +12,7 @@
 namespace slipway::ensemble {
 namespace {
 
-/// The last value up to `resource`; of a trial that began beyond, its first.
+/// The last value up to `resource`; the first value of a trial that began beyond it.
 double ValueAt(const Curve& curve, double resource) {
   const auto marks = curve.marks();
   const auto beyond = std::ranges::upper_bound(marks, resource, {}, &Curve::Mark::resource);
@@ -48,7 +48,7 @@ Judgement Population::Take(const Report& report) {
   return Judge(report.trial, report.resource);
 }
 
-/// The own resource of a trial that descends counts from its first report: before, its parent had trained.
+/// A trial with a parent counts its own resource from its first report: before that, the parent had trained.
 bool Population::IsAtCheck(TrialNumber trial, const Curve& curve) const {
   const double start = trial < size_ ? 0 : curve.marks().front().resource;
   const Checks checks(start + settings_.interval, settings_.interval);
@@ -72,7 +72,7 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
   return {Decision::kStop, reason, std::nullopt};
 }
 
-/// It makes room at once, and stands beside the others until its End.
+/// A new trial may replace it at once. It is not compared with the others until its End.
 void Population::Tell(TrialNumber trial, Decision decision) {
   if (decision != Decision::kStop) return;
   replaceable_.insert(trial);
@@ -87,14 +87,14 @@ std::vector<Population::Standing> Population::StandingsAt(double resource) const
   return standings;
 }
 
-/// At least one, and never so many that a trial is among the best and the worst.
+/// At least one, and at most half: no trial is both among the best and among the worst.
 std::size_t Population::CountOfQuantile(std::size_t living) const {
   const double part = settings_.quantile * static_cast<double>(living);
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(part - 1e-9)), 1,
                                  std::max<std::size_t>(living / 2, 1));
 }
 
-/// As far as is known.
+/// Whether the trial reaches `max` within `resource` more; false without a `max`.
 bool Population::EndsWithin(TrialNumber trial, double resource) const {
   return settings_.max && living_.at(trial).marks().back().resource + resource >= *settings_.max;
 }

@@ -1,4 +1,4 @@
-/// The scheduler `pbt`: a population that trains together; weak trials are replaced by varied copies of strong ones.
+/// The scheduler `pbt`: trials train as a population; weak ones are replaced by varied copies of strong ones.
 #pragma once
 
 #include <map>
@@ -12,14 +12,17 @@ namespace slipway::ensemble {
 
 int PopulationSize(const SchedulerSettings& settings);
 
-/// The first trials come from the sampler. After each further `interval` of its own a trial is compared with the living
-/// ones, each by its last value up to the same resource (or its first one, if it began further on). One among the worst
-/// `quantile` ends when it is worse than all of the best `quantile`; the next new trial descends from one of those,
-/// by its newest checkpoint and with parameters from Explore (explore.h). A failed or cancelled trial is replaced, too.
-/// One that was to be replaced goes on when there is nobody left to descend from once it has ended.
-/// With half of the population at its end, or the budget of trials used up, nobody is replaced any more; nor when, as
-/// far as `max` tells, the trial itself or each of the best has at most one `interval` before it: a parent would be at
-/// its end before its copy has begun. Nobody descends from a trial at its end.
+/// The first trials come from the sampler. A trial is *living* from its first report until it is final or asked to
+/// stop. At each further `interval` of its own, a trial is compared with all living trials. The value of each is its
+/// last one up to the same resource, or its first one if it began later.
+/// A trial among the worst `quantile` ends if it is worse than all of the best `quantile`. The next new trial descends
+/// from one of the best: from its newest checkpoint, with parameters from Explore (explore.h). Failed and cancelled
+/// trials are replaced, too. A trial at its end is never a parent.
+/// No trial is replaced when:
+///   - at most half of the population is living, or the budget of trials is used up;
+///   - the trial itself has at most one `interval` left before `max`, as far as that is known;
+///   - each of the best has at most one `interval` left: a parent would be complete before its copy begins.
+/// A trial that was asked to stop goes on if no parent is left when it has ended.
 ///
 /// Cost:   a report O(1); at a check, log n and a sort of the population.
 /// Source: Jaderberg et al.: "Population based training of neural networks", arXiv:1711.09846, 2017 (truncation
@@ -50,8 +53,8 @@ class Population : public Scheduler {
 
   SchedulerSettings settings_;
   std::int64_t size_;
-  std::map<TrialNumber, Curve> living_;   // those that have reported and are not final
-  std::map<TrialNumber, Curve> leaving_;  // those that make room and have not ended
+  std::map<TrialNumber, Curve> living_;   // have reported and are not final
+  std::map<TrialNumber, Curve> leaving_;  // asked to stop, not ended yet
   std::set<TrialNumber> replaceable_;     // pruned, failed or cancelled
   bool has_complete_ = false;
 };

@@ -28,8 +28,8 @@ class NeverStop : public Scheduler {
   void End(TrialNumber /*trial*/, TrialState /*state*/) override {}
 };
 
-/// A trial ends with any value below `lower`, above `upper`, or not finite, from the resource `min` on. It remembers
-/// nothing, so that a repeated report is judged like any other.
+/// From the resource `min` on, ends a trial at a value that is below `lower`, above `upper` or not finite. It has no
+/// state: a repeated report is judged like any other.
 class ThresholdRule : public Scheduler {
  public:
   explicit ThresholdRule(SchedulerSettings settings) : settings_(std::move(settings)) {}
@@ -54,8 +54,8 @@ class ThresholdRule : public Scheduler {
   SchedulerSettings settings_;
 };
 
-/// A trial ends when `patience` reports in succession brought no value below its lowest. With another rule inside it
-/// ends only when that one says so, too.
+/// Ends a trial when `patience` reports in succession brought no value below its lowest. With another rule inside, the
+/// trial ends only if that rule agrees.
 ///
 /// Cost:   O(1) and 16 bytes a report.
 /// Source: Prechelt: "Early stopping - but when?", 1998, its criterion UP, counted in reports.

@@ -1,7 +1,7 @@
-/// The port of the schedulers: which trials end early, which pause, and which paused one goes on.
+/// The port of the schedulers: they decide which trials end early, which pause, and which paused trial goes on.
 ///
 /// Words: a trial spends a *resource* (epochs, steps, seconds) and reports a *value* at points of it. A *rung* is a
-/// resource at which trials are compared; a trial *enters* it with its first report there or beyond.
+/// resource at which trials are compared. A trial *enters* it with its first report there or beyond.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace slipway::ensemble {
 struct Report {
   TrialNumber trial = 0;
   double resource = 0;
-  double value = 0;  ///< lower is better whatever the study's goal; NaN and infinities are the worst there is
+  double value = 0;  ///< lower is better, whatever the study's goal; NaN and infinities are worst
 };
 
 enum class Decision { kContinue, kStop, kPause };
@@ -42,46 +42,46 @@ struct Descent {
   bool operator==(const Descent&) const = default;
 };
 
-/// What a scheduler knows is a function of the reports (of each trial and resource the last value) and of the trials'
-/// states, whatever the order of trials among each other. So one that was restored decides as the one that lived.
+/// The state of a scheduler is a function of the reports (the last value of each trial and resource) and of the trials'
+/// states. The order of trials among each other makes no difference. So a restored scheduler decides as the one before.
 ///
-/// A trial that was told to stop or to pause goes on until its End; what it reports meanwhile is known, and decisions
-/// about it mean nothing new. A retried attempt may repeat resources: the values are replaced, decisions that were made
-/// stay as they are, and no rule that compares trials decides before this one has come further than ever.
+/// After a decision to stop or pause, the trial runs until its End. Its reports meanwhile are learnt; further decisions
+/// about it have no effect.
+/// A retried attempt may repeat resources. Its values replace those before, and decisions already made stay. Rules that
+/// compare trials decide again only when it has gone beyond its largest resource before.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  /// Learns what an earlier manager knew; once, before anything else. `reports` are ordered by (trial, resource), each
-  /// pair once. `told`: running trials that the earlier one had decided to pause or to stop; their End is still to
-  /// come.
+  /// Restores the state from an earlier manager. Call it once, before anything else. `reports`: ordered by (trial,
+  /// resource), each pair once. `told`: running trials with a decision to pause or stop; their End is still to come.
   void Restore(const std::vector<Report>& reports, const TrialTable& trials,
                const std::map<TrialNumber, Decision>& told = {});
 
-  /// As Take, but nothing is decided.
+  /// Takes a report without a decision.
   virtual void Learn(const Report& report) = 0;
+  /// Takes a report and decides about its trial.
   virtual Judgement Take(const Report& report) = 0;
-  /// A Take of an earlier manager decided so about a running trial: what is known from then until its End.
+  /// Restores a decision that Take made under an earlier manager about a trial that still runs.
   virtual void Tell(TrialNumber /*trial*/, Decision /*decision*/) {}
-  /// An attempt ended, and this is what became of its trial: final, paused, or queued to run again.
+  /// An attempt ended. `state`: that of its trial now: final, paused, or queued to run again.
   virtual void End(TrialNumber trial, TrialState state) = 0;
 
-  /// The paused trial that goes on now. Asked before a new trial is begun; from then on the trial counts as claimed.
+  /// The paused trial that goes on now. Called before a new trial begins; the returned trial counts as claimed.
   virtual std::optional<TrialNumber> Promote() { return std::nullopt; }
-  /// Asked when nothing is promoted and no new trial will begin: the paused trial that goes on nevertheless, so that
-  /// the ensemble does not end with its leaders waiting. From then on it counts as claimed.
+  /// The paused trial that goes on when no trial is promoted and no new one will begin. Without it the ensemble would
+  /// end with its leaders paused. The returned trial counts as claimed.
   virtual std::optional<TrialNumber> Finish(const TrialTable& /*trials*/) { return std::nullopt; }
-  /// Whether the new trial with this number may begin now. Where nothing runs and nothing is promoted, false means that
-  /// the ensemble is over.
+  /// Whether the new trial with this number may begin now. If no trial runs and none is promoted, false ends the
+  /// ensemble.
   virtual bool MayBegin(TrialNumber /*trial*/) const { return true; }
-  /// Asked when a trial that was told to stop has ended: false where nothing will come of its end any more, and it
-  /// rather goes on.
+  /// Whether the stop of a trial that has ended still makes sense. False: no trial can replace it, so it goes on.
   virtual bool MayEnd(TrialNumber /*trial*/) const { return true; }
-  /// Where the new trial `trial` comes from; nothing: the sampler is asked.
+  /// The parent of the new trial `trial`; nothing: the sampler chooses its parameters.
   virtual std::optional<Descent> Descend(TrialNumber /*trial*/) const { return std::nullopt; }
   /// The resource at which the trial may be paused next: a hint for its program.
   virtual std::optional<double> Limit(TrialNumber /*trial*/) const { return std::nullopt; }
-  /// Whether the trial may wait where it is until Promote names it.
+  /// Whether the trial may wait at its resource until Promote returns it.
   virtual bool MayWait(TrialNumber /*trial*/) const { return false; }
 };
 
@@ -90,12 +90,12 @@ struct SchedulerSettings {
   double min = 1;               ///< no trial is judged before this resource; the first rung
   std::optional<double> max;    ///< resource of a whole trial, at which its program ends by itself
   int reduction = 3;            ///< asha, hyperband: one in so many goes on from a rung
-  double percentile = 50;       ///< percentile: the best so many percent go on
+  double percentile = 50;       ///< percentile: the best `percentile` percent go on
   int patience = 0;             ///< reports without improvement
   std::optional<double> lower;  ///< threshold, in the user's sign
   std::optional<double> upper;
-  int startup = 5;         ///< median, percentile: so many complete trials to compare with
-  double quantile = 0.25;  ///< pbt: this part of the population is replaced, and as many are copied
+  int startup = 5;         ///< median, percentile: least number of complete trials to compare with
+  double quantile = 0.25;  ///< pbt: this part of the population is replaced, and the same part is copied
   double interval = 0;     ///< resource between two checks; 0: every report (pbt needs one)
   double p_value = 0.1;    ///< wilcoxon
   int population = 0;      ///< pbt; 0: as many as run at once
@@ -105,11 +105,12 @@ struct SchedulerSettings {
   Goal goal = Goal::kMaximize;
 };
 
-/// Every type of scheduler by its name. `wilcoxon` judges repeats of a configuration (signed_rank.h), never a trial by
-/// its reports.
+/// The names of all types of schedulers. `wilcoxon` judges repeats of a configuration (signed_rank.h), never the
+/// reports of a trial.
 const std::vector<std::string>& SchedulerNames();
 
-/// Whether `trials` are so few that no trial comes to `max` by comparisons alone: why, and what would do.
+/// Why `trials` are too few for any trial to reach `max` by comparisons alone, and what would suffice. Nothing: they
+/// are enough.
 std::optional<std::string> WhyTooFewTrials(const SchedulerSettings& settings);
 
 /// Errors: Error(kUsage) naming the settings that contradict each other.

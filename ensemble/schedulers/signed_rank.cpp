@@ -32,7 +32,7 @@ std::vector<double> ByDistance(const PairedValues& pairs) {
   return differences;
 }
 
-/// Zeros take the lowest ranks with them.
+/// Ranks by distance. Zeros get the lowest ranks and are left out.
 std::vector<Ranked> Rank(const std::vector<double>& differences) {
   std::vector<Ranked> ranked;
   for (std::size_t first = 0, next = 0; first < differences.size(); first = next) {
@@ -50,7 +50,7 @@ int SumOfWorse(const std::vector<Ranked>& ranked) {
                          [](int sum, const Ranked& one) { return one.is_worse ? sum + one.doubled_rank : sum; });
 }
 
-/// Each sign is a fair coin: counts the subsets of ranks by their sums.
+/// Each sign is a fair coin. Adds up the probability of each sum of ranks, over all subsets.
 double ExactProbability(const std::vector<Ranked>& ranked) {
   std::vector<double> probability = {1};
   for (const auto& one : ranked) {
@@ -65,7 +65,8 @@ double ExactProbability(const std::vector<Ranked>& ranked) {
   return std::accumulate(probability.begin() + SumOfWorse(ranked), probability.end(), 0.0);
 }
 
-/// The ranks are given, only the signs are chance: mean and variance of their sum follow, ties and zeros included.
+/// Normal approximation. Ranks are fixed and signs are random: this gives mean and variance of the sum, with ties and
+/// zeros.
 double NormalProbability(const std::vector<Ranked>& ranked) {
   double mean = 0;
   double variance = 0;

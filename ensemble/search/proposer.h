@@ -1,4 +1,4 @@
-/// The port of the search methods: from what is known to the next place in the unit cube.
+/// The port of the search methods: they propose the next place in the unit cube from the observations.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace slipway::ensemble {
 class Proposer {
  public:
   virtual ~Proposer() = default;
-  /// A pure function of (what is known, trial, attempt) and of what the proposer was made with; it may keep caches that
-  /// do not change the answer. `attempt`, from 0 and below 128, asks for another place because the one before is taken.
-  /// Coordinates of inactive axes mean nothing. Where only some trials were proposed by this method (a portfolio,
-  /// enqueued points), it learns from all of them.
+  /// Proposes a place for a trial: a pure function of the arguments and of those of the constructor. Caches must not
+  /// change the result. `attempt`: from 0 and below 128; each one asks for another place, because the one before is not
+  /// free. Coordinates of inactive axes have no meaning. The method learns from all trials, also from those that it did
+  /// not propose (in a portfolio, enqueued points).
   virtual Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) = 0;
-  /// As Sampler::Origin, of the last proposal.
+  /// The origin of the last proposal, as Sampler::Origin.
   virtual std::string_view Origin() const { return {}; }
 };
 

@@ -1,4 +1,4 @@
-/// Which kind of step the Gaussian processes take next.
+/// Chooses the kind of the next step of the Gaussian processes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace slipway::ensemble {
 
-/// Everywhere or in the trust region around the best point, and what the model learns from.
+/// Where a step searches (everywhere, or in the trust region around the best point), and what its model learns from.
 enum class StepKind {
   kEverywhereByValues,      ///< all results; large values clipped
   kEverywhereByLogarithms,  ///< all results; the logarithms of their values
@@ -17,14 +17,13 @@ enum class StepKind {
 /// Whether a step stays in the trust region.
 bool IsLocal(StepKind kind);
 
-/// How many results a model of the best point's neighbourhood learns from: enough to determine a quadratic function of
-/// `axes` variables, and some that tell how wrong it is; at most 150, so that an ask stays short.
+/// The number of results that the model of kNearby learns from. They are enough to determine a quadratic function of
+/// `axes` variables, and some more show its error. At most 150, to limit the time of an ask.
 std::size_t ResultsNearby(std::size_t axes);
 
-/// The kinds take turns, each as often as the others, until there are more trials than a neighbourhood's model learns
-/// from. Then 70 of 100 steps are that model's, 15 the region's and 15 go everywhere, as from then on it finds a better
-/// point several times as often as the others do. The turns are spread so that any share of the trials that a portfolio
-/// gives has them about as often.
+/// The kinds take turns, equally often, for the first ResultsNearby(axes) trials. Then, of 100 steps, 70 are kNearby,
+/// 15 kRegion and 15 everywhere: from then on kNearby finds a better point several times as often as the others.
+/// The turns are spread evenly: every share of the trials in a portfolio has about the same mixture.
 StepKind StepOf(TrialNumber trial, std::size_t axes);
 
 }  // namespace slipway::ensemble

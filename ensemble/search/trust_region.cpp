@@ -57,10 +57,10 @@ class Replay {
 
  private:
   double Value(std::size_t i) const { return complete_[i].value; }
-  /// The trials that were open when result `i` came could not reckon with it.
+  /// Result `i` changes the region. Trials that were open at that time did not know it.
   void ChangeWith(std::size_t i) { first_to_know_ = i + open_ + 1; }
-  /// Steps may be twice as long as the side on axes that hardly matter, but not into the basin that the search has
-  /// left. What lies outside says nothing about the region: other methods may have asked for trials too.
+  /// Whether result `i` belongs to the region; others do not change it, as trials of other methods. Steps may be twice
+  /// as long as the side, on axes that hardly matter. In another basin they may not: else they reach the basin left.
   bool IsInside(std::size_t i) const {
     const double reach = region_.elsewhere ? 0.51 * region_.side : std::max(kNewBasin, 2 * region_.side);
     return LargestDifference(complete_[i].at, complete_[region_.centre].at, axes_) <= reach;
@@ -89,7 +89,7 @@ class Replay {
     if (region_.side < Smallest()) Leave(last);
   }
 
-  /// Now elsewhere, now back to the best point: one of the two is what the region before was not.
+  /// Leaves a stalled region: alternately for another basin and for the best point.
   void Leave(std::size_t last) {
     left_.push_back(region_.centre);
     if (++region_.stalls % 2 == 0) {
@@ -105,7 +105,8 @@ class Replay {
   bool AreNear(std::size_t i, std::size_t j, double distance) const {
     return LargestDifference(complete_[i].at, complete_[j].at, axes_) <= distance;
   }
-  /// Not near a centre of before, and not on a slope that leads down to a neighbour (Preuss 2012, "nearest better").
+  /// Whether a point is away: not near an earlier centre, and without a better point nearby (Preuss 2012, "nearest
+  /// better").
   bool IsAway(std::size_t i, std::size_t last) const {
     if (std::ranges::any_of(left_, [&](std::size_t centre) { return AreNear(i, centre, kNewBasin); })) return false;
     for (std::size_t j = 0; j <= last; ++j) {
@@ -113,7 +114,7 @@ class Replay {
     }
     return true;
   }
-  /// The best of all up to `last` when none lies away.
+  /// The best point up to `last` that is away; the best of all if none is.
   std::size_t BestAway(std::size_t last) const {
     std::size_t best = best_;
     bool found = false;

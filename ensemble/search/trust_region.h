@@ -1,4 +1,4 @@
-/// Where a local search stands: a box around a good point that grows with success and shrinks with failure.
+/// The trust region of a local search: a box around a good point that grows with success and shrinks with failure.
 #pragma once
 
 #include <span>
@@ -7,32 +7,32 @@
 
 namespace slipway::ensemble {
 
-/// A pure function of the rows: nothing of it is kept between asks.
+/// A pure function of the rows: no state is kept between asks.
 ///
-/// After 3 successes in a row the box doubles (up to 1.6 axes wide), after max(3, axes / 2) failures it halves. When it
-/// has become small without getting better, the search begins anew around the best point that lies away from all
-/// centres so far and has no better one near it; after that region has stalled too, it comes back to the best point of
-/// all. So a local minimum does not hold it for ever, and a good one is refined to the end.
+/// The box doubles after 3 successes in a row, up to 1.6 axes wide. It halves after max(3, axes / 2) failures.
+/// A box that has become small without success has stalled. Then the search goes on around another point: the best one
+/// that is away from all centres so far and has no better point near it. When that region has stalled too, the search
+/// returns to the best point of all. So it leaves local minima, and refines a good one to the end.
 ///
-/// With `open` trials under way, the next `open` results after a change of the region were asked for before it: they do
-/// not count as failures of what they did not know. Without this a region shrinks several times in a row on one piece
-/// of news.
+/// With `open` trials running, the next `open` results after a change of the region were proposed before the change.
+/// They do not count as failures. Otherwise a region would shrink several times in a row for one reason.
 ///
 /// Source: Eriksson, Pearce, Gardner, Turner, Poloczek: "Scalable global optimization via local Bayesian optimization",
 /// NeurIPS 2019 (TuRBO); the restarts are different.
 struct TrustRegion {
   std::size_t centre = 0;  ///< index into Observations::complete
   double side = 0.8;
-  int stalls = 0;          ///< how many regions were given up before this one
-  bool elsewhere = false;  ///< around another basin than the best point's
+  int stalls = 0;          ///< number of regions that stalled before this one
+  bool elsewhere = false;  ///< in another basin than the best point
 };
 
-/// Trials below `design` only fill the space; of the others the kind of step (steps.h) tells which are the region's.
-/// `complete` is not empty. Cost: O(n), and O(n^2) for each stalled region.
+/// Replays the region from the rows. Trials below `design` only fill the space; of the others, the kind of step
+/// (steps.h) shows which belong to the region. `complete` is not empty.
+/// Cost: O(n), and O(n^2) for each stalled region.
 TrustRegion ReplayRegion(std::span<const Observation> complete, TrialNumber design, const std::vector<Axis>& axes,
                          std::size_t open = 0);
 
-/// 1 between two categories and between active and inactive.
+/// The difference on one axis; 1 between two categories and between active and inactive.
 double DifferenceOnAxis(double left, double right, const Axis& axis);
 
 /// The largest difference on any axis; 1 between two categories and between active and inactive.

@@ -89,7 +89,7 @@ Type TypeOf(const Domain& domain) {
   return first;
 }
 
-/// A part of the expression with what it can be.
+/// A part of the expression, with its type and its place.
 struct Term {
   Expression expression;
   Type type = Type::kAny;
@@ -129,7 +129,7 @@ class Parser {
   }
 
   void Require(const Term& term, Type type) const {
-    // A choice of values of several kinds could be anything; what it never is would be found out too late.
+    // A choice with values of several kinds has no single type: an error at run time would come too late.
     if (term.type == type) return;
     Refuse(term.place, fmt::format("this is {}, but {} is needed", TypeName(term.type), TypeName(type)));
   }
@@ -147,7 +147,7 @@ class Parser {
       joined.size += term.size;
       joined.expression.operands.push_back(std::move(term.expression));
     }
-    // The middle of a chain is part of both its comparisons: chains within chains would double with each level.
+    // The middle of a chain is part of both comparisons, so nested chains double with each level.
     if (joined.size > Constraint::kLargest) Refuse(joined.place, "comparisons of comparisons are nested too deeply");
     return joined;
   }
@@ -204,8 +204,8 @@ class Parser {
     return Join(comparison.operation, List(std::move(left), std::move(right)), Type::kTruth);
   }
 
-  /// A value that a parameter is compared with becomes one of the parameter's. `optimizer == 'sdg'` would never be
-  /// true: better said now than found out after a night.
+  /// Turns a literal that is compared with a parameter into a value of the parameter's domain. A literal outside the
+  /// domain is an error: `optimizer == 'sdg'` would never be true.
   void Settle(const Term& left, Term& right) const {
     if (left.type != right.type && left.type != Type::kAny && right.type != Type::kAny) {
       Refuse(right.place, fmt::format("{} is never equal to {}", TypeName(left.type), TypeName(right.type)));
@@ -221,7 +221,7 @@ class Parser {
     value = std::move(*canonical);
   }
 
-  /// 9, not 9.0: all numbers of an expression are computed with as floating-point ones.
+  /// The text of a value: 9, not 9.0. Expressions compute with floating-point numbers only.
   static std::string Written(const Scalar& value) {
     const auto* number = std::get_if<double>(&value);
     return number != nullptr ? fmt::format("{}", *number) : Describe(value);
@@ -269,7 +269,7 @@ class Parser {
     if (!Take(TokenKind::kSign, "-")) return Power();
     Term term = Signed();
     term.place = place;
-    // So that -1 is a value of its own, which can be looked for in a domain.
+    // -1 becomes one value, which can be looked up in a domain.
     if (auto* number = std::get_if<double>(&term.expression.value);
         number != nullptr && term.expression.operation == Operation::kValue) {
       *number = -*number;
@@ -343,7 +343,7 @@ class Parser {
     return Compute(function->compute, std::move(terms));
   }
 
-  /// Bounds the recursion, here and in everything that walks over the tree later.
+  /// Bounds the depth of recursion, of the parser and of all later walks over the tree.
   class Deeper {
    public:
     explicit Deeper(Parser& parser) : parser_(parser) {

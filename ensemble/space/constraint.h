@@ -1,4 +1,4 @@
-/// Conditions between parameters that every trial meets: "units_1 <= units_0".
+/// Constraints between parameters that every trial meets: "units_1 <= units_0".
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@ namespace slipway::ensemble {
 
 /// One expression that is true or false.
 ///
-/// Syntax, weakest first: `or`, `and`, `not`, comparisons (== != < <= > >=, chains as in 1 < a < b, `in [..]`), + and
-/// -,
-/// * / and %, sign, ** ; numbers, 'texts', true, false, null, names of parameters (odd ones in `backquotes`), and
-/// the functions abs, sqrt, exp, log, log2, log10, floor, ceil, round, min, max.
-/// Rules: a comparison with a parameter that is not active is neither true nor false; a constraint is broken only by
-/// false. So "units_1 <= units_0" says nothing about points without units_1.
+/// Operators, weakest first: `or`; `and`; `not`; comparisons; `+` and `-`; `*`, `/` and `%`; sign; `**`.
+/// Comparisons: == != < <= > >=, chains as in 1 < a < b, and `in [..]`.
+/// Operands: numbers, 'texts', true, false, null and names of parameters. Odd names stand in `backquotes`.
+/// Functions: abs, sqrt, exp, log, log2, log10, floor, ceil, round, min, max.
+/// Rules: a comparison with a parameter that is not active is neither true nor false. Only false breaks a constraint.
+/// So "units_1 <= units_0" does not restrict points without units_1.
 class Constraint {
  public:
-  /// Errors: Error(kUsage) naming the expression, the character and the reason: unknown names with the nearest
-  /// parameter, texts as numbers, comparisons that no value can meet. At most kLongest characters, kDeepest brackets
-  /// within each other, and kLargest operations and operands, a middle term of a chain counted twice.
+  /// Errors: Error(kUsage) naming the expression, the character and the reason. Reasons: unknown names, with the
+  ///         nearest parameter; texts as numbers; comparisons that no value can meet.
+  /// Limits: kLongest characters; kDeepest nested brackets; kLargest operations and operands. A middle term of a chain
+  ///         counts twice.
   Constraint(std::string text, const std::vector<Parameter>& parameters);
   static constexpr std::size_t kLongest = 1000;
   static constexpr int kDeepest = 50;

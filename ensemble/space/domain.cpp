@@ -19,11 +19,12 @@ constexpr double kDomainIntegersEnd = 0x1p63;
 std::optional<std::int64_t> Integer(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const auto* real = std::get_if<double>(&value);
-  if (real == nullptr || *real != std::floor(*real) || *real < -kDomainIntegersEnd || *real >= kDomainIntegersEnd) return std::nullopt;
+  if (real == nullptr || *real != std::floor(*real) || *real < -kDomainIntegersEnd || *real >= kDomainIntegersEnd)
+    return std::nullopt;
   return static_cast<std::int64_t>(*real);
 }
 
-/// How many decimals the shortest text of the number has: 2 of 0.25, 5 of 1e-05.
+/// The number of decimals in the shortest text of a number: 2 for 0.25, 5 for 1e-05.
 int CountDecimals(double number) {
   const std::string text = fmt::format("{}", number);
   const auto exponent_at = std::min(text.find('e'), text.size());
@@ -33,16 +34,16 @@ int CountDecimals(double number) {
   return std::max(static_cast<int>(after_point) - exponent, 0);
 }
 
-/// -5 + 53 * 0.1 is meant to be 0.3. The noise of the sum is as large as that of its largest part, so it is the
-/// decimals of the parts that say where the sum ends, not the digits of the sum.
+/// low + count * step, rounded to the decimals of `low` and `step`: -5 + 53 * 0.1 gives 0.3. The rounding error of the
+/// sum is as large as that of its largest part, so the digits of the sum itself do not show where to round.
 double SumOfSteps(const UniformDomain& range, std::uint64_t count) {
   const double sum = std::fma(static_cast<double>(count), range.step, range.low);
   const int decimals = std::max(CountDecimals(range.low), CountDecimals(range.step));
   return std::strtod(fmt::format("{:.{}f}", sum, decimals).c_str(), nullptr) + 0.0;  // -0 becomes 0
 }
 
-/// How many steps lie between the low end and a number. What is off by a billionth of a step, or by the noise of the
-/// ends, is a whole number of steps.
+/// The number of steps between the low end and a number. It is made whole if it is off by at most a billionth of a step
+/// or by the rounding error of the ends.
 double StepsTo(const UniformDomain& range, double number) {
   const double steps = (number - range.low) / range.step;
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
@@ -58,7 +59,7 @@ std::uint64_t IndexAtUnit(std::uint64_t count, double unit) {
   return index >= CountAsNumber(count) - 1 ? count - 1 : static_cast<std::uint64_t>(index);
 }
 
-/// Of int_log each integer owns the numbers that round to it.
+/// The range of int_log on the number line: each integer owns the numbers that round to it.
 double LowestOf(const IntLogDomain& range) { return static_cast<double>(range.low) - 0.5; }
 double WidthOf(const IntLogDomain& range) {
   return std::log((static_cast<double>(range.high) + 0.5) / LowestOf(range));
@@ -139,7 +140,7 @@ double UnitOfContinuous(const Domain& domain, double number) {
   return (number - uniform.low) / (uniform.high - uniform.low);
 }
 
-/// The ends are exactly the ends, whatever the logarithm thinks.
+/// The number at `unit`. 0 and 1 give exactly the ends, without rounding errors of the logarithm.
 double ContinuousAtUnit(const Domain& domain, double unit) {
   if (const auto* log = std::get_if<LogDomain>(&domain)) {
     const double number = std::exp(std::log(log->low) + unit * WidthOf(*log));

@@ -27,7 +27,7 @@ bool IsLess(const Scalar& left, const Scalar& right) {
 bool IsTrue(const Result& result) { return result && std::get<bool>(*result); }
 bool IsFalse(const Result& result) { return result && !std::get<bool>(*result); }
 
-/// `or` when `decisive` is true, `and` when it is false: one operand with this value decides.
+/// `or` if `decisive` is true, `and` if it is false. One operand with this value decides.
 Result Junction(const Expression& expression, const Point& point, bool decisive) {
   bool unknown = false;
   for (const auto& operand : expression.operands) {

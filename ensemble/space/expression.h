@@ -31,10 +31,10 @@ struct Expression {
   std::vector<Expression> operands = {};
 };
 
-/// Nothing: it depends on a parameter that is not active. `or` and `and` look past that where the other operands decide
-/// (three-valued logic after Kleene). Numbers are equal when only rounding tells them apart (rounding.h); those that
-/// are NaN are equal to nothing and ordered before nothing. Cost: of the size of the tree; recursion as deep as the
-/// tree.
+/// The value of an expression at a point. Nothing: it depends on a parameter that is not active. `or` and `and` have a
+/// value if the other operands decide (three-valued logic after Kleene).
+/// Numbers that differ only by rounding are equal (rounding.h). Comparisons with NaN are false.
+/// Cost: linear in the size of the tree; recursion as deep as the tree.
 std::optional<Scalar> Evaluate(const Expression& expression, const Point& point);
 
 }  // namespace slipway::ensemble

@@ -1,11 +1,11 @@
-/// The number that a value is.
+/// The number in a scalar value.
 #pragma once
 
 #include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 
-/// NaN: it is a text, a truth value or null.
+/// The number; NaN for a text, a truth value or null.
 double NumberOf(const Scalar& value);
 
 }  // namespace slipway::ensemble

@@ -17,7 +17,7 @@ namespace {
 
 std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// What other tools call the kinds of domains. By its letters alone 'loguniform' would be nearest to 'uniform'.
+/// Names of domains in other tools. By edit distance alone, 'loguniform' would suggest 'uniform'.
 constexpr std::pair<std::string_view, std::string_view> kCustomaryKinds[] = {
     {"loguniform", "log"},   {"log_uniform", "log"}, {"reciprocal", "log"},     {"qloguniform", "log"},
     {"logint", "int_log"},   {"log_int", "int_log"}, {"lograndint", "int_log"}, {"int_loguniform", "int_log"},
@@ -32,7 +32,7 @@ std::string SuggestKind(std::string_view word, const std::vector<std::string>& w
   return fmt::format("; did you mean '{}'?", customary->second);
 }
 
-/// One parameter's definition while it is read; every refusal names the parameter and the kind of domain.
+/// Reads the definition of one parameter. Every error names the parameter and the kind of domain.
 class Definition {
  public:
   Definition(std::string_view name, const Json& json) : name_(name), json_(json), kind_(DomainWord()) {}
@@ -51,7 +51,7 @@ class Definition {
 
   const Json& Value() const { return json_.at(kind_); }
 
-  /// The one member that says what kind of domain it is.
+  /// The member that names the kind of domain.
   std::string DomainWord() const {
     static const std::vector<std::string> kinds = {"uniform", "log", "int", "int_log", "choice", "ordinal", "fixed"};
     std::vector<std::string> words = kinds;
@@ -92,7 +92,7 @@ class Definition {
   std::int64_t Integer(std::string_view what, const Json& json) const {
     const auto scalar = ScalarFromJson(json);
     if (scalar && std::holds_alternative<std::int64_t>(*scalar)) return std::get<std::int64_t>(*scalar);
-    // 1e3 is written as a floating-point number and is an integer all the same; beyond 2^53 that is not sure.
+    // 1e3 is a floating-point number in JSON, but an integer here. Beyond 2^53 it may be rounded.
     const double number = json.get<double>();
     if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
       throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)));
@@ -239,7 +239,7 @@ ParameterError::ParameterError(std::string_view parameter, std::string_view reas
 
 Parameter ParseParameter(std::string_view name, const Json& definition) {
   if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");
-  // A name with nothing behind it is a line that was left unfinished.
+  // A name without a value is an unfinished line.
   if (definition.is_null())
     throw ParameterError(name, "there is no definition", "write {fixed: null} for what is always null");
   if (!definition.is_object()) return {std::string(name), ParseFixed(name, definition), std::nullopt};

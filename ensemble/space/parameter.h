@@ -27,7 +27,7 @@ struct Parameter {
   std::optional<Condition> when;
 };
 
-/// One parameter of a space is wrong: it names it in front of the reason.
+/// An error in one parameter of a space. The message names the parameter in front of the reason.
 class ParameterError : public Error {
  public:
   ParameterError(std::string_view parameter, std::string_view reason, std::string next_step = {});
@@ -42,7 +42,7 @@ class ParameterError : public Error {
 /// `{"int":[1,4]}`, `{"int":[8,64],"step":8}`, `{"int_log":[8,1024]}`, `{"choice":[32,64]}`,
 /// `{"ordinal":["small","medium","large"]}`, `{"fixed":0.9,"when":{"optimizer":["sgd","adam"]}}`, and a scalar for a
 /// fixed value.
-/// Errors: ParameterError that says what is wrong and, for a mistyped word, the nearest valid one.
+/// Errors: ParameterError with the reason and, for a mistyped word, the nearest valid one.
 Parameter ParseParameter(std::string_view name, const Json& definition);
 
 /// The inverse of ParseParameter.
@@ -51,7 +51,7 @@ Json ToJson(const Parameter& parameter);
 /// Whether `parameter` is active, given the values of the parameters before it.
 bool IsActive(const Parameter& parameter, const Point& point);
 
-/// Null when there is none of this name.
+/// The parameter of this name, or null.
 const Parameter* FindParameter(const std::vector<Parameter>& parameters, std::string_view name);
 
 }  // namespace slipway::ensemble

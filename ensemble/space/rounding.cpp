@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kRoundedOff = 8 * std::numeric_limits<double>::epsilon();
 
-/// Of larger numbers some units in the last place are no longer small beside a fraction.
+/// In larger numbers, some units in the last place are no longer small compared with a fraction.
 constexpr double kLargestRounded = 1e12;
 
 bool IsWhole(double number) { return number == std::floor(number); }

@@ -24,7 +24,7 @@ std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, st
   return names;
 }
 
-/// Its values become those of the parameter that it waits for.
+/// Turns the values of the clause into values of the parameter that it names.
 void SettleClause(const Parameter& parameter, Condition::Clause& clause, const std::vector<Parameter>& all) {
   const Parameter* other = FindParameter(all, clause.parameter);
   if (other == nullptr) {
@@ -64,7 +64,7 @@ bool DependsOnAny(const Parameter& parameter, const std::vector<Parameter>& othe
                      [&](const auto& clause) { return FindParameter(others, clause.parameter) != nullptr; });
 }
 
-// Takes, again and again, the first parameter that waits for none of the rest.
+// Repeatedly takes the first parameter whose condition names none of the rest.
 std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
   std::vector<Parameter> ordered;
   while (!rest.empty()) {
@@ -79,7 +79,7 @@ std::vector<Parameter> Ordered(std::vector<Parameter> rest) {
   return ordered;
 }
 
-/// Whether the point says that `parameter` is not active; what it leaves out could still make it so.
+/// Whether the values of the point make `parameter` inactive. Parameters that it leaves out could still make it active.
 bool IsSurelyInactive(const Parameter& parameter, const Point& point, const std::vector<std::string>& inactive) {
   if (!parameter.when) return false;
   return std::ranges::any_of(parameter.when->clauses, [&](const auto& clause) {

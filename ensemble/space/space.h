@@ -10,13 +10,13 @@
 
 namespace slipway::ensemble {
 
-/// Parameters ordered so that each follows those that its condition names.
+/// Parameters and constraints. Each parameter comes after those that its condition names.
 class SearchSpace {
  public:
   SearchSpace() = default;
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
-  /// No constraint is broken.
+  /// Whether the point breaks no constraint.
   bool Allows(const Point& point) const;
 
  private:
@@ -25,27 +25,28 @@ class SearchSpace {
   std::vector<Constraint> constraints_;
 };
 
-/// Checks the parameters against each other: names differ; conditions name existing parameters that are not continuous
-/// and values that these can have, and which they then hold as samplers write them; no condition leads back to its own
-/// parameter. Otherwise the given order is kept.
-/// Errors: Error(kUsage), also of a constraint. Whether any point meets the constraints is not asked: CheckFeasible.
+/// Checks the parameters against each other, and makes a space of them:
+///   - names differ;
+///   - conditions name existing parameters that are not continuous, and values of these; the values become canonical;
+///   - no condition leads back to its own parameter.
+/// Keeps the given order where conditions allow.
+/// Errors: Error(kUsage), also of a constraint. CheckFeasible checks whether any point meets the constraints.
 SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector<std::string>& constraints = {});
 
-/// ParseParameter for each member of an object, then MakeSearchSpace. The member with the empty name is the list of
-/// constraints.
+/// Calls ParseParameter for each member of an object, then MakeSearchSpace. The member with the empty name holds the
+/// list of constraints.
 SearchSpace ParseSpace(const Json& definitions);
 
 /// The inverse of ParseSpace. Stored in the trial book.
 Json ToJson(const SearchSpace& space);
 
-/// The same point with the values as samplers write them (domain.h, Canonical).
+/// The same point with canonical values (domain.h, Canonical).
 /// Errors: Error(kUsage) for unknown parameters and values outside of their domains, with the nearest ones.
 Point CanonicalValues(const SearchSpace& space, Point point);
 
-/// A configuration that the user wrote, in the order of the space and with the values as samplers write them. It may
-/// leave parameters out.
-/// Errors: as CanonicalValues; Error(kUsage) for parameters that are not active beside the other values, and broken
-/// constraints.
+/// A user's configuration, in the order of the space and with canonical values. It may leave parameters out.
+/// Errors: as CanonicalValues; Error(kUsage) for parameters that the other values make inactive, and for broken
+///         constraints.
 Point CheckedPoint(const SearchSpace& space, const Point& written);
 
 }  // namespace slipway::ensemble

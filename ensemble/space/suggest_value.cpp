@@ -30,7 +30,7 @@ std::vector<std::string> TextsOf(const Domain& list) {
   return texts;
 }
 
-/// The earlier one of two that are as near.
+/// The nearest number of a list; the earlier one if two are as near.
 std::optional<Scalar> NearestOfList(const Domain& list, double number) {
   std::optional<Scalar> nearest;
   for (const auto& value : ValuesOf(list)) {

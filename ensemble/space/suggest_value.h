@@ -1,4 +1,4 @@
-/// "The nearest is": what a value that a parameter never has may have been meant to be.
+/// Suggests the nearest valid value for a value outside of a domain.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace slipway::ensemble {
 
-/// To be added to a message that refuses `value`: "; the nearest is 0.3", "; did you mean 'sgd'?". Empty: nothing is
-/// like it. Cost: of lists one look at each value, of ranges some 30 values.
+/// Text to add to a message that refuses `value`: "; the nearest is 0.3", "; did you mean 'sgd'?". Empty: no value is
+/// near. Cost: lists compare each value; ranges use bisection.
 std::string SuggestValue(const Domain& domain, const Scalar& value);
 
 }  // namespace slipway::ensemble

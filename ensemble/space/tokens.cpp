@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::array<std::string_view, 17> kSigns = {"**", "==", "!=", "<=", ">=", "<", ">", "+", "-",
                                                      "*",  "/",  "%",  "(",  ")",  "[", "]", ","};
-/// What other languages write, and what is written here.
+/// Operators of other languages, and their equivalents here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kForeign = {
     {{"&&", "and"}, {"||", "or"}, {"!", "not"}, {"^", "**"}, {"=", "=="}}};
-/// Python's words beside those of YAML and JSON.
+/// Python's words, and those of YAML and JSON.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {{{"and", "and"},
                                                                                    {"or", "or"},
                                                                                    {"not", "not"},

@@ -1,4 +1,4 @@
-/// The words and signs of an expression.
+/// The tokens of an expression.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,10 @@ struct Token {
   std::size_t place = 0;  ///< of its first character, from 0
 };
 
-/// Splits the text; the last token is kEnd. Names are letters, digits, `_` and `.`, or anything between backquotes;
-/// texts stand in single or double quotes; words are and, or, not, in, true, false, null (also as Python writes them).
+/// Splits the text into tokens; the last one is kEnd.
+///   - Names: letters, digits, `_` and `.`, or anything between backquotes.
+///   - Texts: in single or double quotes.
+///   - Words: and, or, not, in, true, false, null, also as Python writes them.
 /// Errors: calls `refuse` (place, reason), which does not return.
 std::vector<Token> Tokens(std::string_view text, const std::function<void(std::size_t, std::string)>& refuse);
 

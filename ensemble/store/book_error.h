@@ -1,4 +1,4 @@
-/// An error of the trial book whose cause a caller may want to wait out.
+/// An error of the trial book. Its cause may pass: a caller can wait and try again.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace slipway::ensemble {
 
-/// kHeld: another process has locked it. kDiskFull: its disk is full, or the quota is used up.
+/// kHeld: another process has locked the book. kDiskFull: its disk is full, or the quota is used up.
 enum class BookTrouble { kHeld, kDiskFull, kOther };
 
 class BookError : public Error {
@@ -16,7 +16,7 @@ class BookError : public Error {
       : Error(kind, std::move(message), std::move(next_step)), trouble_(trouble) {}
 
   BookTrouble trouble() const { return trouble_; }
-  /// What was tried has changed nothing, and may succeed later.
+  /// The call has changed nothing, and may succeed later.
   bool MayPass() const { return trouble_ != BookTrouble::kOther; }
 
  private:

@@ -19,10 +19,10 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr int kBusyTimeoutMs = static_cast<int>(kBusyPatience.count());
-/// More than a commit of the manager mostly takes.
+/// Larger than most commits of the manager.
 constexpr Bytes kSpaceOfACommit{64 << 10};
 constexpr int kSettleTimeoutMs = 250;
-/// SQLite begins the log anew when 1,000 pages are in it; a large commit may come on top.
+/// SQLite restarts the log when it holds 1,000 pages; a large commit may come on top.
 constexpr std::uintmax_t kLogBytes = 4608 * 1024;
 
 bool IsPlain(unsigned char letter) {
@@ -48,7 +48,7 @@ Explanation ExplainFull(const std::string& reason) {
   return {ErrorKind::kEnvironment, "cannot grow: " + reason, "free space and resume", BookTrouble::kDiskFull};
 }
 
-/// SQLite knows of a full disk, but not of a quota.
+/// SQLite reports a full disk, but not an exceeded quota.
 Explanation ExplainFailedWrite(const std::string& native, const std::filesystem::path& book) {
   const auto why = WhyNoDiskSpace(book.parent_path(), kSpaceOfACommit);
   if (!why.empty()) return ExplainFull(why);
@@ -148,12 +148,12 @@ void Connection::ExtendLog() noexcept try {
   std::error_code error;
   const auto length = std::filesystem::file_size(log, error);
   if (error || length >= kLogBytes) return;
-  // Zeros behind the last frame are no frame: SQLite stops before them, also after a crash.
+  // SQLite does not read zeros as a frame: it stops before them, also after a crash.
   const auto file = OpenFile(log, O_WRONLY | O_APPEND);
   WriteAll(file.get(), std::string(kLogBytes - length, '\0'), log);
   ::fdatasync(file.get());
 } catch (const std::exception&) {
-  // No room: commits take as long as they did.
+  // Disk full: commits take as long as without the extension.
 }
 
 void Connection::Settle() {
@@ -161,7 +161,7 @@ void Connection::Settle() {
   database_->setBusyTimeout(kSettleTimeoutMs);
   database_->tryExec("PRAGMA optimize");
   database_->tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
-  // An exclusive connection keeps its journal; the next access after this line gives the exclusive lock back.
+  // An exclusive connection keeps its journal. The next access after this line releases the exclusive lock.
   database_->tryExec("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
   database_->tryExec("PRAGMA journal_mode = DELETE");
   database_->setBusyTimeout(kBusyTimeoutMs);

@@ -1,4 +1,4 @@
-/// One connection to a trial book: how it is opened, its prepared statements, its errors in Slipway's words.
+/// One connection to the SQLite file of a trial book: opening, prepared statements, errors in Slipway's words.
 #pragma once
 
 #include <chrono>
@@ -18,26 +18,27 @@ class Database;
 
 namespace slipway::ensemble {
 
-/// How long a locked book is waited for.
+/// How long to wait for a locked book.
 inline constexpr std::chrono::milliseconds kBusyPatience{5000};
 
-/// How a reader may look at a book. kImmutable takes no locks and needs no write permission, and is right only
-/// while nobody writes and nothing waits in a journal.
+/// How a reader opens a book. kImmutable takes no locks and needs no write permission. It is correct only while no
+/// process writes and the journal is empty.
 enum class ReadMode { kShared, kImmutable };
 
 class Connection {
  public:
-  /// Creates the file, with mode 0640, when there is none.
+  /// Creates the file, with mode 0640, if it does not exist.
   static Connection ForWriting(const std::filesystem::path& path);
-  /// A locked book is waited for, `patience` long.
+  /// Waits at most `patience` for a locked book.
   static Connection ForReading(const std::filesystem::path& path, ReadMode mode,
                                std::chrono::milliseconds patience = kBusyPatience);
 
   Connection(Connection&& other) noexcept;
   ~Connection();
 
-  /// Local: WAL with synchronous=FULL, so that readers never wait and a commit survives a power loss.
-  /// Network: WAL needs shared memory of one host, so PERSIST with an exclusive lock, for this process alone.
+  /// Sets the kind of journal; commits survive a loss of power (synchronous=FULL).
+  /// Local: WAL, so readers never wait. Network: PERSIST with an exclusive lock of this process, because WAL needs the
+  /// shared memory of one host.
   void SetJournal(Storage storage);
 
   const std::filesystem::path& path() const { return path_; }
@@ -45,26 +46,26 @@ class Connection {
   void Execute(const std::string& sql);
   std::int64_t Integer(const std::string& sql);
   std::string Text(const std::string& sql);
-  /// How long a book that another process has locked is waited for from now on.
+  /// Sets how long to wait for a book that another process has locked.
   void SetPatience(std::chrono::milliseconds patience);
-  /// Commits outlive a loss of power from now on; never fails.
+  /// From now on commits survive a loss of power. Never fails.
   void SyncFully() noexcept;
-  /// Undoes an open transaction, if there is one; never throws.
+  /// Undoes an open transaction, if there is one. Never throws.
   void RollBack() noexcept;
 
-  /// The prepared statement of `sql`, which must live as long as the connection (a literal); compiled once.
+  /// The prepared statement of `sql`, compiled once. `sql` must live as long as the connection (a literal).
   SQLite::Statement& Prepared(std::string_view sql);
 
   /// Writes a copy of the book to `target`, complete or not at all.
   void CopyInto(const std::filesystem::path& target);
 
-  /// Writes the write-ahead log out to the length that it comes to: commits then overwrite what the file system has
-  /// given already, so that a sync need not wait for the file system's own journal with all that stands in it (new
-  /// folders of trials). Cost: 4.5 MiB, once. Without such a log, or room for it, it does nothing.
+  /// Extends the write-ahead log to its final length at once. Commits then overwrite allocated blocks, and a sync need
+  /// not wait for the journal of the file system, which also holds new trial folders.
+  /// Cost: 4.5 MiB, once. Without a write-ahead log, or without disk space for it, it does nothing.
   void ExtendLog() noexcept;
 
-  /// Empties the write-ahead log into the book and leaves one plain file that opens from a copy or a read-only
-  /// folder. A reader that looks at it for longer than half a second makes this a no-op.
+  /// Empties the write-ahead log into the book. Leaves one plain file that opens from a copy or a read-only folder.
+  /// Does nothing if a reader holds the book for longer than half a second.
   void Settle();
 
  private:
@@ -75,11 +76,11 @@ class Connection {
   std::map<std::string_view, std::unique_ptr<SQLite::Statement>> statements_;
 };
 
-/// To be called in a catch block: rethrows what is in flight, an SQLite error as a BookError that names `path`, the
+/// Rethrows the current exception; call it in a catch block. An SQLite error becomes a BookError that names `path`, the
 /// reason and the next step.
 [[noreturn]] void RethrowAsError(const std::filesystem::path& path);
 
-/// Runs `action`; an SQLite error leaves it as an Error about `path`.
+/// Runs `action`. An SQLite error becomes a BookError about `path`.
 template <class Action>
 auto Translating(const std::filesystem::path& path, Action&& action) -> decltype(action()) {
   try {

@@ -16,9 +16,10 @@ struct Holder {
 
 /// This process, as one line of JSON.
 std::string DescribeThisProcess();
-/// Nothing when the file is missing, empty or unreadable.
+/// The holder in the text of the lock file. Nothing when the file is missing, empty or unreadable.
 std::optional<Holder> ReadHolder(const std::filesystem::path& lock);
-/// On this host: exactly that process runs. On another host nobody can tell, so yes.
+/// Whether the holder may still run. On this host: exactly that process runs. For another host: always true, because
+/// this host cannot check.
 bool MayBeAlive(const Holder& holder);
 
 }  // namespace slipway::ensemble

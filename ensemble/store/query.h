@@ -1,4 +1,4 @@
-/// One use of a prepared statement: bind, step, read; it is ready for the next use when this object ends.
+/// One use of a prepared statement: bind, step, read. The destructor resets the statement for its next use.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Statement;
 
 namespace slipway::ensemble {
 
-/// Columns and parameters are read and bound from left to right. Errors: as the connection translates them.
+/// Parameters are bound from left to right. Errors: those of SQLite; see Translating (connection.h).
 class Query {
  public:
   explicit Query(SQLite::Statement& statement) : statement_(statement) {}
@@ -25,9 +25,9 @@ class Query {
     (BindOne(values), ...);
     return *this;
   }
-  /// To the end of a statement that gives no rows.
+  /// Runs a statement that gives no rows.
   void Run();
-  /// To the next row; false after the last.
+  /// Goes to the next row; false after the last.
   bool Next();
 
   bool IsNull(int column) const;

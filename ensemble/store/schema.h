@@ -7,16 +7,16 @@ namespace slipway::ensemble {
 
 class Connection;
 
-/// "SLWY": tells a trial book from other SQLite files.
+/// "SLWY": distinguishes trial books from other SQLite files.
 inline constexpr std::int64_t kBookApplicationId = 0x534c5759;
-/// Grows with every change of the tables: a book of another version is refused.
+/// Version of the tables; grows with every change of them. A book of another version is refused.
 inline constexpr std::int64_t kBookSchemaVersion = 4;
 
-/// A file without any table, as it is just after its creation.
+/// Whether the file has no table, as just after its creation.
 bool IsEmptyDatabase(Connection& connection);
 
-/// Errors: Error(kUsage) when nothing is in it yet; Error(kEnvironment) when the file is no trial book, or one of
-/// another version. Changes nothing.
+/// Checks the tables; changes nothing.
+/// Errors: Error(kUsage) when the file is empty; Error(kEnvironment) when it is no trial book or has another version.
 void CheckSchema(Connection& connection);
 
 /// Creates the tables of an empty database, in one transaction.

@@ -1,4 +1,4 @@
-/// What kind of file system a trial book lies on; it decides how SQLite may write there.
+/// The kind of file system of a trial book. It decides how SQLite may write there.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@ namespace slipway::ensemble {
 
 enum class Storage { kLocal, kNetwork };
 
-/// By the magic number of statfs(2): NFS, Lustre, GPFS, BeeGFS, SMB, 9P, Ceph, AFS, OrangeFS and FUSE count as network.
+/// Decides by the magic number of statfs(2). Network: NFS, Lustre, GPFS, BeeGFS, SMB, 9P, Ceph, AFS, OrangeFS and FUSE.
 Storage StorageOf(const std::filesystem::path& directory);
 
 }  // namespace slipway::ensemble

@@ -33,7 +33,7 @@ bool HolderIsGone(const fs::path& folder) {
   return holder && !MayBeAlive(*holder);
 }
 
-/// What a manager was just starting when it was killed has its lock until it has become another program.
+/// The lock of a manager that was killed. A process that it was starting holds the lock until its exec.
 std::optional<FileLock> LockAfterKill(const fs::path& folder) {
   std::optional<FileLock> lock;
   for (auto left = kPatienceAfterKill; !lock && left.count() > 0 && HolderIsGone(folder); left -= kLookForLock) {
@@ -63,7 +63,7 @@ bool HasContent(const fs::path& path) {
   return !error && size > 0;
 }
 
-/// What SQLite leaves beside a book that was not closed in order.
+/// Whether SQLite left a journal beside a book that was not closed properly.
 bool HasJournal(const fs::path& book) {
   return HasContent(book.string() + "-wal") || HasContent(book.string() + "-journal");
 }
@@ -87,7 +87,7 @@ Connection OpenBook(const fs::path& path, Storage storage) {
   return connection;
 }
 
-/// Begins the one read transaction of a reader: from here on it sees this moment.
+/// Begins the read transaction of a reader: it sees the book as it is now.
 Connection BeginReading(const fs::path& path, ReadMode mode, std::chrono::milliseconds patience = kBusyPatience) {
   auto connection = Connection::ForReading(path, mode, patience);
   connection.Execute("BEGIN");
@@ -100,7 +100,7 @@ bool NobodyWrites(const fs::path& folder) {
   return !(holder && MayBeAlive(*holder)) && !HasJournal(folder / kBookName);
 }
 
-/// SQLite undoes what was not committed as soon as it may write.
+/// Opens the book for writing: SQLite then undoes what was not committed.
 void UndoUnfinished(const fs::path& path) try {
   Connection::ForWriting(path).Integer("SELECT count(*) FROM sqlite_schema");
 } catch (const SystemError& error) {
@@ -111,8 +111,8 @@ void UndoUnfinished(const fs::path& path) try {
       "resume the run, or read a copy of its folder");
 }
 
-/// A manager that is killed while it changes the kind of journal, at its first or last moment, leaves a journal that
-/// readers must not undo.
+/// Opens a book that may have the journal of a killed manager, which readers cannot undo. A manager leaves one if it is
+/// killed while it changes the kind of journal, at its begin or end.
 Connection BeginReadingAfterKill(const fs::path& path) {
   try {
     return BeginReading(path, ReadMode::kShared);
@@ -140,7 +140,7 @@ Connection OpenToRead(const fs::path& folder) {
   const auto path = folder / kBookName;
   return Translating(path, [&] {
     if (!NobodyWrites(folder)) return OpenBesideItsHolder(folder);
-    // A book in WAL mode cannot be shared in a folder that cannot be written; without writers it need not be.
+    // In a read-only folder a book in WAL mode cannot be opened shared. Without writers, immutable is correct.
     try {
       return BeginReading(path, ReadMode::kShared);
     } catch (const Error&) {
@@ -151,7 +151,7 @@ Connection OpenToRead(const fs::path& folder) {
   });
 }
 
-/// False where that may pass: readers see the snapshot before meanwhile.
+/// Copies the book into the snapshot. False if the cause may pass: readers then see the snapshot before.
 bool TryToCopy(Connection& connection) try {
   const auto& book = connection.path();
   Translating(book, [&] { connection.CopyInto(book.parent_path() / kSnapshotName); });
@@ -199,7 +199,7 @@ void TrialBook::ShareSnapshot(SteadyTime now) {
 void TrialBook::Settle() {
   const auto& book = state_->connection.path();
   Translating(book, [&] { state_->connection.Settle(); });
-  std::error_code ignored;  // one that is left is looked at only while the book itself is held
+  std::error_code ignored;  // a leftover snapshot is read only while the book is locked
   fs::remove(book.parent_path() / kSnapshotName, ignored);
 }
 

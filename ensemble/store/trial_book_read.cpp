@@ -17,7 +17,7 @@ namespace {
               "it was changed by another program; restore it from a copy");
 }
 
-/// What the word in `column` stands for.
+/// The value of the word in `column`.
 template <class Enum>
 Enum WordIn(const Query& query, int column, std::optional<Enum> (*parse)(std::string_view)) {
   const std::string word = query.Text(column);
@@ -135,7 +135,7 @@ std::vector<Objective> ReadObjectives(Connection& connection) {
   return objectives;
 }
 
-/// Puts the parameters of one trial, which come by name, into the order of the space.
+/// Sorts the parameters of one trial, which come by name, into the order of the space.
 class PointInOrder {
  public:
   explicit PointInOrder(Connection& connection) {
@@ -144,7 +144,7 @@ class PointInOrder {
     values_.resize(by_name_.size());
   }
 
-  /// Names ascend; those that are not in the space end up behind the others.
+  /// Names ascend. Parameters that are not in the space come last.
   void Add(std::string name, Scalar value) {
     while (next_ < by_name_.size() && by_name_[next_].name < name) ++next_;
     const bool known = next_ < by_name_.size() && by_name_[next_].name == name;

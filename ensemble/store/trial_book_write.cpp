@@ -19,7 +19,7 @@ constexpr std::string_view kInsertParam = "INSERT INTO trial_param(trial, name, 
 
 constexpr std::string_view kSeen = "UPDATE session SET last_seen = ? WHERE n = (SELECT max(n) FROM session)";
 
-/// A log is worth its length only where many commits follow.
+/// After this many writes the log is extended: a short study does not need it.
 constexpr int kWritesOfAShortStudy = 32;
 
 /// One transaction; undone unless Commit is reached.
@@ -43,7 +43,7 @@ class Transaction {
   bool committed_ = false;
 };
 
-/// While it lives commits outlive no more than this.
+/// Sets what commits survive, for its lifetime.
 class Syncing {
  public:
   Syncing(Connection& connection, Outlives outlives) : connection_(connection), less_(outlives == Outlives::kProcess) {
@@ -60,8 +60,8 @@ class Syncing {
   bool less_;
 };
 
-/// A number as the book holds it. SQLite turns NaN into NULL, and JSON knows neither NaN nor the infinities: these
-/// stand as words.
+/// A number as the book holds it. NaN and the infinities are stored as words: SQLite turns NaN into NULL, and JSON has
+/// none of them.
 struct Stored {
   explicit Stored(double number) {
     if (std::isnan(number)) special = "NaN";
@@ -72,7 +72,7 @@ struct Stored {
   std::optional<std::string_view> special;
 };
 
-/// "node1:0,1,8": what an attempt has for itself.
+/// The place of an attempt as text: "node1:0,1,8/gpu:0".
 std::string Describe(const std::vector<AllocatedNode>& place) {
   std::string text;
   for (const auto& share : place) {
@@ -256,7 +256,7 @@ class Writer {
     WriteRunning(start.trial, start.attempt, changes_.time);
   }
 
-  /// No process of this machine is an identity all the same: a manager after this one looks for it.
+  /// Stores an identity that is no process of this machine: the next manager looks for an identity.
   void Write(const Changes::Queue& queued) {
     Prepare("UPDATE attempt SET state = 'waiting', pid = 0, start_time = 0, boot_id = '' WHERE trial = ? AND n = ?")
         .Bind(queued.trial, queued.attempt)
@@ -288,7 +288,7 @@ void WriteObjectives(Connection& connection, const std::vector<Objective>& objec
   }
 }
 
-/// What SQLite does in a commit with synchronous=FULL: the commit is in the log of the book.
+/// Syncs the write-ahead log, as SQLite does in a commit with synchronous=FULL. The commit is in the log already.
 void SyncLog(const std::filesystem::path& book) {
   const std::filesystem::path log = book.string() + "-wal";
   const UniqueFd file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));

@@ -47,7 +47,7 @@ std::string Describe(const std::vector<Objective>& objectives) {
   return text;
 }
 
-/// As the samplers need it; the name is that of the options.
+/// The settings for the samplers. The name is that of the options.
 SamplerSettings SamplerSettingsOf(const EnsembleOptions& options) {
   SamplerSettings settings;
   settings.name = options.sampler;
@@ -62,8 +62,8 @@ SamplerSettings SamplerSettingsOf(const EnsembleOptions& options) {
   return settings;
 }
 
-/// What a new study stores; `auto` is resolved to the sampler that it stands for.
-/// Errors: kUsage for options that cannot be: no trials, nothing in parallel, an unknown sampler, no objective.
+/// The record of a new study; `auto` is resolved to the sampler that it stands for.
+/// Errors: kUsage for invalid options: no trials, nothing in parallel, an unknown sampler, no objective.
 StudyRecord DescribeStudy(const EnsembleOptions& options, double now) {
   CheckPositive("trials", options.trials);
   CheckPositive("parallel", options.parallel);
@@ -140,7 +140,7 @@ bool OpenStudy::IsBetterThanBest(const TrialRecord& row) const {
   return IsBetter(*row.objective, best, FirstGoal()) || (*row.objective == best && row.number < *best_);
 }
 
-/// Only when the best itself has changed, as by another run of it, all must be looked at.
+/// Updates the best configuration. Only if the best itself has changed, as by another run of it, all are compared.
 void OpenStudy::FollowBest(TrialNumber configuration) {
   if (best_ == configuration) {
     best_ = FindBest();

@@ -1,4 +1,4 @@
-/// A study at work: its trials in memory, its sampler, and what comes next. The manager and ask/tell stand on it.
+/// An open study: its trials in memory, its sampler and its queue. The manager and AskTell use it.
 #pragma once
 
 #include <memory>
@@ -16,42 +16,44 @@ namespace slipway::ensemble {
 
 class OpenStudy {
  public:
-  /// Begins the study of an empty book, or goes on with the one that is in it.
+  /// Begins a study in an empty book, or goes on with the study in it.
   /// Errors: kUsage when the options contradict the book; what the book throws.
   OpenStudy(TrialBook& book, const EnsembleOptions& options, double now);
 
   const TrialTable& trials() const { return trials_; }
   const TrialRecord& at(TrialNumber trial) const { return trials_.at(trial); }
-  /// To be followed by Changed.
+  /// The row of a trial, to be changed. Call Changed afterwards.
   TrialRecord& Edit(TrialNumber trial) { return trials_.Edit(trial); }
-  /// The row of this trial is another, in whatever way: all that is derived from it becomes what a study opened on the
-  /// same rows would hold. Queued ones line up.
+  /// The row of this trial has changed: updates all that is derived from it, as if the study were opened on these rows.
+  /// A queued trial joins the queue.
   void Changed(TrialNumber trial);
 
-  /// The first in line, taken out of it.
+  /// Takes the first trial, by its number, out of the queue. Nothing: the queue is empty.
   std::optional<TrialNumber> TakeQueued();
   const std::set<TrialNumber>& queued() const { return queued_; }
 
-  /// Another attempt has the trial: nothing of the one before is left in its row. Returns the attempt's number.
+  /// Claims the trial for its next attempt, and clears what the attempt before left in its row. Returns the number of
+  /// the attempt.
   int Claim(TrialNumber trial);
 
-  /// Of configurations, imported ones included.
+  /// The budget of configurations, imported ones included.
   std::int64_t Budget() const { return budget_; }
-  /// Whether the budget has room for another configuration.
+  /// Whether the budget allows another configuration.
   bool HasBudget() const { return configurations_.table().size() < budget_; }
   /// The number that the next configuration will have.
   TrialNumber NextConfiguration() const { return configurations_.table().size(); }
-  /// Lines up the trials of the next configuration that the sampler chooses; false when the budget or the space is
-  /// used up.
+  /// Queues the trials of the next configuration, which the sampler chooses. False when the budget or the space is used
+  /// up.
   bool Ask(Changes& changes);
-  /// Lines up the trials of a given configuration. There must be room.
+  /// Queues the trials of a given configuration. The budget must allow it.
   void Add(Point point, std::string origin, std::optional<TrialNumber> parent, Changes& changes);
-  /// The sampler had nothing more to give.
+  /// The sampler had no further point.
   bool exhausted() const { return exhausted_; }
 
   /// One row for each configuration, as samplers see it.
   const Configurations& configurations() const { return configurations_; }
-  /// The best configuration by the first objective, the earlier one among equals, under the number of its first trial.
+  /// The best configuration by the first objective; the earlier one among equals. Its number is that of its first
+  /// trial.
   /// Nothing: none is complete.
   std::optional<TrialRecord> Best() const;
 

@@ -36,7 +36,7 @@ int NodesToUse(const Spec& spec) {
               "ask for a larger allocation, or set launch.nodes");
 }
 
-/// Of managers that were killed: whoever holds the run's lock is its only one.
+/// Removes keys of managers that were killed. The caller holds the run's lock, so no other manager uses one.
 void RemoveOldKeys(const std::filesystem::path& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

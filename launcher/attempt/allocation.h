@@ -22,28 +22,27 @@ class NodesMissing : public Error {
   using Error::Error;
 };
 
-/// Whether the run's job may be queued again to get nodes in the place of lost ones: its job is its own, the spec
-/// allows it, and it is not done for ever. Slurm gives a dead node once more before it notices.
+/// Whether Slurm may requeue the run's job to replace lost nodes. The run must own its job, and the spec must allow it.
+/// The number of requeues is limited: Slurm may give a dead node again before it notices the loss.
 bool MayGetOtherNodes(const Plan& plan, const RunState& state);
 
-/// The same for nodes on which no agent has begun. A job that has never had its nodes may never have them, however
-/// often it is queued again: only a run that is to go on whatever becomes of its nodes, or one that came back after a
-/// loss.
+/// The same for nodes whose agents never started. A job that never had its nodes may never get them. So either the run
+/// must be able to continue without some nodes, or its job must have been requeued before.
 bool MayGetMissingNodes(const Plan& plan, const RunState& state);
 
 class Allocation {
  public:
-  /// Puts an agent on each node of the job that this process runs in, and serves the loop until all have joined.
-  /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan wants; NodesMissing; Error(kInterrupted)
+  /// Starts an agent on each node of this process's job. Serves the loop until all agents have joined.
+  /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan needs; NodesMissing; Error(kInterrupted)
   ///         when the user ends it.
   Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
-  /// Ends the agents, and with them what they have started.
+  /// Ends the agents and everything that they started.
   ~Allocation();
 
   Nodes& nodes() { return nodes_; }
-  /// The numbers of those that are there, in rising order.
+  /// The numbers of the nodes that are not lost, in rising order.
   std::vector<int> Living() const;
 
  private:
@@ -54,15 +53,15 @@ class Allocation {
   ChildProcess step_;
 };
 
-/// For a start on several nodes: Hydra hands its own environment to the ranks of all of them, so what Slurm says of
-/// this node must not be in it. Other starters leave each node its own.
+/// Removes Slurm's variables of this node from `environment`. Hydra would hand it to the ranks of all nodes. Other
+/// launchers give each node its own values; for them nothing changes.
 void LeaveThisNode(const MpiLauncher& launcher, Environment& environment);
 
-/// Has `launch` start its ranks on the node of the job that this process is on, by name.
-/// Errors: Error(kEnvironment) when it is on none.
+/// Makes `launch` start its ranks on this process's node, by name.
+/// Errors: Error(kEnvironment) when this process is on no node of a job.
 void PlaceOnThisNode(RankLaunch& launch);
 
-/// Has `launch` start its ranks on these nodes, as many on each as the plan says.
+/// Makes `launch` start `ranks_per_node` ranks on each of these nodes.
 void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch);
 
 }  // namespace slipway::launcher

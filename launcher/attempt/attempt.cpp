@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// How long a program that can be told to end may take to checkpoint before it is ended by signals.
+/// How long a program that understands the stop file or a signal may save before SIGTERM.
 constexpr auto kRanksStopPatience = std::chrono::seconds(10);
 constexpr std::size_t kDetailLines = 20;
 
@@ -81,7 +81,8 @@ std::vector<RankHost> HostsOf(const AttemptRequest& request, const RankLaunch& l
   return hosts;
 }
 
-/// Trials see the devices that they were given, others all that their job has. Nothing where nobody is to be given any.
+/// The nodes whose devices the ranks see. Trials see the devices that they were given, other runs those of their job.
+/// Empty when the ranks are given none.
 std::vector<DeviceHost> DeviceHostsOf(const AttemptRequest& request, const RankLaunch& launch) {
   const bool is_part = request.share.is_part;
   if (!is_part && request.plan.spec().launch.gpus_per_rank == 0) return {};
@@ -303,7 +304,8 @@ void Attempt::GiveDevices(const AttemptRequest& request, RankLaunch& launch) {
   }
 }
 
-/// The ranks end by themselves when they have been told; should they not, it is known all the same.
+/// Starts the stall watch over all nodes. It reports to the ranks, which then end by themselves. It reports here too,
+/// in case they do not.
 void Attempt::WatchNodes(const AttemptRequest& request, RankLaunch& launch) {
   auto& nodes = *request.where.nodes;
   const auto path = nodes.NewMonitorPath();

@@ -26,14 +26,14 @@ namespace slipway::launcher {
 class StallWatch;
 class Nodes;
 
-/// How an attempt ended, and what outside of the program was the cause.
+/// How an attempt ended, and the cause if it lay outside the program.
 struct AttemptEnd {
   GroupOutcome outcome;
   ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;  ///< a lost node, memory, or the ranks never ran
   std::string unmatched = {};  ///< after success: what is wrong with the pattern of train.metrics
 };
 
-/// Hears what happens in a job. Called from the event loop.
+/// Is notified of what happens in an attempt. Called from the event loop.
 class AttemptObserver {
  public:
   virtual ~AttemptObserver() = default;
@@ -41,36 +41,36 @@ class AttemptObserver {
   virtual void OnMetrics(const MetricsLine& line) = 0;
   /// Why the runtime's watch ended the job; at most once.
   virtual void OnWatch(const WatchFinding& finding) = 0;
-  /// One of several ranks failed, unasked, and the watch said nothing; the others are being ended.
+  /// One of several ranks failed on its own, and the stall watch reported nothing. The other ranks are being ended.
   virtual void OnFailure(std::string_view what) = 0;
-  /// Something is not as it was asked for; the job goes on.
+  /// Something differs from the spec; the attempt continues.
   virtual void OnWarning(std::string_view what) = 0;
-  /// The pattern of train.metrics finds nothing in what rank 0 prints, or no number where one should stand: `what` says
-  /// more. At most once, while the ranks run, when that begins to look like a mistake.
+  /// The pattern of train.metrics matches no line of rank 0, or a group holds no number. `what` has the details. Called
+  /// at most once, while the ranks run, once it looks like a mistake.
   virtual void OnUnmatched(std::string_view what) = 0;
   /// The last call; all lines and metrics came before it.
   virtual void OnEnd(const AttemptEnd& end) = 0;
 };
 
-/// Whether the lines of the ranks' logs are wanted while the job runs.
+/// Whether the observer gets the lines of the ranks' logs while they run.
 enum class LogLines { kFollow, kLeave };
 
-/// What a trial of an ensemble has that a single run has not.
+/// What only the trials of an ensemble have.
 struct TrialShare {
   TrialTerms terms = {};
   bool is_part = false;              ///< the trial has a part of its job, named here; else all that its job has
-  std::vector<int> cores = {};       ///< that it may run on; empty: all
-  NodeDevices devices = {};          ///< GPUs that it sees, on this machine or of a single rank; none: all
+  std::vector<int> cores = {};       ///< it may run on these; empty: all
+  NodeDevices devices = {};          ///< GPUs it sees: on this machine, or of a single rank; none: all
   Supervisor* supervisor = nullptr;  ///< starts it, when it is a single rank; must outlive the job
 };
 
-/// Where on an allocation the ranks of a job run.
+/// Which nodes of an allocation the ranks of an attempt use.
 struct NodesOfAttempt {
   Nodes* nodes = nullptr;  ///< null: on this machine; else it must outlive the job
   std::vector<int> on = {};
-  /// Of a trial: its cores on each of them; none where trials are not bound.
+  /// The cores of a trial on each node; empty when trials are not bound.
   std::vector<std::vector<int>> cores = {};
-  /// Likewise its GPUs; none where it sees all.
+  /// The GPUs of a trial on each node; empty when it sees all.
   std::vector<NodeDevices> devices = {};
 };
 
@@ -78,14 +78,13 @@ struct AttemptRequest {
   const Plan& plan;
   AttemptPlace place;
   StagedDirectories data;
-  const Json& parameters;  ///< used while the job is made, not kept
+  const Json& parameters;  ///< read by the constructor only
   LogLines lines = LogLines::kFollow;
   TrialShare share = {};
   NodesOfAttempt where = {};
 };
 
-/// How long ranks that are told to stop have, at most: to save, where they can be told so, and then between SIGTERM
-/// and SIGKILL.
+/// The longest time from Stop until SIGKILL: the time to save, if the program can save, plus the grace time.
 Seconds LongestStop(const Spec& spec);
 
 class Attempt {
@@ -98,11 +97,11 @@ class Attempt {
   const AttemptPlace& place() const { return place_; }
   /// Opens the gate: the program starts.
   void Release();
-  /// Publishes the stop file with `reason`, sends the signal of checkpoint.signal, gives a program that can be told so
-  /// time to end, then ends the ranks by signals. May be called again; the first reason counts. `least`: the
-  /// time that such a program has, if it is more than usual.
+  /// Publishes the stop file with `reason` and sends the signal of checkpoint.signal. A program that understands one of
+  /// them gets time to save. Then the ranks are ended by signals. Later calls change nothing. `least`: minimum time to
+  /// save, if above the default.
   void Stop(std::string_view reason, Seconds least = {});
-  /// SIGKILL to all ranks that are still there. After Stop.
+  /// Sends SIGKILL to all ranks that still run. After Stop.
   void Kill();
   /// The reason given to Stop, or empty.
   const std::string& stop_reason() const { return stop_reason_; }
@@ -124,8 +123,8 @@ class Attempt {
   AttemptObserver& observer_;
   AttemptPlace place_;
   AttemptStage stage_ = AttemptStage::kHeld;
-  std::uint64_t kills_before_;  ///< by the kernel, for want of memory
-  bool can_be_told_;            ///< to save and end: by the stop file, or by a signal
+  std::uint64_t kills_before_;  ///< OOM kills of the kernel before this attempt
+  bool can_be_told_;            ///< whether it saves and ends on the stop file or a signal
   StopSignal signal_;
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;

@@ -8,9 +8,9 @@ namespace slipway::launcher {
 ///   held, running, saving, ending --kKill--> killed
 ///   all of these --kEnded--> over
 enum class AttemptStage {
-  kHeld,     ///< the ranks wait at their gate; the attempt can still be written down before they run
+  kHeld,     ///< the ranks wait at their gate; the attempt can be recorded before they run
   kRunning,  ///< the program runs
-  kSaving,   ///< it was told to stop, and may save before it ends
+  kSaving,   ///< it was asked to stop, and may save before it ends
   kEnding,   ///< SIGTERM was sent; after a grace time SIGKILL follows
   kKilled,   ///< SIGKILL was sent
   kOver,     ///< all ranks have ended
@@ -18,7 +18,7 @@ enum class AttemptStage {
 
 enum class AttemptEvent { kRelease, kStop, kPatienceOver, kKill, kEnded };
 
-/// An event that means nothing in this stage leaves it as it is.
+/// Events without a meaning in this stage are ignored.
 constexpr AttemptStage Next(AttemptStage stage, AttemptEvent event) {
   if (stage == AttemptStage::kOver) return stage;
   switch (event) {

@@ -1,4 +1,4 @@
-/// Whether the ranks of a run will find each other, where that is in doubt.
+/// Checks, for unusual pairs of MPI and starter, that the ranks of a run find each other.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace slipway::launcher {
 
-/// An MPI that srun does not reach lets every rank believe to be alone: each would train a model of its own, and the
-/// run would end well. So where an interface is asked for that this MPI is not usually built for, two ranks are started
-/// first. Within a job. Cost: nothing for the usual ways; a second for the others, at most kStartLimit.
-/// Returns a warning when they cannot be tried: there is no libslipway for this MPI; else nothing.
-/// Errors: Error(kEnvironment) naming both, what came of it and what to set.
+/// Starts two ranks to check that srun and this MPI work together. If they do not, every rank believes to be alone:
+/// each trains its own model, and the run succeeds. Only pairs are checked for which this MPI is not usually built.
+/// Call it within a job. Cost: nothing for the usual pairs; a second for the others, at most kStartLimit.
+/// Returns a warning when no libslipway for this MPI exists, so that no check is possible; else nothing.
+/// Errors: Error(kEnvironment) naming both, the outcome and what to set.
 std::string CheckPairing(const MpiLauncher& launcher);
 
 }  // namespace slipway::launcher

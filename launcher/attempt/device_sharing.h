@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// A node with the devices that the ranks of one job have there: all of its job, or those of a trial.
+/// A node, and the devices that one job or trial may use there.
 struct DeviceHost {
   int node = 0;
   std::string name;
@@ -23,8 +23,8 @@ struct DeviceSharing {
   std::string why_not;                                     ///< of the first node that has too few
 };
 
-/// Each rank sees `launch.gpus_per_rank` of its node's; with `bind: none`, or when trials ask for none, all that are
-/// there. The ranks of a node that has too few see what it shows them. Pure.
+/// Gives each rank `launch.gpus_per_rank` devices of its node. With `bind: none`, or when trials ask for none, a rank
+/// sees all devices. So do the ranks of a node that has too few. Pure.
 DeviceSharing ShareDevices(const Spec& spec, const std::vector<DeviceHost>& hosts);
 
 }  // namespace slipway::launcher

@@ -17,7 +17,7 @@ std::int64_t GlobalBatchOf(const TrainSpec& train) {
   return found != parameters.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
-/// The same run on fewer nodes; how its ranks exchange gradients is planned anew.
+/// The same run on fewer nodes, with a new plan for the gradient exchange.
 Plan WithNodes(Plan plan, int nodes) {
   auto& launch = plan.document.spec.launch;
   launch.nodes = nodes;

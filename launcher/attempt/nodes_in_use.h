@@ -1,4 +1,4 @@
-/// The nodes that the attempts of a single run use, one after the other: those of the allocation without the lost ones.
+/// The nodes that the successive attempts of a single run use: the allocation without lost nodes.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ namespace slipway::launcher {
 
 class Allocation;
 
-/// The most nodes out of `living` that the run can go on with: not below `least`, and so that the ranks can share the
-/// global batch equally (`global_batch` 0: there is none). Nothing when no number will do. Pure.
+/// The largest number of nodes, from `least` to `living`, on which the run can continue. The ranks must be able to
+/// share the global batch equally (`global_batch` 0: there is none). Nothing when no number fits. Pure.
 std::optional<int> NodesToGoOnWith(int living, int least, int ranks_per_node, std::int64_t global_batch);
 
-/// As many as the run began with, as long as there are spare ones; then fewer, where it may go on with fewer. Pure.
+/// The number that the run began with, while there are enough nodes. Else a smaller one, if the spec allows it. Pure.
 std::optional<int> NodesToGoOnWith(int living, const Spec& spec);
 
 class NodesInUse {
@@ -27,10 +27,9 @@ class NodesInUse {
   /// For the next attempt: the whole plan, or one of fewer nodes.
   const Plan& plan() const { return fewer_ ? *fewer_ : plan_; }
   NodesOfAttempt where() const;
-  /// Why one of them is lost; empty while none is.
+  /// Why one of the nodes is lost; empty while none is.
   std::string Trouble() const;
-  /// Leaves lost nodes out; spare ones, and those that were left over, take their place. False when the run may not, or
-  /// cannot, go on with those that are left.
+  /// Replaces lost nodes by spare and unused ones. False when the run may not or cannot continue on the nodes left.
   bool LeaveOutLost();
 
  private:

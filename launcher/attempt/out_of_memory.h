@@ -1,4 +1,4 @@
-/// Whether the kernel has ended processes because memory ran out.
+/// How often the kernel's OOM killer has ended processes.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace slipway::launcher {
 
-/// How often the kernel has done so, in our control group where it counts them (cgroup v2, memory.events), else on the
-/// whole machine (/proc/vmstat). 0 when neither can be read. What counts is the rise. Source: Linux, cgroup-v2.rst.
+/// The number of OOM kills so far. Counted for our control group where the kernel does so (cgroup v2, memory.events),
+/// else for the whole machine (/proc/vmstat). 0 when neither can be read. Compare two calls. Source: Linux,
+/// cgroup-v2.rst.
 std::uint64_t OutOfMemoryKills();
-/// The same, up to 50 ms old: for what begins thousands of attempts a second.
+/// The same, up to 50 ms old: for callers that start thousands of attempts a second.
 std::uint64_t OutOfMemoryKillsLately();
 
 /// The number behind the line `oom_kill N` of such a file.

@@ -14,17 +14,18 @@ struct RankHost {
   int node = 0;
   std::string name;
   std::vector<int> cores;  ///< for the job's ranks there
-  bool own = true;         ///< nobody else runs on them
+  bool own = true;         ///< no other job runs on them
   int ranks = 1;
 };
 
 struct RankBinding {
   std::map<int, std::vector<int>> cores_of;  ///< RankLaunch::bind_to
-  std::string why_not;                       ///< of the nodes that are left out although bound ranks were asked for
+  std::string why_not;                       ///< why some nodes are left out although binding was asked for
 };
 
-/// `auto` binds what runs under Slurm, where the job has its cores for itself: beside other jobs nobody could tell
-/// which cores are free. More ranks than cores are never bound: they would stand in each other's way. Pure.
+/// Chooses the cores of the ranks on each node. `auto` binds runs under Slurm whose job owns its cores. Where other
+/// jobs run beside it, free cores cannot be identified. More ranks than cores are never bound, because they would slow
+/// each other. Pure.
 RankBinding BindRanks(Bind asked, bool under_slurm, const std::vector<RankHost>& hosts);
 
 }  // namespace slipway::launcher

@@ -17,7 +17,7 @@ struct EndedAttempt {
   std::int64_t reported = 0;   ///< steps in the metrics of all attempts
 };
 
-/// kWithoutLostNodes: if the nodes that are left are enough.
+/// kWithoutLostNodes: only if the remaining nodes are enough.
 enum class Again { kNo, kYes, kWithoutLostNodes };
 
 struct RestartSettings {
@@ -31,14 +31,15 @@ class RestartPolicy {
   /// `saved`: steps up to the checkpoint that the first attempt begins with.
   RestartPolicy(RestartSettings settings, std::uint64_t saved) : settings_(settings), saved_(saved) {}
 
-  /// To be asked once after each attempt, in their order.
+  /// Decides what follows an attempt. Call it once after each attempt, in their order.
   ///
-  /// A lost node costs no restart: there are fewer nodes each time. A start that fails is repeated once: some versions
-  /// of Slurm and PMIx lose a few of a hundred. A program may ask for further turns while a checkpoint or its metrics
-  /// show progress, and for kMostUnseenTurns without: it may keep what it saves to itself.
+  /// A lost node does not count as a restart: the number of nodes falls each time. A failed start is repeated once:
+  /// some versions of Slurm and PMIx fail a few starts in a hundred. A program may ask for another turn while a
+  /// checkpoint or its metrics show progress. Without visible progress it gets kMostUnseenTurns turns, because its
+  /// saved state may be invisible to Slipway.
   Again After(const EndedAttempt& attempt);
 
-  /// Turns asked for in a row without a sign of progress.
+  /// Consecutive requests for a turn without a sign of progress.
   int unseen_turns() const { return unseen_turns_; }
   static constexpr int kMostUnseenTurns = 20;
 

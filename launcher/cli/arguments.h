@@ -1,4 +1,4 @@
-/// What the command line may say, and what it said.
+/// The options and arguments of all commands.
 #pragma once
 
 #include <filesystem>
@@ -104,7 +104,7 @@ struct Arguments {
 /// Describes all commands to `app`; parsing then fills `arguments`.
 void DescribeCommands(CLI::App& app, Arguments& arguments);
 
-/// False for commands that only Slipway gives itself; no help shows them.
+/// False for internal commands, which no help shows.
 bool IsForUsers(const CLI::App* command);
 
 }  // namespace slipway::launcher

@@ -26,7 +26,7 @@ OutputMode ModeAskedFor(int argc, char** argv) {
   return OutputMode::kHuman;
 }
 
-/// `parent`, which wants one of its commands, was given none, or one of `words`, which nobody understood.
+/// The error when a command of `parent` is missing, or one of `words` is no known command.
 Error NoCommand(const CLI::App& parent, const std::string& path, const std::vector<std::string>& words) {
   const auto word = std::ranges::find_if(words, [](const std::string& each) { return !each.starts_with('-'); });
   if (word == words.end()) return {ErrorKind::kUsage, "a command is missing", path + " --help"};

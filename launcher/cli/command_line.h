@@ -3,7 +3,7 @@
 
 namespace slipway::launcher {
 
-/// Errors are printed here, the one place where they are caught: the kind gives the exit code.
+/// Errors are caught and printed only here. Their kind gives the exit code.
 int RunCommandLine(int argc, char** argv);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// How groups of commands are described to the parser, each in a file of its own.
+/// How commands are described to the parser; each group has its own file.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct Arguments;
 /// A command of `parent` with its one-line purpose and its examples.
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 
-/// The experiment, and what the command line changes in it.
+/// Adds the spec and its overrides.
 void AddSpecOptions(CLI::App* command, Arguments& arguments);
-/// What they said.
+/// The spec and overrides that were given.
 SpecSelection SelectionOf(const Arguments& arguments);
 /// The run that a command is about.
 void AddRunSelector(CLI::App* command, std::string& run);
@@ -29,7 +29,7 @@ struct TrialOfRun {
   std::string trial;
   std::string run = "last";
 };
-/// The number of the trial. Where only the run is a number, the two change places: `show 7 last`, `show last 7`.
+/// The number of the trial. When only the run is a number, the two are swapped: `show 7 last`, `show last 7`.
 /// Errors: Error(kUsage) when neither is one.
 std::int64_t TakeTrial(TrialOfRun& words);
 
@@ -40,9 +40,9 @@ void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.
 void DescribeStageOut(CLI::App& stage, Arguments& arguments);
 void DescribeStageDirectives(CLI::App& stage, Arguments& arguments);
-/// `trials` is the group: what brings trials out and in.
+/// `trials` is the group: export and import of trials.
 void DescribeTrialsExchange(CLI::App& trials, Arguments& arguments);
-/// `trials` is the group: trials that are run from outside.
+/// `trials` is the group: trials that are run by other programs.
 void DescribeAskTell(CLI::App& trials, Arguments& arguments);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The environment variables that users see: what reads or sets each, and what it means.
+/// The environment variables that users see: who reads or sets each, and its meaning.
 #pragma once
 
 #include <span>

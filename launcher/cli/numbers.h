@@ -1,4 +1,4 @@
-/// Checks of numbers. CLI11's own answer with the range of all doubles, and let -1 pass for an unsigned number.
+/// Checks of numbers. CLI11's own checks print the range of all doubles, and accept -1 for an unsigned number.
 #pragma once
 
 #include <CLI/CLI.hpp>

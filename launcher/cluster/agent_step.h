@@ -1,4 +1,4 @@
-/// The step of a job that puts one agent on each of its nodes. Pure.
+/// The job step that starts one agent on each node. Pure.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace slipway::launcher {
 
-/// The words that start `command` once on each of `nodes` nodes: beside everything else that runs there, and going on
-/// when a node fails.
+/// The srun command line that runs `command` once on each of `nodes` nodes. The step shares the nodes with other steps,
+/// and continues when a node fails.
 std::vector<std::string> AgentStepWords(int nodes, const std::vector<std::string>& command);
 
-/// What Open MPI's mpirun is to add to the srun that starts its daemons: they run beside the agents.
+/// The options that Open MPI's mpirun adds to the srun of its daemons, so that they run beside the agents.
 std::string DaemonStepOptions();
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The batch script of a run: what Slurm is asked for, and what runs when it has been given. Pure.
+/// The batch script of a run: what it requests from Slurm, and what it runs. Pure.
 #pragma once
 
 #include <filesystem>
@@ -13,48 +13,48 @@
 
 namespace slipway::launcher {
 
-/// A job as sbatch or libslurm may be asked for it. All paths are absolute.
+/// A job, for sbatch or libslurm. All paths are absolute.
 struct BatchJob : JobTerms {
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
   std::optional<Bytes> memory_per_node;   ///< 0: all of it
-  std::optional<int> time_limit_minutes;  ///< whole minutes are all that Slurm knows
-  int signal_lead_s = 0;                  ///< SIGUSR1 to the script so long before the time limit; 0: none
+  std::optional<int> time_limit_minutes;  ///< Slurm counts whole minutes
+  int signal_lead_s = 0;                  ///< SIGUSR1 to the script this long before the time limit; 0: none
   std::filesystem::path directory;        ///< the run folder: where the script starts
   std::filesystem::path output;           ///< of the script, both streams, appended to
-  std::string shifter_image;              ///< what the job asks of the plugin of Shifter
+  std::string shifter_image;              ///< the image, for Slurm's plugin of Shifter
   std::vector<std::string> extra;         ///< further options of sbatch
   BurstBuffer burst_buffer;
-  std::string staged_in;  ///< the folder of the buffer with a folder for each dataset that a directive stages there
+  std::string staged_in;  ///< the buffer's folder with one folder for each dataset that directives stage
   std::vector<std::string> modules;
   std::vector<std::pair<std::string, std::string>> environment;
-  std::vector<std::string> command;  ///< what the script becomes; gets Slurm's signals
+  std::vector<std::string> command;  ///< replaces the script's process; gets Slurm's signals
 
   int tasks() const { return nodes * ranks_per_node; }
 };
 
-/// The script, for bash. `#SBATCH` lines say what the job's description says to libslurm, which does not read them;
-/// burst-buffer directives follow, before the first command, after which Slurm ignores them.
+/// The script, for bash. `#SBATCH` lines repeat the job's description, because libslurm ignores them. Burst-buffer
+/// directives stand before the first command: Slurm ignores later ones.
 ///
-/// Result: any text in `environment`, `modules`, `command` and the paths reaches the program as it is.
-/// Errors: Error(kUsage) naming the option and the reason when a text cannot stand in a directive, a variable has no
-/// name, or a text holds a NUL; what BurstBufferDirectives throws.
+/// Result: any text in `environment`, `modules`, `command` and the paths reaches the program unchanged.
+/// Errors: Error(kUsage) naming the option and the reason: a text that a directive cannot hold, a variable without a
+/// name, a text with a NUL; what BurstBufferDirectives throws.
 std::string RenderBatchScript(const BatchJob& job);
 
-/// What a batch script does about `modules`, for bash on this host: exit status 3 when one of them cannot be loaded, 0
-/// where there are no modules at all.
+/// The part of a batch script that loads `modules`, as a check for bash on this host. Exit status 3: one of them cannot
+/// be loaded. 0: all can be loaded, or this host has no module command.
 std::string RenderModuleCheck(const std::vector<std::string>& modules);
 
-/// How many hardware threads of a core are to count as CPUs: one, since cpus_per_rank are cores; 0 where an option in
-/// `extra` says it.
+/// The number of hardware threads of a core that count as CPUs: 1, since cpus_per_rank counts cores. 0 when an option
+/// in `extra` sets it.
 int ThreadsPerCore(const BatchJob& job);
 
-/// The options of the job that libslurm has no field for, as they stand in the script: it must be submitted with sbatch
-/// when there are any.
+/// The options of the job without a field in libslurm, as they stand in the script. A job with such options must be
+/// submitted with sbatch.
 std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job);
 
-/// The whole minutes that a job must ask for to have `limit`: at least 1.
+/// The whole minutes to request for `limit`: at least 1.
 int WholeMinutes(Seconds limit);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// What the `#BB_LUA` lines of a job script ask to be copied: the other side of burst_buffer.h. Pure.
+/// The copies that the `#BB_LUA` lines of a job script request: the counterpart of burst_buffer.h. Pure.
 #pragma once
 
 #include <string_view>
@@ -13,13 +13,13 @@ struct BufferRequest {
   std::vector<BufferTransfer> out;
 };
 
-/// The variable that the directives call the buffer's directory by.
+/// The variable that stands for the buffer's directory in directives.
 inline constexpr std::string_view kLuaVariable = "BB_JOB_STRIPED";
 
-/// Reads the comment lines at the head of `script`, as Slurm does; it ends at a NUL, as that of Slurm does. What asks
-/// for the buffer itself (`pool=... capacity=...`) is Slurm's to read. `%%` stands for `%`, and no other symbol is
-/// known. Errors: Error(kUsage) quoting the line: an unknown word, one that lacks, a path that is not absolute or
-/// leaves the buffer, a list for stage_out.
+/// Reads the comment lines at the head of `script`. Like Slurm, it stops at a NUL. Requests for the buffer itself
+/// (`pool=... capacity=...`) are left to Slurm. `%%` stands for `%`; no other symbol is known.
+/// Errors: Error(kUsage) quoting the line: an unknown or missing word, a path that is not absolute or leaves the
+/// buffer, a list for stage_out.
 BufferRequest ReadBufferRequest(std::string_view script);
 
 }  // namespace slipway::launcher

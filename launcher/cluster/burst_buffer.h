@@ -1,8 +1,8 @@
-/// What a batch script says about its burst buffer, in the three languages that there are. Pure.
+/// The burst-buffer directives of a batch script, in three languages. Pure.
 ///
 /// DataWarp:  `#DW` and `#BB` lines, read by Slurm's plugin burst_buffer/datawarp.
 /// DWS:       the language of HPE's Rabbit, DataWarp's successor: `#DW` lines with other words.
-/// Lua:       `#BB_LUA` lines, read by Slurm's plugin burst_buffer/lua, whose script gives them their meaning.
+/// Lua:       `#BB_LUA` lines, read by Slurm's plugin burst_buffer/lua and interpreted by its script.
 /// Source:    Slurm's burst_buffer.html; DataWarp User Guide S-2558; the documentation of NearNodeFlash.
 #pragma once
 
@@ -48,12 +48,16 @@ struct BurstBuffer {
 };
 
 /// The lines, in order, without their line ends; none for kNone.
-/// Errors: Error(kUsage) for a path or name that the directive cannot hold (it knows no quotes), a path that leaves the
-/// buffer, a capacity of 0, a capacity without a pool or a persistent buffer for Lua, a list for DWS.
+/// Errors: Error(kUsage) for any of these:
+/// - a path or name that the directive cannot hold (it knows no quotes);
+/// - a path that leaves the buffer;
+/// - a capacity of 0;
+/// - for Lua: a capacity without a pool, or a persistent buffer;
+/// - for DWS: a list.
 std::vector<std::string> BurstBufferDirectives(const BurstBuffer& buffer);
 
-/// The variable that names the buffer's directory to the job: "DW_JOB_STRIPED". Empty for kNone, and for one that is
-/// only destroyed.
+/// The job's variable with the buffer's directory: "DW_JOB_STRIPED". Empty for kNone, and for a buffer that is only
+/// destroyed.
 std::string BufferVariable(const BurstBuffer& buffer);
 
 /// "3GiB", "512MiB": at least `capacity`.

@@ -1,4 +1,4 @@
-/// What may stand in the comment lines at the head of a batch script, which programs read and no shell does. Pure.
+/// Checks of text for directives: the comment lines at the head of a batch script, which no shell reads. Pure.
 #pragma once
 
 #include <filesystem>
@@ -10,21 +10,21 @@ namespace slipway::launcher {
 /// Why `text` cannot be the value of an `#SBATCH` option, even in quotes; empty when it can.
 std::string WhyNotInDirective(std::string_view text);
 
-/// Why `option` cannot be passed on to sbatch; empty when it can: "--name", "--name=value", "-Xvalue". Options that the
-/// rest of a job depends on are refused with the field that says the same.
+/// Why `option` cannot be passed to sbatch; empty when it can: "--name", "--name=value", "-Xvalue". Options on which
+/// the rest of the job depends are refused; the reason names the field to use.
 std::string WhyNotAnOption(std::string_view option);
 
-/// Why `text` cannot be a value in a burst-buffer directive, which has no quotes: a blank would end it, and the plugins
-/// look for their keys anywhere in the line. Empty when it can.
+/// Why `text` cannot be a value in a burst-buffer directive; empty when it can. Directives have no quotes, so a blank
+/// ends the value. The plugins look for their keys anywhere in the line.
 std::string WhyNotInBufferDirective(std::string_view text);
 
-/// Whether a text of one line may not hold it: also a NUL.
+/// Whether `c` is forbidden in a text of one line; true for a NUL.
 bool IsControlCharacter(char c);
 
 /// `text` in quotes for a message, without control characters.
 std::string Shown(std::string_view text);
 
-/// A path as a file name pattern of Slurm that means exactly this path: `%` is doubled.
+/// The file name pattern of Slurm that means exactly this path: `%` is doubled.
 std::string SlurmPattern(const std::filesystem::path& path);
 
 }  // namespace slipway::launcher

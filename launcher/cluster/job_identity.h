@@ -1,4 +1,4 @@
-/// Which job is meant, and whether one that Slurm shows is it. Pure.
+/// The identity of a Slurm job, and whether a job that Slurm shows has it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace slipway::launcher {
 
-/// A number alone may be that of any job: each cluster counts from 1, and begins again when its state is lost. An empty
-/// member is unknown, and fits every job.
+/// A job's number is not unique: each cluster counts from 1, and starts again when its state is lost. An empty member
+/// is unknown, and matches every job.
 struct JobIdentity {
   JobId id = 0;                             ///< 0: no job
   std::string cluster = {};                 ///< ClusterName of its slurm.conf
-  std::string comment = {};                 ///< that it was submitted with
-  std::string work_dir = {};                ///< where it starts, for sites that change comments
+  std::string comment = {};                 ///< given at the submission
+  std::string work_dir = {};                ///< where it starts; for sites that change comments
   std::optional<std::uint32_t> owner = {};  ///< the user who submitted it
 
   bool operator==(const JobIdentity&) const = default;
 };
 
-/// The same number of the same cluster, as far as that is known.
+/// Whether both have the same number and, as far as known, the same cluster.
 bool IsSameJob(const JobIdentity& left, const JobIdentity& right);
 
 bool IsMeant(const JobIdentity& meant, const SlurmJob& job);
 
-/// Why Slurm of `cluster` cannot tell anything about it; empty: it is one of its jobs.
+/// Why Slurm of `cluster` cannot know the job; empty: the job is one of its jobs.
 std::string WhyElsewhere(const JobIdentity& meant, std::string_view cluster);
 
 /// Errors: SlurmError(kOtherCluster).

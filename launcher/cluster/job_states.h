@@ -1,4 +1,4 @@
-/// The states of a Slurm job, the flags on top of them, and what both mean for us. Pure.
+/// The states and flags of Slurm jobs, and their meaning for Slipway. Pure.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ enum class JobState {
   kDeadline,
   kOutOfMemory
 };
-/// Slurm's words, "PENDING", and what they mean, as a clause: "waits in the queue".
+/// Slurm's words, such as "PENDING", and their meaning as a clause: "waits in the queue".
 WordTable<JobState> WordsOf(JobState);
 
 /// What Slurm may add to a base state.
@@ -48,7 +48,7 @@ enum class JobFlag {
 };
 WordTable<JobFlag> WordsOf(JobFlag);
 
-/// What is to be done about a job.
+/// What a job is doing, as Slipway distinguishes it.
 enum class JobPhase {
   kWaiting,  ///< in the queue, first time or again
   kRunning,  ///< its processes run, or are about to
@@ -60,7 +60,7 @@ enum class JobPhase {
 bool IsFinal(JobState state);
 JobPhase PhaseOf(JobState state, std::span<const JobFlag> flags);
 
-/// One clause for people, with what the flags add: "ran past its time limit; the burst buffer is being copied out".
+/// One clause for users, with the flags: "ran past its time limit; the burst buffer is being copied out".
 std::string InWords(JobState state, std::span<const JobFlag> flags);
 
 }  // namespace slipway::launcher

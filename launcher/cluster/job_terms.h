@@ -1,4 +1,4 @@
-/// What a site may be told about a job, and is: by the directives of its script, and by libslurm.
+/// The properties of a job that both the directives of its script and libslurm can express.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace slipway::launcher {
 /// Empty texts leave the choice to Slurm.
 struct JobTerms {
   std::string name;
-  std::string comment;  ///< by which a job is found again whose number was lost
+  std::string comment;  ///< to find a job whose number was lost
   std::string account;
   std::string partition;  ///< or several, with commas
   std::string qos;
@@ -18,7 +18,7 @@ struct JobTerms {
   int nodes = 1;
   bool requeue = true;     ///< by Slurm itself, after preemption or the loss of the batch host
   bool exclusive = false;  ///< no other job on its nodes
-  bool no_kill = false;    ///< goes on when one of its nodes fails
+  bool no_kill = false;    ///< continues when one of its nodes fails
 
   bool operator==(const JobTerms&) const = default;
 };

@@ -1,4 +1,4 @@
-/// Whether a partition can take a job: said before it is submitted, in words. Pure.
+/// Checks, before the submission, whether a partition can take a job. Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace slipway::launcher {
 
-/// What is known of a partition; what is not known is not checked.
+/// The known limits of a partition; unknown limits are not checked.
 struct PartitionLimits {
   std::string name;
   bool is_default = false;
@@ -27,12 +27,11 @@ struct PartitionLimits {
   bool needs_reservation = false;
 };
 
-/// Why this partition cannot take the job: one sentence for each reason, naming the field to change; empty when it can.
+/// Why this partition cannot take the job: one sentence for each reason, with the field to change. Empty when it can.
 std::vector<std::string> CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition);
 
-/// The same for the partitions that the job names, or the default one. A job that names several is fine when one of
-/// them takes it.
-/// Errors: Error(kUsage) with all reasons; for an unknown partition with the nearest name and those that there are.
+/// Checks the partitions that the job names, or the default one. One partition that takes the job is enough.
+/// Errors: Error(kUsage) with all reasons; for an unknown partition with the nearest name and the existing ones.
 void RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions);
 
 }  // namespace slipway::launcher

@@ -7,16 +7,16 @@
 
 namespace slipway::launcher {
 
-/// What one answer about the jobs of a run was.
+/// The result of one request about the jobs of a run.
 struct PollRound {
-  JobPhase phase = JobPhase::kWaiting;       ///< the busiest one of the jobs asked about
+  JobPhase phase = JobPhase::kWaiting;       ///< the busiest phase of the observed jobs
   std::chrono::milliseconds in_phase{0};     ///< how long the jobs have been as they are
-  std::chrono::milliseconds answer_took{0};  ///< a controller that is slow to answer is asked less often
-  int failures = 0;                          ///< how many times in a row there was no answer
+  std::chrono::milliseconds answer_took{0};  ///< a slow controller is asked less often
+  int failures = 0;                          ///< consecutive requests without an answer
 };
 
-/// From half a second, for what has just changed, to a minute. A controller serves thousands: it is never kept busy
-/// with us for more than a fiftieth of its time, and asked the less the longer nothing happens.
+/// The time until the next request: half a second after a change, up to a minute when nothing happens. Our requests use
+/// at most a fiftieth of the controller's time.
 std::chrono::milliseconds NextPollAfter(const PollRound& round);
 
 }  // namespace slipway::launcher

@@ -76,7 +76,7 @@ void CheckConfiguration(const Environment& environment) {
                     ""});
 }
 
-/// What Slurm or a plugin printed about an error goes with it: some reasons are told nowhere else.
+/// Adds what Slurm or a plugin printed to the error: some reasons appear only there.
 [[noreturn]] void ThrowWithWords(const SlurmError& error, const Captured& captured) {
   auto report = error.report();
   if (const auto said = Said(captured); !said.empty()) report.text += fmt::format(" ({})", said);

@@ -1,4 +1,4 @@
-/// Slurm, as the launcher speaks to it: through the helper slipway-slurm, one process for each question.
+/// The launcher's interface to Slurm. Each request runs the helper slipway-slurm as a process.
 #pragma once
 
 #include <chrono>
@@ -22,53 +22,52 @@ enum class AfterRequeue { kQueued, kHeld };
 struct SlurmClientOptions {
   std::filesystem::path helper;  ///< default: that of this installation
   Environment environment = Environment::Inherited();
-  /// Longer than Slurm's usual MessageTimeout of 10 s. A controller where nothing listens is known at once.
+  /// Longer than Slurm's default MessageTimeout of 10 s. A host without a controller is detected at once.
   std::chrono::milliseconds deadline = std::chrono::seconds(15);
   /// A submission passes through the site's plugins and the checks of burst buffers.
   std::chrono::milliseconds submit_deadline = std::chrono::seconds(40);
 };
 
-/// The calls of Slurm that the launcher needs.
+/// The requests to Slurm that the launcher needs.
 ///
-/// Cost:   a process, reading slurm.conf, a ping and one RPC: about 10 ms where the controller is idle. Ask about many
-///         jobs in one call, and again after NextPollAfter.
-/// Errors: SlurmError; what a caller can go on from is told apart by its trouble(). Nothing here waits longer than
-///         the deadlines.
+/// Cost:   a process, reading slurm.conf, a ping and one RPC: about 10 ms where the controller is idle. Observe many
+/// jobs in one call, and repeat it after NextPollAfter.
+/// Errors: SlurmError; its trouble() shows whether the caller can continue. No call takes longer than the deadlines.
 class SlurmClient {
  public:
   explicit SlurmClient(SlurmClientOptions options = {});
 
   /// Returns when a controller has answered.
   void Ping() const;
-  /// The cluster that answers, as its slurm.conf names it. Cost: a ping, unless something has been asked before.
+  /// The cluster that answers, as its slurm.conf names it. Cost: a ping, unless an earlier request was answered.
   std::string ClusterName() const;
   SlurmCluster Cluster() const;
   std::vector<SlurmPartition> Partitions() const;
   std::vector<SlurmNode> Nodes() const;
 
-  /// After kTimeout or kHelper the job may have been submitted all the same: look for its comment with FindJobs.
+  /// After kTimeout, kHelper or kController the job may still have been submitted: search for its comment with
+  /// FindJobs.
   Submission Submit(const SubmitRequest& job) const;
 
-  /// Those of these jobs that the controller still remembers; for the number of an array all its records. Several jobs
-  /// must be of one owner; none given: who asks.
+  /// The jobs of these numbers that the controller remembers; for an array all its records. Several jobs must have one
+  /// owner. No owner given: the calling user.
   std::vector<SlurmJob> Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner = {}) const;
-  /// Nothing when the controller does not remember it: some minutes after its end, or after it crashed before it had
-  /// written down that job.
-  /// Nothing also when its number is that of another job by now. Errors: kOtherCluster.
+  /// Nothing when the controller does not remember the job: some minutes after its end, or after a crash before it had
+  /// saved the job. Nothing also when the number now belongs to another job. Errors: kOtherCluster.
   std::optional<SlurmJob> Job(const JobIdentity& job) const;
-  /// One that has ended and that the controller has forgotten, as the site's accounting remembers it; nothing where
-  /// there is none. Waits for slurmdbd for five seconds at most.
+  /// An ended job that the controller has forgotten, from the site's accounting; nothing when that has no record. Waits
+  /// for slurmdbd for five seconds at most.
   std::optional<SlurmJob> PastJob(const JobIdentity& job) const;
   /// The jobs of the owner with exactly this comment.
   std::vector<SlurmJob> FindJobs(std::string_view comment, std::optional<std::uint32_t> owner = {}) const;
 
-  // These look first whether the job of this number is the one that is meant, in the process that acts on it. Their
-  // errors: kOtherCluster, kOtherJob, kUnknownJob, kOver, kNotNow, kDenied.
+  // These calls first check, in the process that acts, that the job of this number is the right one. Errors:
+  // kOtherCluster, kOtherJob, kUnknownJob, kOver, kNotNow, kDenied.
   void Cancel(const JobIdentity& job, StageOut stage_out = StageOut::kAsAsked) const;
   void Signal(const JobIdentity& job, int signal, SignalTarget target) const;
   /// Ends it if it runs, and puts it back into the queue under the same number.
   void Requeue(const JobIdentity& job, AfterRequeue after = AfterRequeue::kQueued) const;
-  /// Lets a job go that its owner held, or that a burst buffer's failure has held.
+  /// Releases a job that its owner held, or that a failed burst buffer has held.
   void Release(const JobIdentity& job) const;
 
  private:

@@ -1,4 +1,4 @@
-/// Where Slurm's configuration lies on this machine.
+/// Finds Slurm's configuration on this machine.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace slipway::launcher {
 
-/// SLURM_CONF, when it is set, there or not; else the first that exists of the usual places, the folder of the sbatch
-/// on PATH, and what a node without files got from the controller. libslurm may know one more, built into it. Cost: a
-/// few stat(2), so that a machine without Slurm is known at once: libslurm itself may take a minute to give up.
+/// The path in SLURM_CONF, if it is set, even when there is no such file. Else the first file that exists: in the usual
+/// places, in the cache of files from the controller, or beside the sbatch on PATH. libslurm may know one more place,
+/// built into it. Cost: a few stat(2). This detects a machine without Slurm at once, while libslurm may take a minute.
 std::optional<std::filesystem::path> FindSlurmConf(const Environment& environment,
                                                    const std::filesystem::path& root = "/");
 

@@ -1,6 +1,6 @@
 /// The messages between the launcher and its helper slipway-slurm, as JSON, one document on one line each way.
 ///
-/// Both sides are built from this file, so there is one list of fields for writing and reading.
+/// Both sides are built from this file, so one list of fields serves writing and reading.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ namespace slipway::launcher {
 inline constexpr std::string_view kSlurmRequestSchema = "slipway.slurm-request/1";
 inline constexpr std::string_view kSlurmAnswerSchema = "slipway.slurm-answer/1";
 
-/// What the helper can be asked.
+/// The requests that the helper understands.
 enum class SlurmAsk {
   kPing,
   kCluster,
@@ -44,7 +44,7 @@ Json ToJson(const SlurmNode& node);
 Json ToJson(const SlurmCluster& cluster);
 Json ToJson(const TroubleReport& report);
 
-/// Errors: Error(kInternal) naming the field that is not there or is of another type.
+/// Errors: Error(kInternal) naming a field that is missing or of another type.
 void FromJson(const Json& document, SubmitRequest& request);
 void FromJson(const Json& document, Submission& submission);
 void FromJson(const Json& document, SlurmJob& job);
@@ -54,16 +54,16 @@ void FromJson(const Json& document, SlurmNode& node);
 void FromJson(const Json& document, SlurmCluster& cluster);
 void FromJson(const Json& document, TroubleReport& report);
 
-/// {"schema":.., "ask":..}; what is asked about is added by the caller.
+/// {"schema":.., "ask":..}; the caller adds the arguments.
 Json RequestFor(SlurmAsk ask);
-/// Both without a line break, and in valid UTF-8 whatever the texts hold. `cluster`: whose answer it is.
+/// Both return one line of valid UTF-8, whatever the texts hold. `cluster`: the cluster that answers.
 std::string AnswerLine(Json result, std::string_view cluster = {});
 std::string AnswerLine(const TroubleReport& report);
 struct SlurmAnswer {
   Json result;
   std::string cluster;  ///< empty: not known
 };
-/// The one in the last line of `output`, whatever stands before it. Errors: SlurmError, the one that was answered, or
+/// The answer in the last line of `output`; earlier lines are ignored. Errors: SlurmError: the one in the answer, or
 /// kHelper when there is no answer.
 SlurmAnswer AnswerIn(std::string_view output);
 

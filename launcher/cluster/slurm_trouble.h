@@ -1,4 +1,4 @@
-/// What can go wrong with Slurm, told apart by what its user must do. Pure.
+/// Kinds of trouble with Slurm, by what the user must do. Pure.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,9 @@ enum class SlurmTrouble {
   kQos,
   kTime,       ///< the time limit is beyond the partition's
   kNodes,      ///< more nodes than there are or than are allowed
-  kResources,  ///< no node has what is asked for
+  kResources,  ///< no node has the requested resources
   kLimit,      ///< a limit of the account or QOS
-  kFull,       ///< the controller holds as many jobs as it may
+  kFull,       ///< the controller has reached its limit of jobs
   kBurstBuffer,
   kDependency,
   kReservation,
@@ -42,7 +42,7 @@ enum class SlurmTrouble {
 /// The words of the helper's messages: "no-library".
 WordTable<SlurmTrouble> WordsOf(SlurmTrouble);
 
-/// What the helper and Slurm say about it.
+/// The report of the helper and of Slurm.
 struct TroubleReport {
   SlurmTrouble trouble = SlurmTrouble::kRefused;
   int code = 0;        ///< Slurm's number, 0 for none
@@ -52,10 +52,10 @@ struct TroubleReport {
   bool operator==(const TroubleReport&) const = default;
 };
 
-/// Whether Slurm may answer something else in a while, to the same question. Pure.
+/// Whether the same request may succeed later. Pure.
 bool MayPass(SlurmTrouble trouble);
 
-/// Carries what went wrong, so that callers can go on by themselves where that is possible.
+/// An error of Slurm with its kind, so that callers can handle some kinds themselves.
 class SlurmError : public Error {
  public:
   explicit SlurmError(TroubleReport report);

@@ -1,4 +1,4 @@
-/// What is said to Slurm and what it says, free of Slurm's own headers.
+/// Requests to Slurm and its answers, without Slurm's own headers.
 #pragma once
 
 #include <chrono>
@@ -18,20 +18,20 @@ using JobId = std::uint32_t;
 /// Seconds since 1970, as Slurm counts them.
 using SlurmTime = std::chrono::sys_seconds;
 
-/// A batch job. An empty text or a 0 leaves the choice to Slurm. `#SBATCH` lines in the script mean nothing here: they
-/// are sbatch's work; `#DW`, `#BB` and `#BB_LUA` lines are read by the burst buffer's plugin.
+/// A batch job to submit. An empty text or a 0 leaves the choice to Slurm. `#SBATCH` lines in the script have no effect
+/// here: only sbatch reads them. The burst buffer's plugin reads `#DW`, `#BB` and `#BB_LUA` lines.
 struct SubmitRequest : JobTerms {
   std::string script;                    ///< the text; begins with "#!"
-  std::string script_path;               ///< where it also lies, shown by scontrol; need not exist
+  std::string script_path;               ///< its file, shown by scontrol; need not exist
   std::vector<std::string> environment;  ///< all of it, NAME=value
   std::string work_dir;
   std::string output;                  ///< of the script, both streams, appended to; %j is the job's number
-  std::optional<std::uint32_t> user;   ///< on whose behalf; none: who asks. Only root may name others.
+  std::optional<std::uint32_t> user;   ///< the job's user; none: the caller. Only root may name others.
   std::optional<std::uint32_t> group;  ///< the same
   int tasks = 0;
   int tasks_per_node = 0;
   int cpus_per_task = 0;
-  int threads_per_core = 0;   ///< that count as CPUs; 1: a CPU is a core
+  int threads_per_core = 0;   ///< counted as CPUs; 1: a CPU is a core
   std::string gpus_per_node;  ///< "2" or "a100:2"
   std::string gpus_per_task;
   std::int64_t memory_per_node_mib = 0;
@@ -51,7 +51,7 @@ struct SubmitRequest : JobTerms {
 
 struct Submission {
   JobId job = 0;
-  std::string message;  ///< what the site tells everyone who submits
+  std::string message;  ///< the site's message to all who submit
   std::string warning;  ///< the job was accepted although ...
 
   bool operator==(const Submission&) const = default;
@@ -60,9 +60,9 @@ struct Submission {
 /// A job as the controller knows it.
 struct SlurmJob {
   JobId id = 0;
-  std::string cluster;      ///< whose number that is
+  std::string cluster;      ///< the cluster of that number
   JobId array_job = 0;      ///< 0: not of an array
-  std::string array_tasks;  ///< "3", or "5-99" for those that are not yet apart
+  std::string array_tasks;  ///< "3", or "5-99" for tasks not yet split off
   std::string name;
   std::uint32_t user = 0;
   std::string partition;
@@ -71,7 +71,7 @@ struct SlurmJob {
   JobState state = JobState::kPending;
   std::vector<JobFlag> flags;
   std::string reason;       ///< see ExplainReason
-  std::string reason_text;  ///< what the part of Slurm that stopped it says, in its own words
+  std::string reason_text;  ///< the words of the part of Slurm that stopped it
   int exit_code = 0;        ///< of the script; together with `signal` meaningless before the end
   int signal = 0;
   std::vector<std::string> nodes;
@@ -83,7 +83,7 @@ struct SlurmJob {
   std::optional<SlurmTime> start;  ///< expected as long as it waits; none: not known
   std::optional<SlurmTime> end;    ///< expected as long as it runs
   bool requeue = false;
-  bool preempted = false;  ///< it runs, and has been told to make room
+  bool preempted = false;  ///< it runs, and is being preempted
   std::string comment;
   std::string system_comment;
   std::string admin_comment;
@@ -95,8 +95,8 @@ struct SlurmJob {
 
   JobPhase phase() const { return PhaseOf(state, flags); }
   ExitStatus status() const { return {exit_code, signal}; }
-  /// Its node could not open the script's output, so that the script never began: slurmd then gives this signal, which
-  /// nobody sent. Source: "0:53" in Slurm's job_exit_code.html.
+  /// Whether its node could not open the script's output. The script then never started, and slurmd reports this
+  /// signal, although none was sent. Source: "0:53" in Slurm's job_exit_code.html.
   bool HadNoOutput() const { return state == JobState::kFailed && signal == 53; }
   bool operator==(const SlurmJob&) const = default;
 };
@@ -151,7 +151,7 @@ struct SlurmCluster {
   std::string accounting;  ///< "accounting_storage/slurmdbd"; empty: none
   std::string mpi_default;
   std::string preemption;  ///< "preempt/partition_prio"
-  int min_job_age_s = 0;   ///< how long a job that is over is remembered
+  int min_job_age_s = 0;   ///< how long an ended job is remembered
   int message_timeout_s = 0;
   int kill_wait_s = 0;  ///< between SIGTERM and SIGKILL
   std::int64_t max_array_size = 0;
@@ -163,7 +163,7 @@ struct SlurmCluster {
   bool operator==(const SlurmCluster&) const = default;
 };
 
-/// Who of a job is sent a signal.
+/// Which processes of a job get a signal.
 enum class SignalTarget { kScript, kSteps, kAll };
 WordTable<SignalTarget> WordsOf(SignalTarget);
 

@@ -1,6 +1,6 @@
-/// Why a Slurm job waits, or why it ended, in words for who submitted it. Pure.
+/// Why a Slurm job waits or ended, in words for its owner. Pure.
 ///
-/// Source: enum job_state_reason of slurm.h; the names are those that squeue shows.
+/// Source: enum job_state_reason of slurm.h; the names are those of squeue.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace slipway::launcher {
 
 struct ReasonInWords {
   std::string sentence;   ///< what holds the job up
-  std::string next_step;  ///< what its owner can do; empty when it is only to wait
+  std::string next_step;  ///< what its owner can do; empty: only wait
 };
 
-// The reasons of Slurm that are limits of accounts and QOS: their names are composed, and are taken apart here.
+// Slurm's reasons for limits of accounts and QOS. Their names are composed of parts, which are parsed here.
 
 enum class LimitOwner { kAssociation, kQos };
 enum class LimitKind { kTotal, kMost, kLeast };
@@ -30,12 +30,12 @@ struct LimitReason {
   LimitScope scope = LimitScope::kAll;
 };
 
-/// Nothing when the name is not composed so.
+/// Nothing when the name is not composed this way.
 std::optional<LimitReason> LimitOf(std::string_view reason);
 ReasonInWords Explain(const LimitReason& limit);
 
-/// `reason` is Slurm's name ("Priority", "AssocGrpCpuLimit"). About 200 of them are limits whose names are composed
-/// (whose limit, of what, per what); those are taken apart. A name that we do not know is shown as it is.
+/// `reason` is Slurm's name ("Priority", "AssocGrpCpuLimit"). About 200 of them are limits with composed names (whose
+/// limit, of what, per what); LimitOf parses those. An unknown name is shown as it is.
 ReasonInWords ExplainReason(std::string_view reason);
 
 }  // namespace slipway::launcher

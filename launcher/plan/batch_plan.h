@@ -1,4 +1,4 @@
-/// From a plan to the job that Slurm is asked for. Pure.
+/// The Slurm job of a plan. Pure.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace slipway::launcher {
 
-/// The job that manages the run in `folder`: RenderBatchScript of it is its job.sh.
-/// Errors: Error(kUsage) when a burst buffer would have to be as large as nobody knows.
+/// The job that manages the run in `folder`. RenderBatchScript of it is the run's job.sh.
+/// Errors: Error(kUsage) when the size of a burst buffer is needed but unknown.
 BatchJob MakeBatchJob(const Plan& plan, const std::filesystem::path& folder);
 
-/// A file that must lie beside the script before it is submitted.
+/// A file that must exist beside the script before its submission.
 struct StageList {
   std::filesystem::path path;
   std::string content;
@@ -23,10 +23,10 @@ struct StageList {
 /// The lists of files that the job's directives name.
 std::vector<StageList> StageLists(const Plan& plan, const std::filesystem::path& folder);
 
-/// Whether a directive of the job's script stages it before the job begins.
+/// Whether a directive of the job's script stages the dataset before the job begins.
 bool IsStagedByDirective(const Plan& plan, const staging::StagingPlan& dataset);
 
-/// The comment of the job of a run or trial, by which it is found again.
+/// The comment of a run's or trial's job, used to find the job again.
 std::string JobComment(const std::filesystem::path& folder);
 
 }  // namespace slipway::launcher

@@ -79,7 +79,7 @@ ContainerPlan WithFirstThere(const Image& image, bool job_looks_again) {
   return {candidates.front(), image.name, fmt::format(kLooksAgain, missing)};
 }
 
-/// What MPI, its launchers and programs of several ranks are told by variables. Podman knows patterns.
+/// Variables for MPI, its launchers and programs of several ranks. Podman knows patterns.
 constexpr std::string_view kToldByVariables =
     "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* RANK WORLD_SIZE "
     "LOCAL_RANK MASTER_ADDR MASTER_PORT LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED TMPDIR";

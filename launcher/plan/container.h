@@ -1,5 +1,4 @@
-/// The container that the ranks of a run start in: which program opens its image, and what of the machine is seen in
-/// it.
+/// The container that the ranks of a run start in: its runtime, its image and its mounts.
 #pragma once
 
 #include <filesystem>
@@ -21,21 +20,22 @@ struct ContainerPlan {
   std::string reason;  ///< why this runtime
 };
 
-/// What an image is, and with it who can open it.
+/// The kind of an image; it decides which runtimes can open it.
 enum class ImageKind { kDirectory, kSif, kSquash, kAddress, kName };
 
 /// In the order in which they are preferred. Pure.
 std::vector<ContainerRuntime> RuntimesFor(ImageKind kind);
 
-/// Nothing without `launch.container`. Where a job will look again on its own nodes, no runtime need be here.
-/// Errors: Error(kEnvironment) when the image is not there, or nothing that can open it.
+/// The container of the ranks; nothing without `launch.container`. Where a job plans again on its own nodes, no runtime
+/// need be installed here.
+/// Errors: Error(kEnvironment) when the image does not exist, or no runtime can open it.
 std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool job_looks_again);
 
 /// The command of a rank: in its container, if it has one.
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                                      const Json& parameters, const TrialTerms& terms);
 
-/// What the runtime itself reads, and what MPI must know in a container.
+/// The variables that the runtime reads, and those that MPI needs in a container.
 Variables ContainerVariables(const Plan& plan, const Variables& variables);
 
 /// For `slipway plan`.

@@ -1,4 +1,4 @@
-/// What of the machine is seen in the container of a run.
+/// The directories of the machine that the container of a run sees.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,13 @@ namespace slipway::launcher {
 
 struct Plan;
 
-/// What every run sees: its folder, its data, its tiers and Slipway; then what the user binds. `data` is where the
-/// datasets lie in the end. Those of /tmp and /dev, which every runtime shows, are left out. Pure.
+/// The mounts of every run: its folder, its data, its tiers and Slipway; then the user's binds. `data`: the final
+/// places of the datasets. Paths below /tmp and /dev are left out, because every runtime shows them. Pure.
 std::vector<Mount> MountsFor(const Plan& plan, const StagedDirectories& data);
 
-/// Errors: Error(kEnvironment) naming the directories that the image lacks, where its runtime cannot make them;
-/// Error(kUsage) for a path that cannot be bound.
+/// Checks that the image can have these mounts.
+/// Errors: Error(kEnvironment) naming directories that the image lacks and its runtime cannot make; Error(kUsage) for a
+/// path that cannot be bound.
 void RequireMounts(const Plan& plan);
 
 }  // namespace slipway::launcher

@@ -53,7 +53,7 @@ staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const s
   return WithContext(fmt::format("while planning dataset '{}'", request.name), [&] {
     auto sources = staging::ListSources(request);
     auto whom = for_whom;
-    whom.read_ahead = std::min(whom.read_ahead, TotalOf(sources.files));  // nobody reads further than the data
+    whom.read_ahead = std::min(whom.read_ahead, TotalOf(sources.files));  // no reader goes beyond the data
     return staging::PlanStaging(request, std::move(sources), tiers, whom);
   });
 }

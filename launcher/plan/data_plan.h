@@ -1,4 +1,4 @@
-/// From the datasets of a spec to plans of where they are staged.
+/// Staging plans for the datasets of a spec.
 #pragma once
 
 #include <optional>
@@ -10,36 +10,36 @@
 
 namespace slipway::launcher {
 
-/// What staging is asked for. A limit of the site counts where the dataset has none.
+/// The staging request of a dataset. The site's bandwidth limit applies where the dataset has none.
 staging::DatasetRequest RequestFor(const DatasetSpec& dataset, const SiteSpec& site);
 
-/// Looks at the sources, chooses among the tiers, writes nothing.
+/// Examines the sources and chooses a tier; writes nothing.
 /// Errors: what ListSources and PlanStaging throw, naming the dataset.
 staging::StagingPlan PlanDataset(const staging::DatasetRequest& request, const std::vector<staging::TierState>& tiers,
                                  const staging::PlanRequest& for_whom);
 
-/// The plan of each dataset of the experiment, for one of its nodes, which is this machine.
+/// The plan of each dataset, for the job's node of this number, which is this machine.
 std::vector<staging::StagingPlan> PlanDatasets(const SpecDocument& document, int node = 0);
 
-/// A dataset in one tier of its list.
+/// The plan of a dataset for one tier of its list.
 struct TierPlan {
   std::string tier;
   std::optional<staging::StagingPlan> plan;
   std::string reason;  ///< why there is none
 };
-/// What PlanDatasets chooses from: each dataset in each tier that it may lie in, in the order of preference.
+/// The candidates of PlanDatasets: each dataset in each tier of its list, in the order of preference.
 /// Errors: those of ListSources, naming the dataset.
 std::vector<std::vector<TierPlan>> PlanInEachTier(const SpecDocument& document, int node);
 
-/// True for a dataset whose files are shared out to the nodes of the job, wherever they then lie.
+/// True for a dataset whose files are divided among the nodes of the job, in any tier.
 bool IsSharedOut(const staging::StagingPlan& plan);
 
-/// True for a dataset that every node of the job stages: all of it into a place of its own, or its share.
+/// True for a dataset that every node stages for itself: a full copy or its share.
 bool IsStagedOnEachNode(const staging::StagingPlan& plan);
 
-/// Where the ranks of a node will find it; that of a share is another on every node.
+/// The dataset's directory for the ranks of a node; shares have a different one on every node.
 std::filesystem::path PlannedDirectory(const staging::StagingPlan& plan);
-/// The list of who holds which share of a dataset, in RunFolder::data().
+/// The file in RunFolder::data() that lists which node holds which share of a dataset.
 std::filesystem::path ShareListIn(const std::filesystem::path& data, const std::string& dataset);
 
 /// For `slipway plan`: a few lines about one dataset.

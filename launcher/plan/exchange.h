@@ -1,4 +1,4 @@
-/// How the ranks will exchange gradients, as far as that is decided before they start.
+/// The plan of the gradient exchange, as far as it is known before the ranks start.
 #pragma once
 
 #include <filesystem>
@@ -19,10 +19,14 @@ struct ExchangePlan {
   runtime::BitsBasis bits;
 };
 
-/// As the ranks will do it: the table that ships, tuned by the file that SLIPWAY_ALGORITHM_TABLE names (else
-/// `algorithms.json` beside the user's settings, when it is there), then `gradients.algorithms`, then
-/// SLIPWAY_ALGORITHMS. SLIPWAY_RANKS_PER_NODE makes smaller nodes, as it does for the ranks.
-/// Errors: Error(kUsage) naming the file or variable that is wrong; SystemError for a file that cannot be read.
+/// The plan that the ranks will follow. Later entries override earlier ones:
+/// - the table that ships;
+/// - the file in SLIPWAY_ALGORITHM_TABLE, else `algorithms.json` beside the user's settings, if it exists;
+/// - `gradients.algorithms`;
+/// - SLIPWAY_ALGORITHMS.
+///
+/// SLIPWAY_RANKS_PER_NODE makes smaller nodes, as it does for the ranks.
+/// Errors: Error(kUsage) naming the wrong file or variable; SystemError for a file that cannot be read.
 ExchangePlan PlanExchange(const Spec& spec);
 
 /// For `slipway plan`.
@@ -30,8 +34,8 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
 /// The member `exchange` of plan.json.
 Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients);
 
-/// What of `stored`, a member `exchange` of plan.json, gives other bits than `now`: 'algorithms was "a", now "b"'.
-/// Empty when nothing does, when the spec asks for no determinism, and for documents that hold no such record.
+/// The values of `stored`, a member `exchange` of plan.json, that give other bits than `now`: 'algorithms was "a", now
+/// "b"'. Empty when there are none, when the spec asks for no determinism, and for documents without such a record.
 std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& now);
 
 }  // namespace slipway::launcher

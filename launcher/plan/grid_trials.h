@@ -1,4 +1,4 @@
-/// How many trials an ensemble has.
+/// Counts the trials of an ensemble.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace slipway::launcher {
 
-/// How many configurations will be tried: `trials`, or all that the grid has where it has fewer. Nothing: some
-/// hundred thousand steps on the grid do not tell. Cost: so many steps at most, less than a second.
+/// The number of configurations: `trials`, or the size of the grid if that is smaller. Nothing when some hundred
+/// thousand steps on the grid do not settle it. Cost: at most that many steps, less than a second.
 std::optional<std::int64_t> CountTrials(const EnsembleSpec& ensemble);
 
-/// How many trials the whole grid has, `points` included. Errors: Error(kUsage) when they are more than a million.
+/// The number of trials of the whole grid, `points` included. Errors: Error(kUsage) above a million.
 std::int64_t CountGridTrials(const EnsembleSpec& ensemble);
 
 }  // namespace slipway::launcher

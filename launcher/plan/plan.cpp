@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first tier that can be written; how large checkpoints become nobody knows yet.
+/// The first tier that can be written. The size of the checkpoints is still unknown.
 CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
   CheckpointPlan plan;
   for (const auto& tier : document.spec.checkpoint.tiers) {

@@ -90,7 +90,7 @@ std::string Describe(const SelectSpec& select) {
                      select.metric ? " and " + *select.metric : "");
 }
 
-/// Where the trials share what this machine has, and somebody may ask what that is.
+/// Whether the trials share this machine's cores or GPUs, so that the report shows how many fit.
 bool FitsHere(const Plan& plan) {
   const auto& spec = plan.spec();
   const bool is_open = spec.ensemble && (!spec.ensemble->parallel || spec.launch.gpus_per_rank > 0);
@@ -223,12 +223,12 @@ std::vector<std::string> CommandOf(const Plan& plan, const Json& parameters) {
   return LaunchCommand(plan, parameters);
 }
 
-/// Null where nobody knows it here.
+/// Null where it is unknown on this machine.
 Json AtATime(const Plan& plan) {
   return FitsHere(plan) ? Json(FitTrials(plan.spec(), {ThisMachine(plan.spec())}).count) : Json();
 }
 
-/// Null without an ensemble, and where nobody knows it before the trials run.
+/// Null without an ensemble, and where the number is unknown before the trials run.
 Json TrialsOf(const Plan& plan) {
   const auto count = plan.spec().ensemble ? CountTrials(*plan.spec().ensemble) : std::nullopt;
   return count ? Json(*count) : Json();

@@ -1,4 +1,4 @@
-/// The burst buffer that the batch script asks for, as a tier: planned with before there is any.
+/// The burst buffer that the batch script requests, as a tier for planning before the job exists.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 
 namespace slipway::launcher {
 
-/// What DiscoverTiers finds on this node; the tier `burst`, where a Slurm job will have it and we are not in that job
-/// yet, is what its directives promise. The root of such a tier begins with the variable that the job will know.
+/// The tiers that DiscoverTiers finds on this node. Before a Slurm job begins, the tier `burst` is as its directives
+/// promise. The root of such a tier begins with the variable that the job will have.
 std::vector<staging::TierState> TiersForRun(const std::vector<std::string>& wanted, const SpecDocument& document);
 
-/// Inside a job whose directives have staged the dataset: where its files lie, unverified. Nothing elsewhere.
+/// In a job whose directives have staged the dataset: the directory of its files, unverified. Nothing elsewhere.
 std::optional<std::filesystem::path> StagedIn(const std::string& dataset);
 
-/// What directives have staged stays in the buffer: the tiers that stand before it go, and the room that the files take
-/// there already is free for them. Changes nothing where no directive has staged the dataset.
-/// Cost: one stat for each file that was staged.
+/// Keeps a dataset that directives have staged in the buffer. Removes the tiers before the buffer, and counts the space
+/// of the staged files as free. Changes nothing where no directive has staged the dataset.
+/// Cost: one stat for each staged file.
 void PreferStagedIn(staging::DatasetRequest& request, std::vector<staging::TierState>& tiers);
 
 /// True for the root of a tier that is only promised.

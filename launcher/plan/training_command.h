@@ -1,4 +1,4 @@
-/// How the training program is called: its words, and what CONTRACTS calls its environment. Pure functions.
+/// The command line and the environment of the training program. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace slipway::launcher {
 
 /// The words of one rank's command: a bundled trainer by its full path, or the user's command.
 ///
-/// `parameters` (a trial's point; an object, may be empty) override `train.args`. A command that uses a `{name}`
-/// placeholder gets its values there and nowhere else; any other program gets `--name value` for each. `own`: what
-/// `{slipway.NAME}` stands for; without, it stays.
+/// `parameters` (a trial's point, an object that may be empty) override `train.args`. A command with a `{name}`
+/// placeholder gets its values only there; any other program gets `--name value` for each. `own`: the values for
+/// `{slipway.NAME}`; without them the placeholders stay.
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own = {});
 
-/// `train.args` overridden by `parameters`, as a JSON object: SLIPWAY_PARAMS, but for own names.
+/// `train.args` overridden by `parameters`, as a JSON object. This is SLIPWAY_PARAMS before its own names are replaced.
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters);
 
-/// The parameters of a trial's run number `repeat`: where the program takes an integer `seed`, it is raised by that.
+/// The parameters of run number `repeat` of a configuration. An integer `seed` of the program is raised by `repeat`.
 Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat);
 
-/// Where one attempt reads and writes.
+/// The files and directories of one attempt.
 struct AttemptPlace {
   std::filesystem::path run;  ///< run folder (of a trial: the trial's)
   int attempt = 1;
@@ -41,13 +41,13 @@ struct AttemptPlace {
 
   std::filesystem::path metrics() const { return directory / "metrics.jsonl"; }
   std::filesystem::path stop_file() const { return directory / "stop.json"; }
-  /// Of all attempts.
+  /// Shared by all attempts.
   std::filesystem::path mllog() const { return MllogIn(run); }
 };
 
 /// "attempt-3".
 std::string AttemptFolder(int attempt);
-/// Of an attempt of the run or trial in `run`; checkpoints and outputs are still open.
+/// The place of an attempt of the run or trial in `run`; checkpoints and outputs are not set yet.
 AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -56,7 +56,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 struct StagedPlace {
   std::string dataset;
   std::filesystem::path directory;  ///< of all ranks; empty where the nodes hold shares
-  /// Where they do: the list of them (staging/dataset/share_list.h), and on each node its own.
+  /// With shares: the list of them (staging/dataset/share_list.h), and each node's own directory.
   std::filesystem::path shares = {};
   std::map<int, std::filesystem::path> on_node = {};
 };
@@ -65,25 +65,25 @@ using StagedDirectories = std::vector<StagedPlace>;
 /// As SLIPWAY_CONFIG and plan.json have it.
 Json ToJson(Determinism determinism);
 
-/// What a command and its environment are told of where they run.
+/// Values for the command and its environment that depend on where they run.
 struct CommandPlace {
   OwnValues own = {};
   std::filesystem::path python_modules = {};  ///< where Python looks for modules, too; empty: nowhere else
 };
 
-/// What the program of a trial is told that a single run's is not.
+/// What only the program of a trial gets.
 struct TrialTerms {
   std::int64_t trial = 0;            ///< its number, as in `slipway trials ls`
   int repeat = 0;                    ///< which run of its configuration, from 0
   std::optional<double> limit = {};  ///< how far it may go now, in the scheduler's resource; nothing: to its end
 };
 
-/// Everything Slipway sets for a rank, before the user's `launch.env`, which comes last and wins.
+/// All variables that Slipway sets for a rank. The user's `launch.env` comes later and overrides them.
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
                             const AttemptPlace& place, const Json& parameters, const TrialTerms& terms = {},
                             const CommandPlace& at = {});
 
-/// What only the ranks of one node are told: where its shares lie.
+/// The variables of the ranks of one node: the directories of its shares.
 Variables VariablesOfNode(const StagedDirectories& data, int node);
 
 }  // namespace slipway::launcher

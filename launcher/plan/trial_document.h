@@ -6,15 +6,15 @@
 
 namespace slipway::launcher {
 
-/// Each trial of the run is a job of its own (`ensemble.placement: job`), and the manager of the run is in none.
+/// Whether each trial of the run is its own job (`ensemble.placement: job`). The manager of such a run is in no job.
 bool TrialsAreJobs(const Spec& spec);
 
-/// A run on the nodes of one trial, whose arguments are those of the ensemble overridden by `parameters`. It keeps the
-/// hash, and so goes on from checkpoints of other trials.
+/// The spec of one trial: a run on the trial's nodes, with the ensemble's arguments overridden by `parameters`. It
+/// keeps the hash, so it can continue from checkpoints of other trials.
 SpecDocument DocumentOfTrial(const SpecDocument& ensemble, ensemble::TrialNumber trial, const Json& parameters);
 
-/// What a run submits, for showing it: the plan itself, or that of its first trial with its data as planned for the
-/// run; and the folder of that.
+/// What a run submits, for display: the plan itself, or that of its first trial, with its folder. The trial's plan
+/// keeps the data plan of the run.
 struct SubmittedPlan {
   Plan plan;
   std::filesystem::path folder;

@@ -32,7 +32,7 @@
 namespace slipway::launcher {
 namespace {
 
-/// While the run folder has no room.
+/// While the disk of the run folder is full.
 constexpr auto kPauseBetweenTries = std::chrono::milliseconds(500);
 
 class Manager {
@@ -81,7 +81,7 @@ class Manager {
     if (!own.cluster.empty()) state_.batch_cluster = own.cluster;
   }
 
-  /// None where nobody has submitted the run.
+  /// The run's job; none for a run that was not submitted.
   JobIdentity OwnJob() const { return state_.batch_job != 0 ? JobOf(folder_, state_) : JobIdentity{}; }
 
   /// The run; of an ensemble what its trials share.
@@ -111,7 +111,7 @@ class Manager {
     });
   }
 
-  /// The ranks stand at their gate, or have ended: a disk without room is waited for, until the user ends that.
+  /// Waits while the disk is full, until the user ends the run. The ranks stand at their gate, or have ended.
   template <class Write>
   void AwaitSpace(const Write& write) {
     bool waits = false;
@@ -150,7 +150,7 @@ class Manager {
     if (log_) log_->StopRun(result.phase == Phase::kSucceeded, ReasonFor(result.cause, state_.run));
   }
 
-  /// What went wrong is written down before anybody else hears of it.
+  /// Records an error before it is reported anywhere else.
   RunResult Perform() try {
     if (!trials_are_jobs_) PreparePlaces();
     if (interrupt_.asked()) return Cancelled();
@@ -207,7 +207,7 @@ class Manager {
     NoteEvent(folder_, output_, "warning", Json{{"reason", warning}});
   }
 
-  /// Slurm has told in advance that the time is nearly over; or it is over, and Slurm ends everything.
+  /// Whether the time limit ended the run: Slurm warned before it, or has reached it and ends everything.
   bool IsCutByTimeLimit(const RunResult& result) const {
     if (fate_ == JobEndReason::kTimedOut) return result.phase != Phase::kSucceeded;
     const bool warned = interrupt_.cause() == InterruptCause::kTimeLimit;
@@ -224,8 +224,8 @@ class Manager {
     return result;
   }
 
-  /// Slurm may be about to do something with the job: it signals this manager, as it does before a time limit or
-  /// otherwise, or only the steps of the job, whose nodes then seem to be lost and whose ranks fail.
+  /// Adjusts the result to what Slurm does with the job. Slurm signals this manager, before a time limit or otherwise.
+  /// Or it signals only the job's steps: then nodes seem to be lost and ranks fail.
   RunResult AsSlurmSays(RunResult result) {
     if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
     const auto [fate, job_state] = EndReasonOfJob(OwnJob());
@@ -356,7 +356,7 @@ class Manager {
   std::unique_ptr<StageOutQueue> stage_out_queue_;
   std::optional<InstanceLog> log_;
   FinalStateReserve reserve_{folder_.path()};
-  JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm told it at the end
+  JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end
   bool is_staging_ = false;
   bool put_back_ = false;  ///< Slurm has queued the job again by itself
 };

@@ -1,4 +1,4 @@
-/// The manager of a run: stages, launches, watches, and writes down how it ended.
+/// The manager of a run: stages, launches, watches, and records the end.
 #pragma once
 
 #include "core/output.h"
@@ -8,9 +8,9 @@
 
 namespace slipway::launcher {
 
-/// Carries `plan` out in `folder`, to its end; leaves nothing running. Returns the exit code of the outcome. `lock` is
-/// RunFolder::TakeManagerLock(): what was read before it was taken may be what another manager has changed.
-/// Errors: what staging or launching throws, after writing it down.
+/// Carries out `plan` in `folder` to its end; leaves nothing running. Returns the exit code of the outcome. `lock` is
+/// RunFolder::TakeManagerLock(). Take it before reading the folder: another manager may have changed the folder before.
+/// Errors: what staging or launching throws, after recording it.
 int ManageRun(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix);
 
 }  // namespace slipway::launcher

@@ -56,7 +56,7 @@ void AskToStop(const RunState& state) {
                 fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
                 fmt::format("call this command on {}", state.host));
   }
-  // A pidfd names the process, not the number: nobody else can be hit.
+  // A pidfd refers to the process, not the number: no other process can get the signal.
   const auto manager = OpenManager(state);
   if (!manager) return;
   if (::syscall(SYS_pidfd_send_signal, manager.get(), SIGTERM, nullptr, 0) != 0 && errno != ESRCH) {

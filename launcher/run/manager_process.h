@@ -1,4 +1,4 @@
-/// The process that manages a run, seen from other processes: wait for it, ask it to stop.
+/// Waits for or stops the manager of a run from another process.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace slipway::launcher {
 
-/// Returns the state once the run has ended; nothing when `limit` passes first.
-/// Cost: sleeps in the kernel while the manager runs on this host; looks every second when it is elsewhere.
+/// Returns the state when the run has ended; nothing when `limit` passes first.
+/// Cost: sleeps in the kernel while the manager runs on this host; checks every second when it is elsewhere.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);
 
 /// Sends SIGTERM to the manager. Errors: Error(kEnvironment) when it lives on another host.

@@ -186,8 +186,9 @@ class SingleRun final : public AttemptObserver {
     if (context_.interrupt.forced()) attempt.Kill();
   }
 
-  /// Not all ranks came, or not all to MPI_Init; or one of them was killed by a fault of memory while MPI found the
-  /// others through srun, as happens in a few of a hundred starts with some versions of Slurm and PMIx.
+  /// Whether the start failed: some ranks did not come, or did not reach MPI_Init. Or a rank was killed by a memory
+  /// fault while MPI found the others through srun. Some versions of Slurm and PMIx do that in a few of a hundred
+  /// starts.
   bool StartHasFailed() const {
     if (last_.watched && last_.watched->kind == kStartWatched) return true;
     if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;

@@ -1,4 +1,4 @@
-/// A run without an ensemble: attempts of one job until one succeeds or no restart is left.
+/// A run without an ensemble: attempts until one succeeds or no restart is left.
 #pragma once
 
 #include "launcher/run/context/run_context.h"

@@ -1,4 +1,5 @@
-/// The wish that a run end whose job has no number yet: left in its folder, found by who submits it or by the job.
+/// The request to cancel a run whose job has no number yet. It lies in the run folder, for the submitting process or
+/// the job.
 #pragma once
 
 #include "launcher/run_folder/run_folder.h"
@@ -10,7 +11,7 @@ void RequestCancel(const RunFolder& folder);
 bool IsCancelRequested(const RunFolder& folder);
 void WithdrawCancelRequest(const RunFolder& folder);
 
-/// The wish was found: the run is cancelled. Errors: SystemError.
+/// Cancels the run after the request was found. Errors: SystemError.
 void CancelWhileSubmitted(const RunFolder& folder);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The spec that a run began with may have been edited since: the run goes on with its own copy.
+/// Remarks on a spec file that was edited after the run began. The run continues with its own copy.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace slipway::launcher {
 
-/// "'exp.yaml' has changed since ...: train.args.lr 0.1 -> 0.2; ..."; empty where no field has changed, or the
-/// file is gone. What --set has changed in the run does not count.
+/// "'exp.yaml' has changed since ...: train.args.lr 0.1 -> 0.2; ..."; empty when no field has changed, or the file is
+/// gone. Changes by --set are not reported.
 std::string RemarkOnEditedSpec(const RunFolder& folder);
 
 }  // namespace slipway::launcher

@@ -1,5 +1,5 @@
-/// Why a run ended, as a value: what manager, `resume`, `status` and `explain` decide by. Texts are made of it where
-/// they are shown: end_reason.h for users, explain/ending.h for advice.
+/// Why a run ended, as a value: the basis of decisions in the manager, `resume`, `status` and `explain`. Texts are made
+/// from it where they are shown: end_reason.h for users, explain/ending.h for advice.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace slipway::launcher {
 enum class CancelledWhile { kCreated, kSubmitting, kQueued, kStaging, kRunning };
 WordTable<CancelledWhile> WordsOf(CancelledWhile);
 
-/// One struct for each kind of end; `kKind` is its word in state.json, whose members are the fields of the struct.
+/// One struct for each kind of end. `kKind` is its word in state.json; the fields are the members there.
 namespace cause {
 
 struct Completed {
@@ -53,7 +53,7 @@ struct RankNotStarted {
   bool operator==(const RankNotStarted&) const = default;
 };
 
-/// The shim of the rank was killed, so nobody knows how its program ended.
+/// The shim of the rank was killed, so the end of its program is unknown.
 struct RankLost {
   static constexpr std::string_view kKind = "rank_lost";
   int rank = 0;
@@ -61,7 +61,7 @@ struct RankLost {
   bool operator==(const RankLost&) const = default;
 };
 
-/// SIGKILL while the kernel counted an out-of-memory kill.
+/// The rank got SIGKILL while the kernel counted an OOM kill.
 struct OutOfMemory {
   static constexpr std::string_view kKind = "out_of_memory";
   int rank = 0;
@@ -78,7 +78,7 @@ struct Watched {
   bool operator==(const Watched&) const = default;
 };
 
-/// It asked again and again to be started anew, and came no further.
+/// The program kept asking for another turn without progress.
 struct NoProgress {
   static constexpr std::string_view kKind = "no_progress";
   int rank = 0;
@@ -105,7 +105,7 @@ struct NodeLost {
   bool operator==(const NodeLost&) const = default;
 };
 
-/// Agents of some nodes of the job never came.
+/// The agents of some nodes of the job never connected.
 struct NodesMissing {
   static constexpr std::string_view kKind = "nodes_missing";
   std::string message;
@@ -113,7 +113,7 @@ struct NodesMissing {
   bool operator==(const NodesMissing&) const = default;
 };
 
-/// launch.time_limit, where no batch system holds to it.
+/// launch.time_limit, where no batch system enforces it.
 struct TimeLimit {
   static constexpr std::string_view kKind = "time_limit";
   double seconds = 0;
@@ -124,11 +124,11 @@ struct TimeLimit {
 struct JobTimeLimit {
   static constexpr std::string_view kKind = "job_time_limit";
   bool requeued = false;
-  bool without_checkpoint = false;  ///< it should have gone on, but there was nothing to go on from
+  bool without_checkpoint = false;  ///< it was to continue, but there was no checkpoint
   bool operator==(const JobTimeLimit&) const = default;
 };
 
-/// By the batch system, or without its manager's last word.
+/// The batch system ended the job, or the job ended before its manager recorded an end.
 struct JobEnded {
   static constexpr std::string_view kKind = "job_ended";
   std::uint32_t job = 0;
@@ -137,7 +137,7 @@ struct JobEnded {
   bool operator==(const JobEnded&) const = default;
 };
 
-/// Its first node cannot open the file for what it prints.
+/// The job's first node cannot open the file for its output.
 struct JobWithoutOutput {
   static constexpr std::string_view kKind = "job_without_output";
   std::uint32_t job = 0;
@@ -146,14 +146,14 @@ struct JobWithoutOutput {
   bool operator==(const JobWithoutOutput&) const = default;
 };
 
-/// With scancel.
+/// The job was removed with scancel.
 struct JobRemoved {
   static constexpr std::string_view kKind = "job_removed";
   std::uint32_t job = 0;
   bool operator==(const JobRemoved&) const = default;
 };
 
-/// Back into the queue, by the batch system itself.
+/// The batch system itself requeued the job.
 struct JobRequeued {
   static constexpr std::string_view kKind = "job_requeued";
   std::uint32_t job = 0;
@@ -167,14 +167,14 @@ struct JobPreempted {
   bool operator==(const JobPreempted&) const = default;
 };
 
-/// The batch system does not know it any more.
+/// The batch system no longer knows the job.
 struct JobForgotten {
   static constexpr std::string_view kKind = "job_forgotten";
   std::uint32_t job = 0;
   bool operator==(const JobForgotten&) const = default;
 };
 
-/// The batch system did not take it back into the queue.
+/// The batch system refused to requeue the job.
 struct RequeueRefused {
   static constexpr std::string_view kKind = "requeue_refused";
   std::uint32_t job = 0;
@@ -188,10 +188,10 @@ struct SubmissionRefused {
   bool operator==(const SubmissionRefused&) const = default;
 };
 
-/// Who submitted it is gone, and no job is of this run.
+/// The submitting process is gone, and the run has no job.
 struct NotSubmitted {
   static constexpr std::string_view kKind = "not_submitted";
-  std::string doubt;  ///< why the submission was in doubt; empty: it never came so far
+  std::string doubt;  ///< why the submission was in doubt; empty: it was not reached
   bool operator==(const NotSubmitted&) const = default;
 };
 
@@ -245,7 +245,7 @@ struct SameFailure {
   bool operator==(const SameFailure&) const = default;
 };
 
-/// Its time is used up, and there is more to do. Both false: it was the time limit of this run.
+/// Its time is used up before it was complete. Both false: by the time limit of this run.
 struct OutOfTime {
   static constexpr std::string_view kKind = "out_of_time";
   bool budget_time = false;        ///< ensemble.budget.time is set
@@ -253,7 +253,7 @@ struct OutOfTime {
   bool operator==(const OutOfTime&) const = default;
 };
 
-/// What a trial needs, no node that is left can give.
+/// No remaining node can satisfy the needs of a trial.
 struct OutOfNodes {
   static constexpr std::string_view kKind = "out_of_nodes";
   int nodes = 1;
@@ -269,7 +269,7 @@ struct OutOfNodes {
 /// `slipway trials serve` ended before its trials were over.
 struct ServingEnded {
   static constexpr std::string_view kKind = "serving_ended";
-  bool interrupted = false;  ///< it was asked to end; else the other side left
+  bool interrupted = false;  ///< it was asked to end; else the client left
   bool operator==(const ServingEnded&) const = default;
 };
 

@@ -1,4 +1,4 @@
-/// Why a run ended, in words for its user. Nothing is decided by these words.
+/// Why a run ended, in words for its user. No code decides by these words.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace slipway::launcher {
 /// One line; empty for a run that is complete. `run` is the id that commands name.
 std::string ReasonFor(const EndCause& ended, std::string_view run);
 
-/// The options that give an ensemble more time: the time limit begins anew with each resume, a budget does not. Empty
+/// The options that give an ensemble more time. The time limit starts again with each resume, a budget does not. Empty
 /// where no budget is set.
 std::string SetMoreTime(const cause::OutOfTime& out);
 

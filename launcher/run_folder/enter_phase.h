@@ -1,4 +1,4 @@
-/// A run ends while no manager holds its folder: its state, and the event.
+/// Ends a run while no manager holds its folder: writes its state and the event.
 #pragma once
 
 #include "launcher/run_folder/run_folder.h"

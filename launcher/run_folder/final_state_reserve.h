@@ -1,12 +1,12 @@
-/// Room for a manager's last word in a run folder whose file system has become full meanwhile.
+/// Reserved disk space for the final state of a run, in case the file system of its folder becomes full.
 #pragma once
 
 #include <filesystem>
 
 namespace slipway::launcher {
 
-/// A file of some blocks that is given up when the room is needed. A disk that is full from the start, or that nobody
-/// may write to, has none.
+/// A file of some blocks that is removed when the space is needed. There is none if the disk was full from the start or
+/// is read-only.
 class FinalStateReserve {
  public:
   explicit FinalStateReserve(const std::filesystem::path& folder);

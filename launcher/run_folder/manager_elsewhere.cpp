@@ -22,7 +22,8 @@ fs::path FolderManagedBy(std::int64_t pid) {
   return {};
 }
 
-/// Before `staging` and while it is queued the manager is whoever has submitted the run, and holds no lock.
+/// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
+/// which holds no lock.
 bool IsAtWork(const RunState& state) {
   const bool has_manager = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
   return has_manager && state.host == HostName() && state.manager.pid != ::getpid() && IsAlive(state.manager);

@@ -1,4 +1,4 @@
-/// A folder that was copied while its run was at work names processes that are not its own.
+/// Detects a copy of a run folder whose run is still active elsewhere: it names processes that are not its own.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace slipway::launcher {
 
-/// For who has just taken the manager's lock of the run `id` with this stored state: its manager cannot be at work in
-/// the same folder. Errors: Error(kBusy) naming the folder that it works on.
+/// Checks that the manager in the stored state of run `id` is not active. Call it right after taking the manager's
+/// lock: an active manager then uses another folder. Errors: Error(kBusy) naming that folder.
 void RequireNoManagerElsewhere(const RunState& state, const std::string& id);
 
 }  // namespace slipway::launcher

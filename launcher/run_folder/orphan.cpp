@@ -14,7 +14,7 @@
 namespace slipway::launcher {
 namespace {
 
-/// A supervisor reaps a program when the record of its end is written. Where nobody reaps, this is how long we wait.
+/// How long to wait when no process reaps. A supervisor reaps a program once the record of its end is written.
 constexpr auto kOrphanReapPatience = std::chrono::milliseconds(500);
 
 /// Also as a zombie.

@@ -59,7 +59,8 @@ Spec SpecOf(const RunFolder& folder, const Json& stored) try {
               fmt::format("start the experiment again with: slipway run {}", folder.spec_file().string()));
 }
 
-/// Before the change: whoever is killed behind it leaves a run that reads as lost, not one that has succeeded.
+/// Marks the run as not ended, before its plan changes. If this process is killed afterwards, the run reads as lost,
+/// not as succeeded.
 void Reopen(const RunFolder& folder) {
   auto state = folder.ReadState();
   state.phase = Phase::kCreated;
@@ -85,7 +86,7 @@ RunFolder PrepareRun(const Plan& plan) {
   auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
   try {
     WriteDocuments(folder, plan);
-  } catch (const Error&) {  // nobody could go on with it
+  } catch (const Error&) {  // an incomplete folder is of no use
     std::error_code left;
     fs::remove_all(folder.path(), left);
     throw;

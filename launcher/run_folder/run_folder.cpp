@@ -30,7 +30,7 @@ std::string NewRunId(const std::string& name, WallTime now) {
   return fmt::format("{}-{}-{:04x}", name, FormatUtcCompact(now), random() & 0xffff);
 }
 
-/// Creates a folder that nobody else has. The random part makes a clash rare, mkdir makes it harmless.
+/// Creates a new folder. The random part makes a clash rare, and mkdir makes it harmless.
 fs::path MakeNewFolder(const fs::path& runs_directory, const std::string& name) {
   MakeDirectories(runs_directory);
   for (int i = 0; i < kNameAttempts; ++i) {
@@ -183,7 +183,7 @@ bool FitsPattern(std::string_view text) {
   });
 }
 
-/// What its name ends with; empty for a folder that somebody has renamed.
+/// The time at the end of its name; empty for a renamed folder.
 std::string TimeInName(const std::string& name) {
   if (name.size() <= kTimePattern.size()) return {};
   const auto end = name.substr(name.size() - kTimePattern.size());

@@ -1,4 +1,4 @@
-/// What a run is doing, as `state.json` in its folder says it.
+/// The state of a run, as stored in `state.json` in its folder.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace slipway::launcher {
 ///   created -> staging -> running -> succeeded      (no data: no staging)
 ///       |         |          |----> failed
 ///       '---------+----------'----> cancelled
-///   any of the first three without a living manager reads as `lost`; `resume` starts again at staging.
+/// any of the first three without an active manager reads as `lost`; `resume` starts again at staging.
 ///   A run of a batch job is `queued` between created and staging, and again when its job goes back into the queue.
 enum class Phase { kCreated, kQueued, kStaging, kRunning, kSucceeded, kFailed, kCancelled, kLost };
 
@@ -37,28 +37,28 @@ struct RunState {
   int attempt = 0;
   std::string created;            ///< UTC, ISO 8601
   std::string started;            ///< of the last attempt; empty before
-  std::string ended;              ///< empty while it lives
-  std::optional<EndCause> cause;  ///< why it ended, or why its job is queued again; nothing while it goes on
-  std::string reason;             ///< the same or what it does in words, one line; nothing is decided by it
+  std::string ended;              ///< empty until it has ended
+  std::optional<EndCause> cause;  ///< why it ended or was requeued; nothing while it runs
+  std::string reason;             ///< the cause or the present activity in words, one line; no code decides by it
   std::string detail;             ///< more lines, e.g. the end of a failed rank's log
   std::string host;
   std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
-  std::string batch_cluster;    ///< the cluster that the run was handed to, whose number that is; empty: not known
+  std::string batch_cluster;    ///< the cluster that the run was submitted to, which numbered the job; empty: unknown
   ProcessIdentity manager;
   std::map<std::string, double> metrics;  ///< the last values of a single run that has ended; may be NaN or infinite
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left
 };
 
-/// `phase` begins, and the manager's part is over: the cause, and the same in words.
+/// Enters `phase`, the last one of this manager, with its cause and the words for it.
 void EndAs(RunState& state, Phase phase, EndCause ended);
-/// Nothing is left of an earlier end.
+/// Removes all fields of an earlier end.
 void ForgetEnd(RunState& state);
 
-/// Prepared for trials that come later: nobody manages it yet.
+/// Whether it is prepared for later trials: it has no manager yet.
 bool IsReady(const RunState& state);
 
 Json ToJson(const RunState& state);
-/// Errors: Error(kEnvironment) when the document is not a run state, or one of another version.
+/// Errors: Error(kEnvironment) when the document is not a run state, or has another version.
 RunState RunStateFromJson(const Json& json);
 
 }  // namespace slipway::launcher

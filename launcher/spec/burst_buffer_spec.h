@@ -9,7 +9,7 @@ namespace slipway::launcher {
 /// The typed form of its resolved value.
 BurstBufferSpec BuildBurstBuffer(const Json& json);
 
-/// What the batch script asks for, without the datasets that a plan brings into it.
+/// The buffer that the batch script requests, without the datasets that a plan adds.
 BurstBuffer BufferOf(const BurstBufferSpec& spec, Bytes capacity);
 
 }  // namespace slipway::launcher

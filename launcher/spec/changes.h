@@ -1,4 +1,4 @@
-/// What `slipway resume RUN --set` changes in a run's spec, and what it may change.
+/// Changes of a run's spec by `slipway resume RUN --set`, and which of them are allowed.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct FieldChange {
   bool operator==(const FieldChange&) const = default;
 };
 
-/// The fields whose values differ, in the order of the spec; values as JSON text. A section that comes or goes is one
-/// change, and so is a list.
+/// The fields whose values differ, in the order of the spec; values as JSON text. A list is one change, and so is a
+/// section that is added or removed.
 std::vector<FieldChange> ChangesBetween(const Json& before, const Json& after);
 
 /// "ensemble.trials 8 -> 16", "launch.time_limit none -> 20m00s".
@@ -27,9 +27,9 @@ std::string Describe(const FieldChange& change);
 
 enum class RunKind { kSingle, kEnsemble };
 
-/// Why a run that has begun cannot go on with another value of the field; nothing when it can. What a single run may
-/// change is for its program to take: it goes on from its checkpoint. In an ensemble nothing may change that would
-/// make the finished trials others than those that follow. The reason ends with the next step.
+/// Why a run that has begun cannot continue with another value of the field; nothing when it can. A single run
+/// continues from its checkpoint, so its program must accept the change. An ensemble allows no change that makes later
+/// trials different from finished ones. The reason ends with the next step.
 std::optional<std::string> WhyFixed(std::string_view key, RunKind kind);
 
 }  // namespace slipway::launcher

@@ -160,7 +160,8 @@ void CheckMetrics(const Sources& sources, Report& report, const Draft& draft) {
   }
 }
 
-/// A program that prints its metrics is most often one without libslipway, whose ranks nobody sees waiting.
+/// Warns that `stall_after` has no effect. A program that prints its metrics usually lacks libslipway, so no watch sees
+/// its ranks wait.
 void WarnOfNoWatch(Report& report, const Draft& draft) {
   constexpr const char* kStallAfter = "resilience.stall_after";
   if (!draft.places.contains(kStallAfter) || draft.At("train.metrics.from") != "stdout") return;

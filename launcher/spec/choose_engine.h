@@ -1,4 +1,4 @@
-/// Which engine `auto` stands for. A run keeps the engine that it was planned with.
+/// Chooses the engine for `auto`. A run keeps the engine that it was planned with.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace slipway::launcher {
 
 /// What the choice depends on.
 struct EngineFacts {
-  std::string wanted;                               ///< SLIPWAY_ENGINE: what `auto` is to mean here; empty: nothing
-  std::string allocation;                           ///< the batch job that we are in; empty: none
+  std::string wanted;                               ///< SLIPWAY_ENGINE: what `auto` means here; empty: not set
+  std::string allocation;                           ///< the batch job of this process; empty: none
   std::optional<std::filesystem::path> slurm_conf;  ///< see FindSlurmConf
 };
 
@@ -22,11 +22,11 @@ EngineFacts LookForEngines(const Environment& environment, const std::filesystem
 
 struct ChosenEngine {
   EngineChoice engine = EngineChoice::kLocal;  ///< never kAuto
-  std::string reason;  ///< "SLURM_JOB_ID: in the allocation of job 12"; empty when it was asked for
+  std::string reason;  ///< "SLURM_JOB_ID: in the allocation of job 12"; empty when it was set explicitly
 };
 
-/// Pure. `auto` is Slurm inside an allocation and wherever a slurm.conf is found, whether or not its controller
-/// answers: that a cluster is out of order must not turn a login node into a training machine.
+/// `auto` is Slurm inside an allocation, and wherever a slurm.conf is found. It need not answer: a cluster out of order
+/// must not turn a login node into a training machine. Pure.
 /// Errors: Error(kUsage) for a `wanted` that is neither auto, local nor slurm.
 ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts);
 

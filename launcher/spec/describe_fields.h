@@ -1,4 +1,4 @@
-/// What the table of fields says to others: editors, readers, shells.
+/// Descriptions of the table of fields for editors, readers and shells.
 #pragma once
 
 #include <string>

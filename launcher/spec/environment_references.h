@@ -18,10 +18,10 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name);
 /// Letters, digits and '_', not beginning with a digit.
 bool IsVariableName(std::string_view name);
 
-/// Replaces the references in all values (not in keys); `$${` becomes `${`. The default of `:-` also stands for an
-/// empty variable, as in a shell, and cannot hold references itself. A value is typed after the replacement, so that
-/// `epochs: ${EPOCHS:-3}` is a number.
-/// `field` is what the table says of `node`: paths of tiers stay as they are. Null: nothing is known of it.
+/// Replaces the references in all values (not in keys); `$${` becomes `${`. As in a shell, the default of `:-` also
+/// applies to an empty variable. It cannot hold references itself. A value is typed after the replacement, so `epochs:
+/// ${EPOCHS:-3}` is a number. `field` is the field of `node`: paths of tiers stay as they are. Null: the field is
+/// unknown.
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
                       Report& report);
 

@@ -1,4 +1,4 @@
-/// What a value of the spec may be.
+/// The types of values in the spec.
 #pragma once
 
 #include <limits>
@@ -21,7 +21,7 @@ enum class TypeKind {
   kPath,      ///< absolute in JSON; may be a pattern where the field says so
   kWord,      ///< one of `words`
   kTier,      ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
-  kTierPath,  ///< absolute; its ${NAME} stay as they are until the tier is looked at
+  kTierPath,  ///< absolute; its ${NAME} stay until the tier is examined
   kShare,     ///< a percentage: {"fraction": 0.1} in JSON
   kScalar,    ///< anything that is neither a list nor a map
   kFree,      ///< checked elsewhere
@@ -32,8 +32,8 @@ enum class TypeKind {
 };
 
 enum class Presence {
-  kAlways,   ///< left out, it holds its defaults
-  kOptional  ///< left out, it is null
+  kAlways,   ///< if left out, it holds its defaults
+  kOptional  ///< if left out, it is null
 };
 
 struct KnownWord {
@@ -80,7 +80,7 @@ Type Section(Presence presence = Presence::kAlways);
 /// The words of a type of kWord.
 std::vector<std::string> PlainWords(const Type& type);
 
-/// "a whole number of at least 1", "one of 'auto', 'local'": stands behind "expected".
+/// The text after "expected": "a whole number of at least 1", "one of 'auto', 'local'".
 std::string Describe(const Type& type);
 
 }  // namespace slipway::launcher

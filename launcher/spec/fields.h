@@ -1,5 +1,5 @@
-/// The fields of the spec (spec_table.cpp) as a list and a tree: reading, checking, the JSON Schema, the reference page
-/// and completion use them.
+/// The fields of the spec (spec_table.cpp) as a list and a tree, for reading, checks, the JSON Schema, the reference
+/// page and completion.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace slipway::launcher {
 
-/// Which engines use a field. A field that is set for an engine without a use for it is warned about.
+/// Which engines use a field. A field that is set, but not used by the run's engine, causes a warning.
 enum class UsedBy { kAllEngines, kSlurm };
 
 enum class Need { kOptional, kRequired };
@@ -42,8 +42,8 @@ struct FieldNode {
 };
 const FieldNode& FieldTree();
 
-/// What the user probably meant by `key` in the section `path` ("" = top level): a field of the section, or the full
-/// path of a field of that name elsewhere, or of what other tools call so. Empty when nothing is near.
+/// What the user probably meant by `key` in the section `path` ("" = top level). It is the full path of a field of that
+/// name, a similar field of the section, or a field that other tools call so. Empty when nothing is near.
 std::string SuggestField(const FieldNode& section, std::string_view key);
 
 /// True when a settings file may hold the top-level field `key`.

@@ -1,4 +1,4 @@
-/// Reading a spec: the file, the settings below it and the overrides above it become one checked document.
+/// Reads a spec: the file, the settings below it and the overrides above it become one checked document.
 #pragma once
 
 #include <filesystem>
@@ -43,28 +43,31 @@ class SpecError : public Error {
 
 struct SpecDocument {
   Spec spec;
-  /// Why `launch.engine` is what it is in `spec`, where the file leaves it to us (`auto`); else empty.
+  /// Why `auto` became this `launch.engine` in `spec`; empty when the file names an engine.
   std::string engine_reason;
-  std::vector<Diagnostic> warnings;  ///< render with "warning"; fields that this version reads but does not act on
+  std::vector<Diagnostic> warnings;  ///< render with "warning"; fields that this version ignores
   /// Every field with its value, nested as in the spec; durations in seconds, sizes in bytes, paths absolute.
   std::shared_ptr<const Json> resolved;
-  /// Dotted path -> where its value comes from: "fashion.yaml:12", "--set", "default", "/etc/slipway/site.yaml:3".
+  /// Dotted path -> source of its value: "fashion.yaml:12", "--set", "default", "/etc/slipway/site.yaml:3".
   std::map<std::string, std::string> origins;
-  /// Where values stand, for errors found later: dotted path -> a Diagnostic without message.
+  /// Places of values, for errors found later: dotted path -> a Diagnostic without message.
   std::map<std::string, Diagnostic> places;
   std::string source;                ///< the text of the spec file, as it is kept in the run folder
   std::filesystem::path file;        ///< as given
   std::filesystem::path directory;   ///< absolute; relative paths and a command's relative program start here
   std::string spec_hash;             ///< 16 hex digits over `resolved`
-  std::vector<FieldChange> changes;  ///< against the spec that a run began or went on with
+  std::vector<FieldChange> changes;  ///< relative to the spec of the run's start or last resume
 };
 
 /// $XDG_CONFIG_HOME/slipway, else ~/.config/slipway; empty without a home.
 std::filesystem::path UserSettingsDirectory();
 
-/// The settings files that exist, weakest first: /etc/slipway/site.yaml (or the one that $SLIPWAY_SITE names, which
-/// must exist), $XDG_CONFIG_HOME/slipway/config.yaml, ./slipway.yaml (only one that nobody else can have written). They
-/// hold the same fields except `name`, `data`, `train` and `ensemble`.
+/// The settings files that exist, weakest first:
+/// - /etc/slipway/site.yaml, or the file in $SLIPWAY_SITE, which must exist;
+/// - $XDG_CONFIG_HOME/slipway/config.yaml;
+/// - ./slipway.yaml, if no other user can have written it.
+///
+/// They hold the same fields except `name`, `description`, `data`, `train` and `ensemble`.
 std::vector<std::filesystem::path> SettingsFiles();
 
 /// `overrides` are `KEY=VALUE`: a dotted path and a YAML value; relative paths in them start at the working directory.
@@ -73,12 +76,12 @@ SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
 
-/// The spec of a run that goes on, with overrides laid over it; `run` is as its plan.json tells it. `changes` says what
-/// is other than it was. No settings file has a say.
-/// Errors: SpecError with all diagnostics of the overrides, also for what such a run cannot change (WhyFixed).
+/// The spec of a run that continues, with overrides on top. `run` is the spec in its plan.json. `changes` lists the
+/// differences. Settings files are not read.
+/// Errors: SpecError with all diagnostics of the overrides, also for changes that such a run does not allow (WhyFixed).
 SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides);
 
-/// What the settings files say about storage, for commands without a spec. Each tier's origin is its place in a file.
+/// The storage section of the settings files, for commands without a spec. Each tier's origin is its place in a file.
 /// Errors: as LoadSpec.
 SiteSpec LoadSite(const std::vector<std::filesystem::path>& settings);
 
@@ -91,10 +94,11 @@ SiteSpec BuildSite(const Json& resolved);
 /// The typed form of `resolved`, as it is stored in plan.json. Errors: kInternal when it is not one.
 Spec BuildSpec(const Json& resolved);
 
-/// What the machine lacks to run this spec: data, programs, mpirun, tiers that cannot be written, the engine.
-/// Kind kEnvironment for each; empty when all is there. Cost: one directory listing for each data source.
+/// What the machine lacks to run this spec: data, programs, mpirun, writable tiers, the engine. Kind kEnvironment for
+/// each; empty when nothing is missing. Cost: one directory listing for each data source.
 std::vector<Diagnostic> ValidateEnvironment(const SpecDocument& document);
-/// Throws SpecError: an option that the bundled trainer does not have (kUsage), or what ValidateEnvironment finds.
+/// Throws SpecError for an option that the bundled trainer does not have (kUsage), or for what ValidateEnvironment
+/// finds.
 void RequireEnvironment(const SpecDocument& document);
 
 }  // namespace slipway::launcher

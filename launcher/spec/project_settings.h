@@ -1,4 +1,4 @@
-/// `./slipway.yaml`: settings that anybody may have put where the user happens to be.
+/// `./slipway.yaml`: settings in the working directory, which another user may have written.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace slipway::launcher {
 
 inline constexpr const char* kProjectSettings = "slipway.yaml";
 
-/// Its text. Errors: Error(kEnvironment) when somebody else than this user and root can have written it, or can put
-/// another one in its place; SystemError.
+/// Its text. Errors: SystemError; Error(kEnvironment) when a user other than this one and root could have written or
+/// replaced it.
 std::string ReadProjectSettings();
 
-/// What it sets of a run that makes something be executed: "slipway.yaml:3 sets launch.env.LD_PRELOAD: /opt/log.so".
+/// Its settings that make a run execute something: "slipway.yaml:3 sets launch.env.LD_PRELOAD: /opt/log.so".
 std::vector<std::string> CodeFromProjectSettings(const SpecDocument& document);
 
 }  // namespace slipway::launcher

@@ -154,7 +154,7 @@ class FieldReader {
     const std::vector<Problem> problems = Convert(field.type, entry.value, sources_, value);
     for (const Problem& problem : problems) Fail(path, problem);
     NoteParts(entry.value, path);
-    // What is right in a map is still checked, so that all of its errors are told at once.
+    // Correct members of a map are still checked, so that all errors are reported at once.
     if (!problems.empty()) return field.type.kind == TypeKind::kMap ? value : nullptr;
     if (field.used_by == UsedBy::kSlurm && value != DefaultValue(field)) NoteSlurmOnly(path, entry.key_place);
     return WithKept(field, path, std::move(value));

@@ -1,4 +1,4 @@
-/// The merged tree, read by the table of fields.
+/// Reads the merged YAML tree by the table of fields.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace slipway::launcher {
 
-/// Lays `overlay` over `base`: sections and maps are merged by key, everything else is replaced. {} empties a map.
-/// An empty section leaves what lies below it; an empty optional section removes it.
+/// Merges `overlay` into `base`: sections and maps by key; everything else is replaced. {} empties a map. An empty
+/// section keeps what is below it; an empty optional section removes it.
 void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay);
 
 /// A spec on its way from the tree to typed values. Paths are dotted, list elements "data.train.source[0]".
@@ -27,29 +27,29 @@ class Draft {
 
   Json& values() { return *values_; }
   const Json& values() const { return *values_; }
-  /// The value at a path without list elements; null when it was not given, has no default, or is wrong.
-  /// Of a map with wrong members only those are missing; `failed` holds its path.
+  /// The value at a path without list elements; null when it was not given, has no default, or is wrong. A map lacks
+  /// only its wrong members; `failed` holds their paths.
   const Json& At(std::string_view path) const;
   bool Has(std::string_view path) const;
-  /// Where a value stands: its own place, else that of the nearest section around it that was given.
+  /// The place of a value: its own, else that of the nearest enclosing section that was given.
   Place PlaceOf(std::string path) const;
 
   std::map<std::string, Place> places;         ///< of the values that were given
   std::map<std::string, std::string> origins;  ///< of all fields
-  std::map<std::string, Place> slurm_only;     ///< values in the spec that no other engine acts on
+  std::map<std::string, Place> slurm_only;     ///< values in the spec that only Slurm uses
   std::set<std::string> failed;                ///< paths whose value was reported as wrong
 
  private:
   std::unique_ptr<Json> values_;
 };
 
-/// Fills the draft and reports unknown and missing fields and wrong values. Fields that this version does not act on
-/// give a warning unless they stand in one of the `settings` sources or hold their default.
+/// Fills the draft; reports unknown and missing fields and wrong values. Fields that this version ignores cause a
+/// warning, unless they stand in one of the `settings` sources or hold their default.
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
-/// The same for a spec that was read before: what `root` does not give keeps its value of `before`, and maps are merged
+/// The same for a spec that was read before. Fields missing in `root` keep their value of `before`, and maps are merged
 /// by key.
 void ReadChanges(const YamlNode& root, const Json& before, Sources& sources, Report& report, Draft& draft);
-/// The same for settings without a spec: only the fields that may stand in settings are there.
+/// The same for settings without a spec: only fields that settings may hold exist.
 void ReadSettings(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
 
 }  // namespace slipway::launcher

@@ -4,8 +4,8 @@
 
 namespace slipway::launcher {
 
-/// True for what may name an experiment, and so its run folders: at most 64 letters, digits, '.', '_' and '-', a letter
-/// or digit first.
+/// True for a valid name of an experiment, and so of its run folders. It has at most 64 letters, digits, '.', '_' and
+/// '-', with a letter or digit first.
 bool IsRunName(std::string_view text);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The section `ensemble.scheduler` as the ensemble's own value.
+/// Converts the section `ensemble.scheduler` to the ensemble's own settings.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace slipway::launcher {
 
-/// `section` with all its fields, defaults included. What follows from the rest of the ensemble is left as it is.
+/// `section` has all its fields, defaults included. Settings that follow from the rest of the ensemble are not set.
 ensemble::SchedulerSettings SchedulerSettingsFrom(const Json& section);
 
-/// How many trials run at a time, as far as the spec says it; nothing: `auto`, which the machine decides, so that a
-/// population is let pass.
+/// Sets how many trials run at a time, if the spec says it. Nothing means `auto`: the machine decides, so a population
+/// of any size is accepted.
 void SetParallel(ensemble::SchedulerSettings& settings, std::optional<int> parallel);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Texts that are read (files, overrides), places in them, and remarks about those places.
+/// Texts that are read (files, overrides), places in them, and diagnostics for those places.
 #pragma once
 
 #include <deque>
@@ -41,7 +41,7 @@ class Sources {
   std::deque<SourceText> texts_;
 };
 
-/// Collects remarks; the rest of the work goes on, so that the user sees all of them at once.
+/// Collects errors and warnings. Work continues after each, so that the user sees all of them at once.
 class Report {
  public:
   explicit Report(const Sources& sources) : sources_(sources) {}
@@ -54,7 +54,7 @@ class Report {
   /// In the order of the sources and lines; the first 100.
   std::vector<Diagnostic> TakeErrors() { return Sorted(std::move(errors_)); }
   std::vector<Diagnostic> TakeWarnings() { return Sorted(std::move(warnings_)); }
-  /// A remark for `place` whose message is still empty.
+  /// A diagnostic for `place` without a message.
   Diagnostic At(const Place& place) const;
 
  private:

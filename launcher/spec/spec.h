@@ -1,7 +1,7 @@
 /// The experiment a user wrote, as typed values: one struct for each section of the spec.
 ///
-/// What each field means, its default and its limits stand in the tables of launcher/spec/spec_table.cpp and
-/// spec_table_ensemble.cpp, which also name its member here.
+/// The meaning, default and limits of each field are in the tables of launcher/spec/spec_table.cpp and
+/// spec_table_ensemble.cpp. They also name its member here.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace slipway::launcher {
 /// Names in the order of the file.
 using NamedStrings = std::vector<std::pair<std::string, std::string>>;
 
-/// What a user asks for; whether damaged records must come through is said by `on_corrupt`.
+/// The verification that a user asks for. `on_corrupt` decides whether damaged records are allowed.
 enum class Verification { kOff, kFormat, kFull };
 WordTable<Verification> WordsOf(Verification);
 enum class Keep { kJob, kCache };
@@ -44,12 +44,12 @@ struct DatasetSpec {
   Keep keep = Keep::kJob;
   Bytes bandwidth = {};  ///< bytes a second; 0: no limit
   bool overlap = false;
-  std::uint64_t seed = 0;  ///< of the order in which it is read, and so arrives
+  std::uint64_t seed = 0;  ///< of the order in which it is read and staged
   staging::Remainder remainder = staging::Remainder::kDrop;
   staging::OnCorrupt on_corrupt = staging::OnCorrupt::kFail;
 };
 
-/// What a machine has for data.
+/// The storage of a site.
 struct SiteSpec {
   std::vector<staging::TierDefinition> tiers;
   std::vector<std::string> tier_order;  ///< empty: not given
@@ -75,8 +75,8 @@ struct BurstBufferSpec {
   BurstBufferKind type = BurstBufferKind::kNone;
   std::string pool;
   BufferAccess access = BufferAccess::kStriped;
-  std::optional<Bytes> capacity;  ///< unset: what is staged there and the head-room
-  double headroom = 0.1;          ///< share of what is staged there
+  std::optional<Bytes> capacity;  ///< unset: the size of the staged data and `headroom`
+  double headroom = 0.1;          ///< fraction of the staged data
   std::string persistent;         ///< empty: a buffer of the job
   PersistentAction action = PersistentAction::kUse;
   bool stage_in = true;    ///< by directives
@@ -119,7 +119,7 @@ struct LaunchSpec {
   std::vector<std::string> files;  ///< absolute; may be patterns: what the working directory has links to
   std::optional<ContainerSpec> container;
 
-  /// That belong together.
+  /// The number of ranks that belong together.
   int ranks() const { return nodes_per_job * ranks_per_node; }
 };
 
@@ -176,7 +176,7 @@ struct TraceSpec {
   bool chrome = false;
 };
 
-/// What is written into the log of MLPerf HPC, beside what happened.
+/// The settings of the MLPerf HPC log, beside recorded events.
 struct MllogSpec {
   bool write = false;     ///< always true in a Spec
   std::string benchmark;  ///< never empty
@@ -194,7 +194,7 @@ enum class StopSignal { kNone, kUsr1, kTerm };
 WordTable<StopSignal> WordsOf(StopSignal);
 
 struct CheckpointSpec {
-  std::optional<Seconds> every;  ///< unset: at the end of each epoch, as the program likes
+  std::optional<Seconds> every;  ///< unset: at the end of each epoch, or as the program decides
   int keep = 2;
   std::vector<std::string> tiers;  ///< in order of preference, never empty
   std::optional<Bytes> bandwidth;  ///< a second, out of the tier
@@ -209,7 +209,7 @@ struct ResilienceSpec {
   int max_restarts = 0;
   OnNodeFailure on_node_failure = OnNodeFailure::kFail;
   int min_nodes = 1;
-  int spare_nodes = 0;  ///< of the job, beside launch.nodes: they take the place of lost ones
+  int spare_nodes = 0;  ///< of the job, beyond launch.nodes: they replace lost nodes
   Seconds stall_after{60};
 };
 
@@ -268,7 +268,7 @@ struct Spec {
   std::optional<MllogSpec> mllog;
   std::optional<EnsembleSpec> ensemble;
 
-  /// That its job asks for.
+  /// The number of nodes that its job requests.
   int nodes_of_job() const { return launch.nodes + resilience.spare_nodes; }
 };
 

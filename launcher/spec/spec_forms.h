@@ -1,4 +1,4 @@
-/// Members of the spec that have a form of their own in its JSON.
+/// JSON forms of spec members that differ from the form of their type.
 #pragma once
 
 #include <nlohmann/json.hpp>

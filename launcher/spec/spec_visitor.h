@@ -22,7 +22,7 @@ class SpecVisitor {
  public:
   /// Adds every field to `table`, with `prefix` before its path.
   SpecVisitor(std::vector<Field>& table, std::string prefix) : table_(&table), prefix_(std::move(prefix)) {}
-  /// Reads the members of `object`. What is null leaves the member as it is.
+  /// Reads the members of `object`. A null value leaves the member unchanged.
   /// Errors: DocumentError for a field that is not there or of another type.
   explicit SpecVisitor(const JsonPlace& object) : object_(&object) {}
 
@@ -32,7 +32,7 @@ class SpecVisitor {
     if (const auto place = Enter(std::move(field))) json_fields::Read(*place, member);
   }
 
-  /// A map of fields, `section`; `visit_item` where it has no Visit of its own.
+  /// A section: a map of fields. Pass `visit_item` when the struct has no Visit of its own.
   template <class Struct>
   void Section(Field field, Struct& section) {
     Section<Struct>(std::move(field), section, [](SpecVisitor& visit, Struct& item) { Visit(visit, item); });
@@ -46,7 +46,7 @@ class SpecVisitor {
     }
     ListItem(prefix_ + key, visit_item);
   }
-  /// Left out, it is nothing.
+  /// An optional section; nothing when it is left out.
   template <class Struct>
   void Section(Field field, std::optional<Struct>& section) {
     const auto key = field.path;
@@ -94,10 +94,10 @@ class SpecVisitor {
   }
 
  private:
-  /// Adds the field to the table; or the place of its value, where there is one.
+  /// Adds the field to the table, or returns the place of its value, if there is one.
   std::optional<JsonPlace> Enter(Field field);
 
-  /// The fields of one item, for the table.
+  /// Adds the fields of one item to the table.
   template <class Struct>
   void ListItem(const std::string& path, void (*visit_item)(SpecVisitor&, Struct&)) {
     if (table_ == nullptr) return;

@@ -1,4 +1,4 @@
-/// Words for tiers in a spec: built-in ones, those of the site, and aliases for them.
+/// Names of tiers in a spec: built-in ones, those of the site, and aliases.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace slipway::launcher {
 
-/// Replaces aliases in the list of tiers at `path` and reports words that nobody knows. An alias stands for a tier, not
-/// for a further alias.
+/// Replaces aliases in the list of tiers at `path` and reports unknown words. An alias stands for a tier, not for
+/// another alias.
 void ResolveTiers(const std::string& path, Json& tiers, Report& report, Draft& draft);
 
 /// A single value becomes a list of one.

@@ -1,4 +1,4 @@
-/// Is it text? UTF-8 without control characters.
+/// Checks that a text is UTF-8 without control characters.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct TextFault {
   std::string reason;  ///< "byte 0x00", "invalid UTF-8"
 };
 
-/// The first byte that a text file cannot hold: control characters (up to U+009F) other than tab and line ends, and
-/// broken UTF-8 (truncated, overlong, surrogates, beyond U+10FFFF).
+/// The first byte that a text file cannot hold. Control characters (up to U+009F) other than tab and line ends are such
+/// bytes, and broken UTF-8 (truncated, overlong, surrogates, beyond U+10FFFF).
 std::optional<TextFault> FindTextFault(std::string_view text);
 
 /// True when `text` is UTF-8, control characters included.

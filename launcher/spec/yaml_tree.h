@@ -1,8 +1,8 @@
 /// YAML text as a plain tree in which every value knows its place.
 ///
 /// Stricter than YAML: one document, UTF-8 text, no duplicate keys, no merge keys, no own tags; aliases are copied.
-/// Limits against hostile files: 4 MiB, lines of 64 KiB (the parser's time grows with the square of a line), 64 levels,
-/// 20,000 values after the aliases are copied.
+/// Limits against hostile files: 4 MiB, lines of 64 KiB, 64 levels, 20,000 values after the aliases are copied. Lines
+/// are limited because the parser's time grows with the square of their length.
 #pragma once
 
 #include <optional>
@@ -39,12 +39,12 @@ struct YamlEntry {
 
 inline constexpr std::size_t kLargestSpec = std::size_t{4} << 20;
 
-/// Where a text begins that is a part of its source: the value of an override.
+/// The start of a text that is a part of its source: the value of an override.
 struct TextStart {
   std::size_t offset = 0;
 };
 
-/// Nothing when the text cannot be used at all; then `report` says why. Duplicate keys are reported and dropped.
+/// Parses the text. Nothing when it is unusable; `report` then has the reason. Duplicate keys are reported and dropped.
 /// An empty text gives kNull.
 std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& report, TextStart start = {});
 

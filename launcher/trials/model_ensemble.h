@@ -1,4 +1,4 @@
-/// The model ensemble of a run, as `ensemble.json` in its folder tells it.
+/// The model ensemble of a run, as stored in `ensemble.json` in its folder.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ inline constexpr const char* kModelEnsembleName = "ensemble.json";
 
 struct ModelMember {
   std::int64_t number = 0;  ///< of the trial or configuration
-  double weight = 1;        ///< those of all members sum to 1
+  double weight = 1;        ///< the weights of all members sum to 1
   std::vector<ensemble::TrialNumber> trials;
 };
 
-/// What other commands tell about it.
+/// The parts that other commands show.
 struct ModelEnsemble {
   std::string by;  ///< what a member is: "trial", "configuration"
   std::string metric;
   double score = 0;  ///< on the validation records
   std::vector<std::pair<std::string, double>> other_scores;
-  std::size_t candidates = 0;  ///< that it was chosen from
+  std::size_t candidates = 0;  ///< it was chosen from so many
   std::vector<ModelMember> members;
 };
 
-/// Nothing where there is none, or the file is damaged: it can be computed again at any time.
+/// Reads it; nothing when it is missing or damaged, since it can be computed again at any time.
 std::optional<ModelEnsemble> ReadModelEnsemble(const std::filesystem::path& run_folder);
 
 /// The weight of a trial in it, if it is a member or one of its repeats.

@@ -19,22 +19,23 @@ struct SelectModelsOptions {
   std::string method = "greedy";      ///< one of SelectionMethodNames()
   std::optional<int> top;             ///< most different members; none: 3 of best, 25 of greedy
   std::optional<std::string> metric;  ///< one of SelectionMetricNames(); none: UsualMetric
-  int candidates = 200;               ///< only the best so many trials or configurations are looked at
+  int candidates = 200;               ///< only so many of the best trials or configurations are considered
   int bags = 0;                       ///< of greedy
   std::filesystem::path out;          ///< empty: ensemble.json in the run folder
 };
 
-/// Where its file is: `out`, else ensemble.json in the run folder.
+/// The file of the ensemble: `out`, else ensemble.json in the run folder.
 std::filesystem::path FileOf(const SelectModelsOptions& options);
 
-/// Writes the ensemble's members, weights and scores durably to a file (`slipway.ensemble/1`; the same inputs give the
-/// same bytes), and returns what the file has.
+/// Writes the ensemble's members, weights and scores durably to a file, and returns the file's content
+/// (`slipway.ensemble/1`). The same inputs give the same bytes.
 ///
-/// Each trial's predictions.npy is held against targets.npy of the run folder; where that has none each trial brings
-/// its own, and all must be equal. Trials without these files or with damaged ones are left out, with a warning; a
+/// Each trial's predictions.npy is compared with targets.npy of the run folder. Without that file each trial has its
+/// own targets, which must all be equal. Trials with missing or damaged files are left out, with a warning. A
 /// configuration is then the average of its other repeats.
-/// Errors: those of OpenTrials; kUsage for unknown words and for an ensemble without predictions; kEnvironment for
-///         predictions of other records than the targets, naming both files, and for a file that cannot be written.
+///
+/// Errors: those of OpenTrials. kUsage: unknown words, or an ensemble without predictions. kEnvironment: a file that
+/// cannot be written, or predictions of other records than the targets, naming both files.
 Json SelectModels(const SelectModelsOptions& options, Output& output);
 
 }  // namespace slipway::launcher

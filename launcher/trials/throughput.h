@@ -1,9 +1,11 @@
-/// The throughput metric of MLPerf HPC: how fast a system trains many models, read from the logs of its trials.
+/// The throughput metric of MLPerf HPC: how fast a system trains many models, from the logs of its trials.
 ///
-///   S  scale of an instance: its nodes times the accelerators of a node, of which none counts as one
+/// ```
+///   S  scale of an instance: its nodes times the accelerators of a node; a node without accelerators counts as one
 ///   T  scale of the system: the same for all nodes that the trials shared
-///   M  models trained, of which `converged` counts
+///   M  models trained, of which `converged` count
 ///   time to train all: from the first run_start of any instance to the last run_stop of those that converged
+/// ```
 #pragma once
 
 #include <cstdint>
@@ -14,17 +16,17 @@
 
 namespace slipway::launcher {
 
-/// One trial, as its logs have it. Times in milliseconds since 1970.
+/// One trial, from its logs. Times in milliseconds since 1970.
 struct LoggedRun {
   std::int64_t number = 0;
   std::filesystem::path log;  ///< the last of its logs
   std::int64_t scale = 1;
-  std::int64_t start = 0;  ///< the first of all its logs
+  std::int64_t start = 0;  ///< in the first of its logs
   std::optional<std::int64_t> stop;
   bool converged = false;
 };
 
-/// What its trials shared.
+/// What the trials of a run shared.
 struct LoggedSystem {
   std::optional<std::int64_t> scale;  ///< nothing where each trial was a job
   double staging_s = 0;
@@ -35,7 +37,7 @@ std::vector<LoggedRun> ReadLoggedRuns(const std::filesystem::path& run_folder);
 LoggedSystem ReadLoggedSystem(const std::filesystem::path& run_folder);
 
 struct Throughput {
-  std::int64_t system_scale = 0;    ///< T; without a shared allocation the most that ran at a time
+  std::int64_t system_scale = 0;    ///< T; without a shared allocation the peak of running trials
   std::int64_t instance_scale = 0;  ///< S
   std::size_t models = 0;           ///< M, as begun
   std::size_t converged = 0;
@@ -43,11 +45,11 @@ struct Throughput {
   std::optional<double> models_per_minute;
   double staging_s = 0;
   double start_spread_s = 0;  ///< between the first and the last run_start
-  /// Of the converged: minutes to train them.
+  /// Seconds to train a model, among those that converged.
   double fastest_s = 0;
   double median_s = 0;
   double slowest_s = 0;
-  std::string remark;  ///< why the rules would not have it; empty where they would
+  std::string remark;  ///< why the result breaks the rules; empty when it does not
 };
 
 /// Pure. `runs` is not empty.

@@ -1,4 +1,4 @@
-/// An ensemble at a glance: how many trials are in which state, and the best.
+/// A summary of an ensemble: the number of trials in each state, and the best trial.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TrialsGlance {
   std::vector<RankedTrial> trials;  ///< ranked first
 };
 
-/// Nothing before the ensemble has begun, and where its book cannot be read (`slipway trials ls` says why).
+/// Nothing before the ensemble has begun, or when its book is unreadable (`slipway trials ls` says why).
 std::optional<TrialsGlance> GlanceAtTrials(const std::filesystem::path& run_folder);
 
 /// {"budget": 64, "counts": {"complete": 12, ...}, "best": {...}}; the best is null where no trial is complete.

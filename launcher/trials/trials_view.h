@@ -1,4 +1,4 @@
-/// What the commands that look into a trial book have in common.
+/// The content of a trial book, for the commands that show it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-/// Reports of a trial that nobody could read.
+/// Finds reported metrics of a trial that could not be read.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct UnreadMetrics {
   std::string why;         ///< what is wrong with that one
 };
 
-/// Of each attempt that has such lines. A last line that has no end yet is not counted while its attempt runs.
+/// The unreadable lines of each attempt that has some. An unfinished last line does not count while its attempt runs.
 /// Cost: reads the metrics files of the attempts.
 std::vector<UnreadMetrics> FindUnreadMetrics(const std::filesystem::path& trial_folder,
                                              const std::vector<ensemble::AttemptRecord>& attempts);

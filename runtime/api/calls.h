@@ -13,16 +13,16 @@
 namespace slipway::runtime {
 
 /// Null outside of slipway_init and slipway_finalize. Not destroyed when the program exits without slipway_finalize:
-/// MPI would then wait for ranks that may be waiting for this one. It ends, and the launcher ends the others.
+/// MPI would then wait for ranks that may wait for this one. The process ends, and the launcher ends the others.
 extern Job* job;
 /// Of this thread's last call; empty when it was right.
 extern thread_local std::string last_message;
 
 int Remember(slipway_status status, const char* function, const char* message) noexcept;
-/// The ranks are in different places now. The others may wait for this one: they are told why.
+/// The ranks are no longer at the same call. Other ranks may wait for this one, so the reason is reported to them.
 int RememberParting(const PartedError& error, const char* function) noexcept;
 
-/// Runs `body`; whatever it throws becomes a code and a message.
+/// Runs `body`; an exception becomes an error code and a message.
 template <class Body>
 int Guard(const char* function, Body body) noexcept {
   try {

@@ -50,8 +50,8 @@ std::string NextStep(const StartedRanks& started, bool open_mpi) {
       open_mpi ? "Open MPI" : "MPICH", open_mpi ? "mpich" : "openmpi");
 }
 
-/// Refuses a rank that MPI takes for a lone one (`ranks` is 1) while its launcher started several: MPI was not reached
-/// through the interface that this launcher offers, and every rank would train alone, silently.
+/// Refuses a rank that MPI sees as its only one (`ranks` is 1) although its launcher started several. MPI was then not
+/// reached through the interface of this launcher, and every rank would silently train alone.
 /// Errors: RuntimeError: MPI, naming both and the next step.
 void RequireStartedRanks(int ranks) {
   if (ranks > 1) return;
@@ -137,7 +137,7 @@ void Job::Enter(const char* config) {
   watch_.Entered();
 }
 
-/// With others a rank would take another way than the rest, and wait for messages that nobody sends.
+/// With other settings a rank would choose another algorithm than the rest, and wait for messages that no rank sends.
 void Job::RequireSameSettings() {
   const auto& selection = all().selection();
   RequireSameCall(fmt::format("settings {} and algorithms {}{}", settings_.shared, selection.table.ToText(),

@@ -35,12 +35,12 @@ class Job {
 
   /// False in a child made by fork(), where MPI must not be touched.
   bool InItsOwnProcess() const;
-  /// After an error that leaves ranks in different places: nobody waits for anybody any more.
+  /// After an error that leaves ranks at different calls: no rank waits for another from now on.
   void Abandon() { abandoned_ = true; }
   bool abandoned() const { return abandoned_; }
-  /// Ends what is in flight, frees parameter servers and writes comm.json. The error when that cannot be written: the
-  /// job has been left all the same. Collective.
-  /// Errors: RuntimeError(STATE) on all ranks when a step of a team is begun and not waited for.
+  /// Finishes what is in flight, frees parameter servers and writes comm.json. Returns the error when that file cannot
+  /// be written; the job has been left even so. Collective.
+  /// Errors: RuntimeError(STATE) on all ranks when a step of a team was begun but not waited for.
   std::exception_ptr Leave();
 
   int rank() { return all().rank(); }
@@ -55,7 +55,7 @@ class Job {
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
   RunLog* run_log() { return run_log_.get(); }       ///< the same
 
-  /// A group, or an error when there is none of that number, or this rank is outside.
+  /// A group. Errors when no group has that number, or this rank is not in it.
   Group& GroupOf(int number);
   /// Null for a group that this rank is outside of, or that is not there.
   Group* FindGroup(int number);
@@ -103,7 +103,7 @@ class Job {
   int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
-  std::vector<std::string> past_teams_;  ///< what comm.json says of those that are forgotten: JSON
+  std::vector<std::string> past_teams_;  ///< entries of unregistered teams for comm.json: JSON
   std::vector<Span> past_spans_;
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<RunLog> run_log_;

@@ -31,7 +31,7 @@ JobSettings ReadSettings(const char* config);
 /// The environment variable, or "".
 std::string Variable(const char* name);
 
-/// JSON of anybody's. Errors: RuntimeError(ARGUMENT): `refusal`, and why.
+/// Parses JSON of unknown origin. Errors: RuntimeError(ARGUMENT): `refusal`, and the reason.
 Json ParseJson(const std::string& text, const std::string& refusal);
 
 /// Bytes of shared memory that this process may use: SLIPWAY_SHARED_MEMORY_LIMIT (bytes with a unit; 0: none), or all.

@@ -1,9 +1,10 @@
-// libslipway_mpi_check: loaded into the programs of several ranks before all others (LD_PRELOAD). It stands in front of
-// MPI_Init, and ends a rank that its MPI takes for a lone one although several were started: each would train a model
-// of its own, and the run would end well.
+// libslipway_mpi_check: a check of MPI_Init, loaded into the programs of several ranks before all others (LD_PRELOAD).
+// It ends a rank that its MPI sees as its only one although several were started. Otherwise each rank would train a
+// model of its own, and the run would succeed.
 //
-// It lives in foreign programs: no C++ library, no memory of its own, nothing of mpi.h, whose types differ between
-// MPIs. What is called by dlsym on MPI's library itself, as ctypes does, goes past it.
+// It is loaded into foreign programs. So it uses no C++ library, no memory of its own, and nothing of mpi.h, whose
+// types differ between MPIs. Functions that a program gets by dlsym on MPI's library itself, as ctypes does, are not
+// checked.
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@ namespace slipway::runtime {
 
 /// Combines a message over all ranks of the group, in place. Collective; the same pieces' counts on every rank.
 ///
-/// Result: the same bits on all ranks and in every run with the same ranks, placement, table and sizes; with a
-///         canonical selection also whatever the placement. 16-bit floats are added in float32, and rounded once within
-///         a node and once between nodes.
+/// Result: the same bits on all ranks, and in every run with the same ranks, placement, table and sizes. With a
+///         canonical selection the bits do not depend on the placement either. 16-bit floats are added in float32, and
+///         rounded once within a node and once between nodes.
 /// Errors: RuntimeError: MPI, STALLED, MISMATCH.
 struct AllreduceMessage {
   Pieces pieces;

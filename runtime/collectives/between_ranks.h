@@ -1,10 +1,10 @@
 /// Allreduce by messages: one function for each algorithm, plain, without a thread; the simulator runs the same code.
 ///
-/// Each combines `count` elements of all members, in place. Result: the same bits on all members; they depend on the
-/// number of members and the algorithm, never on who came first. A mean is the quotient by the number of members; that
-/// of integers (IsMeanOfIntegers) is AllreducePairwise's alone.
-/// Errors: RuntimeError: MPI, STALLED, MISMATCH. docs/explanation/exchange.md derives the costs; P members, N bytes, p = the
-/// largest power of two up to P.
+/// Each combines `count` elements of all members, in place. Result: the same bits on all members. They depend on the
+/// number of members and the algorithm, never on the order of arrival. A mean is the quotient by the number of members.
+/// Means of integers (IsMeanOfIntegers) are possible with AllreducePairwise only.
+/// Errors: RuntimeError: MPI, STALLED, MISMATCH. docs/explanation/exchange.md derives the costs: P members, N bytes, p
+///         = the largest power of two up to P.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace slipway::runtime {
 
-/// Steps: log2 p, and 2 where P > p. Sent: N log2 p; N more by those that others stand in for.
+/// Steps: log2 p, and 2 where P > p. Sent: N log2 p, and N more by the odd member of each pair (pairs.h). The even one
+///        sends N in all.
 /// Source: Thakur, Rabenseifner, Gropp 2005, section 4.1.
 void AllreduceByRecursiveDoubling(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members);
 
@@ -31,8 +32,8 @@ void AllreduceByRabenseifner(void* data, std::int64_t count, const Reduction& re
 /// row. Steps: 2(b-1) + 2(a-1). Sent: 2N(b-1)/b + 2(N/b)(a-1)/a. Source: Mikami et al. 2018 (2-D torus).
 void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members);
 
-/// Every member gets its slice from all others, combines in the order of the members, and sends the result to all: the
-/// bits depend on P alone, and 16-bit floats are rounded once.
+/// Every member receives its slice from all others, combines them in the order of the members, and sends the result to
+/// all. The bits depend on P alone. 16-bit floats are rounded once.
 /// Steps: 2(P-1). Sent: 2N(P-1)/P. Memory: N.
 void AllreducePairwise(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members);
 

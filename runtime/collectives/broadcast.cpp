@@ -1,5 +1,5 @@
-// Members are counted from the root on. In the tree, a member whose number has its lowest set bit at 2^k received from
-// the one without that bit, and sends on to those at smaller distances.
+// Members are counted from the root on. In the tree, consider a member whose number has its lowest set bit at 2^k. It
+// receives from the member without that bit, and sends on to those at smaller distances.
 
 #include "runtime/collectives/broadcast.h"
 

@@ -7,9 +7,12 @@
 
 namespace slipway::runtime {
 
-/// Copies `bytes` bytes of member `root` to all. Up to kLargestTreeMessage along a binomial tree: log2 P steps, rounded
-/// up; beyond, slices are scattered along the tree and gathered around the ring: P-1 steps more, and no member sends
-/// more than 2N. Source: Thakur, Rabenseifner, Gropp 2005, section 3.
+/// Copies `bytes` bytes of member `root` to all.
+/// - Up to kLargestTreeMessage: along a binomial tree, log2 P steps, rounded up.
+/// - Above it: slices are scattered along the tree and gathered around the ring. P-1 steps more; no member sends more
+///   than 2N.
+///
+/// Source: Thakur, Rabenseifner, Gropp 2005, section 3.
 inline constexpr std::size_t kLargestTreeMessage = 256 * 1024;
 void Broadcast(void* data, std::size_t bytes, int root, PointToPoint& members);
 

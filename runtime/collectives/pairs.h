@@ -1,4 +1,5 @@
-/// P members made to a power of two: the first 2(P-p) form pairs, of which the odd one also stands in for the even one.
+/// Reduces P members to a power of two p. The first 2(P-p) members form pairs; the odd one of a pair stands in for
+/// both.
 #pragma once
 
 #include <bit>

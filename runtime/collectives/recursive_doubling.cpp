@@ -1,5 +1,5 @@
-// In step k, partners at distance 2^k exchange all they have and combine it. Of P members that are no power of two, the
-// first 2(P-p) form pairs; the even one of each hands its data over before, and gets the result after.
+// In step k, partners at distance 2^k exchange all they have and combine it. When P is not a power of two, the first
+// 2(P-p) members form pairs. The even one of each pair hands its data over before, and gets the result after.
 
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pairs.h"

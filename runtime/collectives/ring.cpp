@@ -10,8 +10,9 @@
 namespace slipway::runtime {
 namespace {
 
-/// Elements of a slice are combined while the rest is still on its way. Less than what Open MPI sends over TCP without
-/// asking (64 KiB): the answer would stand in line behind what goes the other way, and leave both ways idle in turns.
+/// Elements of a slice are combined while the rest is still on its way. The size is less than 64 KiB: Open MPI sends
+/// more over TCP only after an answer. The answer would queue behind the data of the other direction, and leave both
+/// directions idle in turns.
 constexpr std::int64_t kSegmentBytes = 56 * 1024;
 
 /// Calls `action(first, bytes)` for each segment of so many bytes.

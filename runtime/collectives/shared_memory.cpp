@@ -143,8 +143,8 @@ class SharedOperation {
   Slice Moved(Slice slice, std::int64_t by) const { return {slice.first + by, slice.count}; }
 
   /// Each rank's slot holds its data for the others; each other one replaces its part by the result. So a cache line
-  /// goes to the rank that combines it and comes back, and is never taken away from a third one; and a slot is free
-  /// again for its rank as soon as that one has copied the results out.
+  /// moves only to the rank that combines it and back, never to a third one. A rank's slot is free again as soon as the
+  /// rank has copied the results out.
   void CopyIn(std::int64_t round) {
     if (!Exists(round)) return;
     const auto piece = PieceOf(round);
@@ -165,7 +165,8 @@ class SharedOperation {
     std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
     ForEachPart(message_.pieces, Moved(own, Whole(round).first), [&](const Part& part) {
       for (int local = 0; local < channel_.size(); ++local) {
-        buffers[static_cast<std::size_t>(local)] = channel_.Slot(local, piece) + BytesOf(own.first + part.done, element_);
+        buffers[static_cast<std::size_t>(local)] =
+            channel_.Slot(local, piece) + BytesOf(own.first + part.done, element_);
       }
       buffers[static_cast<std::size_t>(channel_.rank())] =
           message_.pieces[part.piece].data + BytesOf(part.offset, element_);

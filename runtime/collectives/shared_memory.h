@@ -22,12 +22,12 @@ struct SharedView {
   char* const* Of(std::size_t piece) const { return at.data() + piece * static_cast<std::size_t>(ranks); }
 };
 
-/// Nothing when a piece of any rank lies in memory that the others cannot reach. The same number of pieces, of the same
-/// counts, on every rank. Collective.
+/// Nothing when a piece of any rank lies in memory that the others cannot reach. Every rank must pass the same number
+/// of pieces with the same counts. Collective.
 std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, std::size_t element,
                                          const SharedPool& pool, PointToPoint& node);
 
-/// What a message is, and where.
+/// A message and its place.
 struct SharedMessage {
   Pieces pieces;
   Reduction reduction;
@@ -36,14 +36,17 @@ struct SharedMessage {
   const SharedView* view = nullptr;  ///< when known
 };
 
-/// In place. Up to NodeChannel::small_bytes(): every rank combines all itself (one wait). In memory that all reach:
-/// every rank combines its slice of all buffers and writes it to all (two waits; 2N bytes moved by each of P ranks,
-/// none twice). Else by copies through the channel, in a pipeline.
+/// Allreduce in place, by one of three ways:
+/// - Up to NodeChannel::small_bytes(): every rank combines everything itself (one wait).
+/// - In memory that all ranks reach: every rank combines its slice of all buffers and writes it to all. Two waits; each
+///   of P ranks moves 2N bytes, none twice.
+/// - Otherwise: copies through the channel, in a pipeline.
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool);
 
-/// The combination in the leader's memory (local rank 0), no quotient taken; the others' data is undefined after.
+/// Combines into the leader's memory (local rank 0), without the quotient of a mean. The other ranks' data is undefined
+/// afterwards.
 void SharedReduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool);
-/// The leader's data to all.
+/// Copies the leader's data to all ranks.
 void SharedBroadcast(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool);
 
 }  // namespace slipway::runtime

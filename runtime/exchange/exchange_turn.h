@@ -10,15 +10,15 @@ namespace slipway::runtime {
 ///    |                     thread's last --kBucketDone--> caller
 ///    +--------kCallerTakes------------------------------> caller --kCallerGivesBack--> free
 enum class ExchangeTurn {
-  kFree,        ///< nobody is in a collective
+  kFree,        ///< neither thread is in a collective
   kThread,      ///< the team's thread exchanges a bucket
-  kThreadLast,  ///< so it does, and the program's thread waits to go on after it
+  kThreadLast,  ///< the same, and the program's thread waits to go on after it
   kCaller,      ///< the program's thread exchanges
 };
 
 enum class TurnEvent {
   kThreadBegins,     ///< the team's thread begins a bucket; only while free
-  kBucketDone,       ///< whoever exchanged it
+  kBucketDone,       ///< by either thread
   kCallerTakes,      ///< the program's thread waits for the step's end and takes over
   kCallerGivesBack,  ///< it has what it waited for
 };

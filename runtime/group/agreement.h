@@ -8,8 +8,8 @@
 
 namespace slipway::runtime {
 
-/// Runs `action`, which must not communicate, on every rank. When it throws on any, all ranks throw RuntimeError with
-/// the code and the text of the lowest such rank, which the text names. Collective.
+/// Runs `action` on every rank; it must not communicate. When it throws on any rank, all ranks throw a RuntimeError.
+/// Its code and text are those of the lowest such rank, and the text names that rank. Collective.
 ///
 /// Cost: one allreduce of 8 bytes.
 void OnAllRanks(Communicator& communicator, const std::function<void()>& action);

@@ -22,7 +22,8 @@ std::vector<int> RanksOf(MPI_Comm communicator) {
   return ranks;
 }
 
-/// With the waiter's patience: MPI's own calls wait for a missing rank for ever. Who is missing cannot be told.
+/// A barrier with the waiter's time limit: MPI's own calls wait for a missing rank for ever. It does not find out which
+/// ranks are missing.
 void MeetAll(MPI_Comm communicator, Waiter& waiter) {
   MPI_Request request = MPI_REQUEST_NULL;
   CheckMpi(MPI_Ibarrier(communicator, &request), "MPI_Ibarrier");
@@ -130,8 +131,8 @@ void Communicator::Barrier() {
   CompleteWithAll(request);
 }
 
-// A collective of MPI cannot be cancelled. So it works on memory that is given up when a wait for others fails: what
-// comes too late must not be written to where the caller has something else by then.
+// A collective of MPI cannot be cancelled. So it works on memory that is given up when a wait for others fails.
+// Otherwise a late message could overwrite memory that the caller uses again.
 
 void Communicator::Broadcast(void* data, std::size_t bytes, int root) {
   if (alone()) return;

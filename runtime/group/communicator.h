@@ -26,7 +26,7 @@ class Communicator {
  public:
   /// One rank, no MPI.
   static std::unique_ptr<Communicator> Alone(Waiter waiter);
-  /// A private duplicate of `parent`, all of whose ranks are the job's, with errors returned, not ending the program.
+  /// A private duplicate of `parent`, which has all ranks of the job. Errors are returned and do not end the program.
   static std::unique_ptr<Communicator> OfJob(MPI_Comm parent, Waiter waiter);
   /// The same ranks once more: messages of one never meet those of the other.
   std::unique_ptr<Communicator> Duplicate(Waiter waiter);

@@ -33,7 +33,7 @@ MpiLibrary::MpiLibrary(const StartAlarm::Settings& alarm) {
   if (in_use_) {
     MPI_Query_thread(&thread_level_);
   } else if (StartedByMpiLauncher()) {
-    // A lone process is left without MPI: there is nobody to talk to, and MPI's start would only cost time.
+    // A lone process is left without MPI: it has no other ranks, and MPI's start would only cost time.
     const StartAlarm watched(alarm);
     CheckMpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &thread_level_), "MPI_Init_thread");
     in_use_ = started_here_ = true;

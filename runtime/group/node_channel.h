@@ -1,4 +1,5 @@
-/// Where the ranks of one node meet in shared memory: flags, what each one calls, and room for copies.
+/// Shared memory through which the ranks of one node meet: flags, a description of each rank's call, and space for
+/// copies.
 ///
 /// One thread of each rank uses a channel, all ranks in the same order.
 #pragma once
@@ -19,13 +20,13 @@
 
 namespace slipway::runtime {
 
-/// What the ranks of a channel are about to do together; they must agree on all of it.
+/// The next operation of the ranks of a channel; they must agree on all of it.
 struct Call {
   enum class Kind : std::uint8_t { kBarrier, kAllreduce, kReduce, kBroadcast };
   Kind kind = Kind::kBarrier;
   Reduction reduction;
   std::int64_t count = 0;
-  std::uint32_t tag = 0;  ///< of whoever calls, to be compared
+  std::uint32_t tag = 0;  ///< of the caller, compared between the ranks
 
   std::uint64_t Packed() const;
   std::string Describe() const;
@@ -33,12 +34,12 @@ struct Call {
 
 class NodeChannel {
  public:
-  /// Room beside the flags for a message that every rank combines by itself.
+  /// Bytes of a message beside the flags that every rank combines by itself.
   static constexpr std::size_t kSmall = 4096;
-  /// Room for copies: `kSlots` of slot_bytes() for each rank.
+  /// Slots for copies: `kSlots` of slot_bytes() for each rank.
   static constexpr int kSlots = 3;
 
-  /// Null on all ranks of `communicator` when the memory cannot be had or mapped on any of them. Collective.
+  /// Null on all ranks of `communicator` when any of them cannot get or map the memory. Collective.
   static std::unique_ptr<NodeChannel> Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
                                              PeerMemory& peers);
   NodeChannel(const NodeChannel&) = delete;

@@ -15,8 +15,8 @@ constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
 /// Looks, each after the receive was tested again, until a message of another kind is believed.
 constexpr int kLooksAtOthers = 3;
 
-/// MPI promises tags up to 32767. A tag tells the size of a message and what it is for, so that a message meets a
-/// receive of the same kind only: MPI has been seen to write past the end of a receive that is too short.
+/// A tag for the size and the purpose of a message. So a message meets only a receive of the same kind. MPI has been
+/// seen to write past the end of a receive that is too short. MPI promises tags up to 32767.
 int TagOf(std::size_t bytes, std::uint32_t signature) {
   const auto mixed = (bytes * 31 + signature) * 0x9e3779b97f4a7c15u;
   return 1 + static_cast<int>((mixed >> 32) % 32'000);
@@ -99,7 +99,7 @@ void PointToPoint::RefuseOtherMessage(Transfer& transfer, int partner) {
                   communicator_.job_ranks()[static_cast<std::size_t>(partner)], bytes, transfer.bytes));
 }
 
-/// The memory that messages were to go to may be given back by whoever catches the error.
+/// A caller that catches the error may free the memory of the receives.
 void PointToPoint::CancelReceives() {
   for (auto& transfer : transfers_) {
     for (auto& request : transfer.requests) {

@@ -73,8 +73,8 @@ bool Waiter::StayAwake(const std::function<bool()>& ready) const {
   return false;
 }
 
-/// In the background there is no yielding: the scheduler takes who yields beside a thread that computes for one that
-/// has had its share, and lets the other have milliseconds. Who slept comes at once.
+/// A background thread does not yield, it sleeps. Beside a computing thread, the scheduler treats a thread that yields
+/// as one that has had its share, and runs the other for milliseconds. A thread that slept runs at once.
 void Waiter::WaitLong(const std::function<bool()>& ready, const std::function<std::vector<int>()>& missing,
                       Bell* bell) {
   if (manner_ == Manner::kForeground && StayAwake(ready)) return;

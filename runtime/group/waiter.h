@@ -1,4 +1,4 @@
-/// Waiting for other ranks: fast when they are near, kind to the processor when they are not, never for ever.
+/// Waiting for other ranks: fast when they are close behind, without using the processor in long waits, never for ever.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace slipway::runtime {
 
 class Watch;
 
-/// Lies in shared memory; wakes those who sleep on it.
+/// Wakes threads that sleep on it. Lies in shared memory.
 class Bell {
  public:
-  /// After the change that others wait for. Cost: a fence, and a system call only while somebody sleeps.
+  /// To be called after the change that others wait for. Cost: a fence; a system call only while a thread sleeps.
   void Ring();
   /// Sleeps until rung, for `most` at the longest, unless `ready()` holds already.
   void Sleep(const std::function<bool()>& ready, std::chrono::microseconds most);
@@ -37,7 +37,7 @@ inline void Pause() {
 class Waiter {
  public:
   enum class Manner {
-    kForeground,  ///< the program waits, too: looks hard at first
+    kForeground,  ///< the program waits, too: polls at first
     kBackground,  ///< the program computes meanwhile: sleeps almost at once
   };
   /// `crowded`: there are more ranks on the node than cores.
@@ -47,7 +47,7 @@ class Waiter {
   void SetManner(Manner manner);
 
   /// Returns when `ready()` holds. `missing()` are the ranks of the job that have not come yet.
-  /// Errors: RuntimeError(STALLED) when one of them is dead, or does not come in the time that the watch allows.
+  /// Errors: RuntimeError(STALLED) when one of them is dead, or does not come within the watch's time limit.
   template <class Ready, class Missing>
   void Until(Ready&& ready, Missing&& missing, Bell* bell = nullptr) {
     for (int i = 0; i < looks_; ++i) {
@@ -57,7 +57,7 @@ class Waiter {
     WaitLong(ready, missing, bell);
   }
 
-  /// Gives the processor to whoever wants it, but does not sleep. False: some milliseconds have gone, sleep now.
+  /// Yields the processor to other threads, but does not sleep. False after some milliseconds: sleep now.
   bool StayAwake(const std::function<bool()>& ready) const;
 
  private:

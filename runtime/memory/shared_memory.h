@@ -23,11 +23,11 @@ struct SharedMemoryAddress {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// New memory, zeroed, every page of it promised by the kernel: nothing can fail later for want of it.
+  /// New memory, zeroed. The kernel reserves every page now, so a lack of memory cannot fail a later write.
   /// `allowance`: asked before each step; null: for some pages only.
   /// Errors: std::system_error, ENOMEM where the machine or a control group can spare no more; then nothing is taken.
-  /// Source: memfd_create(2), fallocate(2); no name in a file system, so nothing is left behind by a process that is
-  /// killed, and no limit of /dev/shm holds.
+  /// Source: memfd_create(2), fallocate(2). It has no name in a file system, so a killed process leaves nothing behind
+  /// and no limit of /dev/shm applies.
   static SharedMemory Create(std::size_t bytes, MemoryAllowance* allowance = nullptr);
   /// The same memory in another process. Errors: std::system_error.
   static SharedMemory Open(const SharedMemoryAddress& address);

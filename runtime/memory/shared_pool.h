@@ -34,7 +34,7 @@ class SharedPool {
   void Free(void* memory);
 
   bool enabled() const { return limit_ > 0; }
-  /// The first byte of an own block; null when there is none.
+  /// The first byte of a block of this rank; null when there is no such block.
   char* FirstByte(std::int64_t serial) const;
   /// Where `bytes` bytes from `data` lie.
   SharedLocation Find(const void* data, std::uint64_t bytes) const;

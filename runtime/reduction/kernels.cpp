@@ -1,6 +1,6 @@
-// Compiled several times, with SLIPWAY_KERNELS naming the namespace and other processor flags each time. So there is
-// nothing here with external linkage but the table: a function shared with other files could be taken from here by the
-// linker and run on a processor that lacks the instructions.
+// Compiled several times, with SLIPWAY_KERNELS naming the namespace and other processor flags each time. So nothing
+// here has external linkage except the table. The linker could take a shared function from here, and it would run on a
+// processor that lacks the instructions.
 
 #include "runtime/reduction/kernels.h"
 
@@ -39,8 +39,8 @@ struct __attribute__((packed, may_alias)) Float16 {
   operator float() const {
     const std::uint32_t magnitude = bits & 0x7fffu;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-    // Moved into place, the exponent is too small by 112. Subnormal numbers count steps of 2^-24, as 0.5 has them; no
-    // float on the way is subnormal, since a program may have told the processor to take those for zero.
+    // Moved into place, the exponent is too small by 112. Subnormal numbers count steps of 2^-24, as 0.5 has them. No
+    // float on the way is subnormal: a program may have set the processor to take those for zero.
     const std::uint32_t normal = (magnitude << 13) + (112u << 23);
     const std::uint32_t small = FloatToBits(BitsToFloat(magnitude | 0x3f000000u) - 0.5f);
     const std::uint32_t special = (magnitude << 13) | 0x7f800000u;  // infinity and NaN

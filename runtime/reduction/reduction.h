@@ -21,15 +21,15 @@ const char* NameOf(slipway_dtype dtype);
 /// True for a dtype that can be combined, not only moved.
 bool IsNumber(slipway_dtype dtype);
 bool IsInteger(slipway_dtype dtype);
-/// Partial sums of such a mean may not fit its dtype: it is taken where the elements of all ranks are, by CombineAll.
+/// Partial sums of such a mean may not fit its dtype. So CombineAll computes it where the elements of all ranks are.
 inline bool IsMeanOfIntegers(const Reduction& reduction) {
   return reduction.op == SLIPWAY_MEAN && IsInteger(reduction.dtype);
 }
 
 /// out[i] = left[i] op right[i] for `count` elements; a mean is added up. `out` may be `left` or `right`.
 ///
-/// Result: 16-bit floats are combined in float32 and rounded to nearest even; sums and products of integers wrap
-///         around. Minimum and maximum are those of IEEE 754-2019: NaN when there is one, -0 below +0; so they do not
+/// Result: 16-bit floats are combined in float32 and rounded to nearest even. Sums and products of integers wrap
+///         around. Minimum and maximum are those of IEEE 754-2019: NaN when there is one, -0 below +0. So they do not
 ///         depend on the order, and a NaN is always the same one.
 void Combine(const Reduction& reduction, const void* left, const void* right, void* out, std::int64_t count);
 

@@ -11,7 +11,7 @@ namespace slipway::runtime {
 
 class RunLog {
  public:
-  /// Empty path: nobody wants a log. Errors: RuntimeError(SLIPWAY_ERROR_IO).
+  /// Empty path: no log is written. Errors: RuntimeError(SLIPWAY_ERROR_IO).
   explicit RunLog(const std::filesystem::path& path);
 
   /// Errors: RuntimeError(SLIPWAY_ERROR_IO).

@@ -184,8 +184,9 @@ struct Turns {
 
 constexpr std::int64_t kKiB = 1024;
 
-/// Between nodes; docs/explanation/benchmarks-exchange.md, "Simulated", has the figures. The more steps a torus or a ring takes, the larger
-/// a message must be. Rabenseifner's pairs are slow where P is no power of two, and share links in a dragonfly.
+/// Between nodes; docs/explanation/benchmarks-exchange.md, "Simulated", has the figures. The more steps a torus or a
+/// ring takes, the larger a message must be. Rabenseifner's pairs are slow where P is no power of two, and share links
+/// in a dragonfly.
 Turns TurnsBetween(int members, Network network) {
   const bool pairs_up = std::has_single_bit(static_cast<unsigned>(members));
   const auto [rows, columns] = SidesOf(members);
@@ -278,7 +279,7 @@ AlgorithmTable AlgorithmTable::WithTuned(std::string_view json, const std::strin
       auto table = *this;
       for (const auto& rule : ParseRules(json)) {
         const bool here = rule.ranks == placement.ranks && rule.nodes == placement.nodes;
-        const auto changed = table.With(rule.table);  // a wrong rule is told wherever the file is used
+        const auto changed = table.With(rule.table);  // so a wrong rule is an error wherever the file is used
         if (here) table = changed;
       }
       return table;

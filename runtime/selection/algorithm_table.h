@@ -70,8 +70,8 @@ class AlgorithmTable {
   /// placement do nothing but are checked. Errors: Error(kUsage) naming `origin`.
   AlgorithmTable WithTuned(std::string_view json, const std::string& origin, const Placement& placement) const;
 
-  /// For a message of `bytes` bytes. What needs shared memory where there is none, or is hierarchical on one node, or
-  /// does not meet the demands, becomes the nearest that works.
+  /// The choice for a message of `bytes` bytes. An unsuitable choice is replaced by the nearest that works. Unsuitable:
+  /// needs shared memory where there is none, is hierarchical on one node, or does not meet the demands.
   /// Cost: no allocation.
   Choice Select(std::int64_t bytes, Demands demands = {}) const;
   /// The same table with each choice as Select() gives it, for people.

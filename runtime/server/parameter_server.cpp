@@ -109,8 +109,8 @@ void ParameterServer::Exchange(Request::Kind kind) {
   communicator_->Complete(requests, [&] { return Missing({requests.data(), links_.size()}); });
 }
 
-/// Every server hears the same of each rank, sooner or later: this rank's own knows who is behind. When nobody is, it
-/// is the servers themselves that this one waits for.
+/// The ranks that this one waits for. Every server learns the same of each rank, sooner or later, so this rank's own
+/// server knows which ranks are behind. If none is, this rank waits for the servers themselves.
 std::vector<int> ParameterServer::Missing(std::span<MPI_Request> answers) {
   own_.RequireAlive();
   auto missing = own_.Behind(communicator_->rank());

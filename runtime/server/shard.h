@@ -1,10 +1,9 @@
-/// What one server keeps: its shard of the parameters, and how far each rank has come. No messages, no threads.
+/// One server's state: its shard of the parameters, and the step of each rank. No messages, no threads.
 ///
-/// The step of a rank is how often it has pushed. The one rule: while a rank is more than `staleness` steps ahead of
-/// the slowest one, nothing of it is taken, neither a push nor a pull. With a staleness of 0 that is synchronous SGD:
-/// after its push a rank waits until all have pushed this step. With k >= 1 it is stale synchronous parallel: a rank
-/// computes with parameters that hold all gradients of the others up to k steps ago, at least. Source:
-/// docs/how-to/use-a-parameter-server.md (Ho et al. 2013).
+/// The step of a rank is how often it has pushed. The one rule: pushes and pulls of a rank wait while it is more than
+/// `staleness` steps ahead of the slowest. A staleness of 0 is synchronous SGD: after its push a rank waits until all
+/// have pushed this step. k >= 1 is stale synchronous parallel. There the parameters of a rank hold at least all
+/// gradients of the others up to k steps ago. Source: docs/how-to/use-a-parameter-server.md (Ho et al. 2013).
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@ namespace slipway::runtime {
 
 // Which elements each rank serves: consecutive slices of all parameters, as equal as can be.
 
-/// Consecutive elements of one tensor, and where they lie in a message.
+/// Consecutive elements of one tensor, and their place in a message.
 struct ShardPart {
   std::size_t tensor = 0;  ///< index
   std::int64_t first = 0;
@@ -55,11 +54,11 @@ class Shard {
   /// The ranks that hold this one up; empty when it Listens.
   std::vector<int> Behind(int rank) const;
 
-  /// Takes a step of `rank`, to which it Listens: parameters -= rate * gradients / ranks. `gradients`: a message of the
-  /// layout.
+  /// Takes a step of `rank`: parameters -= rate * gradients / ranks. The shard must Listen to the rank. `gradients`: a
+  /// message of the layout.
   ///
-  /// Asynchronous: applied at once. Synchronous: applied when the last rank's are here, as their mean, added up in rank
-  /// order; until then `gradients` must stay valid, which is as long as the shard does not listen to the rank.
+  /// Asynchronous: applied at once. Synchronous: applied as a mean when the last rank has pushed, added up in rank
+  /// order. Until then `gradients` must stay valid: as long as the shard does not listen to the rank.
   /// Errors: RuntimeError(MISMATCH): synchronous, and the ranks' rates differ. Nothing is applied then.
   void Push(int rank, double rate, const char* gradients);
   /// Writes the parameters in a message of the layout.

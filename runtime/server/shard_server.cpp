@@ -125,7 +125,7 @@ void ShardServer::SendAnswer(int rank) {
       "answering a rank");
 }
 
-/// All ranks have got their answers: what is being sent ends by itself, and nobody asks any more.
+/// All ranks have got their answers: pending sends complete by themselves, and no more requests come.
 void ShardServer::Close() {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == MPI_REQUEST_NULL) continue;

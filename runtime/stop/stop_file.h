@@ -1,4 +1,4 @@
-/// The launcher's wish that the program checkpoint and end.
+/// The stop file: the launcher's request that the program write a checkpoint and end.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,8 @@ class StopFile {
  public:
   explicit StopFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// True on all ranks at the same call. Rank 0 looks, at most every 50 ms; once true it stays true. Collective.
+  /// True on all ranks at the same call. Rank 0 looks for the file, at most every 50 ms; once true it stays true.
+  /// Collective.
   bool Requested(Communicator& communicator);
 
  private:

@@ -67,7 +67,8 @@ std::vector<int> JobView::Culprits(const Waiting& waiting) const {
   return WithAllStopped(suspects.empty() ? waiting.missing : suspects);
 }
 
-/// Who has stopped one rank has stopped others with it, whether somebody waits for each of them or not.
+/// Adds all other stopped ranks to a stopped culprit, even if no rank waits for them: most likely they were stopped
+/// together.
 std::vector<int> JobView::WithAllStopped(std::vector<int> culprits) const {
   const auto is_stopped = [&](int rank) { return Of(rank).state == RankState::kStopped; };
   if (std::ranges::none_of(culprits, is_stopped)) return culprits;

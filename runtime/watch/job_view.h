@@ -1,4 +1,4 @@
-/// Who holds the others up, found from what is seen of each rank. Pure.
+/// Finds the rank that holds the others up, from the status of each rank. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Waiting {
   int rank = 0;
   SeenCall call;
   double seconds = 0;
-  std::vector<int> missing;  ///< ranks of the job that have not come, as far as it can tell
+  std::vector<int> missing;  ///< ranks of the job that have not come, as far as it knows
 };
 
 /// Why the job is ended.
@@ -26,13 +26,13 @@ struct Verdict {
 
 class JobView {
  public:
-  /// `statuses`: of all ranks of the job in their order; those that nobody sees are hidden. Empty while a rank does not
-  /// know the others.
+  /// `statuses`: of all ranks of the job in their order; ranks without a known status are hidden. Empty while a rank
+  /// does not know the others.
   explicit JobView(std::vector<RankStatus> statuses) : statuses_(std::move(statuses)) {}
 
   /// Never empty when `waiting.missing` is not.
   std::vector<int> Culprits(const Waiting& waiting) const;
-  /// True when none of them is known to be at fault, and there are ranks that cannot be seen.
+  /// True when none of them is known to be at fault, and some ranks cannot be seen.
   bool MayBeElsewhere(const std::vector<int>& culprits) const;
   Verdict Judge(const Waiting& waiting, const std::vector<int>& culprits) const;
   /// Hidden when the job has no such rank.

@@ -1,4 +1,4 @@
-/// What one rank of the job is seen to do, by a rank of its node or by somebody who was told.
+/// What one rank of the job is doing, as seen by a rank of its node or reported from another node.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct RankPlace {
   std::int64_t process = 0;
 };
 
-/// kUnknown: nobody here sees it. kAbsent: it has not called slipway_init.
+/// kUnknown: its status is not visible here. kAbsent: it has not called slipway_init.
 enum class RankState { kRunning, kStopped, kDead, kFinished, kUnknown, kAbsent };
 WordTable<RankState> WordsOf(RankState);
 
-/// A value of the table, and what it says to people; 0 and empty for none.
+/// A value of the table and its name for people; 0 and empty for none.
 struct SeenCall {
   std::uint32_t activity = 0;
   std::string name;
@@ -40,26 +40,26 @@ struct RankStatus {
   SeenCall asks = {};
   double waited_s = 0;  ///< in `asks`
   std::int64_t step = 0;
-  std::vector<int> missing = {};  ///< for whom it waits in `asks`, as far as it tells
+  std::vector<int> missing = {};  ///< the ranks that it waits for in `asks`, as far as known
 
-  /// Nobody knows what it does, but for where it is.
+  /// Only its place is known, not what it does.
   bool Hidden() const { return state == RankState::kUnknown; }
-  /// It calls nothing more, and others may still wait for it: it has ended, or it is in slipway_finalize. Not so of a
-  /// rank that all were with in slipway_finalize, nor of one that gave up waiting.
+  /// It calls nothing more while others may still wait for it: it has ended, or it is in slipway_finalize. False for a
+  /// rank that was in slipway_finalize with all others, and for one that gave up waiting.
   bool HasDeparted() const {
     if (state == RankState::kFinished || gave_up.activity != 0) return false;
     return state == RankState::kDead || IsFinalize(current.activity);
   }
 };
 
-/// Of the line's rank: it has left, or what the kernel says of its process, which must be one of this machine.
+/// State of the row's rank. It has left, or the kernel says what its process does; the process must be on this machine.
 RankState StateOf(const RankStatusRow& line);
 
 RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place);
 
 Json ToJson(const RankStatus& status);
 Json ToJson(const std::vector<RankStatus>& statuses);
-/// Takes anything. Errors: DocumentError.
+/// Accepts any JSON. Errors: DocumentError.
 RankStatus RankStatusFromJson(const Json& json);
 std::vector<RankStatus> RankStatusesFromJson(const Json& json);
 

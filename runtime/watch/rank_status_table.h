@@ -1,4 +1,4 @@
-/// What each rank of a node is doing, in memory that all of them see.
+/// The rank status table: what each rank of a node is doing, in memory that all of them see.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace slipway::runtime {
 
-/// What a program may be in, or have done last.
+/// The call that a program is in, or has completed last.
 enum class Activity : std::uint32_t {
   kNothing,
   kInit,
@@ -37,12 +37,12 @@ enum class Activity : std::uint32_t {
 /// "slipway_allreduce", ...
 const char* NameOf(Activity activity);
 
-/// One rank's line. Written by that rank alone; a reader may see one value newer than the next, which does for a
-/// message.
+/// The status of one rank. Only that rank writes it. A reader may see one value newer than the next; that is good
+/// enough for a message.
 struct alignas(128) RankStatusRow {
-  static constexpr int kTeams = 8;  ///< teams and parameter servers whose names are kept
+  static constexpr int kTeams = 8;  ///< teams and parameter servers with a stored name
   static constexpr int kNameLength = 40;
-  static constexpr int kMissing = 16;  ///< ranks whose absence is told
+  static constexpr int kMissing = 16;  ///< ranks listed in `missing`
 
   std::atomic<std::int32_t> rank{-1};
   std::atomic<std::int32_t> process{0};
@@ -53,15 +53,15 @@ struct alignas(128) RankStatusRow {
   std::atomic<std::uint32_t> gave_up{0};   ///< the operation in which it waited for another one in vain
   std::atomic<std::uint32_t> asks{0};      ///< the operation in which it has waited too long, while it still waits
   std::atomic<std::uint32_t> waited_ms{0};
-  std::array<std::atomic<std::int32_t>, kMissing> missing{};  ///< for whom it waits: rank + 1, until the first 0
+  std::array<std::atomic<std::int32_t>, kMissing> missing{};  ///< ranks that it waits for: rank + 1, until the first 0
   std::array<std::array<char, kNameLength>, kTeams> teams{};
 };
 
 /// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
 std::string Describe(const RankStatusRow& line, std::uint32_t activity);
 
-/// Follows the lines: who holds the job up, as found by somebody who sees the status tables of all nodes. Written once,
-/// the length last.
+/// Which rank holds the job up; follows the rows. Written by an observer that sees the status tables of all nodes.
+/// Written once, the length last.
 struct alignas(128) StallReport {
   static constexpr std::size_t kLongest = 16 * 1024;
 
@@ -69,8 +69,8 @@ struct alignas(128) StallReport {
   std::array<char, kLongest> text{};
 };
 
-/// Follows the answer: ranks of other nodes that have ended or called slipway_finalize while others are still at work,
-/// a line of JSON each (status.h). Text is only ever added, the length last.
+/// Ranks of other nodes that have departed: ended, or in slipway_finalize while others still work. Follows the answer.
+/// One line of JSON for each rank (rank_status.h). Text is only ever added, the length last.
 struct alignas(128) TableDepartures {
   static constexpr std::size_t kLongest = 8 * 1024;
 

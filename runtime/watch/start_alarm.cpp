@@ -49,7 +49,7 @@ void StartAlarm::Announce() noexcept try {
   line.rank = settings_.rank;
   if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) line_ = &line;
 } catch (const std::system_error&) {
-  // Nobody will see this rank from other nodes.
+  // This rank will not be visible from other nodes.
 }
 
 void StartAlarm::Count() {

@@ -1,4 +1,4 @@
-/// MPI_Init comes back when all ranks have come to it, or never, and in it nobody looks at a clock. A thread does that.
+/// A time limit for MPI_Init, which returns only when all ranks have called it. A thread watches the clock meanwhile.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace slipway::runtime {
 
-/// While it lives MPI begins. The monitor of the node, if there is one, sees that this rank is there, and after
-/// `patience` is asked who is not. When the answer is there, or has not come in time, the process ends with a message:
-/// there is no way out of MPI_Init.
+/// Exists while MPI_Init runs. It shows this rank to the monitor of the node, if there is one. After `patience` it asks
+/// the monitor which ranks are missing. With the answer, or without one in time, the process ends with a message:
+/// MPI_Init cannot be left otherwise.
 class StartAlarm {
  public:
   struct Settings {
     std::chrono::duration<double> patience{300};
-    int rank = -1;  ///< below 0: not known, so nobody is asked
+    int rank = -1;  ///< below 0: not known, so the monitor is not asked
     std::filesystem::path monitor;
     std::filesystem::path report;  ///< watch.json of the attempt; empty: none
   };
@@ -34,13 +34,13 @@ class StartAlarm {
   void Announce() noexcept;
   void Count();
   void Ask(std::chrono::duration<double> waited);
-  /// What somebody who sees all nodes has found; empty: nothing yet.
+  /// What an observer of all nodes has found; empty: nothing yet.
   std::string Answer() const;
   [[noreturn]] void End(const std::string& message) const;
 
   Settings settings_;
   SharedMemory page_;
-  RankStatusRow* line_ = nullptr;  ///< null: nobody can be asked
+  RankStatusRow* line_ = nullptr;  ///< null: no monitor to ask
   std::mutex mutex_;
   std::condition_variable over_;
   bool begun_ = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMostLines = 65536;
 
-/// A header, and beside it room for one descriptor.
+/// A message of a header, with space for one descriptor.
 struct Message {
   explicit Message(StatusTableHeader& header) : part{&header, sizeof header} {
     message.msg_iov = &part;

@@ -1,8 +1,8 @@
-/// How a status table comes to the monitor of its node: a process that sees it also when all ranks of the node are
-/// stuck.
+/// Hands a status table to the monitor of its node. The monitor is a process that sees the table even when all ranks of
+/// the node are stuck.
 ///
-/// One message over a Unix stream socket: StatusTableHeader, and with it the descriptor of the status table's memory.
-/// The monitor reads and writes the memory as a file, so that a program that shortens it does no harm to the monitor.
+/// One message over a Unix stream socket: StatusTableHeader with the descriptor of the table's memory. The monitor
+/// reads and writes the memory as a file. So a program that shortens it does no harm to the monitor.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ namespace slipway::runtime {
 inline constexpr char kMonitorVariable[] = "SLIPWAY_WATCH_SOCKET";
 
 struct StatusTableHeader {
-  /// Changes with the layout of a table (table.h), so that a program with an older libslipway is not misread.
+  /// Changes with the layout of a table (rank_status_table.h). So a program with an older libslipway is not misread.
   static constexpr std::uint32_t kVersion = 0x57424402;
 
   std::uint32_t version = kVersion;
   std::uint32_t line_bytes = sizeof(RankStatusRow);
   std::uint32_t lines = 0;
-  std::int32_t process = 0;  ///< who hands it over, by its own count of processes
+  std::int32_t process = 0;  ///< the sender's number in its own process namespace
 };
 
-/// Gives the status table of `lines` lines in `memory` to the monitor. Does not wait; false when there is none, or it
-/// is stuck.
+/// Gives the status table of `lines` lines in `memory` to the monitor. Does not wait. False when there is no monitor,
+/// or it is stuck.
 bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t lines) noexcept;
 
-/// A table at its monitor.
+/// A table received by the monitor.
 class ReceivedStatusTable {
  public:
-  /// What comes over a connected socket, if it is a table.
+  /// Receives a table over a connected socket; nothing for any other message.
   static std::optional<ReceivedStatusTable> Receive(int socket);
 
   std::size_t lines() const { return lines_; }
-  /// The processes on it are numbered as here: they, and the monitor, are in one namespace.
+  /// The processes on it have the same numbers here: they and the monitor are in one namespace.
   bool same_processes() const { return same_processes_; }
   /// Copies the lines as they are now; false when the program has taken the memory away.
   bool Read(std::vector<RankStatusRow>& into) const;
   void Answer(std::string_view text) const;
-  /// `line`: of TableDepartures, without its end. What has no room is left out.
+  /// `line`: of TableDepartures, without its end. Lines that do not fit are left out.
   void AddDeparture(std::string line);
 
  private:

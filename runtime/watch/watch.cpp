@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Where ranks of other nodes may be the cause, those that see them have the first word: their own node's ranks, and
-/// kGraceForAnAnswer where somebody sees all nodes.
+/// Where ranks of other nodes may be the cause, the ranks of those nodes get this much more time to report first. Where
+/// an observer sees all nodes it is kGraceForAnAnswer instead.
 constexpr std::chrono::seconds kGrace{2};
 
 /// How long a rank may be seen in slipway_finalize while others wait for it elsewhere. It calls nothing more, but its
@@ -41,7 +41,7 @@ void Watch::Announce(int rank, const std::filesystem::path& monitor) noexcept tr
   monitor_ = monitor;
   UseStatusTable(std::move(page), 1, 0);
 } catch (const std::system_error&) {
-  // Nobody will see this rank from other nodes.
+  // This rank will not be visible from other nodes.
 }
 
 void Watch::UseStatusTable(SharedMemory memory, int count, int own) {
@@ -190,7 +190,7 @@ std::map<int, RankStatus> Watch::Departed() const {
       auto status = RankStatusFromJson(Json::parse(line));
       if (LineOf(status.rank) == nullptr) departed.insert_or_assign(status.rank, std::move(status));
     } catch (const std::exception&) {
-      // It is not told then, and `stall_after` counts.
+      // A damaged line is ignored; then `stall_after` counts.
     }
   }
   return departed;

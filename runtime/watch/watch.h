@@ -1,9 +1,10 @@
-/// Watch: who is missing when a collective does not complete.
+/// Watch: finds the missing ranks when a collective does not complete.
 ///
-/// Each rank writes on a status table in shared memory what it does. A rank that waits longer than a moment looks
-/// whether those it waits for still live, and after `stall_after` names them: host, process, state, last completed
-/// operation, step. Where ranks of other nodes may be the cause it asks, on the table, who they are: the monitor of
-/// each node (hand_over.h) carries status tables to where they are all seen, and writes the answer on them.
+/// Each rank writes what it does to a rank status table in shared memory. A rank that waits longer than a moment checks
+/// whether the ranks it waits for still live. After `stall_after` it names them: host, process, state, last completed
+/// operation, step. Where ranks of other nodes may be the cause, it asks for their names on the table. The monitor of
+/// each node (status_table_transfer.h) carries status tables to an observer of all nodes, and writes the answer on
+/// them.
 #pragma once
 
 #include <chrono>
@@ -31,21 +32,22 @@ struct WatchSettings {
 
 class Watch {
  public:
-  /// Until Join() it knows nobody and only counts time.
+  /// Until Join() it knows no other rank and only counts time.
   explicit Watch(const WatchSettings& settings) : settings_(settings) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Shows the monitor of this node that this rank is in slipway_init; without one does nothing. `monitor`: a socket.
+  /// Shows the monitor of this node that this rank is in slipway_init; does nothing without a monitor. `monitor`: a
+  /// socket.
   void Announce(int rank, const std::filesystem::path& monitor) noexcept;
-  /// `places`: by rank of the job. `status table`: of the `count` ranks of this node, StatusTableBytes long, or
-  /// nothing; `own`: this rank's line.
+  /// `places`: by rank of the job. `table`: of the `count` ranks of this node, StatusTableBytes long, or nothing;
+  /// `own`: this rank's row.
   void Join(int rank, std::vector<RankPlace> places, SharedMemory table, int count, int own);
   /// slipway_init is done.
   void Entered();
   void Configure(const WatchSettings& settings) { settings_ = settings; }
 
-  /// A number for the name of a team or parameter server on the table; 0 when there is no room.
+  /// A number for the name of a team or parameter server on the table; 0 when the table is full.
   std::uint32_t AddTeam(const std::string& name);
   void StepDone();
   void Finished();
@@ -76,7 +78,7 @@ class Watch {
     void Check(const std::function<std::vector<int>()>& missing);
 
    private:
-    /// Nothing will come of it any more.
+    /// No message from it is to be expected any more.
     bool IsLost(int rank) const;
 
     Watch& watch_;
@@ -91,8 +93,8 @@ class Watch {
   /// The end of the job: writes the first report of its ranks to watch.json, and the message to stderr. Never throws.
   /// `kind`: "dead", "stalled", "mismatch".
   void Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept;
-  /// What may be the end, but the program may also go on: said by the rank that it is about, and in watch.json until
-  /// Withdraw() or a report. Called by all ranks. Never throws. `kind`: "not_finite".
+  /// A warning of a possible end; the program may also go on. The rank concerned prints it. It stays in watch.json
+  /// until Withdraw() or a report. Called by all ranks. Never throws. `kind`: "not_finite".
   void Remark(std::string_view kind, const std::string& message, int rank) noexcept;
   void Withdraw() noexcept;
 
@@ -103,13 +105,13 @@ class Watch {
   const RankStatusRow* LineOf(int rank) const;
   bool IsLost(int rank) const;
   bool IsLeaving(int rank) const;
-  /// Those of other nodes, as the monitor tells.
+  /// Departed ranks of other nodes, as reported by the monitor.
   std::map<int, RankStatus> Departed() const;
   JobView View(const std::map<int, RankStatus>& departed) const;
   RankStatus StatusOfRank(int rank) const;
-  /// Asks on the table who holds the job up.
+  /// Asks on the table which rank holds the job up.
   void Ask(const Waiting& waiting);
-  /// Waits no longer when somebody has found it.
+  /// Ends the job with the answer when it is there.
   void HeedAnswer();
   bool MayBeElsewhere(const JobView& view, const std::vector<int>& culprits) const;
   std::chrono::duration<double> Grace() const;
@@ -127,11 +129,11 @@ class Watch {
   SharedMemory memory_;
   RankStatusRow lone_;  ///< this rank's line where there is no status table
   RankStatusRow* lines_ = &lone_;
-  StallReport* answer_ = nullptr;                ///< null where nobody can be asked
+  StallReport* answer_ = nullptr;                ///< null where there is no monitor to ask
   const TableDepartures* departures_ = nullptr;  ///< likewise
   int count_ = 1;
   RankStatusRow* own_ = &lone_;
-  std::filesystem::path monitor_;  ///< empty: there is none
+  std::filesystem::path monitor_;  ///< empty: no monitor
   std::uint32_t teams_ = 0;
   std::mutex reporting_;
   bool reported_ = false;

@@ -38,10 +38,10 @@ struct ConvertResult {
   std::size_t source_files = 0;            ///< that were read
 };
 
-/// Record i of the source becomes record i of the result (over the shards in the order of their names).
-/// All files appear together and complete; after an error nothing new is there.
-/// Errors: Error(kUsage): shards that are none or more than records, another format than TFRecord or HDF5, sources that
-///         do not belong together, a set of another shard count under the same name, compressed HDF5;
+/// Record i of the source becomes record i of the result (over the shards in the order of their names). All files
+/// appear together and complete; after an error nothing new is there.
+/// Errors: Error(kUsage): no shards or more shards than records, a format other than TFRecord or HDF5, compressed HDF5.
+///         Also sources that do not belong together, and an existing set of the same name with another shard count.
 ///         Error(kEnvironment): a damaged source, different record counts, values that the format cannot hold.
 ConvertResult Convert(const ConvertOptions& options);
 

@@ -14,8 +14,8 @@
 
 namespace slipway::staging {
 
-/// One of the files is open at a time: there may be more of them than a process may have descriptors, and memory holds
-/// what one inflates to. `File` is movable and tells its record_count().
+/// Opens the files one at a time. There may be more files than a process may have descriptors, and an inflated file is
+/// held in memory. `File` is movable and has a record_count().
 template <class File>
 class FilesInTurn {
  public:

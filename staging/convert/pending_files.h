@@ -20,8 +20,8 @@ class PendingFiles {
 
   /// Where to write the file that will be `name` in the directory.
   std::filesystem::path Add(std::string name);
-  /// The files are written and synced: gives them their names, replacing older ones. Returns the final paths.
-  /// Errors: SystemError naming the file whose place cannot be taken; then the older ones are there again.
+  /// Gives the written and synced files their names, replacing older ones. Returns the final paths.
+  /// Errors: SystemError naming the file whose place cannot be taken; the older files are then restored.
   std::vector<std::filesystem::path> Publish();
   /// Of all published files.
   std::uint64_t bytes() const { return bytes_; }

@@ -20,12 +20,13 @@ struct ProducedField {
   std::string name;
   NumberType type = NumberType::kUint8;
   std::vector<std::uint64_t> shape;  ///< of one record; empty = one number
-  bool any_length = false;           ///< bytes whose number differs from record to record; `shape` is empty then
+  bool any_length = false;           ///< bytes whose number differs between records; `shape` is empty then
 };
 
-/// Bytes of one value. Errors: Error(kEnvironment) when that does not fit 64 bits.
+/// Bytes of one value. Errors: Error(kEnvironment) when they do not fit 64 bits.
 std::uint64_t BytesPerValue(const ProducedField& field);
-/// Such records would all be empty, and there may be any number of them. Errors: Error(kEnvironment) naming the field.
+/// Refuses a field whose records would all be empty: there may be any number of them. Errors: Error(kEnvironment)
+/// naming the field.
 void RequireValues(const ProducedField& field, const std::filesystem::path& source);
 
 /// Records by number, all with the same fields. Used by one thread, in ascending order: another order is slow.
@@ -38,7 +39,7 @@ class RecordProducer {
   virtual const std::vector<ProducedField>& fields() const = 0;
   /// The numbers of one field in the machine's byte order. Valid until the next call.
   virtual std::span<const std::byte> Value(std::uint64_t record, std::size_t field) = 0;
-  /// The record as a TFRecord file holds it, where the source is one: it is copied and not made anew.
+  /// The record as a TFRecord file holds it, if the source is one. It is copied, not encoded again.
   virtual std::optional<std::span<const std::byte>> Payload(std::uint64_t) { return {}; }
 };
 
@@ -49,20 +50,24 @@ std::unique_ptr<RecordProducer> ProduceFromIdx(const std::filesystem::path& imag
                                                const std::filesystem::path& labels);
 /// A field for each array, named as its file or member; the first dimension counts records.
 std::unique_ptr<RecordProducer> ProduceFromNpy(const std::vector<std::filesystem::path>& files);
-/// DIRECTORY/CLASS/...: the images (ImageFilesIn) below each folder of DIRECTORY, undecoded: `image` (the file's
-/// bytes), `label` (number of the class in the order of their names), `class` (its name), `height`, `width`. Records
-/// stand in the order of the paths. What is not taken is added to `left_out`. Errors: also a class folder without an
-/// image.
+/// Records from DIRECTORY/CLASS/...: the images (ImageFilesIn) below each folder of DIRECTORY, undecoded, in the order
+/// of the paths. Fields:
+/// - `image`: the file's bytes
+/// - `label`: the number of the class in the order of their names
+/// - `class`: the name of the class
+/// - `height`, `width`
+///
+/// Files that are not taken are added to `left_out`. Errors: also a class folder without an image.
 std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::path& directory,
                                                         std::vector<LeftOutFile>& left_out);
 /// True when `directory` has folders with images in them.
 bool HasImageFolders(const std::filesystem::path& directory);
-/// The fields of the first record; every record must have the same, in the same number of values. A bytes feature has
-/// any length. Records whose values are not asked for need not be Examples. Reads every file twice, the first time to
-/// count, and holds one.
+/// The fields of the first record; every record must have the same fields with the same number of values. A bytes
+/// feature may have any length. Records whose values are not asked for need not be Examples. Reads every file twice,
+/// the first time to count. Holds one file.
 std::unique_ptr<RecordProducer> ProduceFromTfrecords(const std::vector<std::filesystem::path>& files);
-/// A field for each dataset: numbers (truth values as uint8), strings and sequences of bytes. What else the files hold
-/// is an error that names it. Reads a megabyte of numbers at a time.
+/// A field for each dataset: numbers (truth values as uint8), strings and sequences of bytes. Any other content is an
+/// error that names it. Reads a megabyte of numbers at a time.
 std::unique_ptr<RecordProducer> ProduceFromHdf5(const std::vector<std::filesystem::path>& files);
 
 }  // namespace slipway::staging

@@ -9,8 +9,8 @@
 
 namespace slipway::staging {
 
-/// A token bucket that holds no more than one request: who asks waits until all bytes granted before are paid for. So
-/// the rate holds from the first byte, and a pause is not made up for by a burst.
+/// A token bucket that holds no more than one request. A caller waits until all bytes granted before are paid for. So
+/// the rate holds from the first byte, and no burst follows a pause.
 class BandwidthLimit {
  public:
   /// Without a limit when `per_second` is 0.

@@ -123,7 +123,8 @@ class FileCopier::Pass {
     copied.record_bytes = summary.record_bytes;
   }
 
-  /// Nothing when its own sums, or the count of its records, speak against what was found: the check then begins anew.
+  /// Nothing when the found file fails its own sums or the count of its records. The check then starts again from the
+  /// beginning.
   std::optional<CopiedFile> TakenByItsFormat() try {
     CopiedFile copied;
     for (std::uint64_t block = 0; block < Blocks(); ++block) {
@@ -199,8 +200,8 @@ class FileCopier::Pass {
     return true;
   }
 
-  /// Whether the copy has the block as it was noted. It is always looked at: after a kill the page cache still has what
-  /// was written, after a power cut only the disk knows, and reading the tier costs less than the source.
+  /// Whether the copy has the block as it was noted. The block is always read. After a kill the page cache still has
+  /// what was written, but after a power cut only the disk knows. Reading the tier costs less than reading the source.
   bool IsThere(std::uint64_t block, std::optional<std::uint32_t> noted) {
     if (!output_ || !noted) return false;
     std::uint32_t crc = 0;

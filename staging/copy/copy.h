@@ -25,19 +25,19 @@ struct CopiedFile {
   std::optional<std::uint64_t> records;
   std::vector<std::uint64_t> record_offsets = {};  ///< of every record's header (TFRecord), else empty
   std::uint64_t record_bytes = 0;                  ///< where the last record ends: of compressed files, inflated
-  Bytes kept = {};                                 ///< what lay there already, and was whole
+  Bytes kept = {};                                 ///< bytes that were there already and undamaged
   SharedText mended = {};                          ///< why a found file was not taken as it was; empty: it was
 };
 
-/// By what a file is judged that a batch system has put into the private directory.
+/// How a file that a batch system has put into the private directory is checked.
 enum class FoundBasis {
   kNoted,   ///< CRCs of its blocks in a manifest beside the source
-  kSource,  ///< there are none: each block is compared with the source's
-  kFormat   ///< the file's own sums say whether all of it is whole
+  kSource,  ///< no manifest: each block is compared with the source's
+  kFormat   ///< the file's own sums say whether it is undamaged
 };
 
-/// What is known of a file that lies in the private directory: what an interrupted run noted about one that it had
-/// begun, or what a found one is to be judged by.
+/// What is known of a file in the private directory. For a file that an interrupted run began: what that run noted. For
+/// a found file: what it is compared with.
 struct KeptFile {
   std::int64_t ctime_ns = 0;                         ///< of the source when these blocks were read from it
   std::vector<std::optional<std::uint32_t>> crc32c;  ///< of each block; nothing for one that was not written or noted
@@ -45,11 +45,11 @@ struct KeptFile {
   std::optional<FoundBasis> found = {};              ///< it comes from a batch system; nothing: from an earlier run
 };
 
-/// Is told of what has arrived in the private directory, by any thread. `file` is an index into plan.files.
+/// Receives reports of what has arrived in the private directory, from any thread. `file` is an index into plan.files.
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  /// What was said about blocks of this file before counts no more.
+  /// Earlier reports about blocks of this file no longer count.
   virtual void FileStarted(std::size_t file, std::int64_t source_ctime_ns) = 0;
   /// kCrcBlock bytes (the last block may be shorter) are written.
   virtual void BlockDone(std::size_t file, std::uint64_t block, std::uint32_t crc32c) = 0;
@@ -65,15 +65,15 @@ struct CopyOptions {
   MemorySources memory = {};  ///< looked at while copies are written into RAM, so that they never fill it
 };
 
-/// Called with the bytes of this file done so far, after every piece and while a limit is waited for; may throw to
+/// Called after every piece, and while a limit is waited for, with the bytes of this file done so far. May throw to
 /// stop.
 using OnBlock = std::function<void(std::uint64_t done)>;
 
-/// Copies files one after the other: what one copying thread needs. Memory: kCopyBlock, whatever the files' sizes.
+/// Copies files one after the other; one for each copying thread. Memory: kCopyBlock, whatever the files' sizes.
 ///
-/// How: pieces of kCopyBlock, checked while they are in the second-level cache. Where source and copy are in one file
-///      system the kernel copies (FICLONE, else copy_file_range), and then the copy is read and checked. Pieces of
-///      zeros of a sparse source are left out.
+/// How:  pieces of kCopyBlock, checked while they are in the second-level cache. If source and copy are in one file
+///       system the kernel copies (FICLONE, else copy_file_range); then the copy is read and checked. Pieces of zeros
+///       of a sparse source are left out.
 class FileCopier {
  public:
   /// With an empty `directory` files are only read and checked. `options` and `limit` must outlive the copier.
@@ -82,14 +82,14 @@ class FileCopier {
   FileCopier& operator=(const FileCopier&) = delete;
   ~FileCopier();
 
-  /// `index`: the file's place in the plan. Of a file that CopyOptions::kept knows only what lacks is read from the
-  /// source; what is there is read in the copy and compared. Blocks of a found file that are not whole are written
-  /// anew; where only its own sums speak, all of it is.
+  /// `index`: the file's place in the plan. For a file in CopyOptions::kept only the missing blocks are read from the
+  /// source. Kept blocks are read in the copy and compared. Damaged blocks of a found file are written again. A found
+  /// file that only its own sums can check is written again as a whole when they fail.
   ///
-  /// Result: the bytes are those of the planned file, in one state: a change of size, times or inode during the copy
-  ///         starts it once more, or ends it.
-  /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck); MemoryError: the copies lie in
-  ///         RAM, and others have taken what the plan counted on.
+  /// Result: the bytes are those of the planned file, in one state. A change during the copy restarts it once; a
+  ///         changed size, mtime or inode ends it.
+  /// Errors: Error(kEnvironment) naming the file: changed, or damaged (StreamCheck). MemoryError: the copies lie in
+  ///         RAM, and other processes have taken what the plan counted on.
   CopiedFile Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block);
 
  private:

@@ -21,8 +21,8 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// Runs the caller's callbacks, one at a time. A thread that would have to wait for another goes on instead: its next
-/// piece brings it back, and with many small files the callbacks do not become what all wait for.
+/// Runs the caller's callbacks, one at a time. A thread does not wait for another one's callback: it goes on, and its
+/// next piece comes here again. So callbacks do not become the bottleneck with many small files.
 class Reporter {
  public:
   Reporter(const StagingPlan& plan, const StageOptions& options, Bytes done = {})

@@ -12,8 +12,8 @@
 
 namespace slipway::staging {
 
-/// From the first byte to the last, with O_DIRECT where the file system can; else the clean pages are dropped first
-/// (in RAM the page cache is the medium).
+/// Reads a file from the first byte to the last, from the medium. Uses O_DIRECT where the file system can; otherwise
+/// the clean pages are dropped first. In RAM the page cache is the medium.
 class MediumReader {
  public:
   explicit MediumReader(const std::filesystem::path& path);

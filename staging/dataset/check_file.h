@@ -19,9 +19,9 @@ struct CheckedFile {
   Hdf5Verification hdf5 = {};            ///< of HDF5 only
 };
 
-/// TFRecord: both CRCs of every record. HDF5: the size, the metadata, and in a helper process every value is read once,
-/// so that the file's own checksums (where its writer chose them) are compared. Then the manifest's numbers, where
-/// `file` has them.
+/// Checks a data file. TFRecord: both CRCs of every record. HDF5: the size, the metadata, and every value, which a
+/// helper process reads once. So the file's own checksums are compared, if its writer chose any. Last come the
+/// manifest's numbers, if `file` has them.
 ///
 /// `progress` is called with the bytes read since its last call.
 /// Errors: Error(kEnvironment) at the first thing wrong; also for a file that is neither TFRecord nor HDF5.

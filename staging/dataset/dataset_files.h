@@ -20,7 +20,7 @@ struct DatasetFile {
   std::optional<std::uint64_t> records;
   /// Where the records begin, when the generation has a records.index.
   std::optional<RecordIndex> index;
-  /// It lies in a generation and not behind a link: it never changes, so it may be mapped.
+  /// It lies in a generation, not behind a link. So it never changes, and may be mapped.
   bool staged = false;
 };
 
@@ -28,7 +28,7 @@ struct DatasetFiles {
   DataFormat format = DataFormat::kRaw;    ///< not looked for with FolderReading::kEveryFile
   std::vector<DatasetFile> files;          ///< sorted by name, never empty
   std::vector<LeftOutFile> left_out = {};  ///< of a folder without a manifest
-  std::vector<Lease> leases = {};          ///< while they are held the generations that the files lie in stay
+  std::vector<Lease> leases = {};          ///< keep the generations of the files in their tiers
 };
 
 /// How a folder without a manifest is read.
@@ -37,17 +37,17 @@ enum class FolderReading {
   kEveryFile   ///< all data files, also of the folders in it, each for itself
 };
 
-/// `path` is a directory with a manifest.json (schema slipway.manifest/1), a directory of TFRecord or of HDF5 files
-/// (folder.h says which these are), or one file.
-/// Errors: Error(kEnvironment): not there, no data files, both formats in one dataset, a manifest that is broken or
-///         names a file outside its directory, an index that is damaged or of other files;
-///         Error(kBusy): a generation that is being removed.
+/// `path` is one of: a directory with a manifest.json (schema slipway.manifest/1), a directory of TFRecord or of HDF5
+/// files (see folder.h), or one file.
+/// Errors: Error(kEnvironment): not there, no data files, both formats in one dataset. Also a broken manifest, one that
+///         names a file outside its directory, and an index that is damaged or of other files. Error(kBusy): a
+///         generation that is being removed.
 DatasetFiles FindDatasetFiles(const std::filesystem::path& path, FolderReading reading = FolderReading::kAsDataset);
 
 /// The given files, with the format of their content. Errors: Error(kEnvironment): none, or several formats.
 DatasetFiles DescribeFiles(std::vector<std::filesystem::path> files);
 
-/// Errors: Error(kEnvironment) naming the file whose numbers are not those of the manifest.
+/// Errors: Error(kEnvironment) naming the file whose numbers differ from the manifest.
 void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records);
 
 }  // namespace slipway::staging

@@ -60,7 +60,7 @@ class FolderWalk {
   }
 
  private:
-  /// The folder told the type: asking for it again would cost a system call a file.
+  /// The folder's listing has the type already; asking again would cost a system call for each file.
   void Visit(const fs::directory_entry& entry) {
     std::error_code error;
     const bool is_link = entry.is_symlink(error);

@@ -1,7 +1,7 @@
 /// Which files of a folder are data: one rule for staging, checking, converting and reading.
 ///
-/// The content decides. Only where a name says the wanted format is the file taken unseen: a damaged file is then told
-/// by its check, and is not mistaken for another kind of file.
+/// The content decides. A file whose name says the wanted format is taken without a look at its content. So its check
+/// reports a damaged file, which is not mistaken for another kind of file.
 #pragma once
 
 #include <cstddef>
@@ -33,19 +33,20 @@ using OnFolderFile = std::function<void(FolderFile file)>;
 /// What becomes of the folders in a folder.
 enum class FoldersBelow { kWalked, kLeftOut };
 
-/// All files of `folder` that may be of `wanted`: those with another name than `wanted` has are still to be looked at
-/// (HoldsWanted). Nothing wanted: TFRecord and HDF5. kRaw: everything that is no folder, links and hidden files too.
-/// Links to folders are not followed. Slipway's own manifest and index are no files here.
+/// All files of `folder` that may be of `wanted`. Files with names of another kind are still to be checked
+/// (HoldsWanted). Nothing wanted: TFRecord and HDF5. kRaw: everything except folders, with links and hidden files.
+/// Links to folders are not followed. Slipway's own manifest and index do not count as files.
 ///
-/// Gives each of them to `on_file`, in no order, and returns what is left out already.
-/// Cost:   one look at each folder. Errors: SystemError for a folder that cannot be read.
+/// Gives each file to `on_file`, in no order, and returns what is left out already.
+/// Cost:   one look at each folder.
+/// Errors: SystemError for a folder that cannot be read.
 std::vector<LeftOutFile> WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
                                     const OnFolderFile& on_file, FoldersBelow below = FoldersBelow::kWalked);
 /// The same as lists.
 FolderFiles WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
                        FoldersBelow below = FoldersBelow::kWalked);
 
-/// By the file's first bytes, unless its name says it. Errors: SystemError.
+/// Decides by the file's first bytes, unless its name says it. Errors: SystemError.
 bool HoldsWanted(const FolderFile& file, std::optional<DataFormat> wanted);
 
 /// The TFRecord and HDF5 files: WalkFolder, and HoldsWanted of each file one after the other. Sorted by path.
@@ -54,7 +55,7 @@ FolderFiles DataFilesIn(const std::filesystem::path& folder, FoldersBelow below)
 /// The JPEG, PNG, GIF, BMP and WebP files below `folder`, by name or by their first bytes. Sorted by path.
 FolderFiles ImageFilesIn(const std::filesystem::path& folder);
 
-/// The one format that the data at `path`, a file or a folder, has. Nothing: there is none, or there are several.
+/// The one format of the data at `path`, a file or a folder. Nothing when there is no data, or several formats.
 /// Errors: SystemError.
 std::optional<DataFormat> FormatHeldBy(const std::filesystem::path& path);
 

@@ -1,15 +1,17 @@
-/// The journal of a generation that is being staged: <root>/.staging/<generation>/.journal. It says what has arrived,
-/// so that a run after kill -9 goes on where the last one stopped, and so that a reader can begin before the end.
+/// The journal of a generation that is being staged: <root>/.staging/<generation>/.journal. It lists what has arrived.
+/// So a run after kill -9 continues where the last one stopped, and a reader can begin before the end.
 ///
-/// Form: lines of text, appended only. A line ends in " " and the CRC32C of what is before (8 hex digits); what comes
-///       after the first line that is torn or wrong does not count. Numbers are decimal, CRCs 8 hex digits.
-///         slipway.journal/1 <CRC32C of the plan's files> <number of files>
-///           (at the beginning, and again when a run takes over: what was told done before is checked again by it)
-///         start <file> <ctime of the source, ns>    blocks told before of this file count no more
-///         block <file> <block> <crc>                written, 4 MiB, the last one of a file shorter
-///         done <file> <records or -> <crc,crc,...> <offsets: first and then differences, "1,2,3", or -> <end>
-///       <file> is the place in the plan's list, which is the manifest's. `done`: all bytes are written and checked.
-/// The file is gone when the generation is published: a reader that loses it looks for the manifest.
+/// Form: lines of text, appended only. A line ends in " " and the CRC32C of the text before it. The first torn or wrong
+///       line and all lines after it are ignored. Numbers are decimal, CRCs 8 hex digits.
+/// - `slipway.journal/1 <CRC32C of the plan's files> <number of files>`: first line, and again when a run takes over.
+///   What was listed as done before is then checked again.
+/// - `start <file> <ctime of the source, ns>`: blocks of this file listed before no longer count.
+/// - `block <file> <block> <crc>`: written; 4 MiB, the last one of a file shorter.
+/// - `done <file> <records or -> <crc,crc,...> <offsets or -> <end>`: all bytes are written and checked. Offsets are
+///   first and then differences: "1,2,3".
+///
+/// <file> is the place in the plan's list, the same as in the manifest's. The journal is removed when the generation is
+/// published: a reader that no longer finds it looks for the manifest.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +69,7 @@ std::optional<JournalEntry> ParseJournalEntry(std::string_view line);
 /// Appends from many threads. Entries of small files are gathered: a kill loses at most those of the last 20 ms.
 class JournalWriter {
  public:
-  /// Continues after the first `keep` bytes of what is there, with `head`.
+  /// Keeps the first `keep` bytes of the file and continues after them, with `head`.
   JournalWriter(std::filesystem::path path, const JournalHead& head, std::uint64_t keep = 0);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;

@@ -1,7 +1,7 @@
-/// The lease of a staged generation: who holds it keeps the generation from being removed.
+/// The lease of a staged generation: while it is held the generation is not removed.
 ///
-/// <tier>/.locks/<generation>.lease, shared by all who use it (generation.h). Runs hold it for their ranks; readers
-/// outside of runs hold their own.
+/// The file <tier>/.locks/<generation>.lease, locked shared by all users of the generation (generation.h). Runs hold it
+/// for their ranks; readers outside of runs hold their own.
 #pragma once
 
 #include <filesystem>

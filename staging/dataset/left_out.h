@@ -1,4 +1,4 @@
-/// Files of a folder that are no part of the dataset, and how users are told of them.
+/// Files of a folder that are not part of the dataset, and the messages about them.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace slipway::staging {
 /// Why a file was left out. The words stand in JSON documents.
 enum class LeftOutReason {
   kOtherContent,  ///< "other_content": it is read, and is not of the format
-  kHidden,        ///< "hidden": its name begins with a dot; of a folder: with all that is in it
+  kHidden,        ///< "hidden": its name begins with a dot; a folder with all its content
   kFolder,        ///< "folder": with all that is in it
-  kNoClass,       ///< "no_class": an image that lies in no folder of a class
+  kNoClass,       ///< "no_class": an image outside the folders of classes
   kLinkToFolder,  ///< "link_to_folder"
   kDanglingLink,  ///< "dangling_link"
   kNotAFile       ///< "not_a_file": a fifo, socket or device

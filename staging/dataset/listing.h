@@ -50,7 +50,8 @@ std::optional<Listing> ReadListing(const std::filesystem::path& directory);
 
 // Names of files as manifests and listings say them: relative to the dataset's directory.
 
-/// False for a name that leads out of its directory, or is none. Others may have written it; links are not looked at.
+/// False for a name that leads out of its directory, or is not a name. Other users may have written it. Links are not
+/// followed.
 bool StaysInside(const std::filesystem::path& name);
 
 }  // namespace slipway::staging

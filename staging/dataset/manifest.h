@@ -1,9 +1,12 @@
 /// manifest.json of a staged dataset: what it holds and what it was made from. It is written last, so a directory with
 /// a manifest is complete.
 ///
-/// Form ("slipway.manifest/1"): schema, name, format, verify, created, generation, records (number or null), bytes, and
-/// index (null, or path, bytes and crc32c of the record index), files: path (relative to the manifest, UTF-8), bytes,
-/// source, mtime_ns, inode, crc32c (8 hex digits for each block of 4 MiB; empty when the file was never read), records.
+/// Form ("slipway.manifest/1"):
+/// - schema, name, format, verify, created, generation, bytes
+/// - records: number or null
+/// - index: null, or path, bytes and crc32c of the record index
+/// - files: path (relative to the manifest, UTF-8), bytes, source, mtime_ns, inode, records, and crc32c. crc32c has 8
+///   hex digits for each block of 4 MiB; it is empty when the file was never read.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +36,7 @@ struct ManifestFile {
   std::optional<std::uint64_t> records;
 };
 
-/// The file beside the manifest that says where the records begin (record_index.h).
+/// The record index beside the manifest (record_index.h).
 struct ManifestIndex {
   std::string path;
   Bytes bytes;
@@ -57,14 +60,14 @@ struct Manifest {
 std::string RenderManifest(const Manifest& manifest);
 
 /// Writes manifest.json durably, without a second list of the files: there may be 100,000s of them.
-/// `head`: a manifest without files. `file_at` is asked for each of the `count` files twice, in order.
+/// `head`: a manifest without files. `file_at` is called twice for each of the `count` files, in order.
 void WriteManifest(const std::filesystem::path& path, const Manifest& head, std::size_t count,
                    const std::function<ManifestFile(std::size_t)>& file_at);
 
-/// Whether the manifest at `path` is one of `head` (of which `created` and `index` may be any) and of the `count` files
-/// that `file_at` gives, whose `crc32c` and `records` may be any. The file is read piece by piece.
-/// Result: the index that the manifest names, which may be none; nothing for another manifest, a damaged one and none.
-/// Errors: SystemError for one that cannot be read.
+/// Whether the manifest at `path` is one of `head` and of the `count` files that `file_at` gives. `created` and `index`
+/// of `head` are not compared, nor `crc32c` and `records` of the files. The file is read piece by piece.
+/// Result: the index that the manifest names, which may be none. Nothing for another, a damaged or a missing manifest.
+/// Errors: SystemError when it cannot be read.
 struct FoundManifest {
   std::optional<ManifestIndex> index;
 };

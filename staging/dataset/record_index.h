@@ -1,9 +1,9 @@
-/// Where the records of TFRecord files begin, in one small file: written when the files were checked, so that no
+/// Where the records of TFRecord files begin, in one small file. It is written when the files were checked, so no
 /// reader looks at every record's header again.
 ///
-/// Form:   "slipway.index/1\n", the number of files, then for each file the number of records and the length of each
-///         record's data; all numbers as varints of protocol buffers; last the CRC32C (4 bytes, little endian) of all
-///         bytes before. A record takes 1 to 4 bytes: 1.28 million images need 4 MB.
+/// Form: "slipway.index/1\n", the number of files, then the numbers of each file. For each file: the number of records,
+///       and the length of each record's data. All numbers are varints of protocol buffers. Last comes the CRC32C (4
+///       bytes, little endian) of all bytes before. A record takes 1 to 4 bytes: 1.28 million images need 4 MB.
 #pragma once
 
 #include <cstddef>

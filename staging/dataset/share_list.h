@@ -1,5 +1,5 @@
-/// Who holds what when the files of a dataset are shared out to the nodes of a job (`distribute: node-shard`): the
-/// launcher writes it once all have arrived, and every reader learns from it how many steps an epoch has.
+/// Which node holds what when the files of a dataset are shared out to the nodes of a job (`distribute: node-shard`).
+/// The launcher writes the list once all files have arrived. Readers compute from it how many steps an epoch has.
 ///
 /// Form ("slipway.shares/1"): schema, nodes in their order: name, directory, records, ranks.
 #pragma once
@@ -13,7 +13,7 @@ namespace slipway::staging {
 
 struct NodeHolding {
   std::string name;                 ///< of the node
-  std::filesystem::path directory;  ///< where its share lies there
+  std::filesystem::path directory;  ///< its share on that node
   std::uint64_t records = 0;
   int ranks = 1;  ///< that read them
 };

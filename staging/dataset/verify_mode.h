@@ -12,7 +12,7 @@ namespace slipway::staging {
 /// The words stand in manifests.
 enum class VerifyMode {
   kOff,      ///< CRC32C of what was read is recorded, nothing is checked
-  kFraming,  ///< as kFormat, but what a TFRecord's records hold is left to the reader: it may skip damaged ones
+  kFraming,  ///< as kFormat, but the reader checks the content of TFRecord records: it may skip damaged ones
   kFormat,   ///< the format is checked while the bytes stream past (TFRecord: framing and both CRCs of every record)
   kFullFraming,  ///< as kFraming, then as kFull
   kFull  ///< as kFormat, then the copy is read again and compared with the recorded CRCs, and in HDF5 with its own sums

@@ -1,7 +1,7 @@
 /// HDF5 files that were not checked yet, read in a helper process with limits.
 ///
-/// libhdf5 crashes on some damaged files, and runs without end on others. Here that ends the helper, and is an Error
-/// about the file. docs/decisions/0006-hdf5-in-a-module.md says who reads in which process.
+/// libhdf5 crashes on some damaged files, and runs without end on others. Here that ends only the helper, and becomes
+/// an Error about the file. docs/decisions/0006-hdf5-in-a-module.md lists which process reads what.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,9 @@
 
 namespace slipway::staging {
 
-/// By content: an HDF5 signature, or a first TFRecord header whose length fits its CRC, also inside gzip or zlib. Where
-/// that says nothing (a damaged or empty file) by the name. Errors: SystemError when the file cannot be read.
+/// The format by content: an HDF5 signature, or a first TFRecord header whose length fits its CRC, also inside gzip or
+/// zlib. For content without either (a damaged or empty file) by the name. Errors: SystemError when the file cannot be
+/// read.
 DataFormat DetectFormat(const std::filesystem::path& path);
 /// How a TFRecord file is compressed, from its first bytes; kNone for every other file. Errors: as above.
 Compression DetectCompression(const std::filesystem::path& path);

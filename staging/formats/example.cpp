@@ -299,7 +299,7 @@ WordTable<RecordKind> WordsOf(RecordKind) {
 RecordKind KindOfRecord(std::span<const std::byte> record) try {
   return KindOf(FieldsIn(ViewOf(record)));
 } catch (const protozero::exception&) {
-  return RecordKind::kExample;  // whoever parses it says what is wrong
+  return RecordKind::kExample;  // the parser says what is wrong
 }
 
 std::vector<RecordPart> PartsOfRecord(std::span<const std::byte> record, RecordKind kind) {

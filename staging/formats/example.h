@@ -1,7 +1,11 @@
 /// tf.train.Example: named features of one record, read in place and written.
 ///
-/// Wire form: Example.1 = Features; Features.1 = map entry {1: key, 2: Feature}; Feature.1 = bytes list, .2 = float
-/// list, .3 = int64 list; each list has its values in field 1, floats and ints packed or not.
+/// Wire form:
+/// - Example.1 = Features
+/// - Features.1 = map entry {1: key, 2: Feature}
+/// - Feature.1 = bytes list, .2 = float list, .3 = int64 list
+///
+/// Each list has its values in field 1, floats and ints packed or not.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +53,7 @@ class FeatureView {
   std::size_t count_ = 0;
 };
 
-/// What was found where values are missing, for messages: "no such feature", "one value of 7 bytes", "3 int64 values".
+/// What was found instead of the values, for messages: "no such feature", "one value of 7 bytes", "3 int64 values".
 std::string FoundValues(const std::optional<FeatureView>& feature);
 
 /// The features of one record in the order of the bytes; of several with one name the last counts.
@@ -66,8 +70,8 @@ class ExampleView {
   std::vector<FeatureView> features_;
 };
 
-/// The messages that TFRecord files hold. Their bytes do not say which they are: read as an Example, the two others
-/// lose fields or get names that are no text.
+/// The kinds of messages in TFRecord files. Their bytes do not say the kind: read as an Example, the two others lose
+/// fields or get names that are not text.
 enum class RecordKind {
   kExample,
   kSequenceExample,        ///< {Features context = 1; FeatureLists feature_lists = 2}
@@ -76,10 +80,10 @@ enum class RecordKind {
 
 WordTable<RecordKind> WordsOf(RecordKind);
 
-/// By the form of the message; kExample for what is none of them. Cost: a look at its first fields.
+/// Decides by the form of the message; kExample for any other message. Cost: a look at its first fields.
 RecordKind KindOfRecord(std::span<const std::byte> record);
 
-/// A part of a record that is no Example, in words for people: "context/label" is int64 1, "frames" is bytes 12.
+/// A part of a record that is not an Example, in words for people: "context/label" is int64 1, "frames" is bytes 12.
 struct RecordPart {
   std::string name;  ///< "context/NAME"; of lists "lists/NAME", of examples "examples/NAME" as the first one has it
   FeatureKind kind = FeatureKind::kNone;

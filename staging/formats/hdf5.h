@@ -1,7 +1,7 @@
-/// HDF5 files through a module that is loaded when the first one is opened, so that no program carries libhdf5.
+/// HDF5 files, read through a module. It is loaded when the first file is opened, so no program links libhdf5.
 ///
 /// Numbers are integers, floating point numbers and truth values of 8 to 64 bits with at least one dimension, stored in
-/// the file itself. The first dimension counts rows. Whatever else a file holds is only named, or read as bytes.
+/// the file itself. The first dimension counts rows. Other content is only named, or read as bytes.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Hdf5Dataset {
   std::vector<std::uint64_t> shape;  ///< never empty
 };
 
-/// A dataset that is none of numbers.
+/// A dataset without numbers.
 struct Hdf5Other {
   std::string name;
   std::string what;                       ///< what a message says of it: "has a compound type"
@@ -77,7 +77,7 @@ struct Hdf5Layout {
   std::vector<Hdf5Chunk> chunks;  ///< sorted by origin. A chunk that is missing was never written: all fill values (0)
 };
 
-/// A dataset whose values Verify could not look at.
+/// A dataset whose values Verify could not check.
 struct Hdf5Unread {
   std::string name;
   std::string why;        ///< "needs the filter lzf (32000), which is not installed"
@@ -126,10 +126,10 @@ class Hdf5File {
   virtual unsigned ReadChunk(std::string_view dataset, std::span<const std::uint64_t> origin,
                              std::vector<std::byte>& out) = 0;
 
-  /// Reads every stored chunk of every dataset, numbers or not, through the library, so that filters that cannot be
-  /// undone and wrong checksums are found. Contiguous values have no checksums: only that they lie inside the file is
-  /// checked, and that strings and sequences of any length can be followed to their bytes.
-  /// `on_step` is called between reads and may throw.
+  /// Reads every stored chunk of every dataset, numbers or not, through the library. So it finds filters that cannot be
+  /// undone and wrong checksums. Contiguous values have no checksums. For them it checks only that they lie inside the
+  /// file, and that strings and sequences of any length can be followed to their bytes. `on_step` is called between
+  /// reads and may throw.
   /// Errors: name the dataset and the chunk's first coordinates.
   virtual Hdf5Verification Verify(const std::function<void()>& on_step) = 0;
 

@@ -13,8 +13,8 @@ struct ImageSize {
   std::uint32_t width = 0;
 };
 
-/// Whether an image of a known kind (JPEG, PNG, GIF, BMP, WebP) begins with these bytes: at least kImageStartBytes, or
-/// all that the file has.
+/// Whether an image of a known kind (JPEG, PNG, GIF, BMP, WebP) begins with these bytes. `start` has at least
+/// kImageStartBytes, or the whole file.
 bool BeginsAsImage(std::span<const std::byte> start);
 inline constexpr std::size_t kImageStartBytes = 32;
 

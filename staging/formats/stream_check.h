@@ -45,8 +45,8 @@ class StreamCheck {
 void FeedFile(const std::filesystem::path& path, StreamCheck& check,
               const std::function<void(std::uint64_t)>& progress = {});
 
-/// Whether the data of a record that fails its CRC32C is an error, or left to who reads it. A wrong length always is
-/// one: it would hide where the next record begins.
+/// Whether record data that fails its CRC32C is an error, or left to the reader. A wrong length is always an error: it
+/// would hide where the next record begins.
 enum class RecordContents { kChecked, kLeft };
 
 /// `name` is what messages call the file.

@@ -17,7 +17,7 @@
 
 namespace slipway::staging {
 
-/// What a compressed file may inflate to: more is refused before it is held.
+/// The most that a compressed file may inflate to; more is refused before memory is taken.
 inline constexpr std::uint64_t kInflateLimit = 64ULL << 30;
 
 /// What a compressed file inflates to.
@@ -33,11 +33,12 @@ InflatedTfrecords InflateTfrecords(const std::filesystem::path& path, std::uint6
 /// An empty file is a TFRecord file without records. A file that is compressed with gzip or zlib is one, too.
 class TfrecordFile {
  public:
-  /// Cost:   plain: mapped, one pass over the record headers. Compressed: inflated and checked once (some 0.3 GB/s),
-  ///         and held in memory of that size as long as this object lives; only checked records count as what is
-  ///         inflated.
-  /// Errors: Error(kEnvironment) naming file, record, byte offset and what was expected there: a length that fails its
-  ///         CRC, a torn end, a compressed file that is damaged or inflates to more than `inflate_limit` bytes.
+  /// Cost: plain files are mapped, with one pass over the record headers. Compressed files are inflated and checked
+  ///       once (some 0.3 GB/s). They take memory of the inflated size as long as this object lives. Only checked
+  ///       records count as inflated.
+  /// Errors: Error(kEnvironment) naming file, record, byte offset and what was expected there. Causes: a length that
+  ///         fails its CRC, a torn end, a damaged compressed file, or one that inflates to more than `inflate_limit`
+  ///         bytes.
   explicit TfrecordFile(std::filesystem::path path, std::uint64_t inflate_limit = kInflateLimit);
 
   const std::filesystem::path& path() const { return path_; }

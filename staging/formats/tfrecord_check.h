@@ -57,8 +57,8 @@ class TfrecordFrames {
 /// a guess that holds only if the first record comes out of it.
 Compression GuessCompression(std::span<const std::byte> head);
 
-/// Decides by the first bytes what the file is: records; else gzip; else zlib, if what it inflates to begins with a
-/// valid header of a record. Bytes that are none of these are judged as plain records.
+/// Decides by the first bytes what the file is: records; else gzip; else zlib, if it inflates to a valid record header.
+/// All other files are checked as plain records.
 class TfrecordCheck : public StreamCheck {
  public:
   /// `inflated` is given what a compressed file inflates to, piece by piece, each piece after it was checked.

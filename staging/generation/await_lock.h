@@ -10,8 +10,8 @@
 
 namespace slipway::staging {
 
-/// Takes the exclusive lock at `path`. `on_wait` is called about twenty times a second meanwhile and may throw; the
-/// lock itself, which may lie on a network, is asked for ever more rarely, down to once a second.
+/// Takes the exclusive lock at `path`. While waiting, `on_wait` is called about twenty times a second and may throw.
+/// The lock may lie on a network file system, so it is tried less and less often, down to once a second.
 FileLock AwaitLock(const std::filesystem::path& path, const std::function<void()>& on_wait);
 
 }  // namespace slipway::staging

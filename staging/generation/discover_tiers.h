@@ -8,8 +8,8 @@
 
 namespace slipway::staging {
 
-/// Looks at the tiers without creating anything. What stands against one is its `reason`, not an error: also a variable
-/// in its path that is not set, as a job's are not on a login node.
+/// Looks at the tiers without creating anything. An unusable tier has a `reason`; it is not an error. An unset variable
+/// in its path is such a reason: variables of a job are not set on a login node.
 /// Cost:   a walk through the root of a tier with a capacity.
 /// Errors: Error(kUsage) for a name that is none of the above.
 std::vector<TierState> DiscoverTiers(const std::vector<std::string>& wanted,

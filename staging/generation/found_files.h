@@ -1,7 +1,7 @@
-/// Takes files that a batch system has put into the tier over into the private directory of a staging.
+/// Moves files that a batch system has put into the tier into the private directory of a staging.
 ///
-/// A batch system's directive copies without a checksum, and may have copied yesterday's state of a source. So a found
-/// file is only a guess at what the copy will be: the copier compares all of it, and writes what differs anew.
+/// A batch system's directive copies without a checksum, and may have copied an older state of a source. So a found
+/// file is only a guess: the copier compares all of it and overwrites what differs.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace slipway::staging {
 
-/// A file that was not as it should be, and has been copied from its source, all of it or in part.
+/// A file that was damaged or missing and has been copied from its source, completely or in part.
 struct MendedFile {
   std::string name;    ///< in the dataset
   std::string reason;  ///< "it is not there"
@@ -25,13 +25,13 @@ FoundBasis BasisFor(const DatasetRequest& request, bool of_these_sources, bool n
 /// What the files found take already of the space that the plan's files need.
 Bytes SizeOfFound(const StagingPlan& plan, const FoundFiles& found);
 
-/// Moves what may be of use into `directory`, where the plan's directories are made, and says in `kept` by what each
-/// is judged. Of what an interrupted run has left there nothing is touched.
+/// Moves usable files into `directory`, where the plan's directories exist already. Fills `kept` with what each file is
+/// compared with. Files that an interrupted run left there are not touched.
 ///
-/// Result: for each file why it was not taken; empty when it was, or when there was no need; no list at all when
-/// nothing
-///         was found. Refused: another size, a link or whatever is no regular file, one that another user owns or has
-///         another name for and so could change, one on another file system.
+/// Result: for each file why it was not taken; empty when it was, or did not need to be. No list at all when nothing
+///         was found.
+/// Refused: a file of another size, on another file system, or that is not a regular file, such as a link. Also a file
+///          that another user could change: as its owner, or by another name of it.
 /// Cost:   a rename and two stats for each file.
 std::vector<std::string> TakeOver(const StagingPlan& plan, const FoundFiles& found,
                                   const std::filesystem::path& directory, std::vector<KeptFile>& kept);

@@ -1,16 +1,16 @@
 /// The life of a generation in its tier: locks, publishing, removal.
 ///
-///   <root>/<generation>/             published: files and manifest.json, never changed again
-///   <root>/.staging/<generation>/    being staged, with .journal and .owner (owner.h); `<generation>.evicted` is being
-///                                    removed
-///   <root>/.locks/<generation>.need  what a staging at work has reserved (reservation.h)
-///   <root>/.locks/<generation>.stage exclusive: whoever stages or removes this generation, one at a time
-///   <root>/.locks/<generation>.lease shared: every job that uses it; exclusive: who removes it
+/// - `<root>/<generation>/`: published; files and manifest.json, never changed again
+/// - `<root>/.staging/<generation>/`: being staged, with .journal and .owner (owner.h)
+/// - `<root>/.staging/<generation>.evicted`: being removed
+/// - `<root>/.locks/<generation>.need`: what an active staging has reserved (reservation.h)
+/// - `<root>/.locks/<generation>.stage`: exclusive, for a process that stages or removes this generation
+/// - `<root>/.locks/<generation>.lease`: shared by all jobs that use it; exclusive for a process that removes it
 ///
-/// Two locks, because flock(2) cannot turn an exclusive lock into a shared one without a moment in which another
-/// may take it. Here the stage lock is taken first by all: the stager takes its lease while it still holds the stage
-/// lock, so no remover can come between publishing and leasing. The kernel drops both on kill -9. Lock files stay:
-/// they say when a generation was last used, and no process waits at a lock file that was removed.
+/// There are two locks because flock(2) cannot turn an exclusive lock into a shared one atomically. All processes take
+/// the stage lock first. The stager takes its lease while it still holds the stage lock, so no removal can come between
+/// publishing and leasing. The kernel drops both on kill -9. Lock files stay: they say when a generation was last used,
+/// and no process waits at a removed lock file.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@
 
 namespace slipway::staging {
 
-/// What became of the wish to remove a generation.
+/// The result of an attempt to remove a generation.
 enum class Removal {
   kRemoved,
   kNotThere,  ///< another process has removed it
@@ -52,8 +52,8 @@ class Generation {
   /// Waits for the stage lock; `on_wait` is called about twenty times a second meanwhile and may throw.
   FileLock LockForStaging(const std::function<void()>& on_wait) const;
   std::optional<FileLock> TryLockForStaging() const;
-  /// Who is at work on it, in words, as far as this machine can tell: by the stage lock, else by the owner of the
-  /// private directory. Changes nothing.
+  /// Which process works on it, in words, as far as this machine knows: by the stage lock, else by the owner file of
+  /// the private directory. Changes nothing.
   std::optional<std::string> WhoStages() const;
   /// Only while holding the stage lock.
   FileLock Lease() const;
@@ -73,20 +73,20 @@ class Generation {
   std::string name_;
 };
 
-/// What a stream's directory in .staging is called: the generation's name, this, and a number.
+/// The name of a stream's directory in .staging: the generation's name, this, and a number.
 inline constexpr std::string_view kStreamSuffix = ".stream-";
 
 /// Whether Slipway made this name: that of a dataset, '-' and 16 hexadecimal digits.
 bool IsGenerationName(std::string_view name);
 
-/// Whose an entry of .staging is: a generation that is being removed has a name of its own there.
+/// The generation that an entry of .staging belongs to. A generation that is being removed has another name there.
 std::string GenerationOf(std::string entry);
 
 /// The generations that are being staged in `root` at this moment, sorted.
 std::vector<std::string> StagingsIn(const std::filesystem::path& root);
 
-/// The generations published in `root`, sorted; none when it does not exist. A directory whose name Slipway did not
-/// make is none, whatever lies in it.
+/// The generations published in `root`, sorted; none when it does not exist. Directories with a name that Slipway did
+/// not make do not count, whatever they hold.
 std::vector<std::string> GenerationsIn(const std::filesystem::path& root);
 
 /// Removes a published generation that is not marked as kept.
@@ -94,20 +94,20 @@ Removal RemoveGeneration(const std::filesystem::path& root, const std::string& g
 /// The same, and removes the mark.
 Removal EvictGeneration(const std::filesystem::path& root, const std::string& generation);
 
-/// Says that a published generation stays until it is evicted, whatever the runs that use it would do at their end.
-/// Only while holding a lease, which keeps it from being removed meanwhile.
+/// Marks a published generation as kept until it is evicted, whatever the runs that use it do at their end. Only while
+/// holding a lease: it prevents removal meanwhile.
 void MarkKept(const std::filesystem::path& root, const std::string& generation);
 bool IsKept(const std::filesystem::path& root, const std::string& generation);
 
-/// What interrupted processes left in .staging stays for a day, so that the next Stage of the same data goes on from
-/// it; it goes earlier when space lacks, or when a user clears the tier.
+/// What interrupted processes left in .staging is kept for a day, so the next Stage of the same data can continue from
+/// it. It is removed earlier when space is short, or when a user clears the tier.
 inline constexpr auto kLeftoverAge = std::chrono::hours(24);
 
-/// Removes leftovers without a write for `age`; what a process is at work on stays, and so does `except`, a
-/// generation. Returns the names.
+/// Removes leftovers without a write for `age`. Entries that a process works on stay, and so does the generation
+/// `except`. Returns the names.
 std::vector<std::string> RemoveLeftovers(const std::filesystem::path& root, std::chrono::seconds age = {},
                                          std::string_view except = {});
-/// The same for what one staging left, whose run knows that it is of no more use.
+/// The same for the leftover of one staging, when its run knows that it is useless.
 void RemoveLeftover(const std::filesystem::path& root, const std::string& generation);
 /// The space that RemoveLeftovers would free. Cost: one stat for each file left over.
 SpaceNeed LeftoversIn(const std::filesystem::path& root);

@@ -1,4 +1,4 @@
-/// What lies in a tier: published generations, who uses them, and what was left behind.
+/// The content of a tier: published generations, their users, and leftovers.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ struct StoredGeneration {
 struct UnfinishedStaging {
   std::string name;
   Bytes bytes;                        ///< on the disk
-  std::optional<std::string> worker;  ///< who is at work on it, in words; nothing: it is left behind
+  std::optional<std::string> worker;  ///< the process that works on it, in words; nothing: a leftover
   std::vector<LockHolder> staged_by;  ///< the processes of this machine among them
 };
 
@@ -44,12 +44,12 @@ struct Inventory {
   std::vector<UnfinishedStaging> leftovers;   ///< by name
 };
 
-/// Looks without locking or changing anything; a root that does not exist holds nothing.
-/// Cost: reads every manifest, walks through what is left over.
+/// Reads without locking or changing anything; a root that does not exist holds nothing.
+/// Cost: reads every manifest, walks through the leftovers.
 Inventory TakeInventory(const std::filesystem::path& root);
 
-/// Pure: the generations without a user, in the order in which they go when space is wanted: first those without the
-/// mark of kept ones, among them those last used longest ago.
+/// The generations without a user, in the order in which they are removed to free space. Those without the mark of kept
+/// ones come first; among them those last used longest ago. Pure.
 std::vector<StoredGeneration> InOrderOfRemoval(std::vector<StoredGeneration> generations);
 
 }  // namespace slipway::staging

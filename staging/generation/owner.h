@@ -1,11 +1,13 @@
-/// Who is at work in a private directory: a file there says it, and is touched while the work goes on.
+/// The owner file: which process works in a private directory. It is touched while the work goes on.
 ///
-/// The stage lock alone does not do. On some file systems flock(2) counts on each node for itself (NFS with nolock,
-/// Lustre with localflock), and a cleaner of old files may have removed the lock file: then two may hold "the" lock.
+/// The stage lock alone is not enough. On some file systems flock(2) counts on each node separately (NFS with nolock,
+/// Lustre with localflock). Or a cleaner of old files may have removed the lock file. Then two processes may hold "the"
+/// lock.
 ///
 /// Form: one line, "slipway.owner/1 <token, 16 hex digits> <pid> <start time> <boot id> <host>". A process of this
-///       machine is at work while it runs; of another machine we know only the time of the file: it is at work until
-///       the file was not touched for kOwnerQuiet. A file without its line is being made: it counts for seconds.
+///       machine is active while it runs. For another machine only the time of the file is known: its process counts as
+///       active until the file was not touched for kOwnerQuiet. A file without its line is being made: it counts for
+///       seconds.
 #pragma once
 
 #include <atomic>
@@ -37,7 +39,7 @@ std::string RenderOwner(const Owner& owner);
 /// Nothing when it is torn or of another form.
 std::optional<Owner> ParseOwner(std::string_view text);
 
-/// Who is at work in `directory`, in words; nothing when no process is. Cost: one file opened and read.
+/// The process that works in `directory`, in words; nothing when none does. Cost: one file opened and read.
 std::optional<std::string> WhoWorksIn(const std::filesystem::path& directory);
 
 /// This process's claim on a private directory, from the constructor to the destructor, or GiveUp().

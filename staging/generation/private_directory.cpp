@@ -79,7 +79,8 @@ PrivateDirectory::~PrivateDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-/// Removes what a killed run was about to write last, which all is made anew, or all that it left.
+/// Removes what a killed run was about to write last, because it is all made again; with `all`, everything that it
+/// left.
 void PrivateDirectory::Clear(bool all) const {
   for (const auto& entry : fs::directory_iterator(path_)) {
     const auto name = entry.path().filename().string();

@@ -13,11 +13,11 @@
 
 namespace slipway::staging {
 
-/// Whether what has arrived is worth keeping after `failure`: the next run of the same plan goes on from there, because
-/// neither a source nor the tier is to blame. True when the user ended it, and for a network that let a read fail.
+/// Whether to keep what has arrived after `failure`, for the next run of the same plan. True when neither a source nor
+/// the tier is to blame: the user ended it, or a read failed because of the network.
 bool IsWorthResuming(const Error& failure);
 
-/// What an earlier run left there stays, if it is of use. All is removed again unless it is published or kept.
+/// What an earlier run left there stays, if it is usable. All is removed again unless it is published or kept.
 class PrivateDirectory {
  public:
   /// Only while holding the stage lock, when no process is at work there (WhoWorksIn).
@@ -31,13 +31,13 @@ class PrivateDirectory {
   const Leftover& leftover() const { return leftover_; }
   const Ownership& owner() const { return owner_; }
 
-  /// Makes all files durable. It comes before the manifest, which says that they are there.
+  /// Makes all files durable. To be called before the manifest is written, which says that they are there.
   /// Cost: one syncfs; on a network file system one fsync for each file. None in memory.
   void Sync();
   /// Errors: Error(kBusy) when another machine has taken the directory over; then it is left to that one.
   void Publish();
-  /// Leaves what has arrived to the next run. Returns how much that is. 0: there is no whole block, or syncing failed,
-  /// which the kernel tells only once: then all is removed.
+  /// Leaves what has arrived to the next run. Returns how much that is. 0: no whole block, or syncing failed; then all
+  /// is removed. The kernel reports a failed sync only once.
   Bytes Keep();
 
  private:

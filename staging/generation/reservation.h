@@ -1,4 +1,4 @@
-/// Space in a tier for a staging before its first byte, so that two stagings never count on the same free space.
+/// Space in a tier, reserved for a staging before its first byte: so two stagings never count on the same free space.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@
 
 namespace slipway::staging {
 
-/// The ledger: <root>/.locks/<generation>.need says what a staging needs in all ("bytes inodes\n"); it counts while
-/// a process works on that generation, less what its private directory has taken already. It is read and written
-/// under the lock <root>/.locks/.ledger. A file without a staging is removed by whoever meets it.
+/// The ledger: <root>/.locks/<generation>.need says what a staging needs in all ("bytes inodes\n"). It counts while a
+/// process works on that generation, less what its private directory has taken already. It is read and written under
+/// the lock <root>/.locks/.ledger. The next process that finds a file without a staging removes it.
 class Reservation {
  public:
   static std::filesystem::path Ledger(const std::filesystem::path& root) { return root / ".locks" / ".ledger"; }
 
-  /// Only while holding the stage lock of the plan's generation. Nothing when the free space, less what others have
-  /// reserved, is too small for what `need` still lacks; `available` is then that space. `found` lies in the tier and
-  /// will be taken over. `on_wait` is called while another has the ledger, about twenty times a second, and may throw.
+  /// Only while holding the stage lock of the plan's generation. Nothing when the free space, less the reservations of
+  /// others, is too small for the rest of `need`; `available` is then that space. `found` lies in the tier and will be
+  /// taken over. While another process has the ledger, `on_wait` is called about twenty times a second, and may throw.
   static std::optional<Reservation> Take(
       const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
       const std::function<void()>& on_wait = [] {}, Bytes found = {});

@@ -1,8 +1,8 @@
-/// What an interrupted run left in its private directory, and the note of what this run puts there.
+/// Resuming: what an interrupted run left in its private directory, and the journal of what this run puts there.
 ///
-/// A private directory whose stage lock is free and whose journal fits the plan is taken over: only what it lacks is
-/// read from the sources. Nothing of it is believed unseen: the copier reads every kept block in the copy and compares
-/// it with the journal's CRC, and feeds it to the check of the format, which so sees the file from its first byte.
+/// A private directory is taken over if its stage lock is free and its journal fits the plan. Then only what is missing
+/// is read from the sources. Nothing kept is trusted: the copier reads every kept block in the copy and compares it
+/// with the journal's CRC. It also feeds the block to the check of the format, which sees the file from its first byte.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Leftover {
 Leftover ReadLeftover(const std::filesystem::path& directory, const StagingPlan& plan);
 
 /// Writes the journal of `directory`, after what is kept.
-/// Errors, of all that is told: Error(kBusy) when another has taken the directory over; SystemError.
+/// Errors of all reports: Error(kBusy) when another process has taken the directory over; SystemError.
 class JournalArrivals : public Arrivals {
  public:
   JournalArrivals(const std::filesystem::path& directory, const StagingPlan& plan, const Leftover& leftover,

@@ -65,7 +65,7 @@ Error OverQuota(const StagingPlan& plan, const SystemError& error) {
 /// Says who is waited for and asks whether to go on. Finding out who costs a look at all locks: once a second.
 class Waiting {
  public:
-  /// `total` is told as progress: 0 while no process is at work on this data yet.
+  /// `total` is reported in the progress; it is 0 while no process works on this data yet.
   Waiting(const StagingPlan& plan, const StageOptions& options, Bytes total, std::string for_what,
           std::function<std::optional<std::string>()> who)
       : plan_(plan), options_(options), total_(total), for_what_(std::move(for_what)), who_(std::move(who)) {}

@@ -1,4 +1,4 @@
-/// Reads a published generation again and says which of its bytes are no longer those that were staged.
+/// Reads a published generation again and lists the bytes that have changed since it was staged.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct Verification {
   std::vector<Damage> damage;  ///< in the order of the manifest; empty: all is as it was staged
 };
 
-/// Compares sizes, the CRC32C of every block, record counts and the record index with the manifest; TFRecords and HDF5
-/// are checked by their format too, unless they were staged with `verify: off`. Reads from the medium where the file
-/// system can (O_DIRECT). Files that were never read when they were staged (tier `none`, `verify: off`) have no CRCs:
-/// only their size is compared.
+/// Compares a generation with its manifest: sizes, the CRC32C of every block, record counts and the record index.
+/// TFRecords and HDF5 are also checked by their format, unless they were staged with `verify: off`. Reads from the
+/// medium where the file system can (O_DIRECT). Files that were never read when they were staged (tier `none`, `verify:
+/// off`) have no CRCs: only their size is compared.
 ///
 /// Cost:   one read of everything, min(4, processors) files at once.
-/// Errors: SystemError, Error(kEnvironment) when there is no manifest that can be read; what `progress` throws.
+/// Errors: SystemError; Error(kEnvironment) when no manifest can be read; what `progress` throws.
 Verification VerifyGeneration(const std::filesystem::path& directory,
                               const std::function<void(const StageProgress&)>& progress = {});
 

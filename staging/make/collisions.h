@@ -18,11 +18,11 @@ struct Particle {
   bool pile_up = false;
 };
 
-/// `signal`: two heavy particles (1.4 TeV), each of which decays into five quarks evenly over phase space (RAMBO:
-/// Kleiss, Stirling, Ellis 1986), as gluinos that violate R-parity would. Otherwise two partons back to back, radiation
-/// from the initial state, and splittings at wide angles. The sum of transverse momenta of both follows the same law,
-/// so it tells nothing; the number and places of the jets do. Each parton becomes a jet by splittings of falling angle;
-/// soft particles of other collisions of the same bunch crossing (about 20) lie over it.
+/// `signal`: two heavy particles (1.4 TeV). Each decays into five quarks evenly over phase space (RAMBO: Kleiss,
+/// Stirling, Ellis 1986), as gluinos that violate R-parity would. Otherwise: two partons back to back, radiation from
+/// the initial state, and splittings at wide angles. The sum of transverse momenta follows the same law for both, so it
+/// does not distinguish them; the number and places of the jets do. Each parton becomes a jet by splittings of falling
+/// angle. About 20 other collisions of the same bunch crossing add soft particles.
 std::vector<Particle> DrawCollision(bool signal, Draw& draw);
 
 }  // namespace slipway::staging

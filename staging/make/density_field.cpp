@@ -40,8 +40,8 @@ double PowerSpectrum::Unscaled(double k) const {
   return std::pow(k, spectral_index_) * transfer * transfer;
 }
 
-/// The root of the integral of k^3 P(k) W(kR)^2 / (2 pi^2) over log k, by the trapezoidal rule: what is left out at its
-/// ends, 1e-4 and 1e2 h/Mpc, is less than a thousandth.
+/// The root of the integral of k^3 P(k) W(kR)^2 / (2 pi^2) over log k, by the trapezoidal rule. Beyond its ends, 1e-4
+/// and 1e2 h/Mpc, less than a thousandth is left out.
 double PowerSpectrum::SpreadInSpheres(double radius) const {
   constexpr int kSteps = 2000;
   const double first = std::log(1e-4);

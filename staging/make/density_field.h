@@ -17,8 +17,9 @@ struct Cosmology {
   double spectral_index = 0.96;  ///< of the first fluctuations, n_s
 };
 
-/// P(k) = A k^n_s T(k)^2 with the transfer function of Bardeen, Bond, Kaiser and Szalay (1986) and the shape of
-/// Sugiyama (1995), linear, today; A gives spheres of 8 Mpc/h the spread sigma_8.
+/// The linear power spectrum of matter today: P(k) = A k^n_s T(k)^2. T is the transfer function of Bardeen, Bond,
+/// Kaiser and Szalay (1986) with the shape of Sugiyama (1995). A is chosen so that the spread in spheres of 8 Mpc/h is
+/// sigma_8.
 class PowerSpectrum {
  public:
   explicit PowerSpectrum(const Cosmology& cosmology);
@@ -37,10 +38,10 @@ class PowerSpectrum {
 /// Fills `density`, [size, size, size], with the density of matter in units of its mean, in a periodic cube with sides
 /// of `box` Mpc/h.
 ///
-/// One particle for each cell moves from its place by the gradient of the potential of a Gaussian field with the
-/// spectrum of `cosmology` (Zel'dovich 1970), and is shared out among the eight cells nearest to it. So mass is kept:
-/// the mean is 1. What gravity does after particles have crossed is missing. Cost: four transforms of the cube; 40
-/// bytes of memory for each cell.
+/// One particle for each cell moves by the gradient of the potential of a Gaussian field with the spectrum of
+/// `cosmology` (Zel'dovich 1970). Its mass is shared out among the eight nearest cells. So mass is kept: the mean is 1.
+/// The effects of gravity after particles have crossed are missing.
+/// Cost: four transforms of the cube; 40 bytes of memory for each cell.
 void DrawDensityField(const Cosmology& cosmology, double box, std::size_t size, Draw& draw, std::span<float> density);
 
 }  // namespace slipway::staging

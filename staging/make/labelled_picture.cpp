@@ -59,7 +59,7 @@ Colour RandomColour(Draw& draw) { return {draw.Between(0, 1), draw.Between(0, 1)
 
 double Distance(const Colour& a, const Colour& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
-/// One that can be told from `other`.
+/// A random colour that is clearly different from `other`.
 Colour ContrastingColour(const Colour& other, Draw& draw) {
   auto colour = RandomColour(draw);
   while (Distance(colour, other) < 0.5) colour = RandomColour(draw);

@@ -22,8 +22,9 @@ struct Picture {
   std::vector<std::byte> pixels;  ///< [height, width, 3], red, green, blue
 };
 
-/// A figure of class `figure` in random colours, size (a quarter to nine tenths of the shorter side), place, turn and
-/// light, over a background with a gradient, strokes and noise. The sides are 0.8 to 1.4 times `size`.
+/// Draws a figure of class `figure` over a background with a gradient, strokes and noise. Colours, size, place,
+/// rotation and light are random. The figure takes a quarter to nine tenths of the shorter side. The sides are 0.8 to
+/// 1.4 times `size`.
 Picture DrawLabelledPicture(std::uint64_t figure, std::size_t size, Draw& draw);
 
 }  // namespace slipway::staging

@@ -164,13 +164,11 @@ class PictureRecords final : public MadeRecords {
   std::array<std::int64_t, 3> numbers_{};  // label, height, width
 };
 
-/// Records `first` .. `first + count` - 1 of what `options` describes.
-///
-/// kHepcnn: `image` float32 [3, size, size], `label` int64 0 or 1, evenly.
-/// kCosmoflow: `volume` float32 [size, size, size], `parameters` float32 [3] (Omega_m 0.25 to 0.35, sigma_8 0.78 to
-/// 0.95,
-///   n_s 0.9 to 1, evenly), `target` float32 [3], the same between -1 and 1.
-/// kImagenetLike: `image/encoded` (a JPEG file), `image/height`, `image/width`, `image/class/label` from 1 on,
+/// Records `first` .. `first + count` - 1 of the dataset in `options`. Fields:
+/// - kHepcnn: `image` float32 [3, size, size], `label` int64 0 or 1, evenly.
+/// - kCosmoflow: `volume` float32 [size, size, size]; `parameters` float32 [3]; `target` float32 [3], the parameters
+///   between -1 and 1. The parameters are Omega_m 0.25 to 0.35, sigma_8 0.78 to 0.95, n_s 0.9 to 1, evenly.
+/// - kImagenetLike: `image/encoded` (a JPEG file), `image/height`, `image/width`, `image/class/label` from 1 on,
 ///   `image/class/text`.
 std::unique_ptr<RecordProducer> MakeRecords(const MakeOptions& options, std::uint64_t first, std::uint64_t count) {
   switch (options.kind) {

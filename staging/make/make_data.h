@@ -37,10 +37,10 @@ struct MakeOptions {
   ConvertProgress progress = {};  ///< called by any thread, one at a time
 };
 
-/// Writes DIRECTORY/train-* and DIRECTORY/test-*, all complete or none. Record i of a set hangs on `seed`, the set, i
-/// and what is made only: other numbers of records or files give the same records.
-/// Errors: Error(kUsage): sizes out of range, a set of another number of files already there, a format that the kind
-///         cannot have; Error(kEnvironment): the directory.
+/// Writes DIRECTORY/train-* and DIRECTORY/test-*, all complete or none. Record i of a set depends only on `seed`, the
+/// set, i and the kind of data: other numbers of records or files give the same records.
+/// Errors: Error(kUsage): sizes out of range, an existing set with another number of files, a format that the kind
+///         cannot have. Error(kEnvironment): the directory.
 ConvertResult MakeData(const MakeOptions& options);
 
 }  // namespace slipway::staging

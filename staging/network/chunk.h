@@ -26,7 +26,7 @@ struct Chunk {
 };
 using ChunkPtr = std::shared_ptr<Chunk>;
 
-/// A fixed number of chunks; whoever wants one more waits. Memory is kept for the next chunk.
+/// A fixed number of chunks; a thread that wants one more waits. Memory is kept for the next chunk.
 class ChunkPool : public std::enable_shared_from_this<ChunkPool> {
  public:
   /// `on_return` is called by the thread that lets a chunk go.

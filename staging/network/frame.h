@@ -1,9 +1,9 @@
-/// What nodes say to each other: a header of fixed size with a proof, then the payload.
+/// Frames: the messages between nodes. A header of fixed size with a proof, then the payload.
 ///
-/// The proof is an HMAC under the key of this connection and direction over the header and the number of the frame, so
+/// The proof is an HMAC over the header and the number of the frame, under the key of this connection and direction. So
 /// a changed, repeated, left out or reordered frame is refused before its payload is read. Control payloads have a
-/// proof of their own; the payload of a chunk is protected by the CRC32C in its header, which finds accidents (and only
-/// those: the network of a job is not encrypted here).
+/// proof of their own. The payload of a chunk is protected by the CRC32C in its header. That finds accidents only: the
+/// network of a job is not encrypted here.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@
 
 namespace slipway::staging {
 
-/// The values stand on the wire.
+/// The values are part of the wire format.
 enum class FrameKind : std::uint8_t {
-  kState = 1,  ///< what a node has or lacks; travels once around the ring
+  kState = 1,  ///< whether a node has the data or lacks it; travels once around the ring
   kChunk = 2,  ///< a part of a file; travels from its reader to the last node that lacks it
   kTaken = 3,  ///< the last node has written a chunk; travels on to its reader
   kDone = 4,   ///< a node's copy is published; travels once around the ring
   kAbort = 5,  ///< the group has failed; travels both ways
-  kAlive = 6,  ///< nothing else to say; goes to the neighbour only
+  kAlive = 6,  ///< sent when there is nothing else; goes to the neighbour only
   kPlan = 7    ///< what a node plans, when neighbours differ; goes to the neighbour only
 };
 
 struct FrameHeader {
   FrameKind kind = FrameKind::kAlive;
-  std::uint32_t node = 0;     ///< who said it first; kTaken: who is to hear it
+  std::uint32_t node = 0;     ///< the first sender; kTaken: the receiver
   std::uint32_t length = 0;   ///< of the payload
   std::uint32_t crc32c = 0;   ///< kChunk: of the payload
   std::uint32_t file = 0;     ///< kChunk: index into plan.files
@@ -49,7 +49,7 @@ class FrameSealer {
   explicit FrameSealer(const GroupKey& key) : key_(key) {}
   /// The header as it is sent.
   std::string Seal(const FrameHeader& header);
-  /// Header and payload of a control frame, whose length it sets; with an empty payload the header as it is.
+  /// Seals header and payload of a control frame, and sets its length. With an empty payload the header stays as it is.
   std::string Seal(FrameHeader header, std::string_view payload);
 
  private:
@@ -63,7 +63,7 @@ class FrameOpener {
   explicit FrameOpener(const GroupKey& key) : key_(key) {}
   /// Nothing when the proof is wrong, the kind is unknown or the payload would be too long.
   std::optional<FrameHeader> Open(std::string_view wire);
-  /// The payload of the control frame whose header was opened last, or nothing when its proof is wrong.
+  /// The payload of the control frame whose header was opened last; nothing when its proof is wrong.
   std::optional<std::string> OpenPayload(std::string_view wire) const;
 
  private:

@@ -1,4 +1,5 @@
-/// What the nodes of a group know of each other: who lacks the data, who has published it, and what went wrong first.
+/// What the nodes of a group know of each other: which nodes lack the data, which have published it, and the first
+/// failure.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +17,7 @@
 namespace slipway::staging {
 
 struct GroupFailure {
-  std::uint32_t node = 0;  ///< who met it
+  std::uint32_t node = 0;  ///< the node with the failure
   ErrorKind kind = ErrorKind::kFailed;
   std::string message;
   std::string next_step;
@@ -29,7 +30,7 @@ std::string EncodeFailure(const GroupFailure& failure);
 /// Nothing for what EncodeFailure does not return.
 std::optional<GroupFailure> DecodeFailure(std::string_view text);
 
-/// Used by the ring's thread, which notes what it hears, and by those who wait for it.
+/// Written by the ring's thread as frames arrive; other threads wait for it.
 class GroupState {
  public:
   explicit GroupState(const NodeGroup& group);
@@ -49,7 +50,8 @@ class GroupState {
 
   // They call `tick` several times a second and throw what it throws, and what failed.
 
-  /// Who lacks the data, as soon as all have said it. Errors: Error(kEnvironment) at the deadline, naming who has not.
+  /// Which nodes lack the data, once all have reported. Errors: Error(kEnvironment) at the deadline, naming the missing
+  /// nodes.
   std::vector<bool> WaitForLacks(SteadyTime deadline, const std::function<void()>& tick);
   void WaitForAllDone(const std::function<void()>& tick);
 

@@ -5,8 +5,8 @@
 ///                               <------  Answer: version, who, nonce, proof over Hello and Answer
 ///   Confirm: proof over both    ------>
 ///
-/// Both nonces go into both proofs and into the two session keys, so nothing of one connection is good for another.
-/// All messages have a fixed size: there is no length to believe before the proof.
+/// Both nonces go into both proofs and into the two session keys. So nothing of one connection is valid on another. All
+/// messages have a fixed size: no length needs to be trusted before the proof.
 #pragma once
 
 #include <array>

@@ -250,7 +250,8 @@ class Joining {
     }
   }
 
-  /// The name is looked up until it is known, then never again: that may take seconds, in which nobody is let in.
+  /// The name is looked up until it is known, then never again: a lookup may take seconds, and no node can join
+  /// meanwhile.
   void StartAttempt() {
     if (next_addresses_.empty()) next_addresses_ = Resolve(group_.nodes[Next()]);
     if (next_addresses_.empty()) {

@@ -40,13 +40,13 @@ class Link {
   void Send(ChunkPtr chunk);
   /// How many chunks of this reader wait to be sent.
   std::size_t PendingOf(std::uint32_t reader) const;
-  /// Forgets what has not begun to be sent.
+  /// Drops what has not begun to be sent.
   void DropPending();
   bool WantsToSend() const { return !queue_.empty(); }
   /// False while it waits for memory.
   bool WantsToReceive() const { return state_ != State::kClosed && !starved_; }
   bool starved() const { return starved_; }
-  /// What poll(2) is to wait for; no descriptor when it is nothing, as a peer that hung up would end every wait.
+  /// What poll(2) is to wait for. No descriptor when that is nothing: a peer that hung up would end every wait.
   pollfd Wanted() const;
 
   /// Sends and receives what is possible now.
@@ -56,7 +56,7 @@ class Link {
   void Feed();
 
   State state() const { return state_; }
-  /// When bytes last came in; now, as long as it is we who do not read.
+  /// When bytes last came in; now while this node itself does not read.
   SteadyTime last_heard() const { return last_heard_; }
   void set_last_heard(SteadyTime time) { last_heard_ = time; }
   std::uint64_t sent() const { return sent_; }
@@ -103,19 +103,19 @@ class Link {
   std::uint64_t received_ = 0;
 };
 
-/// Makes a node's two connections of the ring: to the next node, and from the previous one.
+/// A node's two connections of the ring: to the next node, and from the previous one.
 struct JoinResult {
   std::optional<Connection> previous;
   std::optional<Connection> next;
-  /// Why one is missing: at the deadline it names the node, and what it or a stranger did last; or what `tick` threw.
-  /// Nothing when a node that had joined is gone again: what it said last is still to be read.
+  /// Why a connection is missing. At the deadline it names the node, and the last thing that it or a stranger did; or
+  /// it is what `tick` threw. Nothing when a node that had joined is gone again: its last frames are still to be read.
   std::optional<Error> failure;
 };
 
-/// Listens on this node's address, or takes who comes to the sockets that listen already, and connects to the next one,
-/// again and again until `deadline`. Strangers, wrong proofs and connections that say nothing are dropped and do not
-/// hold up the others.
-/// `tick` is called several times a second; its Error ends the joining, and those who have joined can be told.
+/// Makes this node's two connections of the ring, trying until `deadline`. Listens on this node's address, or accepts
+/// on sockets that listen already, and connects to the next node. Strangers, wrong proofs and silent connections are
+/// dropped and do not hold up the others.
+/// `tick` is called several times a second. Its Error ends the joining; nodes that have joined can be informed of it.
 /// Errors: what ListenOn throws.
 JoinResult JoinRing(const NodeGroup& group, const GroupKey& key, const Digest& plan, SteadyTime deadline,
                     const std::function<void()>& tick);

@@ -29,15 +29,15 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-/// Large files are read by all: cut into parts of this size, so that all nodes are at work near the same place of a
-/// file and what arrives is nearly in order.
+/// Large files are cut into parts of this size and read by all nodes. So all nodes read near the same place of a file,
+/// and chunks arrive nearly in order.
 inline constexpr std::uint64_t kPartBytes = 16 << 20;
 
-/// Shares the bytes of `files` out to `readers` nodes: whole files where they are small against the share of a node,
-/// else parts of kPartBytes; the largest first, each to the reader with the least (LPT).
+/// Shares the bytes of `files` out to `readers` nodes. Files that are small compared with a node's share stay whole;
+/// others are cut into parts of kPartBytes. The largest go first, each to the reader with the least (LPT).
 ///
-/// Result: for each reader its parts, files in `order` (empty: as they are), offsets ascending. Every byte stands in
-///         exactly one part; no reader has more than total / readers + max(kPartBytes, total / readers / 4) bytes.
+/// Result: for each reader its parts, files in `order` (empty: as they are), offsets ascending. Every byte is in
+///         exactly one part. No reader has more than total / readers + max(kPartBytes, total / readers / 4) bytes.
 std::vector<std::vector<Part>> SharesOf(const std::vector<SourceFile>& files, const std::vector<std::size_t>& order,
                                         std::size_t readers);
 

@@ -209,8 +209,9 @@ void Ring::CheckLink(Link& link, bool may_close, SteadyTime now) {
   }
 }
 
-/// The last frames. A failure goes to both neighbours, who pass it on. When all are done, the previous node hears it
-/// from this one: the word that is on its way around the ring may come later than the end of this connection.
+/// Sends the last frames. A failure goes to both neighbours, which pass it on. When all nodes are done, this node also
+/// sends kDone to the previous one. The kDone that travels around the ring may come later than the end of this
+/// connection.
 void Ring::SayGoodbye() {
   if (const auto failure = state_.failure()) {
     Announce(*failure);

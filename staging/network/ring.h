@@ -3,7 +3,7 @@
 ///   node i-1 ---- states, chunks, taken, done ----> node i ---- ... ----> node i+1 (and from the last to the first)
 ///            <--- alive, abort -------------------         <-- ...
 ///
-/// Every failure, whoever meets it, reaches all nodes in both directions and ends the ring. The first one counts.
+/// Every failure of any node reaches all nodes in both directions and ends the ring. The first one counts.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@
 
 namespace slipway::staging {
 
-/// Who reads, keeps and passes on chunks. All functions run on the ring's thread and must not wait.
+/// Reads, keeps and passes on chunks. All functions run on the ring's thread and must not wait.
 class ChunkHandler {
  public:
   virtual ~ChunkHandler() = default;
-  /// Memory for a chunk that is coming; null: not now. Wake() tells when to ask again.
+  /// Memory for an arriving chunk; null: not now. Call Wake() when memory is there again.
   virtual ChunkPtr TakeMemory() = 0;
   virtual void OnChunk(ChunkPtr chunk) = 0;
   /// The last node has written one of this node's own chunks.
@@ -44,10 +44,10 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   ~Ring();
-  /// Says what is still to be said, for a few seconds at most. Afterwards the handler is not called any more.
+  /// Sends the last frames, for a few seconds at most. Afterwards the handler is not called any more.
   void Stop();
 
-  /// Tells all nodes whether this one lacks the data, and returns who does. Until `deadline`.
+  /// Tells all nodes whether this one lacks the data, and returns which nodes do. Until `deadline`.
   std::vector<bool> ExchangeLacks(bool lacks, SteadyTime deadline, const std::function<void()>& tick);
   /// From now on chunks come in and go out. `handler` must live until Stop().
   void Start(ChunkHandler& handler);
@@ -58,7 +58,7 @@ class Ring {
   void Forward(ChunkPtr chunk);
   /// Tells `reader` that one of its chunks is written at the last node.
   void Taken(std::uint32_t reader);
-  /// The ring's thread looks again for memory and own chunks.
+  /// Makes the ring's thread look again for memory and own chunks.
   void Wake();
 
   /// Ends the ring for all nodes. False when it has failed before: then that counts.

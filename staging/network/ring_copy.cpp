@@ -76,7 +76,8 @@ void RingCopy::OnOwn(ChunkPtr chunk) {
 
 ChunkPtr RingCopy::TakeMemory() { return memory_->TryTake(); }
 
-/// Everybody knows who reads what in which order, so there is nothing to believe.
+/// Why a chunk is refused; empty: it is the expected one. Every node knows which reader sends what in which order, so
+/// nothing is taken on trust.
 std::string RingCopy::Unfit(const Reader& reader, const Chunk& chunk) const {
   if (reader.arrived == reader.chunks.size()) return "an unexpected chunk";
   const auto& expected = reader.chunks[reader.arrived];

@@ -1,8 +1,9 @@
 /// One node's part in copying a dataset around the ring.
 ///
-/// Every chunk is read by one node and passed on until the last node that lacks it. A node keeps what it needs and may
-/// hold kWindow chunks of others; a reader has so many of its own under way that all readers together stay below what
-/// the nodes can hold. So there is always a node with a free chunk, and the ring cannot lock up.
+/// Every chunk is read by one node and passed on to the last node that lacks it. A node keeps what it needs, and may
+/// hold kWindow chunks of other nodes. The number of a reader's own chunks in flight is limited: those of all readers
+/// together are fewer than the nodes can hold. So there is always a node with a free chunk, and the ring cannot lock
+/// up.
 #pragma once
 
 #include <condition_variable>
@@ -30,8 +31,8 @@ class RingCopy : public ChunkHandler {
 
   /// Begins to read and to pass on.
   void Start();
-  /// For a node that lacks the data: the copier's work, until this node's copy is complete. What an interrupted run
-  /// left (CopyOptions::kept) is written anew.
+  /// For a node that lacks the data: the copier's work, until this node's copy is complete. Files that an interrupted
+  /// run left (CopyOptions::kept) are overwritten.
   std::vector<CopiedFile> Assemble(const std::filesystem::path& directory, const CopyOptions& copy,
                                    const StageOptions& options);
   Bytes bytes_read() const;
@@ -46,7 +47,7 @@ class RingCopy : public ChunkHandler {
   /// What is known of a node that reads.
   struct Reader {
     std::vector<Part> chunks;
-    std::size_t arrived = 0;  ///< of them, here
+    std::size_t arrived = 0;  ///< chunks that have arrived here
     bool goes_on = false;     ///< a node after this one lacks them
     bool ends_here = false;   ///< this node is the last that lacks them
   };

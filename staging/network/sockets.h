@@ -19,9 +19,9 @@ struct SocketAddress {
 /// name may take seconds.
 std::vector<SocketAddress> Resolve(const NodeAddress& address);
 
-/// Listens on every address that the host stands for here. Where a name stands for loopback addresses only, as
-/// distributions write a machine's own name into /etc/hosts, other nodes would not reach those: then on all addresses.
-/// Errors: Error(kEnvironment) naming it: no such host, none of ours, in use.
+/// Listens on every address of the host. If the name stands for loopback addresses only, it listens on all addresses of
+/// the machine. Distributions write a machine's own name so into /etc/hosts, and other nodes could not reach those.
+/// Errors: Error(kEnvironment) naming it: no such host, not an address of this machine, in use.
 std::vector<UniqueFd> ListenOn(const NodeAddress& address);
 /// Begins to connect; errors come from ConnectResult, or nothing with errno set.
 UniqueFd StartConnect(const SocketAddress& address);

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> ReadersOf(const NodeGroup& group, const std::vector<b
   return readers;
 }
 
-/// Whatever `action` throws as an Error, which can be told to other nodes.
+/// Every exception of `action` becomes an Error: that can be sent to other nodes.
 template <class Action>
 void WithErrors(Action&& action) {
   try {

@@ -14,13 +14,13 @@ struct FileToCopy {
   std::string name;              ///< in the directory; no path
 };
 
-/// Copies all of them into `directory`, which is made; what has the same name there is replaced.
+/// Copies all files into `directory`, which is created. Files with the same names there are replaced.
 ///
 /// Way:    into a folder of its own in `directory`, several at a time, read back from the medium and compared (CRC32C),
 ///         synced; then one rename for each.
-/// Errors: Error(kUsage) for two files of one name; Error(kEnvironment) naming the file: no regular file, changed while
-///         it was copied, differs when read back; SystemError; Error(kInterrupted). Nothing is left then but files that
-///         are whole.
+/// Errors: Error(kUsage) for two files of one name. Error(kEnvironment) naming the file: not a regular file, changed
+///         while it was copied, differs when read back. SystemError; Error(kInterrupted). After an error only complete
+///         files are left.
 void CopyFiles(const std::vector<FileToCopy>& files, const std::filesystem::path& directory,
                const StageOptions& options = {});
 

@@ -38,9 +38,9 @@ class OutPlaceMover {
 
   const OutPlace& place() const { return place_; }
 
-  /// While the program runs: one look at the checkpoints. Before one is moved, the results that are there go, but for
-  /// files that are being written: a program that continues from it has them. Cheap when no checkpoint is new.
-  /// What has failed waits longer and longer until it is tried again; results and checkpoints each for themselves.
+  /// One look at the checkpoints, while the program runs. Before a checkpoint is moved, the present results are moved,
+  /// except files that are being written. So a program that continues from the checkpoint has its results. Cheap when
+  /// no checkpoint is new. After a failure the waits between attempts grow, for results and for checkpoints separately.
   OutReport Round();
   /// When it has ended: everything that is worth it. Without a failure nothing in the tier is needed any longer.
   /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now.

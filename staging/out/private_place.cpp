@@ -52,7 +52,7 @@ std::optional<PrivatePlace> PrivatePlace::TryTakeFor(const fs::path& destination
 
 std::optional<PrivatePlace> PrivatePlace::TryTake(const fs::path& directory) {
   auto lock = FileLock::TryAcquire(LockOf(directory), LockMode::kExclusive);
-  // Whoever held it before may just have removed the lock's name.
+  // A process that held the lock before may just have removed the lock's name.
   if (!lock || !IsSameFile(lock->fd(), LockOf(directory))) return {};
   return PrivatePlace(directory, std::move(*lock));
 }

@@ -97,8 +97,8 @@ void Rename(const fs::path& from, const fs::path& to, unsigned flags) {
 /// The old one, if any, is under the name of the new one afterwards.
 void MoveOver(const fs::path& from, const fs::path& to) { Rename(from, to, IsDirectory(to) ? RENAME_EXCHANGE : 0); }
 
-/// Takes out of `tree` the files that `destination` has already. `on_compared` is told of the bytes that were read to
-/// find out, and may throw.
+/// Removes from the list `tree` the files that `destination` has already. `on_compared` receives the number of bytes
+/// read for it, and may throw.
 ///
 /// Cost: with Unchanged::kContents one read of both sides, past the page cache where the file systems have it.
 void LeaveOutUnchanged(Tree& tree, const fs::path& destination, Unchanged by,
@@ -140,7 +140,7 @@ bool HasChanged(const SourceFile& file) try {
   return true;
 }
 
-/// How far the work is, told to whoever asked for it.
+/// The progress of the work, reported to the caller's callback.
 class Course {
  public:
   Course(const fs::path& destination, const StageOutOptions& options) : destination_(destination), options_(options) {}

@@ -12,20 +12,20 @@
 
 namespace slipway::staging {
 
-/// What becomes of a destination that is there already.
+/// What happens to a destination that exists already.
 enum class Existing {
   kRefuse,
   kReplace,  ///< by exchange, in one step
   kMerge     ///< file by file: same names are replaced, others stay; unchanged files are not copied
 };
 
-/// With kMerge: what tells that a file is unchanged since it was copied.
+/// How kMerge decides that a file is unchanged since it was copied.
 enum class Unchanged {
   kSizeAndTime,
   kContents  ///< and all bytes on both sides: a store into mapped memory need not change the time of its file
 };
 
-/// What becomes of a file that is written to while it is copied.
+/// What happens to a file that is written to while it is copied.
 enum class Changing {
   kRefuse,
   kSkip  ///< left out, for another time; only with kMerge
@@ -69,14 +69,14 @@ struct StagedOut {
 
 /// Copies the tree `source` to `destination`.
 ///
-/// Way:    into `.tmp-out-NAME` beside the destination, each file synced, read back and compared; directories synced;
-///         then one rename, or an exchange with the older destination. With kMerge one rename for each file.
+/// Way:    into `.tmp-out-NAME` beside the destination, each file synced, read back and compared; directories synced.
+///         Then one rename, or an exchange with the older destination. With kMerge one rename for each file.
 /// Result: links within the tree stay links; of the modes only execution is kept; times of files are kept.
 /// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back, a
-///         link that leaves the tree, a fifo; SystemError with ENOSPC or EDQUOT when the destination is full;
+///         link that leaves the tree, a fifo. SystemError with ENOSPC or EDQUOT when the destination is full.
 ///         Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error the
-///         destination is what it was (kMerge: some files may be new, each of them whole) and nothing else is left.
-///         What kill -9 leaves is removed by the next StageOutDirectory beside it.
+///         destination is what it was and nothing else is left. With kMerge some files may be new, each of them whole.
+///         Leftovers of kill -9 are removed by the next StageOutDirectory beside them.
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
                             const StageOutOptions& options = {});
 

@@ -21,11 +21,11 @@ struct Tree {
   Bytes total;
 };
 
-/// Looks at everything below `root`; what goes while it looks was never there. Links are not followed; an absolute link
-/// into the tree is made relative, so that it still leads there in a copy.
+/// Lists everything below `root`. Files that are removed meanwhile are left out. Links are not followed. An absolute
+/// link into the tree is made relative, so that it stays valid in a copy.
 ///
-/// Errors: Error(kEnvironment) naming the path: a link that leaves the tree, a fifo, socket or device, what cannot be
-///         read; SystemError when `root` is no directory.
+/// Errors: Error(kEnvironment) naming the path: a link that leaves the tree, a fifo, socket or device, an unreadable
+///         path. SystemError when `root` is not a directory.
 Tree ListTree(const std::filesystem::path& root);
 
 /// A link counts, wherever it leads.

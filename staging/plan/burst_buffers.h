@@ -18,15 +18,15 @@ namespace slipway::staging {
 struct BurstBuffer {
   std::string variable;  ///< "DW_JOB_STRIPED"
   std::string path;
-  /// What follows "burst:" in a tier's name: "striped", "private", or the name that it was given.
+  /// The part after "burst:" in a tier's name: "striped", "private", or the name given to it.
   std::string name;
-  /// Striped buffers are the job's, private ones each node's; nothing where only the file system tells.
+  /// Striped buffers are the job's, private ones each node's. Nothing where only the file system can say.
   std::optional<TierScope> scope;
   int rank = 0;  ///< 0 striped and 1 private of this job, 2 named ones of this job, 3 persistent ones
 };
 
-/// Pure: the buffers that `environment` ("NAME=value" each) offers, in the order in which the tier `burst` takes them:
-/// striped ones of the job, private ones, then the others by name.
+/// The burst buffers that `environment` ("NAME=value" each) offers. They stand in the order in which tier `burst`
+/// prefers them: striped ones of the job, private ones, then the others by name. Pure.
 std::vector<BurstBuffer> FindBurstBuffers(const std::vector<std::string>& environment);
 
 /// The buffer that `name` (after "burst:") means; the first when several have it.

@@ -25,20 +25,20 @@ namespace slipway::staging {
 /// Which records a rank reads.
 enum class Distribution {
   kReplicate,  ///< all of them
-  kShard,      ///< its share; what its node holds is the planner's choice
-  kNodeShard   ///< its share of what its node holds, and that is a share of the files
+  kShard,      ///< its share; the planner chooses what its node holds
+  kNodeShard   ///< its share of what its node holds; the node holds a share of the files
 };
 WordTable<Distribution> WordsOf(Distribution);
 
-/// What each node of the job holds. The words stand in plans.
+/// What each node of the job holds. The words are used in plans.
 enum class Layout {
   kReplica,  ///< all files
   kShard,    ///< its share of the files
-  kStream    ///< a window of the files: what was read goes when the next file needs its space
+  kStream    ///< a window of the files: files already read are removed when space is needed
 };
 WordTable<Layout> WordsOf(Layout);
 
-/// Who sees what is written to a tier.
+/// Which nodes see what is written to a tier.
 enum class TierScope {
   kNode,  ///< each node its own: node-local disk, RAM, private burst buffers; every node stages
   kJob    ///< all nodes of the job the same: striped burst buffers, shared directories; one node stages
@@ -64,17 +64,17 @@ struct DatasetRequest {
   Bytes bandwidth = {};  ///< most bytes a second that are read from the sources; 0: no limit
 };
 
-/// For whom a plan is made. All nodes of a job must plan from the same tiers: whoever plans for several gathers the
-/// smallest free space and the generations that all of them have.
+/// The job that a plan is made for. All nodes of a job must plan from the same tiers: with the smallest free space of
+/// any node, and the generations that all of them have.
 struct PlanRequest {
   int nodes = 1;
   int node = 0;             ///< from 0
-  Bytes read_ahead = {};    ///< what the readers of a node keep in memory, which a tier in RAM must leave
+  Bytes read_ahead = {};    ///< memory that the readers of a node need; a tier in RAM must leave it free
   bool can_stream = false;  ///< whether the caller can carry out Layout::kStream
   bool can_share = true;    ///< whether the caller can carry out Layout::kShard on several nodes
 };
 
-/// What is known of a tier before anything is written to it.
+/// The state of a tier before anything is written to it.
 struct TierState {
   std::string name;            ///< as the request names it: "ram", "dir:/scratch/me"
   std::filesystem::path root;  ///< holds the generations; empty for `none`
@@ -85,10 +85,10 @@ struct TierState {
   std::vector<std::string> generations;        ///< published there already
   std::vector<std::string> being_staged = {};  ///< by another process at this moment
   TierScope scope = TierScope::kNode;
-  std::string origin = {};             ///< what said so: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
-  std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; `available` knows of it
+  std::string origin = {};             ///< defined by: "built in", "DW_JOB_STRIPED", "/etc/slipway/site.yaml:5"
+  std::optional<Bytes> capacity = {};  ///< the most that all generations there may take; limits `available`
   Bytes bandwidth = {};                ///< most bytes a second that are written to it; 0: no limit
-  bool counts_as_memory = false;       ///< the site says so, whatever the file system is
+  bool counts_as_memory = false;       ///< set by the site, whatever the file system is
 };
 
 /// What one node of a job holds.
@@ -118,7 +118,7 @@ struct StagingPlan {
   int node = 0;
   bool stages_here = true;                 ///< false: another node stages into the same place, this one adopts
   std::vector<NodeContent> shares = {};    ///< kShard: one for each node
-  std::string shared_out = {};             ///< kShard: tells all the files that are shared out from others
+  std::string shared_out = {};             ///< kShard: a key for the whole list of files that are shared out
   Bytes largest_share = {};                ///< kShard: what PlannedNeedOf says of the largest one, without read-ahead
   Bytes window = {};                       ///< kStream: bytes of files that may be there at a time
   std::vector<LeftOutFile> left_out = {};  ///< of the folders that the request names
@@ -131,24 +131,24 @@ struct SpaceNeed {
 };
 SpaceNeed NeedOf(const std::vector<SourceFile>& files);
 
-/// What a tier must have free before files are planned into it: NeedOf, the read-ahead and 5 %. A file that is
-/// copied again is written over: none needs its space twice.
+/// The space that a tier must have free before files are planned into it: NeedOf, the read-ahead and 5 %. A file that
+/// is copied again is overwritten, so it never needs its space twice.
 SpaceNeed PlannedNeedOf(const std::vector<SourceFile>& files, Bytes read_ahead);
 
-/// What lies at the sources of a dataset.
+/// The sources of a dataset, listed.
 struct ListedSources {
   std::vector<SourceFile> files;      ///< sorted by name
   std::vector<LeftOutFile> left_out;  ///< of the folders among the sources; sorted by path
 };
 
-/// Looks at the sources (glob and stat).
+/// Lists the sources (glob and stat).
 ///
-/// Names:  a file or a pattern's match is called by its last component; files below a folder by their path in it. Bytes
-///         that are no UTF-8 become "%XX".
-/// Folder: what its files hold says which of them are of the format (folder.h); raw takes everything.
+/// Names:  files below a folder are named by their path in it; other files and matches of a pattern by their last
+///         component. Bytes that are not UTF-8 become "%XX".
+/// Folder: the content of its files says which of them are of the format (folder.h); raw takes everything.
 /// Links:  a file that the request names itself may be a link; found links must point to a file in the same tree.
-/// Errors: Error(kEnvironment) naming the path: missing, no match, no file of the format, unreadable, a link that
-///         dangles, loops, leaves the tree or leads to a directory, a fifo, socket or device, two files with the same
+/// Errors: Error(kEnvironment) naming the path: missing, no match, no file of the format, unreadable. Also a link that
+///         dangles, loops, leaves the tree or leads to a directory; a fifo, socket or device; two files with the same
 ///         name.
 ListedSources ListSources(const DatasetRequest& request);
 
@@ -156,17 +156,19 @@ ListedSources ListSources(const DatasetRequest& request);
 /// several formats or none, and for a source that is not there. Errors: SystemError for what cannot be read.
 std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources);
 
-/// Pure. Chooses layout and tier, in this order: a replica in the first tier that is usable and has the generation
-/// already or has space for it; else a share for each node (when the request shares records out, and there are several
-/// nodes); else a window (when the caller can stream). `none` ends the list: it takes what the tiers before it cannot.
+/// Chooses layout and tier, in this order. Pure.
+/// - A replica, in the first usable tier that has the generation already or has space for it.
+/// - A share for each node, when the request shares records out and there are several nodes.
+/// - A window, when the caller can stream.
+///
+/// `none` ends the list: it takes what the tiers before it cannot.
 ///
 /// Result: the same for the same arguments; more space in a tier never leads to a later tier or a poorer layout.
-/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, and for fewer files than nodes that are
-/// to
-///         have a share each; Error(kUsage) for a bad dataset name.
+/// Errors: Error(kEnvironment) with the numbers of every tier when none fits, or when there are fewer files than nodes
+///         that need a share. Error(kUsage) for a bad dataset name.
 StagingPlan PlanStaging(const DatasetRequest& request, std::vector<SourceFile> files,
                         const std::vector<TierState>& tiers, const PlanRequest& for_whom = {});
-/// The same, and the plan says what was left out.
+/// The same; the plan also lists what was left out.
 StagingPlan PlanStaging(const DatasetRequest& request, ListedSources sources, const std::vector<TierState>& tiers,
                         const PlanRequest& for_whom = {});
 

@@ -8,10 +8,10 @@
 
 namespace slipway::staging {
 
-/// Pure. For each file the node that holds it: the largest file first, each to the node with the fewest bytes so far
-/// (the lowest number among equals). No node then has more than 4/3 of the least possible maximum (Graham 1969).
+/// Chooses the node for each file: the largest file first, each to the node with the fewest bytes so far (the lowest
+/// number among equals). Then no node has more than 4/3 of the least possible maximum (Graham 1969). Pure.
 ///
-/// Result: every file on exactly one node; a node has none only where there are fewer files than nodes. The same for
+/// Result: every file on exactly one node; a node has no file only when there are fewer files than nodes. The same for
 ///         the same sizes in the same order.
 /// Cost:   n log n.
 std::vector<int> AssignFiles(const std::vector<SourceFile>& files, int nodes);

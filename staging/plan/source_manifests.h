@@ -1,4 +1,4 @@
-/// Manifests that lie beside source files: of datasets that Slipway has written or staged there.
+/// Manifests beside source files: of datasets that Slipway has written or staged there.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace slipway::staging {
 
-/// Reads each of them once.
+/// Reads each manifest once.
 class SourceManifests {
  public:
-  /// What the manifest in the file's directory says of it; null without one, with one that cannot be read, and when it
-  /// is of a file of another size. Valid as long as this object.
+  /// The entry of the file in the manifest of its directory. Null without a manifest, with an unreadable one, or when
+  /// the sizes differ. Valid as long as this object.
   const ManifestFile* Find(const SourceFile& file);
 
  private:

@@ -1,5 +1,5 @@
-/// Where a source file lies, and what it is called in the dataset, in little memory: datasets have 100,000 files and
-/// more, and std::filesystem::path keeps a node for each component.
+/// Paths and dataset names of source files, in little memory. Datasets have 100,000 files and more, and
+/// std::filesystem::path keeps a node for each component.
 #pragma once
 
 #include <atomic>
@@ -75,7 +75,7 @@ class PathText {
   SharedText text_;
 };
 
-/// A path whose first part many files share.
+/// A path in two parts; many files share the first one.
 class SourcePath {
  public:
   SourcePath() = default;

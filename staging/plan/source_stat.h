@@ -1,4 +1,4 @@
-/// What tells one state of a source file from another.
+/// The state of a source file, for finding out whether it has changed.
 #pragma once
 
 #include <sys/types.h>
@@ -29,13 +29,13 @@ SourceState StatSource(const std::string& path);
 /// The same of an open file; `path` is for the message.
 SourceState StatSource(int fd, const std::filesystem::path& path);
 
-/// The same, when the next change is sure to give the file another ctime: one that changed just now may change once
-/// more within the same tick of its file system's clock, and that would go unnoticed. `on_wait` is called in a long
-/// wait, and may throw. Cost: waits for files younger than 20 ms; where times are whole seconds, or of another
-/// machine's clock, than 2 s.
+/// The same, once any later change is sure to give the file another ctime. A file that changed just now may change
+/// again within the same tick of its file system's clock, without another ctime. `on_wait` is called in a long wait,
+/// and may throw. Cost: waits until the file is 20 ms old; 2 s where times are whole seconds or of another machine's
+/// clock.
 SourceState StatSettledSource(int fd, const std::filesystem::path& path, const std::function<void()>& on_wait);
 
-/// Errors: Error(kEnvironment) when the file is no longer the one that was planned.
+/// Errors: Error(kEnvironment) when the file has changed since the plan.
 void CheckUnchanged(const SourceFile& planned, const SourceState& now);
 
 }  // namespace slipway::staging

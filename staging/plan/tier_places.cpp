@@ -48,7 +48,7 @@ TierPlace OwnPlaceIn(const fs::path& parent) {
 
 TierScope ScopeOf(const fs::path& path) { return LivesOnNetwork(path) ? TierScope::kJob : TierScope::kNode; }
 
-/// The batch system makes the directory anew for each job or user, and gives it to the user.
+/// The batch system creates a new directory for each job or user, and gives it to the user.
 TierPlace PlaceInBuffer(const BurstBuffer& buffer) {
   auto place = OwnPlaceIn(buffer.path);
   place.scope = buffer.scope.value_or(ScopeOf(buffer.path));

@@ -1,11 +1,17 @@
-/// Where tiers are: from their names, the environment, and what a site says.
+/// Where tiers are: from their names, the environment, and what a site defines.
 ///
-/// Names: `ram` (/dev/shm), `node` ($TMPDIR or /tmp), `burst` (what FindBurstBuffers finds first) and `burst:NAME`
-/// (that one), `dir:PATH`, `none` (read in place), and what a site defines: under a name of its own, or `ram`, `node`
-/// and `burst` anew. $SLIPWAY_TIER_RAM, _NODE and _BURST come before all of it.
+/// Names of tiers:
+/// - `ram`: /dev/shm
+/// - `node`: $TMPDIR or /tmp
+/// - `burst`: what FindBurstBuffers finds first; `burst:NAME`: that buffer
+/// - `dir:PATH`, and `none` (read in place)
+/// - names that a site defines: its own, or new places for `ram`, `node` and `burst`
 ///
-/// Root: a SLIPWAY_TIER_ variable and `dir:` name the root itself, unless it is a directory that several users share
-/// (sticky, like /tmp, or owned by the administrator): then, and in all other cases, the root is slipway-<uid> in it.
+/// $SLIPWAY_TIER_RAM, _NODE and _BURST come before all of these.
+///
+/// Root: a SLIPWAY_TIER_ variable and `dir:` name the root itself. Exception: a directory that several users share
+///       (sticky, like /tmp, or owned by the administrator). There, and in all other cases, the root is slipway-<uid>
+///       in it.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +27,7 @@ namespace slipway::staging {
 
 enum class TierKind {
   kDisk,
-  kRam,   ///< counts against memory, whatever its file system says
+  kRam,   ///< counts as memory, whatever its file system says
   kBurst  ///< DataWarp and its kin
 };
 WordTable<TierKind> WordsOf(TierKind);
@@ -35,7 +41,7 @@ struct TierDefinition {
   std::optional<TierScope> scope;  ///< nothing: the built-in one, else what the kind and the file system suggest
   std::optional<Bytes> capacity;   ///< the most that all generations there may take
   Bytes bandwidth = {};            ///< most bytes a second; 0: no limit
-  std::string origin;              ///< where it stands: "/etc/slipway/site.yaml:5"
+  std::string origin;              ///< where it is defined: "/etc/slipway/site.yaml:5"
 };
 
 struct TierPlace {
@@ -45,13 +51,13 @@ struct TierPlace {
   std::string origin = "built in";
 };
 
-/// The user's environment comes before the site, the site before what is built in. Looks at no more than what kind of
-/// file system it is; `site` may be null.
+/// The place of a tier. The user's environment comes before the site, and the site before built-in places. Looks at the
+/// kind of the file system, nothing else. `site` may be null.
 /// Errors: Error(kUsage) for a name that is none of the above.
 TierPlace PlaceOf(const std::string& name, const TierDefinition* site);
 
-/// The names of all tiers that this machine has by itself and by `site`: those of the site first, then the buffers of
-/// the batch system, node, ram.
+/// The names of all tiers of this machine: those that `site` defines first, then the buffers of the batch system, node,
+/// ram.
 std::vector<std::string> KnownTiers(const std::vector<TierDefinition>& site);
 
 /// The path itself or the first directory above it that is there.

@@ -31,7 +31,7 @@ std::optional<std::string> Unwritable(const fs::path& path) {
   return SystemError(errno, fmt::format("cannot write to '{}'", path.string())).message();
 }
 
-/// Anybody may rename what lies in a directory that all can write and that is not sticky.
+/// Any user may rename files in a directory that all can write and that is not sticky.
 bool OpenToAll(const fs::path& directory) {
   struct stat info {};
   return ::stat(directory.c_str(), &info) == 0 && (info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0;

@@ -15,7 +15,7 @@ namespace slipway::staging {
 /// Why `root` must or can not be used; nothing when it may, also when it has still to be made.
 std::optional<std::string> WhyNotUsable(const std::filesystem::path& root);
 
-/// Creates the root with mode 0700 (0750 for `none`, whose root lies in a run folder) or finds it fit.
+/// Creates the root with mode 0700 (0750 for `none`, whose root lies in a run folder), or checks an existing one.
 /// Errors: Error(kEnvironment) with the reason.
 void PrepareRoot(const StagingPlan& plan);
 
@@ -25,7 +25,7 @@ struct FreeSpace {
   std::uint64_t inodes = 0;
 };
 FreeSpace FreeSpaceIn(const std::filesystem::path& path);
-/// The same in the tier of a plan: at most what is left of its capacity, and of the memory where the site says so.
+/// The same in the tier of a plan: at most the rest of its capacity, and of the memory if the tier counts as memory.
 FreeSpace FreeSpaceIn(const StagingPlan& plan);
 /// What is left of a limit for the files in `root`. Cost: TakenBy.
 Bytes LeftOf(Bytes capacity, const std::filesystem::path& root);

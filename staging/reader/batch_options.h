@@ -38,7 +38,7 @@ struct SplitPart {
   bool validation = false;
 };
 
-/// What all nodes hold, when each has only some records. Records are numbered node after node.
+/// The records of all nodes, when each node has only some. Records are numbered node after node.
 struct NodeShares {
   std::vector<NodeRecords> nodes;
   std::size_t node = 0;  ///< this one
@@ -64,20 +64,23 @@ struct BatchOptions {
   Remainder remainder = Remainder::kDrop;
   OnCorrupt on_corrupt = OnCorrupt::kFail;
 
-  std::uint64_t epochs = 0;  ///< what is read ahead ends there; 0 = no end
+  std::uint64_t epochs = 0;  ///< reading ahead ends there; 0 = no end
   EpochPosition position;    ///< where to begin
 
   int threads = 2;
   std::uint64_t prefetch = 4;  ///< batches that may be ready beside the one in use
 };
 
-/// Reads JSON: {"fields": [{"name", "type", "shape", "transforms"}], "payloads", "batch", "seed",
-/// "order": "global" | "windowed" | "in_order", "window", "split": {"fraction", "seed", "part": "train" |
-/// "validation"}, "limit", "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}, "remainder": "drop" |
-/// "repeat" | "pad", "on_corrupt": "fail" | "skip", "epochs", "position": {"epoch", "records_done", "shares"},
-/// "threads", "prefetch"}.
-/// What is not said stays as it is in `defaults`; with "shares" the rank is `local_rank`, where it is given. With the
-/// shares of `defaults` "rank" and "world" can only be those of `defaults`, which are the job's.
+/// Reads JSON with these keys:
+/// - "fields": [{"name", "type", "shape", "transforms"}], "payloads", "batch", "seed"
+/// - "order": "global" | "windowed" | "in_order", "window"
+/// - "split": {"fraction", "seed", "part": "train" | "validation"}, "limit"
+/// - "rank", "world", "shares": {"nodes": [{"records", "ranks"}], "node"}
+/// - "remainder": "drop" | "repeat" | "pad", "on_corrupt": "fail" | "skip", "epochs"
+/// - "position": {"epoch", "records_done", "shares"}, "threads", "prefetch"
+///
+/// Missing keys keep the values of `defaults`. With "shares" the rank is `local_rank`, if that is given. With the
+/// shares of `defaults`, "rank" and "world" can only be those of `defaults`: the job's.
 /// Errors: Error(kUsage) naming the key and what is expected.
 BatchOptions ParseBatchOptions(std::string_view text, BatchOptions defaults, std::optional<int> local_rank = {});
 
@@ -86,7 +89,7 @@ std::string PositionText(const EpochPosition& position);
 /// Errors: Error(kUsage).
 EpochPosition ParsePosition(std::string_view text);
 
-/// Where a dataset is and what the launcher says of it.
+/// The place of a dataset and what the launcher says of it.
 struct DatasetPlace {
   std::filesystem::path path;
   /// Rank and world of RANK and WORLD_SIZE, remainder and on_corrupt of SLIPWAY_CONFIG's data.NAME, shares of the list
@@ -95,13 +98,14 @@ struct DatasetPlace {
   std::optional<int> local_rank;  ///< of LOCAL_RANK
 };
 
-/// Makes `options`, whose rank and world are the job's, read this node's share: of the launcher's list, if there is
-/// one. Errors: Error(kUsage) when neither options nor environment say which rank of its node this is.
+/// Makes `options`, with the job's rank and world, read this node's share of the launcher's list, if there is one.
+/// Errors: Error(kUsage) when neither options nor environment say which rank of its node this is.
 void TakeShare(const DatasetPlace& place, BatchOptions& options);
 
-/// `name` is a path when it holds a '/' or there is no SLIPWAY_DATA_<NAME>; else the launcher staged it there.
-/// Errors: Error(kUsage): variables that are no numbers, a broken SLIPWAY_CONFIG; Error(kEnvironment): a list of shares
-///         that cannot be read, or does not know this node's directory.
+/// `name` is a path when it holds a '/' or SLIPWAY_DATA_<NAME> is not set. Otherwise the launcher staged it, at the
+/// place in that variable.
+/// Errors: Error(kUsage): variables that are not numbers, a broken SLIPWAY_CONFIG. Error(kEnvironment): a list of
+///         shares that cannot be read, or does not contain this node's directory.
 DatasetPlace FindDataset(const std::string& name);
 
 }  // namespace slipway::staging

@@ -1,4 +1,4 @@
-/// Which records stand in which batch of this rank: a pure function of the options and the files.
+/// The records of each batch of this rank: a pure function of the options and the files.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct EpochPart {
   RecordNumbers places;  ///< steps * batch; kPaddingRecord where nothing is
 };
 
-/// Where the records of a rank stand in the order of all ranks.
+/// The places of a rank's records in the order of all ranks.
 struct OrderedPlaces {
   std::uint64_t first = 0;
   int rank = 0;
@@ -49,8 +49,8 @@ class BatchPlan {
   std::uint64_t record_count() const { return count_; }
   /// Of the positions that it gives and takes.
   std::uint32_t shares_key() const { return shares_key_; }
-  /// Place i of this rank, counted over the whole epoch, is record first + i * world + rank of an order of all ranks:
-  /// where nodes hold different records, that of one node after the other.
+  /// Place i of this rank, counted over the whole epoch, is record first + i * world + rank of the order of all ranks.
+  /// Where nodes hold different records, that order has the records of one node after those of another.
   OrderedPlaces places_of_rank() const { return {first_place_, rule_.rank, rule_.world}; }
 
  private:

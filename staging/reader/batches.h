@@ -1,7 +1,7 @@
 /// Batches of a dataset for one rank: shuffled, decoded by threads, ready before they are asked for.
 ///
-/// What a batch holds depends on the options and the files alone: not on the number of threads, and not on what was
-/// read before a restart. Positions are those of EpochPosition: a job may go on with another number of ranks.
+/// The content of a batch depends on the options and the files alone. The number of threads and earlier reading before
+/// a restart do not matter. Positions are those of EpochPosition: a job may continue with another number of ranks.
 #pragma once
 
 #include <cstddef>
@@ -76,27 +76,27 @@ class BatchReader {
 
   /// The arrays of a batch, without memory.
   const std::vector<BatchArray>& fields() const;
-  /// Bytes of each field of a batch. Of options alone, for callers who bring the memory.
+  /// Bytes of each field of a batch. Depends on the options alone; for callers that bring the memory.
   static std::vector<std::size_t> BytesOf(const std::filesystem::path& path, const BatchOptions& options);
   std::uint64_t steps_per_epoch() const;
   /// Records of an epoch over all ranks.
   std::uint64_t record_count() const;
-  /// Where this rank's records stand in an order of all ranks, without shuffling.
+  /// The places of this rank's records in an order of all ranks, without shuffling.
   OrderedPlaces places_of_rank() const;
   /// Where one of Batch::records lies: "'FILE': record 3", counted in the file. Errors: Error(kUsage) for one that this
   /// node does not hold.
   std::string Describe(std::uint64_t record) const;
 
   /// The next batch; null once at the end of each epoch, after that the next epoch begins. With BatchOptions::epochs,
-  /// after the last one always null.
-  /// A record that cannot be read: with OnCorrupt::kFail its error, each time; with kSkip the next one of this rank's
-  /// order that can be read stands in its place (so it comes twice), and stats() says so: steps stay equal on all
-  /// ranks. Errors: Error(kEnvironment) naming file, record and reason.
+  /// always null after the last one.
+  /// A record that cannot be read: with OnCorrupt::kFail its error, each time. With kSkip the next readable one in this
+  /// rank's order takes its place and so comes twice; stats() counts it. Steps stay equal on all ranks.
+  /// Errors: Error(kEnvironment) naming file, record and reason.
   const Batch* Next();
 
   /// Where the batches that were handed out end.
   EpochPosition Position() const;
-  /// Goes on there. What was read ahead is lost. Errors: Error(kUsage) as BatchPlan::PartFrom.
+  /// Continues at `position`. Batches read ahead are dropped. Errors: Error(kUsage) as BatchPlan::PartFrom.
   void Seek(const EpochPosition& position);
 
   const ReaderStats& stats() const;

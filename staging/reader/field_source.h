@@ -66,8 +66,8 @@ class FieldSource {
 
   /// The record will be read soon: brings its bytes nearer where that is cheap.
   virtual void Announce(std::uint64_t) const {}
-  /// Which records will be fetched, in this order, after those that were named before; `afresh`: instead of them. For
-  /// sources whose files come and go.
+  /// Announces the records that will be fetched, in this order, after those announced before; `afresh`: instead of
+  /// them. For sources whose files come and go.
   virtual void Expect(std::uint64_t /*epoch*/, std::span<const std::uint64_t> /*places*/, bool /*afresh*/) {}
   /// The first of the expected ones that were not released yet: they are not needed any more.
   virtual void Release(std::span<const std::uint64_t> /*places*/) {}
@@ -94,8 +94,8 @@ class FieldSource {
   std::vector<Lease> leases_;
 };
 
-/// What may be passed over when records are skipped: one that is not what it should be. A staging that has ended, a
-/// file that cannot be read and a reader that is being closed are none of that.
+/// Whether the error means a damaged record, which may be skipped. Other errors may not: a staging that has ended, an
+/// unreadable file, a reader that is being closed.
 bool IsDamage(const Error& error);
 
 /// `fields` empty: whole records only. Errors: Error(kEnvironment) as for Dataset::Open; Error(kUsage) for a field that

@@ -1,7 +1,7 @@
-/// Where a reader gets the files of a dataset from, in the order in which an epoch uses them.
+/// The source of a reader's files, in the order in which an epoch uses them.
 ///
-/// A published generation gives each file at once, one that is being staged when the file has arrived, a stream when it
-/// is there again. What is read, and in which order, is the same in all three.
+/// A published generation gives each file at once. One that is being staged gives it when it has arrived, a stream when
+/// it is present again. What is read, and in which order, is the same in all three.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace slipway::staging {
 
-/// What a caller wants to hear while a supply waits.
+/// Callbacks of a caller while a supply waits.
 struct SupplyWait {
   /// About fifty times a second; may throw to end the wait.
   std::function<void()> tick = {};
@@ -46,9 +46,9 @@ class FileSupply {
   /// Errors: Error(kUsage) for a place outside of the order.
   std::size_t FileAt(std::uint64_t epoch, std::size_t place) const;
 
-  /// The file at `place` of the epoch's order; waits until it is there. Publishing moves files: see OpenSupplied.
-  /// Errors: Error(kEnvironment) naming the file that is waited for when no staging brings it any more;
-  ///         Error(kUsage) for a place outside of the order.
+  /// The file at `place` of the epoch's order; waits until it is present. Publishing moves files: see OpenSupplied.
+  /// Errors: Error(kEnvironment) naming the file when no staging brings it any more; Error(kUsage) for a place outside
+  ///         of the order.
   virtual DatasetFile Take(std::uint64_t epoch, std::size_t place, const SupplyWait& wait) = 0;
 
   /// This reader is done with what it took and with all files before `place` of `epoch`, open ones included. A stream
@@ -61,8 +61,9 @@ class FileSupply {
   mutable std::map<std::uint64_t, std::vector<std::size_t>> orders_;  ///< of the epochs asked about last
 };
 
-/// For the dataset at `path`: a stream, a generation that is being staged (or about to be: its stage lock is held), or
-/// what FindDatasetFiles finds there. `seed` is the one of the order; a stream has its own.
+/// Opens the supply of the dataset at `path`: a stream, a generation that is being staged, or what FindDatasetFiles
+/// finds there. A generation counts as being staged once its stage lock is held. `seed` is that of the order; a stream
+/// has its own.
 /// Errors: those of FindDatasetFiles; Error(kUsage) when a stream has another seed.
 std::unique_ptr<FileSupply> OpenSupply(const std::filesystem::path& path, std::uint64_t seed,
                                        const SupplyWait& wait = {});

@@ -28,7 +28,7 @@ class Hdf5Rows {
 
   /// Row `row` in the machine's byte order; `out` has row_bytes(). Errors: Error(kEnvironment).
   virtual void Read(std::uint64_t row, std::span<std::byte> out, ChunkMemory& memory) const = 0;
-  /// "file", "chunks" or "library": who reads.
+  /// The way of reading: "file", "chunks" or "library".
   virtual std::string_view way() const = 0;
 
   std::size_t row_bytes() const { return row_bytes_; }
@@ -40,8 +40,8 @@ class Hdf5Rows {
   std::size_t row_bytes_;
 };
 
-/// Chooses the way: contiguous values and chunks of whole rows are read from the file itself, and what deflate, shuffle
-/// and fletcher32 have done to chunks is undone by the caller's thread; everything else waits for the library's lock.
+/// Chooses the way. Contiguous values and chunks of whole rows are read from the file itself; the caller's thread
+/// undoes deflate, shuffle and fletcher32. Everything else waits for the library's lock.
 std::unique_ptr<Hdf5Rows> OpenHdf5Rows(std::shared_ptr<Hdf5File> file, const std::filesystem::path& path,
                                        const Hdf5Dataset& dataset);
 

@@ -32,7 +32,7 @@ class InflatedFiles {
     std::filesystem::path path;
     std::mutex inflating;
     Content content;
-    std::optional<Error> error;  ///< each who asks throws a copy of his own
+    std::optional<Error> error;  ///< every caller gets a copy
   };
 
   std::shared_ptr<Entry> Find(const std::filesystem::path& path);

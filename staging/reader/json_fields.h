@@ -27,11 +27,11 @@ class JsonFields {
   bool Flag(std::string_view key);
   std::vector<std::uint64_t> Counts(std::string_view key);
   std::vector<double> Numbers(std::string_view key);
-  /// The value as it is. Null when there is none.
+  /// The value, unconverted. Null when the key is missing.
   const Json* Value(std::string_view key);
   /// The index of the word.
   std::size_t Word(std::string_view key, const std::vector<std::string>& words);
-  /// Leaves `value` as it is where there is none.
+  /// Leaves `value` unchanged when the key is missing.
   template <HasWords Enum>
   void TakeWord(std::string_view key, Enum& value) {
     if (Has(key)) value = AllOf<Enum>()[Word(key, AllWords<Enum>())];

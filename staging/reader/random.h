@@ -5,8 +5,8 @@
 
 namespace slipway::staging {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): number i is a hash of the key and i, so streams with different keys can be
-/// drawn in any order and by any thread.
+/// SplitMix64 (Steele, Lea, Flood 2014). Number i is a hash of the key and i, so any thread can draw from streams with
+/// different keys in any order.
 class SplitMix64 {
  public:
   explicit SplitMix64(std::uint64_t state) : state_(state) {}
@@ -34,7 +34,7 @@ class SplitMix64 {
   std::uint64_t state_;
 };
 
-/// What a stream of random numbers is for: no two purposes share one. The values are part of the results.
+/// The purpose of a stream of random numbers: no two purposes share a stream. The values are part of the results.
 enum class Purpose : std::uint64_t { kSplit = 1, kEpoch = 2, kFiles = 3, kWindow = 4, kTransform = 5, kMake = 6 };
 
 inline SplitMix64 StreamFor(Purpose purpose, std::uint64_t seed, std::uint64_t epoch) {

@@ -1,7 +1,7 @@
 /// The reader that training programs use: records of a dataset by number, whatever the format of its files.
 ///
 /// A *field* is one named value of a record: the TFRecord feature `image`, or row i of the HDF5 dataset `image`. Names
-/// are the same in both formats, so a trainer that asks for `image` and `label` reads either.
+/// are the same in both formats, so a trainer can read `image` and `label` from either.
 /// Record numbers count over all files in the order of their names, from 0.
 #pragma once
 
@@ -35,19 +35,21 @@ struct FieldInfo {
 /// Where records come from; one implementation a format.
 class RecordSource;
 
-/// An open dataset. Reads may come from several threads at once; HDF5 reads then wait for each other.
+/// An open dataset. Several threads may read at once; HDF5 reads then wait for each other.
 ///
-/// The files must not change while it is open (TFRecord files are mapped, a shortened file would raise SIGBUS): staged
-/// generations never do. While it is open its generation is leased: it cannot be removed.
+/// The files must not change while it is open: TFRecord files are mapped, so a shortened file would raise SIGBUS.
+/// Staged generations never change. An open dataset leases its generation, so it cannot be removed.
 class Dataset {
  public:
-  /// `path` is a staged directory (its manifest.json lists the files), a directory of data files without a manifest
-  /// (all TFRecord, or all HDF5; other files and the folders in it are left out), or one file. The format is recognised
-  /// by content. A directory that is being staged (`data.NAME.overlap`) is waited for until all of it is there. Cost:
-  /// TFRecord: one pass over the record headers, compressed files are inflated into memory; HDF5: the metadata. Errors:
-  /// Error(kEnvironment): nothing there, no records, a damaged file, a first record that is no
-  ///         Example, sizes or record counts that differ from the manifest, a manifest path outside the directory,
-  ///         files of different formats or fields.
+  /// `path` is one of: a staged directory (its manifest.json lists the files), a directory of data files without a
+  /// manifest, or one file. Such a directory holds all TFRecord or all HDF5; other files and its folders are left out.
+  /// The format is recognised by content. For a directory that is being staged (`data.NAME.overlap`) it waits until all
+  /// files are there.
+  ///
+  /// Cost: TFRecord: one pass over the record headers, compressed files are inflated into memory. HDF5: the metadata.
+  /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, a first record that is no Example. Also
+  ///         sizes or record counts that differ from the manifest, a manifest path outside the directory, files of
+  ///         different formats or fields.
   static Dataset Open(const std::filesystem::path& path);
   /// The same from given files; they are sorted by name.
   static Dataset OpenFiles(std::vector<std::filesystem::path> files);

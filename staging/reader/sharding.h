@@ -1,8 +1,8 @@
 /// Which records a rank reads, and in which order: pure functions, the same on every platform and rank.
 ///
 /// Steps of a trainer: Split() once, then for every epoch ShardOf(EpochOrder(split.train, seed, epoch), rank, world).
-/// An *order* is the sequence of all records of an epoch; *position* counts the records of it that all ranks together
-/// have read. Neither depends on the number of ranks, so a job that goes on with another one reads what is left.
+/// An *order* is the sequence of all records of an epoch. A *position* counts the records of it that all ranks together
+/// have read. Neither depends on the number of ranks, so a job that continues with another number reads what is left.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct RecordSplit {
   RecordNumbers validation;  ///< ascending
 };
 
-/// Puts `fraction` of the records aside for validation (rounded; at least one of each side when 0 < fraction < 1 and
-/// there are two records), chosen by `seed`.
+/// Puts `fraction` of the records aside for validation, chosen by `seed`. The number is rounded. Each side gets at
+/// least one record when 0 < fraction < 1 and there are two records.
 /// Errors: Error(kUsage) unless 0 <= fraction < 1.
 RecordSplit Split(std::uint64_t record_count, double fraction, std::uint64_t seed);
 
-/// How many Split() puts aside. It grows with the records, and so does what it leaves.
+/// How many records Split() puts aside. This number and the rest both grow with the number of records.
 std::uint64_t ValidationCount(std::uint64_t record_count, double fraction);
 
 /// `records` shuffled (Fisher-Yates on SplitMix64): another order for every seed and epoch.
@@ -37,23 +37,23 @@ RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t s
 
 /// The records of one rank: every `world`-th of `order`, starting at `rank`, the same number on every rank. The last
 /// order.size() % world records are left out of this epoch; another epoch's order leaves out others.
-/// With batches of b records on each rank, step s reads order[s*b*world, (s+1)*b*world) whatever the world is: one and
-/// two ranks at equal global batch see the same batches.
+/// With batches of b records on each rank, step s reads order[s*b*world, (s+1)*b*world). So one and two ranks at equal
+/// global batch see the same batches.
 /// Errors: Error(kUsage) unless 0 <= rank < world.
 RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world);
 
-/// Where a job stands in its data: what a checkpoint keeps.
+/// The position of a job in its data: what a checkpoint keeps.
 struct EpochPosition {
   std::uint64_t epoch = 0;
   std::uint64_t records_done = 0;  ///< of this epoch's order, by all ranks together
-  /// Where nodes hold different records: SharesKey() of those that records_done counts in. 0: every node holds all, or
-  /// it was not said.
+  /// Where nodes hold different records: SharesKey() of the shares that records_done counts in. 0: every node holds all
+  /// records, or it is not known.
   std::uint32_t shares = 0;
 
   bool operator==(const EpochPosition&) const = default;
 };
 
-/// What becomes of the records at the end of an epoch that do not make a whole step on all ranks. Words of specs.
+/// What happens to the records at the end of an epoch that do not fill a step on all ranks. Words of specs.
 enum class Remainder {
   kDrop,    ///< they are left out of this epoch
   kRepeat,  ///< the step is filled with the first records of the same order
@@ -81,38 +81,39 @@ std::uint64_t StepsOf(std::uint64_t records, const ShardRule& rule);
 
 /// The records of one rank from position `records_done` on: StepsOf(what is left) * batch places, the same number on
 /// every rank. Place i is order[records_done + i * world + rank].
-/// Promise: over all ranks and any number of restarts with other worlds no record comes twice and none is lost, but for
-///          what `remainder` says about the end of the order.
+/// Promise: no record comes twice and none is lost, over all ranks and any number of restarts with another `world`. The
+///          end of the order is an exception: see `remainder`.
 RecordNumbers ShardOf(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t records_done = 0);
 
 /// The position after `steps` steps that began at `records_done`, in an order of `records`.
 std::uint64_t RecordsDoneAfter(std::uint64_t steps, std::uint64_t records, const ShardRule& rule,
                                std::uint64_t records_done = 0);
 
-/// What one node holds when each has only a part of the dataset, and how many ranks share it.
+/// The records of one node when each has only a part of the dataset, and how many ranks share them.
 struct NodeRecords {
   std::uint64_t records = 0;
   int ranks = 1;
 };
 
-/// Tells these shares from others, for EpochPosition::shares; never 0.
+/// A key that differs for different shares, for EpochPosition::shares; never 0.
 std::uint32_t SharesKey(std::span<const NodeRecords> nodes);
 
-/// How many steps every rank makes when nodes hold different numbers of records: the fewest that a node has (drop), or
-/// the most (repeat, pad). Errors: Error(kUsage): no nodes, a node without ranks, one without records to repeat.
+/// How many steps every rank makes when nodes hold different numbers of records. kDrop: as many as the node with the
+/// fewest; kRepeat, kPad: as many as the node with the most. Errors: Error(kUsage): no nodes, a node without ranks, one
+/// without records to repeat.
 std::uint64_t StepsOfNodes(std::span<const NodeRecords> nodes, std::uint64_t batch, Remainder remainder);
 
-/// `steps` steps of the rank `rule.rank` among the `rule.world` ranks of its node, which holds `order`; steps before
-/// `steps_done` are left out. Positions count in whole steps here: they hold only for the same nodes and ranks.
+/// `steps` steps of the rank `rule.rank` among the `rule.world` ranks of its node, which holds `order`. Steps before
+/// `steps_done` are left out. Positions count in whole steps here, so they hold only for the same nodes and ranks.
 RecordNumbers ShardOfNode(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t steps,
                           std::uint64_t steps_done = 0);
 
 /// The order in which an epoch first uses `files` files.
 std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::uint64_t epoch);
 
-/// Deals records out in a random order of which only a window is known: what comes out at place i depends on the first
-/// i + `size` records that went in, so it can begin on the files that are there. 1 keeps the order.
-/// Cost: memory for the window and for what was added and has not entered it.
+/// Shuffles records within a window of the order. The record at place i depends only on the first i + `size` records
+/// that went in. So it can begin with the files that are there. A `size` of 1 keeps the order.
+/// Cost: memory for the window, and for records that were added but have not entered it.
 class ShuffleWindow {
  public:
   /// Errors: Error(kUsage) when `size` is 0.

@@ -1,4 +1,4 @@
-/// Fields of records whose files are not all there yet: a dataset that is being staged, or a stream.
+/// Fields of records whose files are not all present yet: a dataset that is being staged, or a stream.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace slipway::staging {
 
-/// What both have in common: the borders of the files from the listing, the types from the first file that comes.
+/// The common part of both: the borders of the files from the listing, the types from the first file that arrives.
 class SuppliedFields : public FieldSource {
  public:
   void RequireWholeRecords() const override;
@@ -63,9 +63,9 @@ class ArrivingFields final : public SuppliedFields {
   mutable std::vector<Opened> opened_;
 };
 
-/// The wanted records of each file of a stream are taken into memory while the file is there. Memory: what is in the
-/// shuffle window and on this rank, this rank's records of one file, the batches that are made ahead, and one that was
-/// handed out before.
+/// Takes the wanted records of each file of a stream into memory while the file is there. Memory: the records in the
+/// shuffle window that are on this rank, and this rank's records of one file. Also the batches that are made ahead, and
+/// one that was handed out before.
 class StreamedFields final : public SuppliedFields {
  public:
   StreamedFields(std::unique_ptr<FileSupply> supply, const std::filesystem::path& place_in,
@@ -81,7 +81,7 @@ class StreamedFields final : public SuppliedFields {
     std::vector<Shape> shapes;
     std::vector<std::vector<std::byte>> values;  ///< one for each wanted field
     std::vector<std::byte> payload;
-    std::optional<Error> error;  ///< each who asks throws a copy of his own
+    std::optional<Error> error;  ///< every caller gets a copy
   };
   /// A part of an epoch that is to be read: which records are wanted of which file.
   struct Part {
@@ -98,7 +98,7 @@ class StreamedFields final : public SuppliedFields {
   bool IsExpected(std::uint64_t record) const;
   /// Takes in the next file of which something is wanted. False when no file is left.
   bool TakeFile() const;
-  /// On to the next file of which something is wanted, or the part's end: the stream need not keep those before.
+  /// Moves to the next file with wanted records, or to the part's end. The stream need not keep the files before it.
   void GoOn(Part& part) const;
   void TakeRecords(Part& part, std::size_t file) const;
   Held Store(const FieldSource& source, std::uint64_t record, FetchMemory& memory) const;
@@ -109,8 +109,8 @@ class StreamedFields final : public SuppliedFields {
   mutable std::deque<Part> parts_;
   mutable std::map<std::uint64_t, std::uint64_t> uses_left_;
   mutable std::map<std::uint64_t, Held> held_;
-  /// Released, and kept for damaged records at the end of an epoch, which those before stand in for: the last batch
-  /// that has a good one, and those after it.
+  /// Released records that are still kept: earlier records replace damaged ones at the end of an epoch. They are those
+  /// of the last batch with a good record, and of the batches after it.
   std::vector<std::uint64_t> passed_;
 };
 

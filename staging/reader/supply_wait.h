@@ -19,7 +19,7 @@ class SupplyPatience {
   void Tick();
   /// Something came: the minute begins again.
   void Restart();
-  /// True twice a second while nothing comes: time to look whether anybody still works.
+  /// True twice a second while nothing comes: time to check whether the stager still works.
   bool TimeToLook();
 
  private:

@@ -1,8 +1,8 @@
-/// What happens to a field of a record between the file and the batch: pure functions of (seed, epoch, record), run on
-/// the reader's worker threads.
+/// What happens to a field of a record between the file and the batch. Transforms are pure functions of (seed, epoch,
+/// record), run on the reader's worker threads.
 ///
 /// An *image* is [height, width] or [height, width, channels], the channels of a pixel side by side.
-/// In JSON a list of objects: {"op": NAME, ...}, as each struct says; unknown names and keys are refused.
+/// In JSON transforms are a list of objects: {"op": NAME, ...}; see each struct. Unknown names and keys are refused.
 #pragma once
 
 #include <array>
@@ -41,14 +41,14 @@ struct Flip {
   double probability = 0.5;
 };
 
-/// Other numbers of the same value, as ConvertElements says: any type -> `to`, the same shape.
+/// Converts numbers, as ConvertElements does: any type -> `to`, the same shape.
 /// {"op": "cast", "to": "float32"}
 struct Cast {
   ElementType to = ElementType::kFloat32;
 };
 
-/// (value * scale - mean) / std, with one mean and std for all or one for each channel (the last extent):
-/// uint8 or float32 -> float32, the same shape.
+/// (value * scale - mean) / std, with one mean and std for all values, or one for each channel (the last extent). uint8
+/// or float32 -> float32, the same shape.
 /// {"op": "normalise", "mean": [0.5], "std": [0.25], "scale": 0.00392156862745098}
 struct Normalise {
   std::vector<float> mean = {0};
@@ -56,8 +56,8 @@ struct Normalise {
   float scale = 1;
 };
 
-/// Bilinear, pixel centres at half numbers and without a filter against aliasing (as torch's interpolate with
-/// align_corners=False): uint8 or float32 [h, w, ...] -> the same type [size, ...]. With `shorter` the shorter side
+/// Bilinear resize, with pixel centres at half numbers and without a filter against aliasing (torch's interpolate with
+/// align_corners=False). uint8 or float32 [h, w, ...] -> the same type [size, ...]. With `shorter` the shorter side
 /// becomes that long and the other keeps the proportion: -> [?, ?, ...] unless the image's size is known.
 /// {"op": "resize", "size": [256, 256]} or {"op": "resize", "shorter": 256}
 struct Resize {
@@ -73,7 +73,7 @@ struct RandomResizedCrop {
   std::array<double, 2> ratio = {3.0 / 4, 4.0 / 3};
 };
 
-/// Any type [h, w, c] -> the same type [c, h, w], what convolutions of torch want. {"op": "channels_first"}
+/// Any type [h, w, c] -> the same type [c, h, w], the layout of torch's convolutions. {"op": "channels_first"}
 struct ChannelsFirst {};
 
 using Transform = std::variant<DecodeJpeg, Crop, Flip, Cast, Normalise, Resize, RandomResizedCrop, ChannelsFirst>;

@@ -1,7 +1,8 @@
 /// What a stream does next: pure.
 ///
-/// The orders of all epochs are known, so what to take away is no guess: the file whose next use is farthest (Belady
-/// 1966). Words: staging/stream/uses.h. A reader *at* use n works with file n, and is done with all before it.
+/// The orders of all epochs are known, so the best file to remove is known, too: the one whose next use is farthest
+/// (Belady 1966). A *use* is a file at a place of an epoch's order. A reader *at* use n works with file n, and is done
+/// with all before it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace slipway::staging {
 
-// In which order the files of a dataset are used, over all epochs: use number = epoch * files + place.
+// The order in which the files of a dataset are used, over all epochs: use number = epoch * files + place.
 
 /// The order of one epoch: each file once.
 using OrderOfEpoch = std::function<std::vector<std::size_t>(std::uint64_t epoch)>;
@@ -62,19 +63,23 @@ struct StreamView {
   std::span<const StreamReader> readers;  ///< none: as if one stood at use 0
   const std::vector<bool>& present;
   Bytes capacity;
-  /// For how many uses beyond the slowest reader's space is freed. Free space is filled however far ahead; but a file
-  /// that is taken away early may be one that turns out better than those that readers pass meanwhile. 0: copies are
-  /// fewest, and every one is waited for.
+  /// Space is freed for this many uses beyond the slowest reader's. Free space is filled however far ahead. A file that
+  /// is removed early may prove more useful than those that readers pass meanwhile. 0: fewest copies, and readers wait
+  /// for every one.
   std::uint64_t ahead = 1;
-  /// Nothing has moved for a while: readers may wait for each other, the slowest for one that waits for a file far
-  /// ahead. Then space is freed for the first file that is waited for, by all files that no reader works with.
+  /// Nothing has moved for a while. Readers may wait for each other: the slowest for one that waits for a file far
+  /// ahead. Then space is freed for the first file that a reader waits for, by removing any files that no reader works
+  /// with.
   bool stalled = false;
 };
 
-/// Promises: what is present never exceeds the capacity; a file that a reader works with is not taken away. Unless
-/// stalled nor is one that a reader is at, or that some reader needs before the file that space is freed for, and with
-/// space for the two largest files readers that wait for nothing but files always get on. With `stalled` when they do
-/// not, readers that wait for each other always get on, too.
+/// Promises:
+/// - What is present never exceeds the capacity. A file that a reader works with is not removed.
+/// - Unless stalled, a file that a reader is at is not removed. Nor is one that some reader needs before the file for
+///   which space is freed.
+/// - With space for the two largest files, readers that wait only for files always make progress.
+/// - If `stalled` is set when they do not, readers that wait for each other make progress, too.
+///
 /// Cost: linear in the number of files.
 StreamAction NextAction(const StreamView& view, Uses& uses);
 

@@ -261,8 +261,8 @@ std::vector<Hdf5Unread> StreamStager::unread() const {
   return unread_;
 }
 
-/// A reader says what it wants and then looks whether it is there; so one of the two sees the other, and what a reader
-/// has open is not removed: its space would not be free.
+/// Removes a file unless a reader wants it: the space of an open file would not become free. The stager marks it as
+/// absent and then looks what readers want; a reader does the reverse. So at least one of the two sees the other.
 void StreamStager::Evict(std::size_t file) {
   state_.SetPresent(file, false);
   const auto wants_it = [&](const StreamReader& reader) { return reader.wants && uses_.FileOf(*reader.wants) == file; };

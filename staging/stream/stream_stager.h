@@ -1,8 +1,8 @@
 /// Keeps a window of a dataset's files in a tier that cannot hold all of them, for the readers of this node.
 ///
-/// The files lie in <root>/.staging/<generation>.stream-<n>/, never published; n is the smallest number that no other
-/// run has. The stage lock of that name is held while the stager lives: after kill -9 the lock is free, and whoever
-/// stages, streams or clears the tier next removes the directory.
+/// The files lie in <root>/.staging/<generation>.stream-<n>/ and are never published. n is the smallest number that no
+/// other run has. The stage lock of that name is held while the stager lives. After kill -9 the lock is free; the next
+/// process that stages, streams or clears the tier removes the directory.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct StreamFigures {
   std::uint64_t evictions = 0;
 };
 
-/// The name of a stream's directory, and the lock that says that a process is at work there.
+/// The name of a stream's directory, and the lock of the process that works there.
 struct StreamClaim {
   std::string name;
   FileLock lock;
@@ -39,25 +39,25 @@ struct StreamClaim {
 
 class StreamStager {
  public:
-  /// `readers`: the most that may be open at a time. Reserves the window.
-  /// Errors: Error(kEnvironment): no space, a tier that is not fit.
+  /// `readers`: how many readers may be open at a time. Reserves the window.
+  /// Errors: Error(kEnvironment): no space, an unusable tier.
   StreamStager(const StagingPlan& plan, std::uint64_t seed, std::size_t readers);
   StreamStager(const StreamStager&) = delete;
   StreamStager& operator=(const StreamStager&) = delete;
-  /// Removes all of it.
+  /// Removes the stream's directory.
   ~StreamStager();
 
-  /// What readers open.
+  /// The directory that readers open.
   const std::filesystem::path& directory() const { return directory_; }
 
-  /// Brings and takes away files until it is cancelled; readers are told before it returns.
-  /// Errors: Error(kInterrupted) when cancelled; Error(kEnvironment) naming the file: changed since the plan or since
+  /// Copies files in and removes files until it is cancelled. Readers are informed before it returns.
+  /// Errors: Error(kInterrupted) when cancelled. Error(kEnvironment) naming the file: changed since the plan or since
   ///         its first copy, damaged, no space.
   void Run(const StageOptions& options);
 
   /// From any thread. A stream is ready for its readers when there is a first copy.
   StreamFigures figures() const { return {copies_, Bytes{copied_}, evictions_}; }
-  /// VerifyMode::kFull: the datasets of HDF5 files whose own checksums could not be compared. From any thread.
+  /// VerifyMode::kFull: the HDF5 datasets whose own checksums could not be compared. From any thread.
   std::vector<Hdf5Unread> unread() const;
 
  private:

@@ -1,4 +1,4 @@
-/// What every trainer is told on its command line.
+/// The command-line arguments that all trainers share.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace trainers {
 
-/// The values that stand here are what a trainer's own defaults begin with.
+/// The values here are the starting point of a trainer's own defaults.
 struct Arguments {
   std::int64_t epochs = 3;
   std::int64_t batch_size = 0;         ///< records per rank and backward pass; 0: not given
   std::int64_t usual_batch_size = 64;  ///< where neither is given
-  std::int64_t global_batch_size = 0;  ///< records per step over all ranks; 0: not given. Only one of the two is
+  std::int64_t global_batch_size = 0;  ///< records per step over all ranks; 0: not given. Give only one of the two
   LearningRate rate;
   std::string optimizer = "adam";  ///< adam, sgd, lamb
   double momentum = 0.9;           ///< of sgd
@@ -29,7 +29,7 @@ struct Arguments {
   std::int64_t predictions = 1;     ///< 1: write the outputs for the validation records
 };
 
-/// `records` is what a trainer calls them ("images"): the option is --train_<records>.
+/// `records` is the trainer's word for them ("images"): the option is --train_<records>.
 void AddCommonOptions(OptionList& options, Arguments& arguments, const std::string& records);
 
 }  // namespace trainers

@@ -14,9 +14,9 @@ namespace {
 
 using slipway::client::Session;
 
-/// What every record of a set gave, in a row for each, filled by the rank that evaluated it and 0 on the others; 0 on
-/// all where a record was skipped. Doubles, since that is what ranks add up; float32 values and record numbers below
-/// 2^53 pass unchanged.
+/// The outputs and targets of all records of a set, one row for each. The rank that evaluated a record fills its row;
+/// other ranks have 0 there. All have 0 where a record was skipped. Doubles, because ranks add up doubles; float32
+/// values and record numbers below 2^53 pass unchanged.
 class AllOutputs {
  public:
   AllOutputs(const Records& records, const Session& session)

@@ -18,7 +18,8 @@ void AddBatch(Sums& sums, const Task& task, double loss, const at::Tensor& outpu
 /// Collective.
 Sums OverRanks(const Sums& sums, slipway::client::Session& session);
 
-/// Of a batch whose loss is not finite. Errors: naming the record that is to blame, if one is.
+/// For a batch whose loss is not finite. Errors: std::runtime_error naming the record to blame; returns when there is
+/// none.
 void BlameRecord(const Task& task, const Records& records, const TensorBatch& batch);
 
 struct Evaluated {
@@ -26,8 +27,8 @@ struct Evaluated {
   NamedValues further;  ///< what the task says of all predictions
 };
 
-/// Every record once, over all ranks. With `predictions_folder`, unless it is empty, predictions.npy and targets.npy
-/// are left there. Collective. Errors: naming a record whose values are not finite.
+/// Evaluates every record once, over all ranks. Writes predictions.npy and targets.npy into `predictions_folder`,
+/// unless that is empty. Collective. Errors: naming a record whose values are not finite.
 Evaluated Evaluate(const Task& task, Replica& replica, Records& records, slipway::client::Session& session,
                    const std::filesystem::path& predictions_folder = {});
 

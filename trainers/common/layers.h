@@ -10,8 +10,8 @@ inline torch::nn::LeakyReLU Leaky(double slope) {
   return torch::nn::LeakyReLU(torch::nn::LeakyReLUOptions().negative_slope(slope));
 }
 
-/// Weights by He et al. 2015 for layers that are followed by max(x, slope x), biases 0: however many layers there are,
-/// what passes them keeps its size. (libtorch's own are smaller: after seven convolutions nothing is left.)
+/// Draws weights by He et al. 2015 for layers followed by max(x, slope x), with biases 0. So signals keep their size,
+/// however many layers there are. (libtorch's own weights are smaller: after seven convolutions nothing is left.)
 inline void DrawWeights(torch::nn::Sequential& model, double slope) {
   const torch::NoGradGuard no_gradients;
   for (auto& item : model->named_parameters()) {

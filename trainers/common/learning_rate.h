@@ -16,7 +16,7 @@ struct LearningRate {
 
   /// At global step `step` (from 0) of `epochs` epochs with `steps_per_epoch` steps each.
   ///
-  /// SGD here is v = m v + g, w = w - rate v: a rate that changes needs no correction of the momentum (Goyal et al.,
+  /// SGD here is v = m v + g, w = w - rate v. So a change of the rate needs no momentum correction (Goyal et al.,
   /// remark 2).
   double At(std::int64_t step, std::int64_t steps_per_epoch, std::int64_t epochs, std::int64_t global_batch) const;
 };

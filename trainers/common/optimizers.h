@@ -21,11 +21,12 @@ class Optimizer {
   virtual void Load(const std::filesystem::path& file) = 0;
 };
 
-/// "sgd" with momentum, "adam" (Kingma, Ba 2014), "lamb" (You et al. 2020, algorithm 2). With Arguments::trust the
-/// gradient of every tensor w of the first two is multiplied by trust |w| / (|g| + weight_decay |w|), at most 1 with
-/// trust_clip, as LARC does; without it as LARS (You, Gitman, Ginsburg 2017), where the learning rate then scales all.
-/// Neither trust nor LAMB's ratio is for tensors of one dimension: biases and scales of normalisation, whose norms say
-/// nothing of how far they should move.
+/// "sgd" with momentum, "adam" (Kingma, Ba 2014), "lamb" (You et al. 2020, algorithm 2).
+///
+/// With Arguments::trust, "sgd" and "adam" multiply the gradient of every tensor w by trust |w| / (|g| + weight_decay
+/// |w|). With trust_clip that factor is divided by the learning rate and at most 1, as in LARC. Without trust_clip it
+/// is LARS (You, Gitman, Ginsburg 2017): the learning rate scales it. Trust and LAMB's ratio leave out tensors of one
+/// dimension: biases and scales of normalisation. Their norms do not say how far they should move.
 std::unique_ptr<Optimizer> MakeOptimizer(const Arguments& arguments, std::vector<at::Tensor> parameters);
 
 }  // namespace trainers

@@ -21,9 +21,9 @@ class OptionList {
   /// True when the words ask for --help. Errors: UsageError naming the argument and what is allowed.
   bool Parse(const std::vector<std::string>& words) const;
 
-  /// Puts the values of SLIPWAY_PARAMS in place of the arguments of the same name. Names that are no argument are left
-  /// alone: a command of its own may pass them under other names, and `slipway run` gives all of them to a bundled
-  /// trainer as arguments too, where an unknown one is an error.
+  /// Puts the values of SLIPWAY_PARAMS in place of the arguments of the same name. Other names are ignored: a custom
+  /// command may pass them under other names. `slipway run` also gives all of them to a bundled trainer as arguments;
+  /// there an unknown one is an error.
   /// Errors: UsageError.
   void Override(const std::map<std::string, std::string>& parameters) const;
 
@@ -39,7 +39,7 @@ class OptionList {
     std::function<void(const std::string& text)> set;
   };
 
-  /// Null when there is none.
+  /// Null when no option has that name.
   const Option* Find(std::string_view name) const;
   const Option& OptionOf(const std::string& word) const;
 

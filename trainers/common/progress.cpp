@@ -48,7 +48,7 @@ std::string UsualValueOf(const std::string& name) {
   return "none";
 }
 
-/// Text in a document that may be anybody's.
+/// Text in a document of unknown origin.
 std::string TextOf(const json& document, const std::string& name) {
   const auto found = document.is_object() ? document.find(name) : document.end();
   return found != document.end() && found->is_string() ? found->get<std::string>() : UsualValueOf(name);

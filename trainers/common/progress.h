@@ -1,4 +1,4 @@
-/// Where a training stands, as a checkpoint keeps it beside the weights.
+/// The progress of a training: what a checkpoint keeps beside the weights.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Sums {
   double Mean(std::size_t measure) const { return measures[measure] / records; }
 };
 
-/// With the weights and the optimizer's state this is all there is: the order of the records is a function of seed and
-/// epoch, and models draw no random numbers after their first weights.
+/// How far a training is. With the weights and the optimizer's state this is the complete state. The order of the
+/// records is a function of seed and epoch. Models draw no random numbers after their first weights.
 struct Progress {
   std::int64_t epoch = 0;
   std::int64_t step_in_epoch = 0;
@@ -31,18 +31,18 @@ struct Progress {
   std::uint32_t shares = 0;
 };
 
-/// A step inside an epoch says which records are done only where the nodes hold what they held.
-/// Errors: std::runtime_error when it is inside one, and they hold something else now.
+/// The step inside an epoch says which records are done only while the nodes hold the same records.
+/// Errors: std::runtime_error when the step is inside an epoch and the nodes now hold other records.
 void RequireSameShares(const Progress& progress, std::uint32_t now);
 
-/// Names and values that a checkpoint can only be continued with: another value would mean another program, model or
-/// other records. The first is the "trainer". The first that differs is told.
+/// Names and values that must not change when a checkpoint is continued. Another value would mean another program,
+/// model or set of records. The first entry is "trainer". Errors name the first entry that differs.
 using Course = std::vector<std::pair<std::string, std::string>>;
 
 /// Errors: std::runtime_error naming the file.
 void WriteProgress(const std::filesystem::path& file, const Progress& progress, const Course& course);
-/// Errors: std::runtime_error naming the file when it is damaged, the program that wrote it when it is another one's,
-/// and what differs from `course`.
+/// Errors: std::runtime_error naming the file when it is damaged, and its program when another one wrote it. Otherwise
+///         it names what differs from `course`.
 Progress ReadProgress(const std::filesystem::path& file, const Course& course);
 
 }  // namespace trainers

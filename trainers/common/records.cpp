@@ -142,8 +142,9 @@ std::optional<TensorBatch> Records::Next() {
   return in_order_ && on_corrupt_ == OnCorrupt::kSkip ? WithoutStandIns(tensors) : tensors;
 }
 
-/// What is measured should count every record once. One that stands in for a damaged record comes before its own place
-/// and again there, or after it: of records in order those count that have a larger number than all before.
+/// Removes stand-ins, so that an evaluation counts every record once. A record that stands in for a damaged one comes
+/// twice: before its own place and there, or there and later. Records are in order, so those count that have a larger
+/// number than all before.
 TensorBatch Records::WithoutStandIns(const TensorBatch& batch) {
   std::vector<std::int64_t> rows;
   numbers_.clear();

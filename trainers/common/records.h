@@ -28,16 +28,16 @@ struct Skipped {
   std::vector<slipway::staging::CorruptRecord> first_met;  ///< those that had not been met before
 };
 
-/// One rank's share of a set. What becomes of damaged records the spec says: data.NAME.on_corrupt.
+/// One rank's share of a set. The spec says what becomes of damaged records: data.NAME.on_corrupt.
 class Records {
  public:
-  /// `batch`: of each rank. Shuffled by the argument `seed` and data.train.seed; data.train.remainder says what becomes
-  /// of what fills no batch on every rank. Another record stands in for one that is skipped.
-  /// Errors: UsageError when that is all and it is left out, when it should be padded, or the files hold something else
-  /// than the task takes; those of the reader.
+  /// `batch`: of each rank. Shuffled by the argument `seed` and data.train.seed. data.train.remainder says what becomes
+  /// of records that do not fill a batch on every rank. Another record replaces a skipped one.
+  /// Errors: UsageError when that remainder is all records and is dropped, when it should be padded, or when the files
+  ///         do not hold what the task takes. Also those of the reader.
   static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
                              const slipway::client::Session& session);
-  /// Validation records, in their order. One that is skipped is missing.
+  /// Validation records, in their order. Skipped records are missing.
   static Records ForValidation(const Task& task, const Settings& settings, std::int64_t batch,
                                const slipway::client::Session& session);
   /// All of the dataset "test", in their order.
@@ -51,14 +51,14 @@ class Records {
   std::uint64_t data_seed() const { return data_seed_; }
   slipway::staging::Remainder remainder() const { return remainder_; }
 
-  /// Where this rank's records stand among those of all ranks.
+  /// The places of this rank's records among those of all ranks.
   slipway::staging::OrderedPlaces places() const { return reader_.places_of_rank(); }
   /// For Progress::shares.
   std::uint32_t shares() const { return reader_.Position().shares; }
 
-  /// Goes on behind the first `pass` batches of an epoch; at its end when it has fewer.
+  /// Continues after the first `pass` batches of an epoch; at its end when it has fewer.
   void Begin(std::int64_t epoch, std::int64_t pass);
-  /// Nothing at the end of the epoch. Of the last evaluation batch only records that are there.
+  /// Nothing at the end of the epoch. The last evaluation batch holds only the records that exist.
   /// Errors: those of the reader; std::runtime_error naming the record whose label is out of range.
   std::optional<TensorBatch> Next();
   /// To the end of the epoch.
@@ -70,7 +70,7 @@ class Records {
 
   /// Seconds that Next() has waited for data.
   double WaitedSeconds() const { return reader_.stats().wait_s; }
-  /// What this rank has skipped since the last call; nothing where a damaged record is an error.
+  /// The records that this rank has skipped since the last call; nothing where a damaged record is an error.
   std::optional<Skipped> TakeSkipped();
 
  private:
@@ -86,7 +86,7 @@ class Records {
   std::uint64_t records_per_pass_;
   slipway::staging::BatchReader reader_;
   std::vector<std::uint64_t> numbers_;  ///< of a batch without those that stood in for others
-  std::uint64_t next_number_ = 0;       ///< of records in order: what comes next has this number or a larger one
+  std::uint64_t next_number_ = 0;       ///< in-order reading: the next record has this number or a larger one
   std::uint64_t skipped_before_ = 0;
   std::size_t met_before_ = 0;
 };

@@ -88,8 +88,8 @@ void Replica::SubmitWhenReady() {
   }
 }
 
-/// Guards against a libtorch that gives a parameter a gradient of its own: the exchange would go on with memory that
-/// nobody writes, and the replicas drift apart.
+/// Guards against a libtorch that gives a parameter a gradient of its own. The exchange would then use memory that is
+/// never written, and the replicas would drift apart.
 void Replica::RequireGradientsInPlace() const {
   auto expected = gradient_list_.begin();
   for (const auto& parameter : parameters()) {
@@ -137,8 +137,8 @@ void Replica::RestoreExchange(const std::vector<char>& state) {
 
 void Replica::Save(const std::filesystem::path& file) const { torch::save(*model_, file.string()); }
 
-/// torch::load alone would give the model other memory, behind the back of the runtime that was told where the weights
-/// are, and would accept other shapes.
+/// Copies into the existing weights. torch::load alone would give the model other memory than the runtime has
+/// registered, and would accept other shapes.
 void Replica::Load(const std::filesystem::path& file) {
   auto saved = task_.MakeModel();
   LoadFile(saved, file);

@@ -19,8 +19,8 @@ struct Node;
 
 namespace trainers {
 
-/// Gradients lie one behind the other in memory that the ranks of a node share, so that they are exchanged without a
-/// copy, each as soon as the backward pass has made it.
+/// The gradients lie one behind the other in memory that the ranks of a node share. So they are exchanged without a
+/// copy, each as soon as the backward pass has computed it.
 class Replica {
  public:
   /// Takes the weights of rank 0. `total_steps` is what schedules of the exchange in per cent refer to. Collective.
@@ -32,11 +32,12 @@ class Replica {
   std::vector<at::Tensor> parameters() const;
   at::Tensor Forward(const at::Tensor& input);
   void Train();
-  /// Running statistics of normalisation layers are each rank's own while it trains; those of rank 0 count. Collective.
+  /// Running statistics of normalisation layers differ between ranks during training; this takes those of rank 0.
+  /// Collective.
   void Evaluate();
 
-  /// The backward pass and the exchange. True when there are gradients to apply: not in passes that only accumulate,
-  /// nor in the first ones of a delayed exchange. Collective.
+  /// The backward pass and the exchange. True when there are gradients to apply. False in passes that only accumulate,
+  /// and in the first ones of a delayed exchange. Collective.
   bool BackwardAndExchange(const at::Tensor& loss);
 
   /// Fails when a rank has other weights. Collective.
@@ -47,8 +48,7 @@ class Replica {
   std::string NotFinite() const;
 
   void Save(const std::filesystem::path& file) const;
-  /// Copies the weights of `file` into the memory that the runtime was told of. Errors: std::runtime_error naming the
-  /// file.
+  /// Copies the weights of `file` into the memory that the runtime knows. Errors: std::runtime_error naming the file.
   void Load(const std::filesystem::path& file);
   /// Step count and gradients on their way between ranks. The same on every rank. Collective.
   std::vector<char> ExchangeState();
@@ -67,7 +67,7 @@ class Replica {
   std::vector<slipway::client::Tensor> gradient_list_;  ///< its parts, as the runtime knows them
   std::vector<slipway::client::Tensor> weights_;
   std::vector<slipway::client::Tensor> buffers_;                      ///< float buffers: running statistics
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  ///< whose hooks submit the gradients
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  ///< their hooks submit the gradients
   bool clear_ = true;                                                 ///< the gradients before the next pass
   int exceptions_ = std::uncaught_exceptions();
 };

@@ -29,7 +29,7 @@ struct Pace {
   std::int64_t records = 0;
 };
 
-/// Only rank 0 says anything, but for Skipped(); the others may call it all the same.
+/// Only rank 0 prints, except for Skipped(). The other ranks may call it as well.
 class Report {
  public:
   /// `progress` says where each value belongs; it must outlive the report.

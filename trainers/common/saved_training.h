@@ -13,8 +13,9 @@
 
 namespace trainers {
 
-/// model.pt, optimizer.pt, exchange.bin (gradients on their way between ranks) and progress.json: with them a training
-/// goes on as if it had never ended, to the bit. Without a place for checkpoints nothing is written.
+/// The files of a checkpoint: model.pt, optimizer.pt, exchange.bin (gradients on their way between ranks) and
+/// progress.json. A training continued from them is the same to the bit as one that never ended. Without a place for
+/// checkpoints nothing is written.
 class SavedTraining {
  public:
   /// What is saved and restored; all must outlive it.
@@ -25,13 +26,13 @@ class SavedTraining {
 
   SavedTraining(const Settings& settings, slipway::client::Session& session, Parts parts, Course course);
 
-  /// Between optimizer steps. Collective. Errors: std::runtime_error naming a tensor whose weights are not finite:
-  /// nothing is written then, and the checkpoint before stays the newest.
+  /// To be called between optimizer steps. Collective. Errors: std::runtime_error naming a tensor whose weights are not
+  /// finite. Then nothing is written, and the checkpoint before stays the newest.
   void Write(const Progress& progress);
   /// As often as the spec asks; the first rank's clock decides for all. Collective.
   bool IsDue();
-  /// Where the checkpoint that the launcher names has left off; nothing when there is none. Collective.
-  /// Errors: std::runtime_error naming the file, and why it cannot be continued with.
+  /// The progress of the checkpoint that the launcher names; nothing when it names none. Collective.
+  /// Errors: std::runtime_error naming the file, and why it cannot be continued.
   std::optional<Progress> Restore();
 
  private:

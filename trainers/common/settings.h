@@ -23,7 +23,7 @@ struct Settings {
   std::optional<double> limit;               ///< how far this trial may go now, in that
 };
 
-/// Errors: UsageError naming the variable, and who should have set it or what is wrong in it.
+/// Errors: UsageError naming the variable, and what should have set it or what is wrong with its value.
 Settings ReadSettings();
 
 }  // namespace trainers

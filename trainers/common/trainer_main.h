@@ -5,8 +5,8 @@
 
 namespace trainers {
 
-/// Exit status: 0 done or stopped as asked, 1 failed, 2 called wrongly, 75 at the limit of its scheduler and ready to
-/// go on.
+/// Exit code: 0 done or stopped as asked, 1 failed, 2 wrong usage, 75 at the limit of its scheduler and ready to
+/// continue.
 int TrainerMain(Task& task, int argc, char** argv);
 
 }  // namespace trainers

@@ -17,8 +17,8 @@ constexpr std::int64_t kPaperSize = 128;
 constexpr std::int64_t kValues = 3;
 constexpr double kLeak = 0.3;
 
-/// The logarithm of the density, 0 at its mean and spread over about -2 to 2: what says most about the universe is how
-/// far it spreads, which a network sees only around 0.
+/// The logarithm of the density, 0 at its mean and spread over about -2 to 2. Its spread says most about the universe,
+/// and a network sees that only around 0.
 at::Tensor Contrast(const at::Tensor& density) { return 3 * (torch::log1p(density) - std::numbers::ln2); }
 
 class Cosmoflow final : public trainers::Task {

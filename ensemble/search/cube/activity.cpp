@@ -20,8 +20,8 @@ Activity::Activity(const Encoding& encoding) : decides_(encoding.axes().size(), 
   }
 }
 
-// An axis varies only where its parameter is active, which its NaN tells; a parameter that never varies has no axis,
-// so its own conditions are taken over.
+// An axis with NaN shows that its parameter is not active. A parameter that never varies has no axis: its own
+// conditions are used instead.
 Activity::Rule Activity::RuleOf(const Encoding& encoding, const Parameter& parameter) const {
   Rule rule;
   if (!parameter.when) return rule;

@@ -1,4 +1,4 @@
-/// Which axes are active, told from coordinates alone.
+/// Finds out from coordinates alone which axes are active.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 namespace slipway::ensemble {
 
 /// The conditions of a space, translated once into places on axes.
-/// Cost: of `IsActive`, the clauses of that axis.
+/// Cost: `IsActive` checks the clauses of its axis.
 class Activity {
  public:
   explicit Activity(const Encoding& encoding);
 
-  /// Whether axis `i` is active, given those before it (NaN where they are not).
+  /// Whether axis `i` is active, given the axes before it (NaN: inactive).
   bool IsActive(std::size_t i, const Coordinates& at) const;
   /// Whether the condition of another axis names axis `i`.
   bool Decides(std::size_t i) const { return decides_[i] != 0; }
-  /// Some axis has a condition.
+  /// Whether any axis has a condition.
   bool is_conditional() const { return is_conditional_; }
 
  private:

@@ -24,7 +24,7 @@ double ToCoordinate(const Domain& domain, const Scalar& value) {
   return index ? static_cast<double>(*index) : kInactive;
 }
 
-/// NaN: nobody said.
+/// The value at a place. NaN: not given.
 Scalar ToValue(const Domain& domain, double at) {
   if (!std::holds_alternative<ChoiceDomain>(domain)) return AtUnit(domain, std::isnan(at) ? 0.5 : at);
   const auto last = static_cast<double>(CountValues(domain) - 1);

@@ -1,4 +1,4 @@
-/// Points of a search space as places in the unit cube, in which the samplers compute.
+/// Converts points of a search space into coordinates in the unit cube, and back. Samplers compute with coordinates.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ enum class AxisKind {
 struct Axis {
   std::size_t parameter = 0;  ///< index into SearchSpace::parameters()
   AxisKind kind = AxisKind::kContinuous;
-  std::uint64_t values = 0;  ///< how many there are to choose from; 0 of a continuous axis and of all 2^64 integers
+  std::uint64_t values = 0;  ///< number of values; 0 for a continuous axis and for all 2^64 integers
 };
 
-/// One number for each axis; NaN where the parameter is not active.
+/// One number for each axis; NaN if the parameter is not active.
 /// Logarithmic ranges are even in the logarithm, so a step of 0.1 is the same factor everywhere.
 using Coordinates = std::vector<double>;
 
-/// Numbers in [0, 1) for each axis as coordinates: a categorical axis gets each of its values from equal parts.
+/// Turns a number in [0, 1) for each axis into coordinates. The values of a categorical axis get equal parts.
 Coordinates UnitToAxes(std::vector<double> units, const std::vector<Axis>& axes);
 
 class Encoding {
@@ -33,18 +33,18 @@ class Encoding {
   explicit Encoding(SearchSpace space);
 
   const SearchSpace& space() const { return space_; }
-  /// In the order of the parameters: an axis follows those that its condition names.
+  /// In the order of the parameters: an axis comes after those that its condition names.
   const std::vector<Axis>& axes() const { return axes_; }
   const Axis& axis(std::size_t i) const { return axes_.at(i); }
 
-  /// Coordinates of a point of this space; parameters that the space does not know are left out.
+  /// Coordinates of a point of this space. Parameters that are not in the space are left out.
   Coordinates Encode(const Point& point) const;
 
-  /// The point that lies nearest: numbers outside of [0, 1] are clamped, ordered and categorical ones rounded. An
-  /// active axis that is NaN gets the middle (the first value of a categorical one); an inactive one is left out.
+  /// The nearest point. Numbers outside of [0, 1] are clamped; ordered and categorical ones are rounded. An active axis
+  /// with NaN gets its middle, a categorical one its first value. Inactive axes are left out.
   Point Decode(const Coordinates& at) const;
 
-  /// Decode, then Encode: the place that a trial there really has.
+  /// Decode, then Encode: the coordinates of a trial with this point.
   Coordinates Snap(const Coordinates& at) const { return Encode(Decode(at)); }
 
  private:

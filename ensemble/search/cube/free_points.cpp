@@ -22,8 +22,8 @@ Scalar DrawValue(const Domain& domain, const CounterRandom& random, std::uint32_
   return ValueAt(domain, count == 0 ? random.Bits(draw) : random.Below(count, draw));
 }
 
-/// As RandomPoint, but a parameter that breaks a constraint is drawn anew at once: not even any more, but far more
-/// often inside.
+/// As RandomPoint, but draws a parameter that breaks a constraint again at once. The points are no longer even, but far
+/// more often meet the constraints.
 Point MendedPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, std::uint32_t draw) {
   Point point;
   for (const auto& parameter : space.parameters()) {
@@ -38,12 +38,12 @@ Point MendedPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber tria
   return point;
 }
 
-/// Looks at points until one is free; keeps one that a trial has, for want of a better one.
+/// Checks points until one is free. Keeps a point of an earlier trial in case none is.
 class FirstFree {
  public:
   FirstFree(const SearchSpace& space, const TrialTable& earlier) : space_(space), earlier_(earlier) {}
 
-  /// True when there is no need to look further.
+  /// True when the point is free: the search can end.
   bool Take(Point point) {
     if (!space_.Allows(point)) return false;
     found_ = std::move(point);
@@ -57,7 +57,8 @@ class FirstFree {
   std::optional<Point> found_;
 };
 
-/// Among the first free points of the grid; so many that the earlier trials cannot have them all.
+/// A random one of the free points among the first ones of the grid. It checks more points than earlier trials can
+/// have.
 std::optional<Point> FreePointOfGrid(const SearchSpace& space, const CounterRandom& random, const TrialTable& earlier) {
   std::optional<Point> chosen;
   std::uint32_t count = 0;

@@ -9,16 +9,16 @@
 
 namespace slipway::ensemble {
 
-/// Walks over the grid like an odometer, the last parameter turning fastest; inactive parameters have no wheel, and
-/// points that break a constraint are passed over. Discrete domains give all their values; of ranges it takes
-/// `points_per_range` evenly spaced values, both ends among them.
+/// Walks over the grid like an odometer: the last parameter changes fastest. Inactive parameters have no wheel. Points
+/// that break a constraint are skipped. Discrete domains give all their values; ranges give `points_per_range` evenly
+/// spaced values, both ends included.
 class GridWalk {
  public:
-  /// `space` must outlive the walk. `most_steps`: after so many turns of a wheel it gives up; constraints may leave few
+  /// `space` must outlive the walk. `most_steps`: gives up after this many turns of a wheel; constraints may leave few
   /// points among very many.
   GridWalk(const SearchSpace& space, int points_per_range,
            std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max());
-  /// To the first point, then to each following one; false after the last, and when it has given up.
+  /// Goes to the first point, then to each following one. False after the last, and when it has given up.
   bool Next();
   bool has_given_up() const { return steps_left_ == 0; }
   const Point& point() const { return point_; }
@@ -28,7 +28,7 @@ class GridWalk {
     std::size_t parameter;
     std::uint64_t index;
   };
-  /// False when a constraint is broken: what it does not know yet cannot mend that.
+  /// False when a constraint is broken, whatever values the further parameters get.
   bool AddWheels(std::size_t from);
 
   const SearchSpace& space_;
@@ -39,10 +39,10 @@ class GridWalk {
   Point point_;
 };
 
-/// The number of points, counted up to `limit` only; `limit`, too, where a million steps do not lead so far.
+/// The number of points, counted up to `limit`. Also `limit` if a million steps are not enough to count them.
 std::int64_t CountGrid(const SearchSpace& space, int points_per_range, std::int64_t limit);
 
-/// No parameter is continuous: the grid holds every point of the space.
+/// Whether no parameter is continuous: the grid then holds every point of the space.
 bool IsDiscrete(const SearchSpace& space);
 
 }  // namespace slipway::ensemble

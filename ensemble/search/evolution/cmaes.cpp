@@ -17,7 +17,7 @@ std::size_t DefaultPopulation(std::size_t axes) {
   return 4 + static_cast<std::size_t>(3 * std::log(std::max<double>(1, static_cast<double>(axes))));
 }
 
-/// A number of the normal distribution (mean, deviation) that lies in `part`; the outer parts are open.
+/// A number of the normal distribution (mean, deviation), restricted to `part`. The outer parts are unbounded.
 double InPart(double mean, double deviation, const Part& part, double unit) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double low = part.is_first ? -infinity : (part.low - mean) / deviation;
@@ -25,7 +25,7 @@ double InPart(double mean, double deviation, const Part& part, double unit) {
   return mean + deviation * TruncatedNormalQuantile(low, high, unit);
 }
 
-/// Lifts each chance to at least `least`, at the cost of the others.
+/// Raises each probability to at least `least`, at the cost of the others.
 void KeepChances(std::vector<double>& chances, double least) {
   double lifted = 0, rest = 0;
   for (const double chance : chances) (chance <= least ? lifted : rest) += chance <= least ? least : chance;
@@ -118,7 +118,7 @@ void CmaesProposer::LearnNumbers(State& state, const Generation& ranked) const {
   }
 }
 
-/// Where the point lay before it was rounded, as far as can be told.
+/// The drawn numbers before rounding, as far as they are known: a number is drawn again from the part of its value.
 std::vector<double> CmaesProposer::Numbers(const State& state, const Observation& observation) const {
   Draws draws(seed_, observation.trial, "cmaes/unknown");
   std::vector<double> numbers;
@@ -151,7 +151,7 @@ void CmaesProposer::LearnChances(State& state, const Generation& ranked) const {
       wanted[static_cast<std::size_t>(at)] += rates.weights[i];
       total += rates.weights[i];
     }
-    // The more values and axes, the more generations are needed to tell them apart.
+    // More values and axes need more generations to be distinguished.
     const double axes = static_cast<double>(categorical_.size());
     const double rate = total * rates.effective / (rates.effective + values + axes);
     for (std::size_t v = 0; v < chances.size() && total > 0; ++v) chances[v] += rate * (wanted[v] / total - chances[v]);
@@ -175,7 +175,7 @@ Coordinates CmaesProposer::Propose(const Observations& known, TrialNumber trial,
   Coordinates at(encoding_.axes().size());
   if (state.numbers) {
     const auto numbers = state.numbers->Draw(draws);
-    // On the border rather than drawn anew: many an optimum lies there.
+    // Clamped to the border, not drawn again: optima often lie on it.
     for (std::size_t k = 0; k < numeric_.size(); ++k) at[numeric_[k]] = std::clamp(numbers[k], 0.0, 1.0);
   }
   for (std::size_t k = 0; k < categorical_.size(); ++k) {

@@ -1,4 +1,4 @@
-/// CMA-ES as a search method that may be asked and told in any order.
+/// CMA-ES as a search method: trials may be proposed, and may end, in any order.
 #pragma once
 
 #include <deque>
@@ -10,17 +10,18 @@
 
 namespace slipway::ensemble {
 
-/// The complete trials, in the order of their numbers, are cut into generations; each moves the distribution from which
-/// the next trials are drawn. Pending trials take part when they end, failed ones never.
-/// - Ordered axes: what is known is only the part of the axis in which the drawn number lay; a number is drawn anew
-///   from that part of the distribution, and a margin keeps the neighbouring parts within reach.
-/// - Categorical axes have a chance for each value, which follows the better half of each generation.
-/// - Inactive axes get a number of the distribution itself, which teaches nothing.
-/// - When a run has converged, the next one begins at a random place: by turns with twice the population of the
-///   last such run, or with a small one and small steps, whichever has used fewer trials so far (BIPOP).
+/// The complete trials, in the order of their numbers, are cut into generations. Each generation moves the distribution
+/// of the next trials. Pending trials take part when they end; failed ones never do.
+/// - Ordered axes: a trial shows only the part of the axis in which the drawn number lay. A number is drawn again from
+///   that part of the distribution. A margin keeps the neighbouring parts within reach.
+/// - Categorical axes have a probability for each value. It follows the better half of each generation.
+/// - Inactive axes get a number drawn from the distribution itself, so they do not change it.
+/// - When a run has converged, the next one begins at a random place (BIPOP). There are two kinds of runs: one with
+///   twice the population of the last such run, and one with a small population and small steps. The kind that has used
+///   fewer trials so far is next.
 ///
-/// Cost:   of an ask, d^2 and the generations that are new; after a restart of the program all of them once (10,000
-///         trials of 10 axes: about 50 ms).
+/// Cost:   of an ask, d^2 and the generations that are new; after a restart of the program, all generations once
+///         (10,000 trials of 10 axes: about 50 ms).
 /// Source: covariance_adaptation.h; Hansen: "Benchmarking a BI-population CMA-ES", GECCO 2009.
 class CmaesProposer : public Proposer {
  public:
@@ -28,11 +29,11 @@ class CmaesProposer : public Proposer {
   CmaesProposer(const Encoding& encoding, std::uint64_t seed);
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
 
-  /// How many times it has begun anew: a function of the observations.
+  /// The number of restarts, a function of the observations.
   int CountRestarts(const Observations& known) { return Replayed(known.complete).run; }
 
  private:
-  /// All that the complete trials up to some generation have taught.
+  /// The state after a generation.
   struct State {
     std::optional<CovarianceAdaptation> numbers;  // over numeric_; none where all axes are categorical
     std::vector<std::vector<double>> chances;     // of each value of categorical_
@@ -62,7 +63,7 @@ class CmaesProposer : public Proposer {
   std::uint64_t seed_;
   std::vector<std::size_t> numeric_;      // axes
   std::vector<std::size_t> categorical_;  // axes
-  std::deque<State> states_;              // the latest generations: trials that end late make some of them void
+  std::deque<State> states_;              // of the latest generations; a trial that ends late makes some void
 };
 
 }  // namespace slipway::ensemble

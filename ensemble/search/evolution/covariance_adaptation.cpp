@@ -102,7 +102,7 @@ std::vector<double> CovarianceAdaptation::Whitened(const std::vector<double>& st
   return white;
 }
 
-/// From the mean to `point` in units of sigma, not longer than such a step can be expected to be.
+/// The step from the mean to `point` in units of sigma, shortened to the length that can be expected.
 std::vector<double> CovarianceAdaptation::Step(const std::vector<double>& point) const {
   std::vector<double> step(axes());
   for (std::size_t i = 0; i < axes(); ++i) step[i] = (point[i] - mean_[i]) / (sigma_ * scale_[i]);

@@ -1,4 +1,4 @@
-/// Covariance matrix adaptation: a normal distribution that moves, grows and turns towards better points.
+/// Covariance matrix adaptation: a normal distribution that adapts to better points.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace slipway::ensemble {
 
-/// Fixed for a run: from the number of axes and of points in a generation.
+/// Constants of a run: they follow from the number of axes and the population.
 struct CovarianceAdaptationRates {
   CovarianceAdaptationRates(std::size_t axes, std::size_t population);
 
   std::vector<double> weights;  ///< of the points of a generation, best first; the worse half has negative ones
-  std::size_t parents;          ///< how many weights are positive; they sum up to 1
+  std::size_t parents;          ///< number of positive weights; these sum to 1
   double effective;             ///< the variance-effective number of parents
   double step_path;             ///< c_sigma
   double damping;               ///< d_sigma
@@ -25,21 +25,21 @@ struct CovarianceAdaptationRates {
 
 /// A value: copies are independent.
 ///
-/// Points may come from anywhere, also from an older state of the same run or from other methods: steps that are too
-/// long to be of this distribution are shortened (injection, Hansen 2011, arXiv 1110.4181).
-/// Cost:   of a draw d^2; of a generation `population` d^2, and now and then d^3 for the axes of the ellipsoid.
+/// Points may come from other methods, or from an older state of the same run. Steps that are too long for this
+/// distribution are shortened (injection, Hansen 2011, arXiv 1110.4181).
+/// Cost:   of a draw d^2; of a generation `population` d^2, and in some generations d^3 for the axes of the ellipsoid.
 /// Source: Hansen: "The CMA evolution strategy: a tutorial", arXiv 1604.00772 (2016), with negative weights.
 ///         Margin: Hamano, Saito, Nomura, Shirakawa: "CMA-ES with margin", GECCO 2022.
 class CovarianceAdaptation {
  public:
-  /// Errors: none; `mean` is not empty, `population` at least 2, `sigma` > 0.
+  /// `mean` is not empty, `population` at least 2, `sigma` > 0.
   CovarianceAdaptation(std::vector<double> mean, double sigma, std::size_t population);
 
   std::vector<double> Draw(Draws& draws) const;
-  /// A generation: `population` points, best first.
+  /// Learns a generation: `population` points, best first.
   void Update(std::span<const std::vector<double>> ranked);
-  /// Numbers along axis `i` are rounded to values: keeps a chance of at least `margin` to leave the part in which the
-  /// mean lies.
+  /// For an axis `i` with numbers that are rounded to values: keeps the probability to leave the part around the mean
+  /// at least `margin`.
   void KeepMargin(std::size_t i, const Part& part, double margin);
 
   std::size_t axes() const { return mean_.size(); }
@@ -48,7 +48,7 @@ class CovarianceAdaptation {
   const std::vector<double>& mean() const { return mean_; }
   /// The standard deviation along axis `i`.
   double Deviation(std::size_t i) const;
-  /// Steps have become too small for double precision, or the ellipsoid too long.
+  /// Whether steps are too small for double precision, or the ellipsoid is too long.
   bool is_spent() const;
 
  private:
@@ -61,7 +61,7 @@ class CovarianceAdaptation {
   CovarianceAdaptationRates rates_;
   std::vector<double> mean_;
   double sigma_;
-  std::vector<double> scale_;       // of each axis; above 1 where the margin asks for it
+  std::vector<double> scale_;       // of each axis; changed by KeepMargin
   std::vector<double> step_path_;   // p_sigma
   std::vector<double> shape_path_;  // p_c
   std::vector<double> covariance_;  // d x d; C = basis diag(length^2) basis^T

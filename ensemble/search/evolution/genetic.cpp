@@ -14,7 +14,7 @@ std::size_t GeneticProposer::CountDemes(const Observations& known) const {
   return std::min(settings_.most_demes, 1 + known.complete.size() / settings_.trials_per_deme);
 }
 
-/// Best first. A deme of which nothing is known yet borrows from all.
+/// The population of a deme, best first. A deme without complete trials uses those of all demes.
 GeneticProposer::Population GeneticProposer::PopulationOf(const Observations& known, std::size_t deme) const {
   Population population;
   const std::size_t demes = CountDemes(known);

@@ -1,4 +1,4 @@
-/// Genetic searches: on several islands (demes), and for the best compromises between several objectives (NSGA-II).
+/// Genetic searches: with islands (demes), and for several objectives (NSGA-II).
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace slipway::ensemble {
 
 struct GeneticSettings {
   std::size_t most_demes = 4;
-  std::size_t trials_per_deme = 150;  ///< for each so many complete trials there is one deme more
+  std::size_t trials_per_deme = 150;  ///< one more deme for each multiple of this number of complete trials
   std::size_t population = 10;        ///< of a deme
-  std::size_t tournament = 3;         ///< the best of so many becomes a parent
-  double migration = 0.1;             ///< part of the children whose father comes from the next deme
+  std::size_t tournament = 3;         ///< a parent is the best of this number
+  double migration = 0.1;             ///< the part of children with a father from the next deme
 };
 
-/// Trial n belongs to deme n mod (number of demes), whose population are the best of its complete trials; each child
-/// replaces the worst as soon as it ends, so nobody waits for a generation. A search with few trials has one deme;
-/// a longer one divides, so that different solutions stay alive, and a ring of migration spreads the better ones
-/// slowly.
+/// Trial n belongs to deme n mod (number of demes). The population of a deme is the best of its complete trials. A
+/// child joins it as soon as it ends, so no trial waits for a generation.
+/// A search with few trials has one deme. A longer one has several, so different solutions survive; migration in a ring
+/// spreads the better ones slowly.
 ///
 /// Cost:   of an ask, n.
 /// Source: Whitley, Rana, Heckendorn: "The island model genetic algorithm", CIT 7, 1999; variation.h.
@@ -45,10 +45,10 @@ struct Nsga2Settings {
   std::size_t population = 24;
 };
 
-/// NSGA-II: the complete trials, in the order of their numbers, are taken up in blocks as large as the population;
-/// after each block the best by front and room stay. What has ended of the last block counts at once, so nobody waits
+/// NSGA-II. The complete trials, in the order of their numbers, join the population in blocks of its size. After each
+/// block the best by front and crowding distance stay. Trials of an unfinished block count at once, so no trial waits
 /// for a generation. Parents win binary tournaments. With one objective it is a plain genetic search.
-/// Trials with fewer objectives than others are not looked at.
+/// Trials with fewer objectives than others are ignored.
 ///
 /// Cost:   of an ask, 4 n x population x objectives comparisons.
 /// Source: pareto.h; variation.h.
@@ -58,7 +58,7 @@ class Nsga2Proposer : public Proposer {
   Nsga2Proposer(const Encoding& encoding, std::uint64_t seed, Nsga2Settings settings = {});
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
 
-  /// Best first.
+  /// The population, best first.
   std::vector<const Observation*> Population(const std::vector<Observation>& complete) const;
 
  private:

@@ -21,7 +21,7 @@ double NearParents(double near, double far, Draws& draws) {
   return std::clamp(near + 0.5 * (1 - beta) * (far - near), 0.0, 1.0);
 }
 
-/// Back into [0, 1] as from a mirror.
+/// The number reflected into [0, 1].
 double Reflected(double x) {
   x = std::fmod(std::abs(x), 2.0);
   return x > 1 ? 2 - x : x;

@@ -125,8 +125,8 @@ LogH NearH(double u) {
   return {std::log(h), mass / h};
 }
 
-/// Mills' ratio Phi(u)/phi(u) is the continued fraction 1/(x + 1/(x + 2/(x + 3/...))), x = -u. With c for all that
-/// follows the first x, h = phi c / (x + c): nothing cancels.
+/// Mills' ratio Phi(u)/phi(u) is the continued fraction 1/(x + 1/(x + 2/(x + 3/...))), x = -u. Let c be all that
+/// follows the first x: then h = phi c / (x + c), without cancellation.
 LogH FarH(double u) {
   const double x = -u;
   double c = 0;
@@ -166,7 +166,7 @@ struct SmoothAxes {
   }
 };
 
-/// Minus the promise along the smooth axes of `at`.
+/// The negative acquisition function along the smooth axes of `at`.
 class Descent {
  public:
   Descent(const AcquisitionTask& task, const SmoothAxes& axes, Coordinates at)

@@ -1,4 +1,4 @@
-/// Where a Gaussian process promises most.
+/// Maximises the acquisition function (log expected improvement) of a Gaussian process.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace slipway::ensemble {
 
-/// Where a search looks: continuous and ordered axes lie in [low, high]. With a centre, categorical axes mostly keep
-/// its value.
+/// The box of a search: continuous and ordered axes lie in [low, high]. With a centre, categorical axes mostly keep its
+/// value.
 struct SearchBox {
   std::vector<double> low;
   std::vector<double> high;
@@ -29,22 +29,22 @@ class Candidates {
  public:
   explicit Candidates(const Encoding& encoding) : encoding_(encoding), axes_(encoding.axes()), activity_(encoding) {}
 
-  /// Somewhere in the box; with a centre, every second place shares most of its coordinates with it.
+  /// A random place in the box. With a centre, every second place shares most of its coordinates with it.
   Coordinates Anywhere(const SearchBox& box, Draws& draws) const;
-  /// Near `from`, at a distance that is anything from 0.001 to 0.2 of an axis; some axes keep their values.
+  /// A place near `from`, at a random distance from 0.001 to 0.2 of an axis. Some axes keep their values.
   Coordinates Near(const Coordinates& from, const SearchBox& box, Draws& draws) const;
-  /// Every place that differs from `from` in one ordered axis by a step or in one categorical axis (up to 16 values).
+  /// All places that differ from `from` by a step on one ordered axis, or on one categorical axis (up to 16 values).
   std::vector<Coordinates> Neighbours(const Coordinates& from, const SearchBox& box, Draws& draws) const;
 
   /// Whether a search by gradient moves along this axis; ordered ones with many values count as continuous.
   bool IsSmooth(std::size_t axis) const;
-  /// There are axes along which no gradient leads.
+  /// Whether there are axes without a gradient.
   bool HasSteps() const;
-  /// Rounds what is not continuous and sets inactive axes to NaN, active ones that are NaN to a random value.
+  /// Rounds axes that are not continuous. Sets inactive axes to NaN, and active ones with NaN to a random value.
   void Settle(Coordinates& at, const SearchBox& box, Draws& draws) const;
 
  private:
-  /// How many of the axes are moved when not all are.
+  /// The part of the axes that is moved if not all are.
   double MovedShare() const { return std::max(0.3, 1.5 / static_cast<double>(axes_.size())); }
   double Draw(std::size_t axis, const SearchBox& box, Draws& draws) const;
   double Nudged(std::size_t axis, double from, double reach, const SearchBox& box, Draws& draws) const;
@@ -61,8 +61,8 @@ struct LogExpectedImprovement {
   double by_deviation = 0;  ///< derivative by the standard deviation
 };
 
-/// log E[max(best - Y, 0)] for a normal Y. `deviation` is positive. Exact to rounding at any distance, so that its
-/// gradient shows the way also from places where the improvement itself would be rounded to 0.
+/// log E[max(best - Y, 0)] for a normal Y. `deviation` is positive. Exact to rounding at any distance: it has a
+/// gradient even where the improvement itself would be rounded to 0.
 /// Source: Ament, Daulton, Eriksson, Balandat, Bakshy: "Unexpected improvements to expected improvement", NeurIPS 2023.
 LogExpectedImprovement LogImprovement(double mean, double deviation, double best);
 
@@ -74,9 +74,9 @@ struct Promise {
 struct AcquisitionTask {
   const GaussianProcess& process;
   const FeatureMap& map;  ///< the one that the process was made with
-  double best = 0;        ///< what is to be improved on
+  double best = 0;        ///< the value to improve on
   SearchBox box;
-  std::vector<Coordinates> starts;  ///< good places, in whose neighbourhood to look too
+  std::vector<Coordinates> starts;  ///< good places; their neighbourhoods are searched, too
 };
 
 struct AcquisitionEffort {
@@ -90,8 +90,8 @@ class AcquisitionSearch {
  public:
   explicit AcquisitionSearch(const Encoding& encoding) : candidates_(encoding) {}
 
-  /// Many places of the box, the most promising first: random ones, the best of them improved by their gradient along
-  /// smooth axes and by steps along the others.
+  /// Many random places of the box, the most promising first. The best of them are improved: by the gradient along
+  /// smooth axes, by steps along the others.
   /// Cost: (candidates + 3 * refined * iterations) * n^2 flops.
   std::vector<Promise> Rank(const AcquisitionTask& task, Draws& draws, const AcquisitionEffort& effort = {}) const;
 

@@ -6,7 +6,8 @@ namespace {
 using Eigen::ArrayXd;
 using Eigen::ArrayXXd;
 
-// What all axes together may add to a sum over pairs: else a function that is not quite one would be known everywhere.
+// Variance of all axes together beside the sum over pairs. Without it the model would be too sure of functions that are
+// not exactly such a sum.
 constexpr double kRest = 0.01;
 
 /// Of each distance by itself, in its place.
@@ -31,8 +32,8 @@ Parts PartsAt(const Eigen::Ref<const ArrayXXd>& squares, Smoothness smoothness) 
   return {(1 + r + squares / 3) * decay, (1 + r) * decay / 3};
 }
 
-/// Half the variance is that of single axes, half that of pairs: the elementary symmetric polynomials of first and
-/// second degree, each divided by how many terms it has.
+/// Half the variance belongs to single axes, half to pairs. The sums over both are elementary symmetric polynomials, of
+/// first and second degree; each is divided by its number of terms.
 struct PairWeights {
   explicit PairWeights(Eigen::Index axes)
       : of_single(0.5 / static_cast<double>(axes)), of_pair(1 / static_cast<double>(axes * (axes - 1))) {}

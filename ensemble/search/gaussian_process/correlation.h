@@ -1,4 +1,4 @@
-/// How alike a function's values are at two places, by their distances.
+/// The correlation of a function's values at two places, from their distances.
 #pragma once
 
 #include <Eigen/Core>
@@ -7,18 +7,17 @@
 
 namespace slipway::ensemble {
 
-/// The part of the variance that two places share, and minus twice its slope by each of the distances. A row for each
-/// pair of places.
+/// The correlation of pairs of places, and minus twice its derivative by each squared distance. One row for each pair.
 struct Correlation {
   Eigen::ArrayXd value;
   Eigen::ArrayXXd slopes;
 };
 
-/// `squares`: 5 times the squared distance in units of the lengths. Shape: of Interactions::kAll one column, the sum
-/// over all axes; of kPairs a column for each axis, at least two.
-/// Cost: of kPairs as many exponentials as there are distances, and one more for each pair of places.
+/// `squares`: 5 times the squared distance in units of the lengths.
+/// Shape:  for Interactions::kAll one column, the sum over all axes; for kPairs a column for each axis, at least two.
+/// Cost:   for kPairs an exponential for each distance, and one more for each pair of places.
 Correlation CorrelationAt(const Eigen::Ref<const Eigen::ArrayXXd>& squares, const Shape& shape);
-/// Its value alone.
+/// The value of CorrelationAt alone.
 Eigen::ArrayXd CorrelationValueAt(const Eigen::Ref<const Eigen::ArrayXXd>& squares, const Shape& shape);
 
 }  // namespace slipway::ensemble

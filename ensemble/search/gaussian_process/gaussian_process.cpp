@@ -20,7 +20,7 @@ Eigen::Map<const MatrixXd> Places(std::span<const double> places, std::size_t fe
   return {places.data(), rows, static_cast<Index>(places.size()) / std::max<Index>(rows, 1)};
 }
 
-// Below this, rounding errors rule.
+// Below this, rounding errors dominate.
 constexpr double kLeastVariance = 1e-18;
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// A Gaussian process over places with values: what is likely elsewhere.
+/// A Gaussian process: from places with values it predicts the values elsewhere.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace slipway::ensemble {
 
 struct Posterior {
   double mean = 0;
-  double deviation = 1;  ///< of the function itself, without the noise of a measurement; positive
+  double deviation = 1;  ///< of the function itself, without noise of measurements; positive
 };
 
 class GaussianProcess {
  public:
   /// Cost: n^3 flops, 3 ms at n = 200.
-  /// Errors: none; a matrix without a Cholesky factor (many equal places, hardly any noise) gets more noise.
+  /// Errors: none. A matrix without a Cholesky factor (many equal places, hardly any noise) gets more noise.
   GaussianProcess(Kernel kernel, const FeatureMap& map, TrainingSet data);
   ~GaussianProcess();
   GaussianProcess(GaussianProcess&&) noexcept;
@@ -28,11 +28,11 @@ class GaussianProcess {
   /// The posterior means at the places of the data: the values without their noise.
   std::vector<double> Means() const;
 
-  /// Cost: 2 n^2 flops.
+  /// The posterior at one place. Cost: 2 n^2 flops.
   Posterior At(std::span<const double> features) const;
-  /// With the derivatives by the features. Cost: 4 n^2 flops.
+  /// The same, with the derivatives by the features. Cost: 4 n^2 flops.
   Posterior At(std::span<const double> features, std::span<double> by_mean, std::span<double> by_deviation) const;
-  /// Many at once (features of place i in column i), several times faster than one by one.
+  /// The posteriors at many places (features of place i in column i). Several times faster than one call for each.
   std::vector<Posterior> AtAll(std::span<const double> features) const;
 
  private:

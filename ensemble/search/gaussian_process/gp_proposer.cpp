@@ -19,7 +19,7 @@ constexpr std::size_t kFewestResults = 4;
 constexpr std::size_t kStarts = 5;
 constexpr double kNextToNothing = -10;  // the logarithm of 1/20000 of the standard deviation of a model's results
 
-/// Fewer results say too little of a neighbourhood.
+/// The least number of results for a model of a neighbourhood.
 std::size_t FewestNearby(std::size_t axes) { return axes + 4; }
 
 std::vector<double> ValuesOf(const Observations& known) {
@@ -28,7 +28,8 @@ std::vector<double> ValuesOf(const Observations& known) {
   return values;
 }
 
-/// Failed trials stand beside the worse quarter: they are to be avoided, but must not hide their neighbours.
+/// The value of failed trials: the start of the worse quarter. It repels the search, but does not hide their
+/// neighbours.
 double FailedValue(std::vector<double> values) {
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 3 / 4);
   std::ranges::nth_element(values, place);
@@ -59,7 +60,7 @@ double LargestStep(const Coordinates& left, const Coordinates& right, const std:
   return largest;
 }
 
-/// The sides of a region follow the lengths of the kernel: long where the function hardly changes, up to `most` times.
+/// The sides of a region follow the lengths of the kernel: up to `most` times longer where the function hardly changes.
 SearchBox BoxAround(const Coordinates& centre, double side, const std::vector<double>& lengths, double most) {
   double mean = 0;
   for (const double length : lengths) mean += std::log(length) / static_cast<double>(lengths.size());
@@ -98,10 +99,10 @@ struct GpProposer::Model {
   GaussianProcess process;
   double radius;  // how far its data reach from the centre
 
-  /// Pending trials as if they had given what is expected of them.
+  /// Adds pending trials with their expected values.
   void Condition(std::span<const Coordinates> pending);
   double MeanAt(const Coordinates& at) const;
-  /// Which of `otherwise` and those places that lie in the box is expected to be lowest.
+  /// The place with the lowest expected value: `otherwise`, or one of `places` in the box.
   const Coordinates& LowestIn(const SearchBox& box, std::span<const Coordinates> places,
                               const Coordinates& otherwise) const;
 };
@@ -162,7 +163,7 @@ GpProposer::Model GpProposer::LearnNearby(const Observations& known, const Step&
   const double zoom = 0.5 / radius;
   auto map = map_.Focused(centre, zoom);
   const auto is_near = [&](const Coordinates& at) { return LargestStep(at, centre, axes) <= 2 * radius; };
-  // Before the fit: a kernel that knew only the smooth side of where trials fail would not believe in a border.
+  // Failed trials join before the fit. Else the kernel would know only the smooth side of the border where trials fail.
   const double failed = FailedValue(values);
   for (const auto& at : Latest(known.failed, kMostFailures) | std::views::filter(is_near)) {
     places.push_back(at);
@@ -210,8 +211,9 @@ double GpProposer::Model::MeanAt(const Coordinates& at) const {
   return process.At(features).mean;
 }
 
-/// A region elsewhere has its own best: what is better lies in the basin that the search has just left. The box
-/// is moved to where an open trial is expected to arrive: of eight at a time seven would else have to turn back.
+/// The task of a step. A local step improves on the best of its region: better points may lie in a basin that the
+/// search has left. The box moves to the pending trial with the lowest expected value. Otherwise, of eight parallel
+/// trials, seven would search behind the first.
 AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known, const Step& step) const {
   AcquisitionTask task{model.process, model.map, 0, SearchBox::Whole(encoding_.axes().size()), {}};
   if (!IsLocal(step.kind)) {
@@ -232,8 +234,9 @@ AcquisitionTask GpProposer::TaskOf(const Model& model, const Observations& known
   return task;
 }
 
-/// What is left to gain may be too small beside the differences of the results for a model to see it. Then the nearer
-/// half of them is asked, and so on. Where none promises anything the search has converged.
+/// Ranks places by models of the nearest results. A model cannot see a gain that is too small beside the differences of
+/// its results. Then the nearer half of the results is used, and so on. If no model promises a gain, the search has
+/// converged.
 std::vector<Promise> GpProposer::RankNearby(const Observations& known, const Step& step, Draws& draws) {
   const auto axes = encoding_.axes().size();
   std::vector<Promise> of_most;

@@ -1,4 +1,4 @@
-/// Bayesian optimisation: the next trial is where a Gaussian process promises the largest improvement.
+/// Bayesian optimisation: proposes the place with the largest expected improvement of a Gaussian process.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,24 @@
 
 namespace slipway::ensemble {
 
-/// Starts with scrambled Sobol points. Then the kinds of step take turns (steps.h): some search everywhere, with a
-/// model of the values or one of their logarithms; the others in a trust region around the best point, with the latter
-/// model or one of the nearest results alone, which is scaled to them and so converges to any precision; these alone
-/// decide how smooth it is and on which scale (nearby_model.h). What one of these does not see, another may.
+/// Starts with scrambled Sobol points. Then the kinds of steps take turns (steps.h):
+///   - Everywhere: with a model of the values, or of their logarithms.
+///   - In a trust region around the best point: with the model of the logarithms (kRegion), or with a model of the
+///     nearest results alone (kNearby). The latter is scaled to these results, so it converges to any precision. They
+///     alone determine its smoothness and its scale (nearby_model.h).
 ///
-/// Pending trials count as if they had given what is expected of them (Ginsbourger, Le Riche, Carraro 2010, "kriging
-/// believer"), and local steps go on from where one of them is expected to arrive; failed trials count as if they were
-/// among the worse quarter.
+/// Pending trials count with their expected values (Ginsbourger, Le Riche, Carraro 2010, "kriging believer"). Local
+/// steps start from the pending trial with the lowest expected value, if it is better than the centre. Failed trials
+/// count as if they were in the worse quarter.
 ///
-/// Cost: at 200 results of 10 axes 25 to 40 ms of CPU, several times that where the kernel of all results is fitted and
-/// up to twice that where a neighbourhood promises next to nothing. More than 400 results are thinned out.
+/// Cost: 25 to 40 ms of CPU at 200 results of 10 axes. Several times that if the kernel of all results is fitted; up to
+/// twice that if a neighbourhood promises almost no improvement. At most 400 results are used.
 class GpProposer : public Proposer {
  public:
   GpProposer(const Encoding& encoding, std::uint64_t seed);
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
 
-  /// How many trials fill the space before the model is asked.
+  /// The number of first trials, which fill the space without a model.
   TrialNumber design() const { return design_; }
 
  private:
@@ -39,7 +40,7 @@ class GpProposer : public Proposer {
   std::vector<Promise> RankNearby(const Observations& known, const Step& step, Draws& draws);
   Step PlanStep(const Observations& known, TrialNumber trial) const;
   Model Learn(const Observations& known, const Step& step);
-  /// From the `count` results nearest to the region's centre.
+  /// Learns from the `count` results nearest to the region's centre.
   Model LearnNearby(const Observations& known, const Step& step, std::size_t count);
   Interactions InteractionsEverywhere(const Observations& known);
   AcquisitionTask TaskOf(const Model& model, const Observations& known, const Step& step) const;
@@ -52,7 +53,7 @@ class GpProposer : public Proposer {
   ScrambledSobol points_;
   KernelSchedule clipped_{map_, OutputScale::kClipped};
   KernelSchedule log_{map_, OutputScale::kLog};
-  std::vector<Promise> ranked_;  // of the last trial: further attempts take the next ones
+  std::vector<Promise> ranked_;  // of the last trial; further attempts take the next ones
   std::optional<std::uint64_t> ranked_of_;
 };
 

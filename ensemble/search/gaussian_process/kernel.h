@@ -1,10 +1,8 @@
-/// What a Gaussian process believes before it has seen anything: a kernel of distances with a length for each axis, a
-/// quadratic trend, and noise.
+/// The prior of a Gaussian process: a kernel of distances with a length for each axis, a quadratic trend, and noise.
 ///
-/// The trend of two places is 1 + g + q + g^2, with z = 2 * feature, g = sum z z' / axes, q = sum z^2 z'^2 / axes: a
-/// constant, a slope and a curvature of each axis as likely as each other, and all products of two axes as likely
-/// together as they are. A funnel in ten dimensions so shows its middle after a few dozen trials, long before a kernel
-/// that knows only distances sees it.
+/// The trend of two places is 1 + g + q + g^2. Here z = 2 * feature, g = sum z z' / axes, q = sum z^2 z'^2 / axes.
+/// Constant, slopes and curvatures have equal variance, and so have all products of two axes together. So the model
+/// finds the middle of a funnel in ten dimensions after a few dozen trials, long before a kernel of distances alone.
 #pragma once
 
 #include <memory>
@@ -15,29 +13,28 @@
 
 namespace slipway::ensemble {
 
-/// Coordinates as places in a Euclidean space, so that one distance serves mixed and conditional spaces.
+/// Maps coordinates into a Euclidean space: one distance then serves mixed and conditional spaces.
 ///
-/// Each axis gets columns of its own, numbers about as large as 0.5:
-///   - continuous and ordered: the distance from the middle of the axis;
-///   - categorical: one column a value, so that two different values are 1 apart (Hamming);
-///   - an inactive axis lies at the origin of its columns. An axis that can be inactive has one more column, which sets
-///     inactive apart from active by a third of the axis or more; two inactive ones are not apart at all.
-/// As these are places in a Euclidean space, every kernel that is one there is one here (after Swersky et al. 2014,
-/// "Raiders of the lost architecture").
+/// Each axis has its own columns, with numbers of about 0.5:
+///   - Continuous and ordered: the distance from the middle of the axis.
+///   - Categorical: one column for each value. Two different values have the distance 1 (Hamming).
+///   - Inactive: the origin of its columns. An axis that can be inactive has one more column: it separates inactive
+///     from active by a third of the axis or more. Two inactive axes have the distance 0.
+/// Every kernel for Euclidean spaces is valid here (after Swersky et al. 2014, "Raiders of the lost architecture").
 class FeatureMap {
  public:
   explicit FeatureMap(const Encoding& encoding);
 
   std::size_t axes() const { return blocks_.size(); }
   std::size_t size() const { return axis_of_.size(); }
-  /// For each column the axis that it belongs to.
+  /// The axis of each column.
   const std::vector<std::size_t>& axis_of() const { return axis_of_; }
-  /// The column that moves with a continuous or ordered axis, and by how much.
+  /// The column of a continuous or ordered axis, and the factor from its coordinate.
   std::size_t column(std::size_t axis) const { return blocks_[axis].begin; }
   double zoom() const { return zoom_; }
 
-  /// The neighbourhood of `centre`, enlarged: it lies at the origin of all continuous and ordered axes, of which
-  /// 0.5 / `zoom` reaches from the middle to the border. Categories stay as far apart as they were.
+  /// The neighbourhood of `centre`, enlarged by `zoom`. The centre is the origin of all continuous and ordered axes; a
+  /// distance of 0.5 / `zoom` on an axis becomes 0.5. Distances of categories stay the same.
   FeatureMap Focused(const Coordinates& centre, double zoom) const;
 
   /// `features` has size() members.
@@ -56,28 +53,28 @@ class FeatureMap {
   double zoom_ = 1;
 };
 
-/// How smooth functions are taken to be.
+/// The assumed smoothness of functions.
 enum class Smoothness {
   kTwice,     ///< Matern-5/2: twice differentiable
-  kAnalytic,  ///< squared exponential: what is known of a neighbourhood tells what lies far beyond it
+  kAnalytic,  ///< squared exponential: a neighbourhood determines the function far beyond it
 };
 
-/// Which axes are taken to act together.
+/// The assumed interactions of axes.
 enum class Interactions {
-  kAll,    ///< all at once: values are alike where places are near on every axis
-  kPairs,  ///< each alone and any two: a sum of functions of one and of two axes, with a hundredth of the variance for
-           ///< all others. What has to be learnt grows with the number of pairs, not with a power of the axes.
+  kAll,    ///< all together: values are alike where places are near on every axis
+  kPairs,  ///< a sum of functions of one and of two axes, with a hundredth of the variance for all others. The number
+           ///< of results needed grows with the number of pairs, not with a power of the axes.
            ///< Source: Duvenaud, Nickisch, Rasmussen: "Additive Gaussian processes", NeurIPS 2011
 };
 constexpr std::size_t kFewestAxesForPairs = 3;  ///< two axes are one pair
 
-/// What functions are taken to look like.
+/// The assumed shape of functions.
 struct Shape {
   Smoothness smoothness = Smoothness::kTwice;
   Interactions interactions = Interactions::kAll;
 };
 
-/// For values that are standardised (mean 0, variance 1).
+/// The parameters of a kernel, for standardised values (mean 0, variance 1).
 struct Kernel {
   std::vector<double> lengths;  ///< one for each axis; 1 = the whole axis
   double variance = 1;
@@ -86,12 +83,12 @@ struct Kernel {
   Shape shape = {};
 };
 
-/// Where a fit starts that knows nothing; `noise` says which of two explanations it tries, a function of short lengths
-/// or noise.
+/// The start of a fit without knowledge. `noise` selects the explanation to try first: small for a function with short
+/// lengths, kMuchNoise for noise.
 Kernel DefaultKernel(std::size_t axes, double noise = 1e-4);
 constexpr double kMuchNoise = 0.1;
 
-/// Added to the diagonal beside the noise, so that its Cholesky factor exists.
+/// A number to add to the diagonal beside the noise, so the Cholesky factor exists.
 double Jitter(const Kernel& kernel);
 
 /// Places with values, the features of place i in column i.
@@ -106,22 +103,22 @@ struct TrainingSet {
 
 struct FittedKernel {
   Kernel kernel;
-  double loss = 0;  ///< KernelLoss of it, and 3 more of a kernel of pairs
+  double loss = 0;  ///< its KernelLoss; 3 more for a kernel of pairs
 };
 
-/// The most probable kernel given the data and the priors: lengths grow with the square root of the number of axes
-/// (Hvarfner, Hellsten, Nardi 2024), noise is small.
+/// The most probable kernel given the data and the priors. By the priors, lengths grow with the square root of the
+/// number of axes (Hvarfner, Hellsten, Nardi 2024), and noise is small.
 ///
-/// Cost:   about 1.3 * `max_iterations` times n^3 flops for each start; 5 ms an iteration at n = 200. Of kPairs n^2 / 2
-///         exponentials for each axis more.
-/// Result: a pure function of the arguments, of the best start's shape; pairs of axes have to explain the data e^3
-/// times as well as all together, as few results are soon explained by less. Falls back on the first start when nothing
-/// can be computed.
+/// Cost:   about 1.3 * `max_iterations` times n^3 flops for each start; 5 ms an iteration at n = 200. For kPairs,
+///         n^2 / 2 more exponentials for each axis.
+/// Result: a pure function of the arguments. It has the shape of the best start. Pairs of axes must explain the data
+///         e^3 times as well as all axes together, because simpler models easily explain few results. If nothing can be
+///         computed, it is the first start.
 FittedKernel FitKernel(const FeatureMap& map, const TrainingSet& data, const std::vector<Kernel>& starts,
                        int max_iterations);
 
-/// The negative logarithm of likelihood times prior, and its gradient by the logarithms of (lengths, variance, trend,
-/// noise). Infinite where the matrix has no Cholesky factor.
+/// The negative logarithm of likelihood times prior, with its gradient by the logarithms of (lengths, variance, trend,
+/// noise). Infinite if the matrix has no Cholesky factor.
 class KernelLoss {
  public:
   KernelLoss(const FeatureMap& map, const TrainingSet& data);

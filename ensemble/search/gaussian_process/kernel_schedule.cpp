@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostToFit = 200;
 
-/// How many results later the next fit follows.
+/// The number of results until the next fit.
 std::size_t Pause(std::size_t count) {
   if (count < 30) return 1;
   if (count < 60) return 2;
@@ -54,7 +54,8 @@ const Kernel& KernelSchedule::Fitted(std::size_t number, std::span<const Observa
   return fit.kernel;
 }
 
-/// From the kernel before, in both interactions, so that none is kept for ever; early and now and then from nothing.
+/// The starts of a fit: the kernel before, in both interactions, so that none is fixed. Early fits, and some later
+/// ones, also start from default kernels.
 std::vector<Kernel> KernelSchedule::Starts(std::size_t number, std::span<const Observation> complete) {
   const std::size_t before = number & (number - 1);
   std::vector<Kernel> starts = {number == 0 ? DefaultKernel(map_.axes()) : Fitted(before, complete)};

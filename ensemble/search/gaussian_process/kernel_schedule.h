@@ -1,4 +1,4 @@
-/// Kernels fitted now and then, in such a way that a restart finds the same ones.
+/// A schedule of kernel fits: a restart gives the same kernels.
 #pragma once
 
 #include <span>
@@ -10,24 +10,24 @@
 
 namespace slipway::ensemble {
 
-/// A kernel is fitted to the first c results (in the order of the trials' numbers) for certain counts c only: often
-/// when there are few, seldom when there are many. Fit number k starts from the kernel of fit number k & (k - 1), so
-/// that any kernel is a function of the rows alone and costs at most log2(k) fits after a restart, one while the study
-/// runs.
+/// Kernels are fitted to the first c results, in the order of the trials' numbers, for certain counts c only: often for
+/// few results, seldom for many.
+/// Fit number k starts from the kernel of fit number k & (k - 1). So every kernel is a function of the rows alone. It
+/// costs at most log2(k) fits after a restart, and one fit while the study runs.
 class KernelSchedule {
  public:
   /// `map` must outlive the schedule.
   KernelSchedule(const FeatureMap& map, OutputScale scale) : map_(map), scale_(scale) {}
 
-  /// The kernel for these results. Cost: a fit when the last count has just been reached, else O(n).
+  /// The kernel for these results. Cost: a fit when a new count is reached, else O(n).
   const Kernel& For(std::span<const Observation> complete);
 
-  static constexpr std::size_t kFewest = 4;  ///< below it the kernel is the default one
+  static constexpr std::size_t kFewest = 4;  ///< with fewer results the kernel is the default one
 
  private:
   struct Fit {
     std::size_t count = 0;
-    std::uint64_t of = 0;  // fingerprint of the results that it knows; 0: not fitted yet
+    std::uint64_t of = 0;  // fingerprint of its results; 0: not fitted yet
     Kernel kernel;
   };
   const Kernel& Fitted(std::size_t number, std::span<const Observation> complete);

@@ -7,7 +7,7 @@
 namespace slipway::ensemble {
 namespace {
 
-// Cubes of differences of numbers below it are finite.
+// Cubes of differences of smaller numbers are finite.
 constexpr double kHuge = 1e100;
 constexpr double kLargestRatio = 1e300;
 constexpr double kSkewed = 0.8;
@@ -27,7 +27,7 @@ double Moment(const std::vector<double>& values, double mean, int power) {
   return sum / static_cast<double>(values.size());
 }
 
-/// The tenth part from below, or the next value that differs from the best.
+/// The tenth percentile or, if it equals the best value, the next larger value.
 double LowValue(const std::vector<double>& sorted) {
   const double low = Quantile(sorted, 0.1);
   if (low > sorted.front()) return low;

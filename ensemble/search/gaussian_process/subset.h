@@ -1,4 +1,4 @@
-/// Which results a model learns from when there are too many.
+/// Selects the results for a model when there are too many.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace slipway::ensemble {
 
-/// At most `most` indices of `values`, ascending: the better half of them are the lowest values, the others are spread
-/// evenly over the ranks of the rest. Cost: n log n.
+/// At most `most` indices of `values`, ascending. Half of them are the lowest values; the others are spread evenly over
+/// the ranks of the rest. Cost: n log n.
 std::vector<std::size_t> SpreadSubset(std::span<const double> values, std::size_t most);
 
-/// The indices of the `count` lowest values, ascending; the earlier ones among equals.
+/// The indices of the `count` lowest values, ascending. Among equal values the earlier ones are lower.
 std::vector<std::size_t> LowestSubset(std::span<const double> values, std::size_t count);
 
 }  // namespace slipway::ensemble

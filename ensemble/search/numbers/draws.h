@@ -9,7 +9,7 @@
 
 namespace slipway::ensemble {
 
-/// Counts the draws of a CounterRandom. `attempt` (below 128) begins another sequence of the same use; each has 2^25
+/// Counts the draws of a CounterRandom. Each `attempt` (below 128) is another sequence of the same use, with 2^25
 /// draws.
 class Draws {
  public:
@@ -21,7 +21,8 @@ class Draws {
   /// In [0, count).
   std::size_t Below(std::size_t count) { return static_cast<std::size_t>(random_.Below(count, next_++)); }
   double Normal();
-  /// An index of `weights`, which are not negative, each as often as its weight says. Without any weight: the first.
+  /// An index of `weights`, with probability in proportion to its weight. Weights are not negative; if all are 0, it is
+  /// the first index.
   std::size_t Weighted(std::span<const double> weights);
 
  private:

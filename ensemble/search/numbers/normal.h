@@ -1,4 +1,4 @@
-/// The normal distribution: what kernels and evolution strategies draw from.
+/// Functions of the standard normal distribution, for kernels and evolution strategies.
 #pragma once
 
 namespace slipway::ensemble {
@@ -10,12 +10,12 @@ double NormalCdf(double x);
 /// Source: Wichura, algorithm AS 241 (PPND16), 1988.
 double NormalQuantile(double probability);
 
-/// P(low < X < high) of a standard normal X; keeps its relative precision far out in either tail. Borders may be
+/// P(low < X < high) of a standard normal X. Keeps its relative precision far out in either tail. Bounds may be
 /// infinite.
 double NormalMass(double low, double high);
 
-/// The point of [low, high] below which `part` of that interval's mass lies, in standard units. In an interval without
-/// mass that can be computed it is the border nearest to 0.
+/// The quantile `part` of a standard normal truncated to [low, high]. If the mass of the interval is too small to
+/// compute, it is the bound nearest to 0.
 double TruncatedNormalQuantile(double low, double high, double part);
 
 }  // namespace slipway::ensemble

@@ -1,5 +1,4 @@
-/// Scrambled Sobol points: they fill the unit cube far more evenly than random ones, for every beginning of the
-/// sequence.
+/// Scrambled Sobol points. Every beginning of the sequence fills the unit cube far more evenly than random points.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +7,14 @@
 
 namespace slipway::ensemble {
 
-/// Each coordinate is a pure function of (seed, index, dimension), so that trials may take their points in any order.
+/// Each coordinate is a pure function of (seed, index, dimension), so trials may take their points in any order.
 ///
-/// Shape:  the first 2^m points have exactly one in each of the 2^m intervals of every axis; of the first two axes
-///         also one in each box of volume 2^-m. Beyond kMaxDimensions coordinates are independent random numbers.
+/// Shape:  of the first 2^m points, exactly one lies in each of the 2^m intervals of every axis. On the first two axes,
+///         exactly one lies in each box of volume 2^-m. Beyond kMaxDimensions, coordinates are independent random
+///         numbers.
 /// Cost:   of a coordinate nine random blocks, about 1 us; of the constructor a table of 54 numbers for each dimension.
-/// Source: Sobol' 1967 with the direction numbers of Joe and Kuo 2008 (Boost); nested scrambling of Owen 1995, which
-///         keeps the shape and makes averages over the points unbiased. The first point is kept (Owen 2020).
+/// Source: Sobol' 1967 with the direction numbers of Joe and Kuo 2008 (Boost); nested scrambling of Owen 1995. It keeps
+///         the shape and makes averages over the points unbiased. The first point is kept (Owen 2020).
 class ScrambledSobol {
  public:
   static constexpr std::size_t kMaxDimensions = 3667;

@@ -1,4 +1,4 @@
-/// Numbers that fill the unit interval evenly, however they are cut.
+/// A sequence of numbers that fills the unit interval evenly, and so do its parts.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,8 @@
 
 namespace slipway::ensemble {
 
-/// Number `i` of two sequences (0 and 1) in [0, 1) that are even in each coordinate and together: among those i whose
-/// number of one sequence lies in some interval, the numbers of the other are even, too.
+/// Number `i` of sequence 0 or 1, in [0, 1). Each sequence is even, and so are both together. Take all `i` for which
+/// one sequence lies in an interval: the numbers of the other sequence at these `i` are even, too.
 /// Source: Roberts: "The unreasonable effectiveness of quasirandom sequences", 2018 (R2).
 inline double SpreadUnit(std::int64_t i, int sequence) {
   constexpr double kSteps[] = {0.7548776662466927, 0.5698402909980532};

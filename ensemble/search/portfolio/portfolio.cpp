@@ -27,8 +27,9 @@ std::unique_ptr<Proposer> Make(const Encoding& encoding, std::uint64_t seed) {
   return std::make_unique<Search>(encoding, seed);
 }
 
-// gp models with categories and conditions, too; tpe finds the branch and stands noise; genetic puts together what is
-// good in different places; quadratic and cmaes go down valleys. A kernel for each new weighted sum would be slow.
+// gp also models categories and conditions. tpe finds the best branch and tolerates noise. genetic combines good parts
+// of different places. quadratic and cmaes go down valleys.
+// With several objectives gp takes no part: a kernel for each new weighted sum would be slow.
 constexpr Method kMethods[] = {
     {"gp", {0.76, 0.50, 0.50, 0.00}, Make<GpProposer>},
     {"quadratic", {0.12, 0.15, 0.00, 0.00}, Make<QuadraticSearch>},
@@ -38,11 +39,11 @@ constexpr Method kMethods[] = {
     {"nsga2", {0.00, 0.00, 0.00, 0.70}, Make<Nsga2Proposer>},
 };
 
-constexpr double kHalvesOthers = 2;  // so many open trials halve what the methods beside gp begin with
-constexpr double kKept = 0.5;        // of the share a method begins with
-constexpr double kMemory = 0.95;     // what is left of a trial's weight after the next one
-constexpr double kTrialsAhead = 5;   // every method begins as if it had had so many trials ...
-constexpr double kGainAhead = 0.5;   // ... that gained so much together
+constexpr double kHalvesOthers = 2;  // this many open trials halve the initial shares of all methods but gp
+constexpr double kKept = 0.5;        // fixed part of the initial share of a method
+constexpr double kMemory = 0.95;     // factor on a trial's weight at each later trial
+constexpr double kTrialsAhead = 5;   // every method begins as if it had run this many trials ...
+constexpr double kGainAhead = 0.5;   // ... with this gain together
 
 PortfolioKind KindOf(const std::vector<Axis>& axes) {
   const auto is_categorical = [](const Axis& axis) { return axis.kind == AxisKind::kCategorical; };
@@ -50,7 +51,7 @@ PortfolioKind KindOf(const std::vector<Axis>& axes) {
   return std::ranges::all_of(axes, is_categorical) ? PortfolioKind::kCategories : PortfolioKind::kMixed;
 }
 
-/// The shares that the methods begin with while `open` trials are under way.
+/// The initial shares of the methods while `open` trials run.
 std::array<double, std::size(kMethods)> BeginningShares(PortfolioKind kind, std::size_t open) {
   std::array<double, std::size(kMethods)> shares;
   for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = kMethods[i].begins_with[static_cast<std::size_t>(kind)];
@@ -61,7 +62,7 @@ std::array<double, std::size(kMethods)> BeginningShares(PortfolioKind kind, std:
   return shares;
 }
 
-/// What the trials of each origin gained, the latest counting most.
+/// The gains of the trials of each method; the latest ones have the largest weight.
 class Ledger {
  public:
   struct Account {

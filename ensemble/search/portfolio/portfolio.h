@@ -1,4 +1,4 @@
-/// The search method for any space: gives each trial to one of several methods, most to those that lately improved.
+/// A search method for any space. It gives each trial to one of several methods, mostly to those with recent gains.
 #pragma once
 
 #include <memory>
@@ -9,36 +9,35 @@
 
 namespace slipway::ensemble {
 
-/// Which methods take part, and with which share of the trials they begin.
+/// The kind of space: it determines the methods and their initial shares of the trials.
 enum class PortfolioKind { kNumbers, kMixed, kCategories, kObjectives };
 
-/// The first trials fill the space (gp's beginning). From then on each method has a share of the trials: half of the
-/// share it begins with for ever, the rest by what its latest trials, about twenty of all back, gained per trial. All
-/// methods learn from all trials. Where trials are open, gp begins with more of a space of numbers: it alone knows what
-/// to expect of them, and steps down a valley cannot be made side by side.
+/// The first trials fill the space, as gp does it. Then each method has a share of the trials. Half of its initial
+/// share is fixed. The rest depends on the gain per trial of its trials among about the latest twenty.
+/// All methods learn from all trials. In a space of numbers, gp begins with a larger share while trials are open. Only
+/// gp predicts their results; steps of other methods down a valley need the result of the step before.
 ///
-/// Gain: a trial that is better than all of lower numbers gains g / (g + usual), `usual` being about the latest mean of
-/// such steps g; no unit and no optimum has to be known, and the tiny steps of a search that has converged count for
-/// little beside what others still find. With several objectives there is no such step, and the shares stay as they
-/// begin: NSGA-II leads, and the others follow weighted sums of the objectives (objective_weights.h).
+/// Gain: a trial that is better than all trials with lower numbers, by g, gains g / (g + usual). `usual` is about the
+/// recent mean of such steps g. So neither unit nor optimum has to be known, and the tiny steps of a converged search
+/// count little. With several objectives there are no gains, and the shares stay as they begin: NSGA-II leads, and the
+/// others follow scalarised objectives (objective_weights.h).
 ///
-/// Why credit needs the trial's origin, and no more: trials end in any order and the rows do not say which of them an
-/// ask knew, so whom it was given to cannot be computed again; it is kept with the trial. Gains are counted in the
-/// order of the trials' numbers, whoever ended first. A trial that ends late so changes what was credited after it, but
-/// the same rows always give the same shares, after a restart, too. Trials without a value are not counted. Which
-/// trials are a method's is told by an even sequence over the trial's number, so parallel asks go to different methods
-/// without knowing of each other.
+/// Credit needs the origin of each trial. Trials end in any order, and the rows do not show which results a proposal
+/// knew. So the method of a trial cannot be computed again: it is stored as the trial's origin.
+/// Gains are counted in the order of the trials' numbers, not of their ends. A trial that ends late changes the gains
+/// after it, but the same rows always give the same shares, also after a restart. Trials without a value do not count.
+/// An even sequence over the trials' numbers assigns trials to methods, so parallel asks go to different methods.
 ///
-/// Cost:   of an ask, n, and what the chosen method costs.
+/// Cost:   of an ask, n, and the cost of the chosen method.
 /// Source: adaptive pursuit with credit from a window: Fialho, Da Costa, Schoenauer, Sebag: "Analyzing bandit-based
-/// adaptive operator selection mechanisms", Annals of Mathematics and Artificial Intelligence 60, 2010.
+///         adaptive operator selection mechanisms", Annals of Mathematics and Artificial Intelligence 60, 2010.
 class Portfolio : public Proposer {
  public:
   /// `encoding` must outlive the portfolio.
   Portfolio(const Encoding& encoding, std::uint64_t seed);
 
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
-  /// The name of the method, as a sampler of its own has it.
+  /// The name of the method, as the name of its own sampler.
   std::string_view Origin() const override { return members_[chosen_].name; }
 
   struct Share {
@@ -47,7 +46,7 @@ class Portfolio : public Proposer {
   };
   /// Each method once, in a fixed order.
   std::vector<Share> Shares(const Observations& known) const;
-  /// How many trials only fill the space.
+  /// The number of first trials, which only fill the space.
   TrialNumber design() const { return design_; }
 
  private:

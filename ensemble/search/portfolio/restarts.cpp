@@ -10,7 +10,7 @@ namespace {
 constexpr TrialNumber kWholeEvery = 5;
 constexpr std::uint64_t kNextSeed = 0x9E3779B97F4A7C15;  // far from any seed that a user would take, too
 
-/// What one run knows: its own results, numbered as if there were no others.
+/// The observations of one run: its own results, numbered as if there were no others.
 Observations ViewOf(const Observations& known, std::size_t run) {
   Observations view{{}, known.pending, known.failed, known.pending_origins};
   for (const auto& result : known.complete) {
@@ -21,7 +21,7 @@ Observations ViewOf(const Observations& known, std::size_t run) {
   return view;
 }
 
-/// The number that the run's next trial has in such a view.
+/// The number of the run's next trial in its view.
 TrialNumber NumberOfNext(const Observations& view, std::size_t run) {
   const auto open = std::ranges::count_if(view.pending_origins, [run](const auto& at) { return RunOf(at) == run; });
   return static_cast<TrialNumber>(view.complete.size()) + open;

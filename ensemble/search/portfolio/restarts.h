@@ -1,4 +1,4 @@
-/// The portfolio, begun anew elsewhere while what it has found is found to the last digits.
+/// The portfolio with restarts: after it has converged, new runs search elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace slipway::ensemble {
 
-/// As long as the search has not converged (search_runs.h), all trials are the portfolio's, which knows all results.
-/// While it has, each fifth still is, to find the last digits; the others go to a portfolio that is begun anew: it
-/// fills the space with points of its own and knows only what was asked for it, so that the minimum which is known
-/// does not draw it back. When that one has converged, too, the next is begun. A better trial, whoever found it, brings
-/// the search back to the portfolio that knows all.
+/// Until the search has converged (search_runs.h), all trials go to the portfolio that knows all results.
+/// While it has converged, each fifth trial still goes there, to find the last digits. The others go to a new
+/// portfolio, the next run. It fills the space with its own points and knows only its own results, so the known minimum
+/// does not attract it. When that run has ended, the next one begins. A better trial, from any run, returns the search
+/// to the portfolio that knows all results.
 ///
-/// Which run a trial belongs to is kept with its origin. Trials that are open or have failed are known to all runs.
-/// Cost: of an ask, O(n * axes), and what the portfolio costs.
+/// The origin of a trial holds its run. All runs know the open and the failed trials.
+/// Cost: of an ask, O(n * axes), and the cost of the portfolio.
 class Restarts : public Proposer {
  public:
   /// `encoding` must outlive the search.
   Restarts(const Encoding& encoding, std::uint64_t seed) : encoding_(encoding), seed_(seed), whole_(encoding, seed) {}
 
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
-  /// The method, and the run if it is not the whole search: "gp#2".
+  /// The method, with the run if that is not run 0: "gp#2".
   std::string_view Origin() const override { return origin_; }
 
  private:

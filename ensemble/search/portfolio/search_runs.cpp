@@ -9,12 +9,12 @@
 namespace slipway::ensemble {
 namespace {
 
-constexpr double kSameValue = 3e-4;  // of what the better half of the improvements gained
-constexpr double kHopeless = 0.01;   // of what a run lacks to the best of all
-constexpr double kSameRunPlace = 0.1;   // of the axes
+constexpr double kSameValue = 3e-4;    // of the gain of the better half of the improvements
+constexpr double kHopeless = 0.01;     // of what a run lacks to the best of run 0
+constexpr double kSameRunPlace = 0.1;  // of the axes
 constexpr char kRunMark = '#';
 
-/// How the values of a run went down.
+/// The progress of the values of a run.
 class Progress {
  public:
   explicit Progress(std::size_t axes) : needed_(1 + std::max<std::size_t>(3, axes / 2)) {}
@@ -53,7 +53,7 @@ bool LieTogether(const Coordinates& left, const Coordinates& right, const std::v
   return sum < kSameRunPlace * kSameRunPlace * static_cast<double>(axes.size());
 }
 
-/// Whether a run that was begun anew need not go on, `best` being the best trial of run 0.
+/// Whether a restarted run has ended. `best`: the best trial of run 0.
 bool IsOver(const Progress& run, const Observation& best, const std::vector<Axis>& axes) {
   const double lacking = run.best()->value - best.value;
   if (run.HasConverged(std::max(run.Tolerance(), kHopeless * lacking))) return true;

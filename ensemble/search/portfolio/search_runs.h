@@ -1,4 +1,4 @@
-/// When a search has found a minimum to the last digits, and how many searches begun anew have ended since.
+/// The runs of a search: whether it has converged, and how many restarted runs have ended since.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,31 @@
 
 namespace slipway::ensemble {
 
-/// Where the search stands. Run 0 is the search as a whole, which knows all trials. While it has converged, trials go
-/// to run 1, 2, ..., of which each knows its own trials only.
+/// The state of the search. Run 0 is the whole search and knows all trials. While it has converged, trials go to run 1,
+/// 2, ...: each of these knows only its own trials.
 struct SearchRuns {
-  bool converged = false;  ///< the whole search, as far as it has come: a better trial may open it again
-  std::size_t run = 1;     ///< the latest one that was begun anew
+  bool converged = false;  ///< the whole search has converged; a better trial may open it again
+  std::size_t run = 1;     ///< the latest restarted run
 };
 
-/// The runs as the rows tell them; a trial's origin says which run asked for it.
+/// Replays the runs from the rows. The origin of a trial holds its run.
 ///
-/// A run has converged when more than max(3, axes / 2) of its trials are as good as its best one, to within 3e-4 of
-/// what the better half of its improvements have gained. Noise and valleys so keep it open: there the last trials
-/// differ by more. One that was begun anew also ends as soon as these trials differ by less than a hundredth of what
-/// it lacks to the best of run 0, and when its best trial lies beside that one (0.1 of the axes, root mean square)
-/// without being better: it would only go down there again.
+/// A run has converged when more than max(3, axes / 2) of its trials are about as good as its best one. They may differ
+/// by 3e-4 of the gain of the better half of its improvements. So noise and valleys keep a run open: there the last
+/// trials differ by more. Only spaces with a continuous axis, and studies with one objective, converge.
+/// A restarted run also ends in two other cases:
+///   - These trials differ by less than a hundredth of what the run lacks to the best of run 0.
+///   - Its best trial is near the best of run 0 (0.1 of the axes, root mean square) and not better. It would only find
+///     the same minimum again.
 ///
-/// Trials that only fill the space, the first `design` of each run, do not end it. Cost: O(n * axes).
+/// The first `design` trials of each run only fill the space and do not end it.
+/// Cost:   O(n * axes).
 /// Source: runs that forget: Eriksson, Pearce, Gardner, Turner, Poloczek: "Scalable global optimization via local
-/// Bayesian optimization", NeurIPS 2019; that none ends in a known minimum twice: Rinnooy Kan, Timmer: "Stochastic
-/// global optimization methods", Mathematical Programming 39, 1987.
+///         Bayesian optimization", NeurIPS 2019. No second end in a known minimum: Rinnooy Kan, Timmer: "Stochastic
+///         global optimization methods", Mathematical Programming 39, 1987.
 SearchRuns ReplayRuns(const Observations& known, TrialNumber design, const std::vector<Axis>& axes);
 
-/// The run and the method that an origin names: "gp" is run 0 and gp, "gp#2" is run 2 and gp.
+/// The run and the method of an origin: "gp" is run 0 and gp, "gp#2" is run 2 and gp.
 std::size_t RunOf(std::string_view origin);
 std::string_view MethodOf(std::string_view origin);
 std::string OriginOf(std::string_view method, std::size_t run);

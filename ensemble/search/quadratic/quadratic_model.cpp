@@ -12,8 +12,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// What keeps doubled points from making the equations singular; of unit scale. More of it would smooth away what
-/// points close to each other say.
+/// Regularisation, at unit scale: it keeps equal points from making the equations singular. A larger one would smooth
+/// away differences between close points.
 constexpr double kRidge = 1e-14;
 
 struct ScaledPoints {
@@ -24,7 +24,7 @@ struct ScaledPoints {
 };
 
 ScaledPoints Scale(const std::vector<std::vector<double>>& points, const std::vector<double>& values,
-             const std::vector<double>& anchor) {
+                   const std::vector<double>& anchor) {
   ScaledPoints scaled;
   scaled.offsets.resize(static_cast<Index>(anchor.size()), static_cast<Index>(points.size()));
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -67,7 +67,7 @@ VectorXd SmallestInBall(const MatrixXd& curvature, const VectorXd& gradient, dou
   const double scale = std::max(along.cwiseAbs().maxCoeff(), slope.norm() / radius);
   double low = std::max(0.0, -along[0]) + 1e-12 * scale;
   if (VectorXd inside = step(low); inside.norm() <= radius) {
-    // Downhill along the flattest direction as far as it goes, where the gradient does not say which way.
+    // The step ends inside the ball, and the lowest curvature is negative: goes on in its direction to the border.
     const double others = inside.squaredNorm() - inside[0] * inside[0];
     if (along[0] < 0) inside[0] = std::copysign(std::sqrt(std::max(0.0, radius * radius - others)), inside[0]);
     return solver.eigenvectors() * inside;
@@ -131,7 +131,7 @@ std::vector<double> SmallestWithin(const QuadraticModel& model, double radius, c
     if (still_open.size() == open.size()) return at;
     open = std::move(still_open);
   }
-  // The border took all of the radius: the rest stays where it is.
+  // The fixed axes used up the radius: the other axes do not move.
   for (const Index axis : open) at[static_cast<std::size_t>(axis)] = 0;
   return at;
 }

@@ -13,12 +13,12 @@ namespace {
 constexpr std::uint32_t kLocalAttempts = 12;
 constexpr std::uint32_t kCandidates = 300;  // of a wide step
 constexpr TrialNumber kWideEvery = 16;
-// What the radius may be once the open trials have ended, in the order in which steps of it are tried.
+// Factors for the radius after the open trials have ended, in the order in which their steps are tried.
 constexpr double kNextRadii[] = {1.0, 2.0, 0.5, 4.0, 0.25};
-constexpr double kCrowded = 0.2;  // of a step: so near to an open trial it would tell nothing new
+constexpr double kCrowded = 0.2;  // of a step: nearer to an open trial it gives no new information
 constexpr double kShrink = 0.7;
 constexpr double kSmallestRadius = 1e-9;
-constexpr double kSettled = 1e-6;  // a region so small has found its minimum
+constexpr double kSettled = 1e-6;  // a smaller region has found its minimum
 constexpr double kSamePlace = 1e-10;
 
 double Distance(const std::vector<double>& left, const std::vector<double>& right) {
@@ -35,7 +35,7 @@ double DistanceToNearest(const std::vector<double>& from, const std::vector<std:
 
 bool IsSearched(const Axis& axis) { return axis.kind != AxisKind::kCategorical; }
 
-/// The same categories, and the same axes active.
+/// Whether both have the same categories and the same active axes.
 bool LieInOneSlice(const Coordinates& left, const Coordinates& right, const std::vector<Axis>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (std::isnan(left[i]) != std::isnan(right[i])) return false;
@@ -69,8 +69,7 @@ std::vector<double> SmallestFrom(const std::vector<double>& from, const Quadrati
   return SmallestWithin(model, radius, low, high);
 }
 
-/// How steep the function usually is between neighbours: the ninth tenth, not the steepest place of all. Of many places
-/// only some are looked at.
+/// The usual steepness between neighbours: the 90th percentile, not the maximum. Of many places it uses only some.
 double Steepness(const std::vector<std::vector<double>>& places, const std::vector<double>& values) {
   std::vector<double> slopes;
   const std::size_t stride = places.size() / 500 + 1;
@@ -188,10 +187,10 @@ void QuadraticSearch::JudgeModel(const Slice& slice, std::size_t next) {
   Place step = slice.places[next];
   for (std::size_t i = 0; i < step.size(); ++i) step[i] -= best[i];
   const double promised = -model->ChangeAt(step);
-  // Only where the model is nearly at its smallest: elsewhere it was not asked.
+  // Judges only points near the minimum of the model.
   if (!(promised > 0) || promised < 0.5 * -model->ChangeAt(SmallestFrom(best, *model, region_.radius))) return;
   const double kept = slice.values[region_.best] - slice.values[next];
-  // A model of few points nearby is wrong because it knows too little, not because the region is too large.
+  // With few points nearby, a model is wrong because it knows too little, not because the region is too large.
   const auto near =
       std::ranges::count_if(slice.places.begin(), slice.places.begin() + static_cast<std::ptrdiff_t>(next),
                             [&](const Place& place) { return Distance(place, best) <= 1.5 * region_.radius; });
@@ -258,7 +257,7 @@ QuadraticSearch::Place QuadraticSearch::LowestPossible(const Slice& slice, const
   Place lowest;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t candidate = 0; candidate < kCandidates; ++candidate) {
-    // Half of the candidates keep most of the best place, which is what separable functions reward.
+    // Half of the candidates keep most of the best place: this helps with separable functions.
     Place place = slice.places[region_.best];
     for (std::uint32_t i = 0; i < d; ++i) {
       const std::uint32_t draw = 2 * (candidate * d + i);

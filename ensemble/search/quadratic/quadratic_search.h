@@ -1,4 +1,4 @@
-/// Search by quadratic models in a trust region: unbeatable where a function is locally quadratic.
+/// Search by quadratic models in a trust region, for functions that are locally quadratic.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,23 @@
 
 namespace slipway::ensemble {
 
-/// Proposes places from what is known, whoever proposed the trials that it is known from.
+/// Learns from all trials, whatever method proposed them.
 ///
-/// First Sobol points, two more than axes. Then most trials step to where a quadratic model of the points around the
-/// best one is smallest within a trust region; each sixteenth goes where, as steep as the function has been, the lowest
-/// value may lie. The radius is replayed from the rows: it shrinks after a point that disappoints the model, if the
-/// model knew one and a half times as many points nearby as there are axes, and doubles after one that does not. Where
-/// an open trial lies on the step already, the next ones take the radii that its result may lead to, and then places
-/// around it, which make the next model better. Continuous and ordered axes are searched; categories, and with them
-/// conditions, are those of the best trial, except in half of the wide steps, which draw them.
+/// The first points are Sobol points, two more than axes. Then most trials step to the minimum, within a trust region,
+/// of a quadratic model of the points around the best one. Each sixteenth trial is a wide step: it goes where the
+/// lowest value is possible, given the steepness of the function so far.
+/// The radius is replayed from the rows. It shrinks after a point that is much worse than the model, but only if the
+/// model knew enough points nearby (1.5 for each axis). It doubles after a point that agrees with the model.
+/// If an open trial lies at the step already, the next ones take steps with the radii that its result may lead to.
+/// After these they take places around the step, which improve the next model.
+/// Continuous and ordered axes are searched. Categories, and so conditions, are those of the best trial. Only half of
+/// the wide steps draw them.
 ///
-/// Result: a pure function of (seed, what is known, trial, attempt), parallel asks and restarts included.
-/// Cost:   at worst O(n (m + d)^3) for d axes, m = min(n, (d + 1)(d + 2) / 2, max(100, 2 d + 1)) being the points of a
-///         model; the replay is kept between asks as far as the rows are the same.
-/// Source: the alternation and the model after King's global_function_search (dlib), whose own state could not be given
-///         back by the rows; Malherbe, Vayatis: "Global optimization of Lipschitz functions", 2017; Powell 2004.
+/// Result: a pure function of (seed, observations, trial, attempt), also with parallel asks and after restarts.
+/// Cost:   at worst O(n (m + d)^3) for d axes. A model has m = min(n, (d + 1)(d + 2) / 2, max(100, 2 d + 1)) points.
+///         The replay is kept between asks as far as the rows are the same.
+/// Source: alternation and model after King's global_function_search (dlib), with a state that follows from the rows;
+///         Malherbe, Vayatis: "Global optimization of Lipschitz functions", 2017; Powell 2004.
 class QuadraticSearch : public Proposer {
  public:
   /// `encoding` must outlive the search.
@@ -43,7 +45,7 @@ class QuadraticSearch : public Proposer {
     std::vector<Place> places;
     std::vector<double> values;
   };
-  /// After the first `taken` trials of the slice.
+  /// The trust region after the first `taken` trials of the slice.
   struct Region {
     std::size_t taken = 0;
     std::size_t best = 0;  // index into the slice

@@ -1,4 +1,4 @@
-/// Short names of what is known: caches hold them to see whether something has changed.
+/// Fingerprints of observations: caches compare them to detect changes.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace slipway::ensemble {
 
-/// Numbers and values of these trials; never 0. Cost: O(n).
+/// Of the numbers and values of these trials; never 0. Cost: O(n).
 std::uint64_t Fingerprint(std::span<const Observation> results);
-/// Also of pending and failed places. Cost: O(n + places * axes).
+/// The same, and of the pending and failed places. Cost: O(n + places * axes).
 std::uint64_t Fingerprint(const Observations& known);
 
 }  // namespace slipway::ensemble

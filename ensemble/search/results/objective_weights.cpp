@@ -13,7 +13,7 @@ constexpr double kSumPart = 0.05;
 
 double ValueAt(const Observation& result, std::size_t i) { return i == 0 ? result.value : result.more[i - 1]; }
 
-/// Even over all weights that add up to 1: exponential numbers, scaled.
+/// Weights that are even over all with the sum 1: exponential numbers, scaled.
 std::vector<double> DrawWeights(std::size_t count, std::uint64_t seed, TrialNumber trial) {
   Draws draws(seed, trial, "objective weights");
   std::vector<double> weights(count);
@@ -27,7 +27,7 @@ struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
-  /// Halves: the difference of two numbers may be too large for one.
+  /// It halves both numbers first: their difference may be too large for a double.
   double Scaled(double value) const { return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0; }
 };
 

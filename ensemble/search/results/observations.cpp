@@ -9,7 +9,7 @@ double LowerIsBetter(double value, Goal goal) { return goal == Goal::kMinimize ?
 
 bool IsPending(TrialState state) { return !IsFinal(state) && state != TrialState::kPaused; }
 
-/// Where the trial belongs in a list that has the order of the numbers.
+/// The position of a trial in a list that is sorted by number.
 std::ptrdiff_t PlaceOf(TrialNumber trial, const std::vector<TrialNumber>& numbers) {
   return std::ranges::lower_bound(numbers, trial) - numbers.begin();
 }

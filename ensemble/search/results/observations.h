@@ -1,4 +1,4 @@
-/// What samplers learn from: the trials of a study as places in the unit cube.
+/// Observations, from which samplers learn: the trials of a study as places in the unit cube.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ struct Observation {
   TrialNumber trial = 0;
   Coordinates at;
   double value = 0;          ///< lower is better, whatever the study's goal
-  std::vector<double> more;  ///< the further objectives of a study that has several, in its order; lower is better
+  std::vector<double> more;  ///< the further objectives of the study, in their order; lower is better
   std::string origin = {};   ///< TrialRecord::origin
 };
 
-/// The rows as they stand, in the order of the trials' numbers: who ended first does not count, so that the same set of
-/// results leads to the same ask.
+/// The present rows, in the order of the trials' numbers. The order of their ends makes no difference, so the same set
+/// of results leads to the same proposal.
 struct Observations {
-  /// Trials with a value: a trial that pauses or was ended early counts with the last one it had.
+  /// Trials with a value. A trial that is paused or was ended early counts with its last value.
   std::vector<Observation> complete;
   std::vector<Coordinates> pending;               ///< queued, claimed, waiting or running
-  std::vector<Coordinates> failed;                ///< trials that gave no value
+  std::vector<Coordinates> failed;                ///< trials that ended without a value
   std::vector<std::string> pending_origins = {};  ///< TrialRecord::origin of each pending trial
 };
 
-/// Keeps the coordinates of all trials and looks again only at those whose rows were edited, whatever they were before:
-/// what it holds is that of a log made anew.
+/// Keeps the observations of all trials. Update reads only rows that were edited, in whatever state they were before.
+/// The result is the same as that of a new log.
 /// Cost: of `Update`, one comparison for each trial; memory, one Coordinates for each trial.
 class ObservationLog {
  public:
@@ -38,12 +38,12 @@ class ObservationLog {
   ObservationLog(const Encoding& encoding, Goal goal, std::vector<Goal> further = {})
       : encoding_(encoding), goal_(goal), further_(std::move(further)) {}
 
-  /// What is known of the trials before number `asked`. Always of the same table, which may have grown.
+  /// The observations of the trials before number `asked`. `table` must always be the same one; it may have grown.
   const Observations& Update(TrialNumber asked, const TrialTable& table);
 
  private:
   enum class List { kComplete, kPending, kFailed };
-  /// Which revision of a row was looked at, and the list that it is in since.
+  /// The revision of a row that was read, and the list that holds its trial since.
   struct Seen {
     std::uint32_t revision = 0;
     List list = List::kPending;

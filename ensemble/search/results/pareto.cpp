@@ -41,7 +41,7 @@ std::vector<std::size_t> Fronts(std::span<const Objectives> points) {
   Indices fronts(points.size(), 0);
   for (const auto i : order) {
     const auto dominates = [&](std::size_t j) { return Dominates(points[j], points[i]); };
-    // Who is dominated by one of a front is dominated by some of every front before it.
+    // A point that is dominated by one front is also dominated by every front before it.
     const auto front = std::ranges::partition_point(
         members, [&](const Indices& front_of) { return std::any_of(front_of.rbegin(), front_of.rend(), dominates); });
     fronts[i] = static_cast<std::size_t>(front - members.begin());
@@ -52,7 +52,7 @@ std::vector<std::size_t> Fronts(std::span<const Objectives> points) {
 }
 
 std::vector<double> CrowdingDistances(std::span<const Objectives> points, std::span<const std::size_t> fronts) {
-  // Equal points would hold the end of a front together: only the first of them counts.
+  // Only the first of equal points counts: else all of them would be kept at the end of a front.
   std::map<std::size_t, std::map<Objectives, std::size_t>> distinct;
   for (std::size_t i = 0; i < points.size(); ++i) distinct[fronts[i]].emplace(points[i], i);
   std::vector<double> crowding(points.size(), 0.0);

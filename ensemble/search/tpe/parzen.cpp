@@ -35,7 +35,7 @@ ParzenDensity::ParzenDensity(const Encoding& encoding, const Activity& activity,
   for (std::size_t i = 0; i < axes_.size(); ++i) Prepare(i, centres, settings);
 }
 
-/// Gives the number of kernels that have the axis.
+/// Returns the number of kernels that have the axis.
 std::size_t ParzenDensity::TakeCentres(std::size_t i, std::span<const Coordinates* const> centres) {
   auto& axis = axes_[i];
   axis.has.assign(kernels_, 1);
@@ -176,7 +176,7 @@ double ParzenDensity::LogSum(const std::vector<char>& among, const std::vector<d
   }
   double sum = 0;
   for (std::size_t k = 0; k < kernels_; ++k) {
-    // What lies 40 below the highest is lost in the sum anyhow, and most kernels lie there.
+    // Terms 40 below the highest are lost in the sum; most kernels are among them.
     if (among[k] && log_weights[k] > highest - 40) sum += std::exp(log_weights[k] - highest);
   }
   return highest + std::log(sum);

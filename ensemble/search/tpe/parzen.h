@@ -1,4 +1,4 @@
-/// A density over a mixed, conditional space: one kernel at each place that was seen, and an even one.
+/// A kernel density over a mixed, conditional space: one kernel at each place of a trial, and an even one.
 #pragma once
 
 #include <span>
@@ -11,17 +11,17 @@
 namespace slipway::ensemble {
 
 struct ParzenSettings {
-  double bandwidth = 0.2;   ///< of one kernel, in the unit cube; of n kernels over d axes n^(-1/(d+4)) of it (Scott)
-  double narrowest = 0.01;  ///< no kernel is narrower; on ordered axes also not narrower than half its place
-  double even_weight = 1;   ///< of the even kernel
-  double even_part = 0;     ///< of each kernel along each numeric axis, besides its normal part
+  double bandwidth = 0.2;   ///< in the unit cube; n kernels over d axes have n^(-1/(d+4)) of it (Scott)
+  double narrowest = 0.01;  ///< least width of a kernel; on ordered axes also half of its place
+  double even_weight = 1;   ///< weight of the even kernel
+  double even_part = 0;     ///< even part of each kernel along each numeric axis, beside its normal part
 };
 
-/// A kernel is a product over the axes: a normal truncated to [0, 1] on continuous ones, the same summed over each
-/// place on ordered ones, "this value or any" on categorical ones. The density of a place is the product, along the
-/// axes, of the density of each axis given those before it, where an axis learns only from the kernels that have it
-/// (and from the even one). Without conditions that is the usual multivariate kernel density; with them the axes of
-/// one condition form a group, which is tied to all axes before it.
+/// A kernel is a product over the axes. Continuous axes: a normal truncated to [0, 1]. Ordered axes: the same, summed
+/// over each place. Categorical axes: "this value or any".
+/// The density of a place is the product, along the axes, of the density of each axis given those before it. An axis
+/// learns only from the kernels that have it, and from the even one. Without conditions this is the usual multivariate
+/// kernel density. With conditions, the axes of one condition form a group that depends on all axes before it.
 /// All densities are relative to the even density over the same active axes.
 ///
 /// Cost: of the constructor n d; of a density n d, and n exponentials for each group.
@@ -34,9 +34,9 @@ class ParzenDensity {
   ParzenDensity(const Encoding& encoding, const Activity& activity, std::span<const Coordinates* const> centres,
                 std::span<const double> weights, const ParzenSettings& settings);
 
-  /// NaN on inactive axes, ordered axes at one of their places.
+  /// Draws a place: NaN on inactive axes, ordered axes at one of their places.
   Coordinates Draw(Draws& draws) const;
-  /// The logarithm of the density at `at`, as Draw or Encoding give it.
+  /// The logarithm of the density at `at`, which has the form that Draw or Encoding give.
   double LogDensity(const Coordinates& at) const;
 
  private:

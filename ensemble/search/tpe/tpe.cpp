@@ -88,7 +88,7 @@ ParzenDensity TpeProposer::DensityOf(const Side& side, std::size_t trials, doubl
   return {encoding_, activity_, side.places, side.weights, {bandwidth, settings_.narrowest, even_weight, even_part}};
 }
 
-/// No trial was there, and no constraint is broken.
+/// Whether no trial has this place, and no constraint is broken.
 bool TpeProposer::IsOpen(const Observations& known, const Coordinates& at) const {
   if (IsTaken(known, at)) return false;
   return encoding_.space().constraints().empty() || encoding_.space().Allows(encoding_.Decode(at));
@@ -103,7 +103,7 @@ Coordinates TpeProposer::Propose(const Observations& known, TrialNumber trial, s
   double best_score = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < settings_.candidates; ++i) {
     auto at = good.Draw(draws);
-    // What no trial may have is only better than nothing.
+    // A place that is not open wins only if no candidate is open.
     const double score = good.LogDensity(at) - other.LogDensity(at) - (IsOpen(known, at) ? 0 : kNotOpen);
     if (!best.empty() && !(score > best_score)) continue;
     best = std::move(at);

@@ -1,4 +1,4 @@
-/// Tree-structured Parzen estimator: asks where good trials are dense and others are not.
+/// Tree-structured Parzen estimator: proposes places where good trials are dense and others are not.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 namespace slipway::ensemble {
 
 struct TpeSettings {
-  double good_part = 0.1;         ///< of the complete trials are good, rounded up ...
-  std::size_t most_good = 25;     ///< ... but not more, apart from the best of each branch
-  double steepness = 0.7;         ///< the weight of the best good trial is 1 more by this, that of the worst 1 less
-  double branch_weight = 0.7;     ///< of the best trial of a branch that is not good otherwise
-  std::size_t most_other = 1000;  ///< kernels of the others; of more an even choice over their ranks is taken
-  std::size_t candidates = 24;    ///< drawn from the density of the good trials
-  double bandwidth = 0.22;  ///< at the start; of n trials (1 + n/10)^(-1/2) of it, so that the search goes from wide
-                            ///< to narrow also while the number of good trials stands still
+  double good_part = 0.1;         ///< part of the complete trials that is good, rounded up ...
+  std::size_t most_good = 25;     ///< ... but at most this many, apart from the best of each branch
+  double steepness = 0.7;         ///< weights of good trials go from 1 + this (best) to 1 - this (worst)
+  double branch_weight = 0.7;     ///< weight of the best trial of a branch that is good only as such
+  std::size_t most_other = 1000;  ///< most kernels of the others; of more trials, an even choice over their ranks
+  std::size_t candidates = 24;    ///< number of draws from the density of the good trials
+  double bandwidth = 0.22;        ///< at the start; (1 + n/10)^(-1/2) of it after n trials: the search becomes narrower
+                                  ///< also while the number of good trials stays the same
   double narrowest = 0.005;
   double good_even = 2;    ///< weight of the even kernel among the good: how often a candidate comes from anywhere
-  double other_even = 5;   ///< among the others: how little an empty place is worth for being empty
-  double even_part = 0.5;  ///< of each kernel, shared by the axes: looks at one axis anew while the others stay good
+  double other_even = 5;   ///< the same among the others: the larger, the less an empty place gains by being empty
+  double even_part = 0.5;  ///< of each kernel, shared by the axes: varies one axis while the others stay good
 };
 
-/// Draws candidates from the density of the good trials and gives the one with the highest ratio of that density to
-/// the density of the others. Among the others are the pending trials (constant liar: parallel asks spread) and
-/// the failed ones. The best trial of each branch (value of a categorical axis on which other axes depend) is among the
-/// good, so that a branch that needs more trials to shine is not given up for one that is good at once.
+/// Draws candidates from the density of the good trials. Returns the one with the highest ratio of that density to the
+/// density of the others. The others include the pending trials (constant liar: parallel asks spread) and the failed
+/// ones.
+/// A branch is a value of a categorical axis on which other axes depend. The best trial of each branch is among the
+/// good: so a branch that needs more trials is not given up for one that is good at once.
 ///
 /// Cost:   of an ask n log n for the ranks, then candidates x kernels x axes: < 10 ms at 10,000 trials of 10 axes.
 /// Source: Bergstra, Bardenet, Bengio, Kegl: "Algorithms for hyper-parameter optimization", NIPS 2011.

@@ -11,7 +11,7 @@ namespace slipway::launcher {
 struct BenchOptions {
   std::string name;                    ///< "launch"
   std::vector<std::string> arguments;  ///< for the benchmark itself
-  bool help = false;                   ///< asked of the benchmark, or, without a name, of `bench`
+  bool help = false;                   ///< print help of the benchmark, or of `bench` without a name
 };
 
 /// The benchmarks of this installation, by name: the programs libexec/slipway/bench-NAME.

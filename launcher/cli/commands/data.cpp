@@ -211,7 +211,7 @@ staging::DatasetFiles FilesToVerify(const std::vector<fs::path>& paths, std::vec
 Bytes TotalSize(const std::vector<staging::DatasetFile>& files) {
   Bytes total;
   for (const auto& file : files) {
-    std::error_code missing;  // told when the file is read
+    std::error_code missing;  // reported when the file is read
     const auto size = fs::file_size(file.path, missing);
     if (!missing) total.count += size;
   }

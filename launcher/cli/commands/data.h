@@ -1,5 +1,4 @@
-/// `slipway data info|verify|stats|index|convert|reshard|make`: what data files hold, whether they are whole, and
-/// making them.
+/// `slipway data info|verify|stats|index|convert|reshard|make`: inspects, checks and makes data files.
 #pragma once
 
 #include <cstddef>
@@ -59,35 +58,35 @@ struct DataMakeOptions {
   std::uint64_t seed = 1;
 };
 
-/// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`), and which files a folder
-/// has besides. Returns 0, or 1 when a file cannot be read as data: the others are shown all the same.
+/// Prints format, compression, size, records and fields of every file (`slipway.data_info/1`). Also lists the other
+/// files of a folder. Returns 0, or 1 when a file cannot be read as data; the other files are still shown.
 /// Errors: Error(kEnvironment) for a path that holds no data.
 int DataInfo(const DataInfoOptions& options, Output& output);
 
-/// Reads every file whole and reports every bad one (`slipway.data_verify/1`), and which files a folder has besides.
-/// Returns 0 when all are good, else 1.
+/// Reads every file completely and reports every bad one (`slipway.data_verify/1`). Also lists the other files of a
+/// folder. Returns 0 when all are good, else 1.
 /// Errors: Error(kUsage) without a path.
 int DataVerify(const DataVerifyOptions& options, Output& output);
 
 /// Converts and prints the new files (`slipway.data_convert/1`). Returns the exit code.
-/// Errors: Error(kUsage), Error(kEnvironment); nothing new is there then.
+/// Errors: Error(kUsage), Error(kEnvironment); then no new file remains.
 int DataConvert(const DataConvertOptions& options, Output& output);
 
 /// Cuts TFRecord files on the borders of records and prints the new files (`slipway.data_reshard/1`). Returns the exit
 /// code. Errors: as DataConvert.
 int DataReshard(const DataReshardOptions& options, Output& output);
 
-/// Makes training data from a seed, a file for each processor at a time, and prints the new files
-/// (`slipway.data_make/1`). Returns the exit code. Errors: as DataConvert.
+/// Makes training data from a seed, one file per processor at a time. Prints the new files (`slipway.data_make/1`).
+/// Returns the exit code. Errors: as DataConvert.
 int DataMake(const DataMakeOptions& options, Output& output);
 
-/// Prints what the values of every field are like (`slipway.data_stats/1`). Returns the exit code.
+/// Prints statistics of the values of every field (`slipway.data_stats/1`). Returns the exit code.
 /// Errors: Error(kEnvironment) at the first damaged record.
 int DataStats(const DataStatsOptions& options, Output& output);
 
-/// Prints where the records lie and compares it with the index beside them (`slipway.data_index/1`), or writes that
-/// index. Returns 0, or 1 when the index beside them is another one.
-/// Errors: Error(kUsage): not TFRecord, writing for one file or for a staged dataset; Error(kEnvironment): a damaged
+/// Prints the offsets of the records and compares them with the stored index (`slipway.data_index/1`), or writes that
+/// index. Returns 0, or 1 when the stored index differs.
+/// Errors: Error(kUsage): not TFRecord, or writing for one file or a staged dataset; Error(kEnvironment): a damaged
 /// file.
 int DataIndex(const DataIndexOptions& options, Output& output);
 

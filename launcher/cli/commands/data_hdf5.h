@@ -1,4 +1,4 @@
-/// What `slipway data` says of HDF5 files.
+/// Texts and documents of `slipway data` for HDF5 files.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct Hdf5Info {
   std::string stored;                    ///< "image: uint8 chunked 2x28x28, shuffle, deflate"
   std::string fields;                    ///< of one record, or of all rows: "lat: float64 (7), names: strings (2)"
   Json layout;                           ///< of the datasets of numbers
-  Json field_list;                       ///< what the reader makes of them
-  Json others;                           ///< what are no numbers
+  Json field_list;                       ///< as the reader sees them
+  Json others;                           ///< datasets that hold no numbers
 };
 
 /// Errors: those of ForeignHdf5.
 Hdf5Info InfoOfHdf5(const std::filesystem::path& path);
 
-/// "2.10 MB of 3.00 MB": the stored values that have checksums, which were compared.
+/// "2.10 MB of 3.00 MB": how much of the stored values has checksums, and was compared.
 std::string SummedText(const staging::Hdf5Verification& verification);
-/// A line for each dataset that was not looked at, with what to do.
+/// A line for each dataset that was not checked, with what to do.
 std::string UnreadText(const std::string& file, const staging::Hdf5Verification& verification);
 Json VerificationDocument(const staging::Hdf5Verification& verification);
 

@@ -1,4 +1,4 @@
-/// `slipway doctor`: whether this machine, and an experiment on it, is in order.
+/// `slipway doctor`: checks this machine, and an experiment on it.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace slipway::launcher {
 
 struct DoctorOptions {
-  SpecSelection selection;  ///< without a spec only the machine is looked at
+  SpecSelection selection;  ///< without a spec only the machine is checked
   bool try_srun = false;
 };
 
-/// Returns 0, or 1 when a check has failed. Errors: Error(kUsage) for changes of no experiment.
+/// Returns 0, or 1 when a check has failed. Errors: Error(kUsage) for overrides without a spec.
 int Doctor(const DoctorOptions& options, Session& session);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The ensemble of a spec, or of a run that is there, for commands that work on its trial book without running it.
+/// The ensemble of a spec or of an existing run, for commands that use its trial book without running it.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@ struct ExplainOptions {
   std::string run = "last";
 };
 
-/// Returns 0, whatever became of the run: `status` exits with that.
+/// Returns 0 for every outcome of the run; `status` exits with the outcome.
 int Explain(const ExplainOptions& options, Session& session);
 
 }  // namespace slipway::launcher

@@ -8,7 +8,7 @@
 
 namespace slipway::launcher {
 
-/// FindRun; what `last` passes over is said.
+/// FindRun, with a warning for each run that `last` skips.
 inline RunFolder FindRun(const Session& session, const std::string& selector) {
   return FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
 }

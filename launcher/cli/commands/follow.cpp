@@ -16,7 +16,7 @@
 namespace slipway::launcher {
 namespace {
 
-/// A question that nobody answers must not hold a terminal for ever.
+/// An unanswered question must not block a terminal forever.
 constexpr auto kAnswerPatience = std::chrono::seconds(30);
 
 /// Ctrl-C, counted instead of ending this process.

@@ -1,4 +1,4 @@
-/// Waiting in the foreground for a run that a batch job carries out.
+/// Waits in the foreground for a run in a batch job.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace slipway::launcher {
 
-/// Prints what its ranks write, until the end of the run; returns its outcome. Ctrl-C asks on a terminal whether the
-/// job is to end, too: a second Ctrl-C or `y` cancels it and waits for that, anything else, or no answer, leaves it
-/// alone. Without a terminal it is left alone. Returns 130 for a run that goes on.
+/// Prints what the ranks write until the run ends; returns the run's outcome. On a terminal, Ctrl-C asks whether to
+/// cancel the job. A second Ctrl-C or `y` cancels it and waits for its end. Any other answer, or none, leaves the job
+/// running. Without a terminal, Ctrl-C leaves it running. Returns 130 for a run that still runs.
 int FollowBatchRun(const RunFolder& folder, LinePrefix prefix, Session& session);
 
 /// Whether an answer means yes. Pure.

@@ -1,4 +1,4 @@
-/// `slipway init`: a project to start from.
+/// `slipway init`: makes a new project from a template.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct InitOptions {
   std::string chosen;  ///< one of ProjectTemplates()
 };
 
-/// Makes the folder `name` with a program, its spec, the schema for editors and small data, and says what to do next
-/// (`slipway.init/1`). Nothing that is there is changed; after an error there is no such folder.
-/// Errors: Error(kUsage): no name for a run, something of that name is there; Error(kEnvironment): an installation
-/// without templates, a full disk.
+/// Makes the folder `name` with a program, its spec, the schema for editors and small data. Prints the next steps
+/// (`slipway.init/1`). Existing files are not changed; after an error the folder does not exist.
+/// Errors: Error(kUsage): not a valid run name, or the name exists; Error(kEnvironment): an installation without
+/// templates, a full disk.
 int Init(const InitOptions& options, Session& session);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Tells users which files of a folder a command did not take.
+/// Warns users which files of a folder a command left out.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace slipway::launcher {
 
-/// In every output mode; nothing when there are none. `where`: the folder or the dataset; `taken`: the other files.
+/// Warns in every output mode; without such files it does nothing. `where`: the folder or the dataset. `taken`: the
+/// number of files used.
 void WarnOfLeftOut(std::string_view where, std::span<const staging::LeftOutFile> left_out, std::size_t taken,
                    Output& output);
 

@@ -1,4 +1,4 @@
-/// Prints what ranks have written, as it is there and as it comes.
+/// Prints the logs of ranks, including lines that arrive later.
 #pragma once
 
 #include <filesystem>
@@ -20,16 +20,16 @@ struct LinesToPrint {
   LinePrefix prefix = LinePrefix::kRank;
 };
 
-/// The logs of one attempt's folder, file by file, and what is added to them.
+/// Prints the logs in one attempt's folder, file by file, and what is appended to them.
 class LogPrinter {
  public:
   LogPrinter(std::filesystem::path folder, LinesToPrint lines, Output& output)
       : folder_(std::move(folder)), lines_(lines), output_(output) {}
 
   void PrintWhatIsThere();
-  /// What has been added to the file of this name, if it is a rank's log.
+  /// Prints what was appended to the file of this name, if it is a rank's log.
   void Look(const std::string& name);
-  /// Also lines without an end.
+  /// Prints last lines that have no newline.
   void Finish();
 
  private:
@@ -41,8 +41,8 @@ class LogPrinter {
   std::map<std::string, LineFollower> followers_;
 };
 
-/// The logs of a run that is under way elsewhere, one attempt after the other. It looks when it is told to: what other
-/// hosts write into a shared file system does not show as an event here.
+/// Prints the logs of a run on other hosts, one attempt after the other. It reads the files only in Look: writes of
+/// other hosts to a shared file system cause no event here.
 class AttemptsPrinter {
  public:
   AttemptsPrinter(const RunFolder& run, LinePrefix prefix, Output& output)

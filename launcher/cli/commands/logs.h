@@ -20,7 +20,8 @@ struct LogsOptions {
   LinePrefix prefix = LinePrefix::kRank;
 };
 
-/// Prints each line behind a removable "[rank] " prefix, rank by rank; with `follow` as they come, until the run ends.
+/// Prints the lines rank by rank, each with a "[rank] " prefix that can be switched off. With `follow`, prints lines as
+/// they arrive until the run ends.
 int Logs(const LogsOptions& options, Session& session);
 
 }  // namespace slipway::launcher

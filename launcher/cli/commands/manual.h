@@ -1,4 +1,4 @@
-/// `slipway manual`: the reference of all commands, as one page of Markdown or as man pages, and that of the variables.
+/// `slipway manual`: the reference of all commands and environment variables, as Markdown or man pages.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,13 @@
 
 namespace slipway::launcher {
 
-/// An option, or a word that a command takes by its place.
+/// An option or a positional argument.
 struct ManualOption {
   std::string names;  ///< "-n,--limit", "spec"
   std::string value;  ///< "UINT", "{local,slurm,auto}"; empty: it takes none
   std::string what;
-  std::string usual;      ///< what it is when left out; may be empty
-  bool required = false;  ///< of a word by its place: it may not be left out
+  std::string usual;      ///< the default; may be empty
+  bool required = false;  ///< a positional argument that must be given
 };
 
 struct ManualCommand {
@@ -27,7 +27,7 @@ struct ManualCommand {
   std::string examples;       ///< lines as they are typed; may be empty
 };
 
-/// docs/reference/cli.md. The first command is the program itself, with the options of all. Pure.
+/// The text of docs/reference/cli.md. The first command is the program itself, with the options of all. Pure.
 std::string ManualPage(const std::vector<ManualCommand>& commands);
 
 /// A man page of section 1, in roff. `others`: the names of all commands. Pure.

@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// A spec and what the command line changes in it; shared by plan, run and submit.
+/// A spec and its overrides on the command line; shared by plan, run and submit.
 struct SpecSelection {
   std::filesystem::path spec;
   std::vector<std::string> overrides;  ///< KEY=VALUE
@@ -18,10 +18,10 @@ struct SpecSelection {
 
 int ShowPlan(const SpecSelection& selection, Session& session);
 
-// From what the command line says to a plan.
+// From the command line to a plan.
 
-/// Says the spec's warnings, and which files of the data are left out. Errors: kUsage with every error of the spec;
-/// what MakePlan throws.
+/// Makes a plan from the command line. Prints the spec's warnings and the data files that are left out. Errors: kUsage
+/// with every error of the spec; what MakePlan throws.
 Plan PlanFor(const SpecSelection& selection, Session& session);
 
 }  // namespace slipway::launcher

@@ -55,8 +55,7 @@ void HandOver(const RunFolder& folder) {
   manager.Release();
 }
 
-/// An ensemble whose time was used up has succeeded with what it had, and there is more to do; or requests wait that
-/// nobody has answered.
+/// An ensemble can have more to do after success: its time was used up, or requests are unanswered.
 bool HasMoreToDo(const RunFolder& folder, const RunState& state) {
   return state.ensemble && (Is<cause::OutOfTime>(state.cause) || !ensemble::WaitingRequests(folder.path()).empty());
 }

@@ -1,4 +1,4 @@
-/// Commands that look at runs: `ls`, `status`, `wait`, and `cancel`. Each returns the exit code of the program.
+/// Commands for existing runs: `ls`, `status`, `wait` and `cancel`. Each returns the exit code of the program.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ int Wait(const WaitOptions& options, Session& session);
 struct CancelOptions {
   std::string run = "last";
 };
-/// Asks the run's manager to end everything and waits until it has. A run that has ended already is left alone.
+/// Asks the run's manager to end everything and waits until it has. A run that has already ended is left alone.
 int Cancel(const CancelOptions& options, Session& session);
 
 }  // namespace slipway::launcher

@@ -9,7 +9,7 @@
 
 namespace slipway::launcher {
 
-/// Checks the spec and what the machine has for it; starts nothing. JSON: `slipway.validate/1`.
+/// Checks the spec, and that this machine has what it needs; starts nothing. JSON: `slipway.validate/1`.
 /// Errors: SpecError with everything that is wrong.
 int Validate(const SpecSelection& selection, Session& session);
 

@@ -1,7 +1,7 @@
 /// `slipway stage in|ls|verify|evict|gc`: datasets in the storage tiers of this node.
 ///
-/// Tiers are those of the settings files, of the batch system and of the machine (KnownTiers); `tiers` narrows a
-/// command to some of them, by name, alias or dir:PATH.
+/// The known tiers come from the settings files, the batch system and the machine (KnownTiers). `tiers` selects some of
+/// them by name, alias or dir:PATH.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ struct StageInOptions {
   std::vector<std::string> sources;    ///< one spec (*.yaml, *.yml), or files, directories and patterns
   std::vector<std::string> overrides;  ///< KEY=VALUE for the spec
   std::vector<std::string> datasets;   ///< only these of the spec
-  std::string name;                    ///< of the dataset that the paths make
+  std::string name;                    ///< name of the dataset that the paths form
   std::string format;                  ///< of its files: tfrecord, hdf5, raw; empty: by their names
   std::vector<std::string> tiers;      ///< in order of preference, instead of the spec's or the site's
   std::string verify;                  ///< off, format, full; empty: the spec's, or format
@@ -45,7 +45,7 @@ struct StageVerifyOptions {
 struct StageEvictOptions {
   std::vector<std::string> generations;  ///< names or directories
   bool all = false;
-  std::string older_than;  ///< a duration: what nobody has used for so long
+  std::string older_than;  ///< a duration: not used for this long
   std::vector<std::string> tiers;
   DryRun dry_run = DryRun::kNo;
 };
@@ -56,26 +56,26 @@ struct StageGcOptions {
   DryRun dry_run = DryRun::kNo;
 };
 
-/// Stages and keeps what it staged (`slipway.stage_in/1`): it stays until it is evicted, also after runs that use it.
-/// Ctrl-C ends it with Error(kInterrupted); what was not complete is not published.
+/// Stages data and keeps it until it is evicted, even after runs that use it (`slipway.stage_in/1`). Ctrl-C ends it
+/// with Error(kInterrupted); incomplete data is not published.
 int StageIn(const StageInOptions& options, Session& session);
 
-/// Makes the key file for a group of nodes (`slipway.stage_key/1`). Errors: Error(kEnvironment) when the file is there.
+/// Makes the key file for a group of nodes (`slipway.stage_key/1`). Errors: Error(kEnvironment) when the file exists.
 int StageKey(const StageKeyOptions& options, Session& session);
 
-/// What lies where, who uses it, what is free (`slipway.stage_ls/1`).
+/// Lists the staged data, its users and the free space (`slipway.stage_ls/1`).
 int StageLs(const StageLsOptions& options, Session& session);
 
 /// Reads staged files again and compares them with their manifest (`slipway.stage_verify/1`). Returns 1 when one is
 /// bad.
 int StageVerify(const StageVerifyOptions& options, Session& session);
 
-/// Removes generations (`slipway.stage_evict/1`). What is in use stays, with a warning that says by whom, and the
-/// command returns 4.
+/// Removes generations (`slipway.stage_evict/1`). Generations in use stay: a warning names their users, and the command
+/// returns 4.
 int StageEvict(const StageEvictOptions& options, Session& session);
 
-/// Removes what interrupted processes left behind, and with `to_free` generations that nobody uses, those last used
-/// longest ago first (`slipway.stage_gc/1`). Returns 1 when less could be freed than was asked for.
+/// Removes leftovers of interrupted processes (`slipway.stage_gc/1`). With `to_free` it also removes unused
+/// generations, the longest unused first. Returns 1 when it freed less than requested.
 int StageGc(const StageGcOptions& options, Session& session);
 
 }  // namespace slipway::launcher

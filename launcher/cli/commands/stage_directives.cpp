@@ -23,7 +23,7 @@ std::optional<Bytes> BytesIn(const std::string& option, const std::string& text)
               "write it like 500MB or 1.5GiB");
 }
 
-/// Not by the name of standard input: whoever opened the file may be another user than this process's.
+/// Reads the descriptor, not /dev/stdin: this process's user may be unable to open that file again.
 std::string ReadStandardInput() {
   std::string text;
   char piece[16384];

@@ -1,4 +1,5 @@
-/// `slipway stage directives`: does what the `#BB_LUA` lines of a job script ask for. The hook of a site calls it.
+/// `slipway stage directives`: carries out the `#BB_LUA` lines of a job script. The burst-buffer hook of a site calls
+/// it.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,8 @@ struct StageDirectivesOptions {
   std::string bandwidth;         ///< most bytes a second; empty: no limit
 };
 
-/// Prints `slipway.stage_directives/1`. Runs as the user whose files these are. Errors: Error(kUsage) with the
-/// directive that is wrong; those of CopyIntoBuffer and CopyOutOfBuffer.
+/// Prints `slipway.stage_directives/1`. Runs as the owner of the files. Errors: Error(kUsage) with the wrong directive;
+/// those of CopyIntoBuffer and CopyOutOfBuffer.
 int StageDirectives(const StageDirectivesOptions& options, Session& session);
 
 }  // namespace slipway::launcher

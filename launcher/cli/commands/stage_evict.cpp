@@ -23,7 +23,7 @@ bool IsDry(DryRun dry_run) { return dry_run == DryRun::kYes; }
 struct Attempt {
   Found found;
   bool removed = false;
-  std::string reason = {};  ///< why not; empty: somebody else has removed it
+  std::string reason = {};  ///< why not; empty: another process has removed it
   ErrorKind refusal = ErrorKind::kBusy;
 };
 
@@ -153,7 +153,7 @@ std::vector<Found> Condemned(const StageEvictOptions& options, const std::vector
   return options.all ? AllGenerations(tiers) : UnusedFor(options.older_than, AllGenerations(tiers));
 }
 
-/// Removes what nobody is at work on; returns what it was.
+/// Removes leftovers that no process is using; returns them.
 std::vector<UnfinishedStaging> RemoveLeftBehind(const std::vector<TierContent>& tiers, DryRun dry_run) {
   std::vector<UnfinishedStaging> removed;
   for (const auto& tier : tiers) {

@@ -1,4 +1,4 @@
-/// The tiers that a `slipway stage` command works on, and what lies in them.
+/// The tiers of a `slipway stage` command, and what lies in them.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace slipway::launcher {
 
-/// The names without aliases. Errors: Error(kUsage) for a relative dir:PATH.
+/// The names with aliases resolved. Errors: Error(kUsage) for a relative dir:PATH.
 std::vector<std::string> WithoutAliases(const std::vector<std::string>& tiers, const SiteSpec& site);
 
 struct TierContent {
@@ -19,10 +19,10 @@ struct TierContent {
   staging::Inventory inventory;  ///< empty where the tier cannot be used
 };
 
-/// Those of `wanted`, or all that are known; a root that two names share stands there once.
+/// The tiers in `wanted`, or all known ones. A root with two names is listed once.
 std::vector<TierContent> LookAtTiers(const std::vector<std::string>& wanted, const SiteSpec& site);
 
-/// One generation and where it lies.
+/// One generation, with its tier and root.
 struct Found {
   std::string tier;
   std::filesystem::path root;
@@ -32,11 +32,11 @@ struct Found {
 /// All generations of the tiers.
 std::vector<Found> AllGenerations(const std::vector<TierContent>& tiers);
 
-/// Those that `names` mean: names of generations, or paths of their directories (also in tiers that are not known).
-/// Errors: Error(kUsage) naming one that is nowhere.
+/// The generations that `names` select: names, or paths of directories, which may lie in unknown tiers.
+/// Errors: Error(kUsage) naming a generation that does not exist.
 std::vector<Found> FindGenerations(const std::vector<std::string>& names, const std::vector<TierContent>& tiers);
 
-/// What was left behind, and what is being staged.
+/// Leftovers and stagings in progress.
 Json ListOf(const std::vector<staging::UnfinishedStaging>& leftovers);
 
 }  // namespace slipway::launcher

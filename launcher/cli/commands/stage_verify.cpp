@@ -21,7 +21,7 @@ struct TierVerdict {
   const Found& found;
   std::string problem = {};  ///< of the generation as a whole
   std::vector<staging::Damage> damage = {};
-  bool gone = false;  ///< somebody has removed it meanwhile: that is no damage
+  bool gone = false;  ///< another process has removed it meanwhile: no damage
 
   bool good() const { return problem.empty() && damage.empty(); }
 };
@@ -35,7 +35,8 @@ class Verifier {
  public:
   explicit Verifier(Output& output) : output_(output), interrupt_(loop_) {}
 
-  /// Nobody can remove the generation meanwhile, unless it lies where nobody has ever taken a lease.
+  /// Holds the lease, so no process can evict the generation meanwhile. A generation without a lease file is not
+  /// protected.
   TierVerdict Verify(const Found& found) try {
     if (!found.generation.damage.empty()) return {found, found.generation.damage};
     const staging::Generation generation(found.root, found.generation.name);

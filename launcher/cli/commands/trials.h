@@ -1,4 +1,4 @@
-/// `slipway trials ls|best|show`: looks into the trial book of an ensemble, also while it runs.
+/// `slipway trials ls|best|show`: shows the trial book of an ensemble, even while it runs.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ struct TrialsShowOptions {
   std::int64_t trial = 0;
 };
 
-/// Each prints one answer and returns the exit code.
+/// These commands print one answer and return the exit code.
 /// Errors: kUsage for a folder without trials, an unknown state or trial; kEnvironment for an unreadable book.
 
-/// Ranked trials first, then the others by number; with repeats configurations, unless a state is asked for. JSON:
-/// `slipway.trials/1`, whose `trials` are single ones always.
+/// Lists ranked trials first, then the others by number. With repeats it lists configurations, unless a state is given.
+/// JSON: `slipway.trials/1`, whose `trials` are always single trials.
 int TrialsLs(const TrialsLsOptions& options, Output& output);
-/// The best complete trials or configurations; with several objectives those that no other beats. JSON:
+/// The best complete trials or configurations; with several objectives the first Pareto front. JSON:
 /// `slipway.trials.best/1`.
 int TrialsBest(const TrialsBestOptions& options, Output& output);
 /// Parameters, attempts with their outcomes, metrics and folder of one trial. JSON: `slipway.trials.show/1`.

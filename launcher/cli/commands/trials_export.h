@@ -19,11 +19,11 @@ struct TrialsExportOptions {
   bool metrics = false;                      ///< jsonl: with every reported value
 };
 
-/// Trials in the order of their numbers. A file appears whole or not at all, with mode 0640. Lines of jsonl are the
-/// documents of `trials show` without schema and folder. JSON of a written file: `slipway.trials.export/1`.
+/// Exports trials in the order of their numbers. A file appears whole or not at all, with mode 0640. Each line of jsonl
+/// is the document of `trials show` without schema and folder. JSON of a written file: `slipway.trials.export/1`.
 /// Cost: memory for one trial's metrics at a time.
-/// Errors: kUsage for options that do not go together, an existing file, and the trial book itself as the file;
-/// kEnvironment for an unreadable book or a full disk.
+/// Errors: kUsage for options that exclude each other, an existing file, or the trial book as output; kEnvironment for
+/// an unreadable book or a full disk.
 int TrialsExport(const TrialsExportOptions& options, Output& output);
 
 }  // namespace slipway::launcher

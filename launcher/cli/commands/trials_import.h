@@ -1,4 +1,4 @@
-/// `slipway trials import`: what an Optuna study has found out, for an ensemble of ours.
+/// `slipway trials import`: adds the trials of an Optuna study to an ensemble.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,10 @@ struct TrialsImportOptions {
   std::optional<std::string> study;  ///< none: the only one
 };
 
-/// Adds the study's trials that are over and lie in the ensemble's space to its trial book; says how many were left out
-/// and why. They come on top of `trials`: samplers learn from them. JSON: `slipway.trials.import/1`.
-/// Errors: kUsage for a spec or run without an ensemble, a study with other objectives; kBusy while a manager runs;
+/// Adds the finished trials of the study that lie in the ensemble's search space to its trial book. Reports how many
+/// were left out, and why. Samplers learn from them; they do not count towards `trials`. JSON:
+/// `slipway.trials.import/1`.
+/// Errors: kUsage for a spec or run without an ensemble, or a study with other objectives; kBusy while a manager runs;
 /// those of the file and the book.
 int TrialsImport(const TrialsImportOptions& options, Session& session);
 

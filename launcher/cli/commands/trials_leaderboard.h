@@ -9,26 +9,26 @@
 
 namespace slipway::launcher {
 
-/// The complete ones among the repeats of a configuration, by the first objective.
+/// The complete repeats of a configuration, by the first objective.
 struct Repeats {
   int complete = 0;
   int all = 1;
-  double least = 0;  ///< of least and most nothing is known without complete ones
+  double least = 0;  ///< least and most are unknown without complete repeats
   double most = 0;
-  std::optional<double> deviation;  ///< standard deviation of the sample; of two at least
+  std::optional<double> deviation;  ///< standard deviation of the sample; needs two complete repeats
 };
 
 struct LeaderboardRow {
-  /// With repeats the configuration: values are means of the complete ones, attempts and times those of all, and the
-  /// number is that of the first complete one.
+  /// A trial, or with repeats a configuration. For a configuration, values are means of the complete repeats. Attempts
+  /// and times are those of all repeats. The number is that of the first complete one.
   ensemble::TrialRecord trial;
   std::optional<int> rank;         ///< by the first objective, from 1
-  std::optional<int> front;        ///< with several objectives: 1 is beaten by nobody
+  std::optional<int> front;        ///< with several objectives: 1 is the Pareto front
   std::optional<double> seconds;   ///< of the latest attempt; with repeats the mean of the complete ones
   std::optional<Repeats> repeats;  ///< nothing: each configuration runs once
 };
 
-/// Ranked ones first, then the others by number.
+/// Ranked rows first, then the others by number.
 std::vector<LeaderboardRow> LeaderboardOf(const TrialsView& view);
 
 /// The table of `rows`, with all objectives.
@@ -36,11 +36,11 @@ std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ense
 /// A list with one document for each configuration; rows of single trials are left out.
 Json ConfigurationsDocument(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
 
-/// Whether it has a value of every objective, and may stand on a front.
+/// Whether the trial has a value of every objective, and may be on a Pareto front.
 bool HasAllValues(const ensemble::TrialRecord& trial, const ensemble::StudyRecord& study);
-/// The values of such a trial, turned so that less is better; and back again.
+/// Converts the values of such a trial so that lower is better, and back.
 std::vector<double> LowerIsBetter(std::vector<double> values, const ensemble::StudyRecord& study);
-/// As the user counts them.
+/// The values as the program reported them.
 std::vector<double> ValuesOf(const ensemble::TrialRecord& trial);
 
 }  // namespace slipway::launcher

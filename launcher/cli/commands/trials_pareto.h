@@ -1,4 +1,4 @@
-/// `slipway trials pareto`: the trials of a study with several objectives that no other trial beats.
+/// `slipway trials pareto`: the Pareto front of a study with several objectives.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@ struct TrialsParetoOptions {
   int limit = 0;     ///< 0: no limit
 };
 
-/// JSON: `slipway.trials.pareto/1`. With repeats the means of configurations stand under the number of their first
-/// complete trial. Within a front those with much room come first, so that a few of them show it all.
+/// JSON: `slipway.trials.pareto/1`. With repeats the means of a configuration have the number of its first complete
+/// trial. Within a front, trials in sparse regions come first, so that a few of them show the whole front.
 /// Errors: those of OpenTrials; kUsage for a study with one objective.
 int TrialsPareto(const TrialsParetoOptions& options, Output& output);
 

@@ -1,4 +1,4 @@
-/// `slipway trials plot`: pictures of an ensemble as SVG files, and a page with all of them.
+/// `slipway trials plot`: plots of an ensemble as SVG files, and a page with all of them.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,13 @@ struct TrialsPlotOptions {
   std::filesystem::path out;  ///< empty: plots/ in the run folder
 };
 
-/// Writes history.svg (with the best so far), importance.svg (from ten trials on), parallel.svg, slice-N.svg for each
-/// parameter, front.svg (of the first two of several objectives) and index.html; files of these names are replaced.
+/// Writes these files and replaces existing ones:
+/// - history.svg, with the best value so far;
+/// - importance.svg, from ten trials on;
+/// - parallel.svg, and slice-N.svg for each parameter;
+/// - front.svg, of the first two of several objectives;
+/// - index.html.
+///
 /// JSON: `slipway.trials.plot/1`.
 /// Errors: those of OpenTrials; kUsage when no trial is complete; SystemError.
 int TrialsPlot(const TrialsPlotOptions& options, Output& output);

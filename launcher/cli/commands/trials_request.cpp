@@ -130,8 +130,8 @@ std::int64_t WaitingConfigurations(const fs::path& run_folder) {
   });
 }
 
-/// The budget that all configurations need, those that wait included; nothing where the present one has room for them.
-/// Imported trials count or not, as the next manager finds: there it is for that manager to say.
+/// The number of trials that all configurations need, including those that wait; nothing where the budget suffices.
+/// Imported trials may or may not count. Only the next manager knows, so then the answer is nothing, too.
 std::optional<std::int64_t> BudgetNeeded(const fs::path& run_folder) {
   auto book = TrialBook::OpenForReading(run_folder);
   const auto study = book.Study();

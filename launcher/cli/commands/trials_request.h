@@ -1,4 +1,4 @@
-/// `slipway trials enqueue|retry`: asks the manager of an ensemble, the present or the next one.
+/// `slipway trials enqueue|retry`: sends requests to the present or next manager of an ensemble.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TrialsEnqueueOptions {
   std::vector<std::string> parameters;  ///< "lr=0.01"; values as in YAML, quotes are not needed
 };
 
-/// Which trials: one by its number, or all that failed, or all whose latest attempt ended like this.
+/// Which trials: one by number, all that failed, or all whose latest attempt ended with `outcome`.
 struct TrialsRetryOptions {
   std::filesystem::path run_folder;
   std::optional<std::int64_t> trial;
@@ -26,10 +26,10 @@ struct TrialsRetryOptions {
   std::string outcome;  ///< one of ensemble::OutcomeNames(); empty: any
 };
 
-/// Both check what they can before they ask, and wait some seconds for the answer where a manager runs. JSON:
-/// `slipway.trials.request/1`.
-/// Errors: kUsage for a point that is not one of the space, and for a trial that cannot be run again, or when no trial
-/// is named or fits.
+/// Both check what they can before they send the request. While a manager runs, they wait some seconds for its answer.
+/// JSON: `slipway.trials.request/1`.
+/// Errors: kUsage for a point outside the search space, for a trial that cannot be run again, and when no trial is
+/// named or matches.
 int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output);
 int TrialsRetry(const TrialsRetryOptions& options, Output& output);
 

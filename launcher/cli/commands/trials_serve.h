@@ -1,4 +1,4 @@
-/// `slipway trials new|serve|ask|tell`: ensembles whose trials are run from outside.
+/// `slipway trials new|serve|ask|tell`: ensembles whose trials are run by another program.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,19 @@ struct TrialsServeOptions {
   std::optional<Seconds> lost_after;
 };
 
-/// Answers requests, one JSON document a line, until `requests` (a descriptor) ends; first of all it says what it
-/// serves
-/// (`slipway.trials.serve/1`). An answer is given when its effect is durable. Trials that earlier sessions gave out and
-/// nobody told about are given out again. SIGTERM and SIGINT end it in order, with exit status 130.
+/// Answers requests, one JSON document a line, until `requests` (a descriptor) ends. It first prints what it serves
+/// (`slipway.trials.serve/1`). It answers once the effect of a request is durable. Trials that earlier sessions gave
+/// out, and that have no result, are given out again. SIGTERM and SIGINT end it cleanly, with exit status 130.
 /// Errors: kBusy while another process manages the ensemble; those of the book, which end the session.
 int TrialsServe(const TrialsServeOptions& options, int requests, Session& session);
 
 struct TrialsAskOptions {
   std::string run = "last";
-  /// A trial that was asked for and has been silent for so long is given out again; none: never.
+  /// A trial that is silent for this long is given out again; none: never.
   std::optional<Seconds> lost_after;
 };
 
-/// Takes the next trial. JSON: `slipway.trials.ask/1`. Exit status 75: none may begin now, 1: the ensemble is over.
+/// Takes the next trial. JSON: `slipway.trials.ask/1`. Exit status 75: none may begin now; 1: the ensemble is over.
 int TrialsAsk(const TrialsAskOptions& options, Session& session);
 
 struct TrialsTellOptions {
@@ -44,7 +43,7 @@ struct TrialsTellOptions {
   bool pruned = false;
 };
 
-/// Tells what became of a trial that was asked for. JSON: `slipway.trials.tell/1`.
+/// Reports the result of a trial that `ask` gave out. JSON: `slipway.trials.tell/1`.
 int TrialsTell(const TrialsTellOptions& options, Session& session);
 
 }  // namespace slipway::launcher

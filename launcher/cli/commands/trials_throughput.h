@@ -14,7 +14,7 @@ struct TrialsThroughputOptions {
   std::filesystem::path results;  ///< copy the logs there: result_0.txt ..., pruned_results/; empty: nowhere
 };
 
-/// JSON: `slipway.trials.throughput/1`. Errors: kUsage when no trial has a log, or `results` is there already.
+/// JSON: `slipway.trials.throughput/1`. Errors: kUsage when no trial has a log, or `results` exists.
 int TrialsThroughput(const TrialsThroughputOptions& options, Output& output);
 
 }  // namespace slipway::launcher

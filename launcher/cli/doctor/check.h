@@ -1,4 +1,4 @@
-/// A check looks at one thing in a process of its own, so that what hangs or crashes is itself a finding.
+/// A check examines one thing in its own process, so that a hang or a crash becomes a finding.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace slipway::launcher {
 
 struct Check {
   std::string name;
-  /// After it the process of the check is killed. A check that starts programs gives them less time than this.
+  /// Then the check's process is killed. A check that starts programs gives them less time than this.
   std::chrono::milliseconds deadline;
   std::function<Findings()> look;
 };
@@ -23,9 +23,9 @@ struct CheckResult {
   Seconds took{};
 };
 
-/// Never throws for what the check does: an error of it, a crash and a hang are findings (kFail) with the check's name.
-/// A process that the kernel cannot end, as when a file system does not answer, is left behind. For a program of one
-/// thread: it forks. Cost: some milliseconds beside the check's own.
+/// Runs the check. Its errors, crashes and hangs become findings (kFail) with the check's name; none of them throws. A
+/// process that the kernel cannot end, for example during a hang of a file system, is left behind. Forks, so the
+/// program must have one thread. Cost: some milliseconds beside the check's own.
 CheckResult Perform(const Check& check);
 
 }  // namespace slipway::launcher

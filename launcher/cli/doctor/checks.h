@@ -14,13 +14,13 @@ namespace slipway::launcher {
 struct DoctorRequest {
   std::filesystem::path runs_directory;
   bool try_srun = false;  ///< start ranks by srun, too; inside an allocation
-  /// What the experiment says.
+  /// Settings of the experiment.
   EngineChoice asked = EngineChoice::kAuto;
   StartChoice start = StartChoice::kAuto;
   std::optional<Mpi> mpi = {};
 };
 
-/// Of the machine; those of an experiment come from who knows it.
+/// The checks of the machine. The caller adds those of an experiment.
 std::vector<Check> MachineChecks(const DoctorRequest& request);
 
 }  // namespace slipway::launcher

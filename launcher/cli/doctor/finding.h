@@ -9,7 +9,7 @@
 
 namespace slipway::launcher {
 
-/// kFail: runs will not work, or not as the settings say. kWarn: some runs will not, or slower than they could.
+/// kFail: runs will fail or ignore the settings. kWarn: some runs will fail, or be slower than possible.
 enum class Grade { kOk, kWarn, kFail };
 
 WordTable<Grade> WordsOf(Grade);
@@ -28,11 +28,11 @@ Finding Ok(std::string about, std::string text);
 Finding Warn(std::string about, std::string text, std::string remedy);
 Finding Fail(std::string about, std::string text, std::string remedy);
 
-/// kFail when there is a fail among them.
+/// The worst grade among the findings.
 Grade WorstOf(const Findings& findings);
 
 Json ToJson(const Findings& findings);
-/// Errors: Error(kInternal) for what is no list of them.
+/// Errors: Error(kInternal) for anything but a list of findings.
 Findings FindingsFromJson(const Json& document);
 
 /// A line for each, with its remedy below it.

@@ -1,4 +1,4 @@
-/// Check "installation": whether the parts of this Slipway are where it looks for them.
+/// Check "installation": whether all parts of this Slipway are in place.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kSharedMemory[] = "/dev/shm";
 
-/// Of files in flight while staging and of what an ensemble holds for each trial, with room to spare.
+/// Covers files in flight while staging and the files of each trial of an ensemble, with a margin.
 constexpr std::uint64_t kEnoughFiles = 1024;
 constexpr std::uint64_t kEnoughProcesses = 1024;
 /// Containers often have 64 MB; the exchange of two ranks takes more.

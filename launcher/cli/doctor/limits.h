@@ -1,4 +1,4 @@
-/// Check "limits": what the system lets this user have.
+/// Check "limits": the resource limits of this user.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Check "memory bandwidth": how fast one core copies, as a figure for whether this machine is in order.
+/// Check "memory bandwidth": how fast one core copies; a low figure hints at a faulty machine.
 #pragma once
 
 #include <optional>

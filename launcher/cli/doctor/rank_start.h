@@ -14,21 +14,21 @@ namespace slipway::launcher {
 /// What came of one way to start two ranks of libexec/slipway/doctor-ranks.
 struct RankStart {
   std::string way;         ///< "mpirun", "srun --mpi=pmix"
-  std::string version;     ///< first line of what the starter says of itself; may be empty
-  bool is_default = true;  ///< runs use it without being told
+  std::string version;     ///< first line of the starter's version output; may be empty
+  bool is_default = true;  ///< runs use it by default
   Captured captured;
   Seconds took{};
 };
 
-/// By every mpirun that there is, the default first; by another one only with a libslipway for it. Nothing where there
-/// is none, or Slipway was built without MPI. Cost: about 0.5 s each; the time of a start that hangs is limited.
+/// Starts two ranks with every mpirun, the default first. Others count only with a libslipway for them. Empty without
+/// an mpirun, or when Slipway was built without MPI. Cost: about 0.5 s each; a start that hangs is ended.
 std::vector<RankStart> TryMpirun();
-/// By `srun --mpi=pmix` and `--mpi=pmi2`, inside an allocation.
+/// Starts two ranks by `srun --mpi=pmix` and `--mpi=pmi2`, inside an allocation.
 std::vector<RankStart> TrySrun();
 
 /// Pure.
 Findings Judge(const RankStart& start);
-/// Also says what it means that there is none.
+/// Also explains that there is no mpirun, and what that means.
 Findings JudgeMpirun(const std::vector<RankStart>& starts);
 
 }  // namespace slipway::launcher

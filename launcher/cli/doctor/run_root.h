@@ -1,4 +1,4 @@
-/// Check "runs": the folder that run folders are made in.
+/// Check "runs": the parent directory of run folders.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace slipway::launcher {
 
-// What kind of file system a path lies on.
+// The type of the file system of a path.
 
-/// "ext4", "nfs4", "tmpfs": that of the innermost mount point above `path`, which is absolute and free of links. Of two
-/// mounts at one point the later one counts. `mounts` is the text of /proc/self/mountinfo. Empty when it tells nothing.
+/// "ext4", "nfs4", "tmpfs": the type at the innermost mount point above `path`, which is absolute and free of links. Of
+/// two mounts at one point the later one counts. `mounts` is the text of /proc/self/mountinfo. Empty when unknown.
 /// Pure. Source: Linux, proc_pid_mountinfo(5).
 std::string FileSystemOf(const std::filesystem::path& path, std::string_view mounts);
 
@@ -30,7 +30,7 @@ struct RunRootFacts {
   bool counts_inodes = false;
 };
 
-/// Tries in the folder, or in the nearest one above that is there, whether a file can be written. Leaves nothing.
+/// Tries to write a file in the folder, or in the nearest existing parent. Removes the file.
 RunRootFacts ProbeRunRoot(const std::filesystem::path& runs_directory, bool for_slurm);
 /// Pure.
 Findings Judge(const RunRootFacts& facts);

@@ -52,7 +52,7 @@ Finding JudgeMunge(const SlurmFacts& facts) {
   return Warn("munge", "its daemon does not answer; only Slurm needs it", "start munged, if there is to be Slurm here");
 }
 
-/// Without any slurm.conf nobody expects an answer.
+/// Without a slurm.conf no answer is expected: that is a warning only.
 Finding JudgeTrouble(const SlurmFacts& facts) {
   const SlurmError error(facts.trouble.value_or(TroubleReport{}));
   if (!facts.conf) {

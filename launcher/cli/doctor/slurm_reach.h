@@ -1,4 +1,4 @@
-/// Check "slurm": whether there is one, whether it answers us, and what it is.
+/// Check "slurm": whether Slurm is installed and answers, and its configuration.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,12 @@ struct SlurmFacts {
   Seconds took{};                          ///< its answer
   std::vector<SlurmPartition> partitions;  ///< when it has answered
   std::optional<TroubleReport> trouble;    ///< when it has not
-  std::optional<Captured> munge;           ///< what `munge -n` did; nothing where it is not installed
+  std::optional<Captured> munge;           ///< outcome of `munge -n`; nothing: it is not installed
 };
 
-/// Cost: two questions to the controller, about 10 ms each; where nothing answers, the deadline of SlurmClient.
+/// Cost: two requests to the controller, about 10 ms each; without an answer, the deadline of SlurmClient.
 SlurmFacts ProbeSlurm();
-/// Pure. A machine without Slurm has warnings, one whose Slurm is out of order has failed.
+/// Pure. Warns on a machine without Slurm; fails on one whose Slurm does not work.
 Findings Judge(const SlurmFacts& facts);
 
 }  // namespace slipway::launcher

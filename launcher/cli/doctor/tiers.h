@@ -1,4 +1,4 @@
-/// Check "tiers": the places that data can be staged to, and the room in them.
+/// Check "tiers": the storage tiers for staging, and their free space.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace slipway::launcher {
 
-/// By what this machine has and its settings files say. Errors: as LoadSite.
+/// The tiers of this machine and of its settings files. Errors: as LoadSite.
 std::vector<staging::TierState> ProbeTiers();
 /// Pure.
 Findings Judge(const std::vector<staging::TierState>& tiers);

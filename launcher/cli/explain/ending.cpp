@@ -48,7 +48,7 @@ std::string RankList(const std::vector<int>& ranks) {
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
 }
 
-/// The reason has told how this one ended. What the watch says is about ranks that still ran.
+/// The reason of the run already names this rank's end. A report of the watch is about ranks that still ran.
 bool IsTold(const RunFacts& facts, const std::vector<int>& ranks) {
   const auto& ended = facts.state.cause;
   return ranks.size() == 1 && ended && RankOf(*ended) == ranks.front() && !Is<cause::Watched>(ended);

@@ -1,4 +1,4 @@
-/// A run that has ended, for Explain. Pure.
+/// Explains a run that has ended. Pure.
 #pragma once
 
 #include "launcher/cli/explain/explanation.h"
@@ -7,7 +7,7 @@ namespace slipway::launcher {
 
 void ExplainEnd(const RunFacts& facts, Explanation& explanation);
 
-/// What a program that ended like this often lacks; empty when nothing can be said in general.
+/// The usual remedy for a program that ended like this; empty when there is no general advice.
 std::string AdviceFor(const ExitStatus& status);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Why a run is as it is, in words. Pure: a function of the facts.
+/// Explains the state of a run in words. Pure: a function of the facts.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct Explanation {
   std::vector<std::string> next;  ///< what can be done, one line each; commands as they are typed
 };
 
-/// One that waits: in whose queue, why, and since when it is expected to start. One that runs: where. One that has
-/// ended: how its ranks, its job and its trials ended, and what can be done.
+/// A waiting run: its queue, the reason and the expected start. A running one: where it runs. An ended one: how its
+/// ranks, job and trials ended, and what to do next.
 Explanation Explain(const RunFacts& facts);
 
-/// What a pattern of metrics missed, one line each; `indent` stands before each.
+/// Adds what a pattern of metrics missed, one line each, after `indent`.
 void AddUnmatched(const UnmatchedPattern& unmatched, std::string_view indent, Explanation& explanation);
 
-/// `slipway.explain/1`, with the facts that programs want as numbers.
+/// `slipway.explain/1`, with some facts as numbers for programs.
 Json ToJson(const Explanation& explanation, const RunFacts& facts);
 std::string Describe(const Explanation& explanation, const RunFacts& facts);
 

@@ -1,4 +1,4 @@
-/// What is known of a run when somebody asks why it is as it is.
+/// The facts that `slipway explain` knows of a run.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ struct RankEnd {
   ExitStatus status;
 };
 
-/// The end of a log that tells most.
+/// The end of the most informative log.
 struct LogEnd {
   std::filesystem::path file;
   std::string lines;  ///< empty: there is none
@@ -34,36 +34,37 @@ struct FailureGroup {
   std::vector<ensemble::TrialNumber> trials;       ///< in their order, never empty
   std::string last_line;                           ///< of the log of the first of them; may be empty
   std::optional<UnmatchedPattern> unmatched = {};  ///< what the pattern missed in the log of the first of them
-  std::string unreported = {};                     ///< the metric that they ended without; empty: they failed otherwise
-  std::vector<UnreadMetrics> unread = {};          ///< what nobody could read in the first one's metrics; may be empty
+  std::string unreported = {};                     ///< the metric that they did not report; empty: another failure
+  std::vector<UnreadMetrics> unread = {};          ///< unreadable metrics of the first one; may be empty
 };
 
-/// A trial that failed, and of what.
+/// A failed trial and its cause.
 struct TrialFailure {
   ensemble::TrialNumber trial = 0;
   std::string what;
-  std::string alike = {};  ///< the same for failures of the same kind; empty: `what` is
+  std::string alike = {};  ///< a key that is equal for failures of the same kind; empty: `what` is it
 };
 
 struct RunFacts {
-  RunState state;               ///< with what Slurm says about it
-  std::optional<SlurmJob> job;  ///< as the controller remembers it
-  std::string slurm_trouble;    ///< why Slurm could not be asked; empty: it could, or there was nothing to ask
-  int ranks = 1;                ///< that were to start
-  std::vector<RankEnd> ends;    ///< of the last attempt
-  std::optional<int> culprit;   ///< the rank that failed first
-  std::string watch;            ///< what the runtime's watch said, one line; empty: nothing
-  LogEnd log;                   ///< of a run that failed or was lost
-  std::string metrics_pattern;  ///< train.metrics; empty: the program reports by itself
-  std::optional<UnmatchedPattern> unmatched;  ///< in the last attempt of a single run
-  int restarts = 0;                           ///< attempts that began anew after a failure or at a time limit
-  std::optional<std::uint64_t> checkpoint;    ///< step of the newest one; nothing: there is none, or it is not known
-  bool goes_on_at_limit = false;              ///< checkpoint.on_time_limit: requeue
+  RunState state;                                   ///< corrected by the state of its job
+  std::optional<SlurmJob> job;                      ///< as the controller remembers it
+  std::string slurm_trouble;                        ///< why Slurm did not answer; empty: it did, or was not asked
+  int ranks = 1;                                    ///< that were to start
+  std::vector<RankEnd> ends;                        ///< of the last attempt
+  std::optional<int> culprit;                       ///< the rank that failed first
+  std::string watch;                                ///< the message of the runtime's watch, one line; empty: none
+  LogEnd log;                                       ///< of a run that failed or was lost
+  std::string metrics_pattern;                      ///< train.metrics; empty: the program reports by itself
+  std::optional<UnmatchedPattern> unmatched;        ///< in the last attempt of a single run
+  int restarts = 0;                                 ///< attempts started after a failure or at a time limit
+  std::optional<std::uint64_t> checkpoint;          ///< step of the newest one; nothing: none, or unknown
+  bool goes_on_at_limit = false;                    ///< checkpoint.on_time_limit: requeue
   std::vector<std::pair<std::string, int>> trials;  ///< state and how many; empty: no ensemble
   std::vector<FailureGroup> failures;               ///< the largest first
 };
 
-/// Each group in the words of its first trial. The largest groups first, of equal ones that with the first trial. Pure.
+/// Groups trials by cause; each group has the words of its first trial. Larger groups first, then by the first trial.
+/// Pure.
 std::vector<FailureGroup> GroupFailures(const std::vector<TrialFailure>& failures);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Looks for what there is to know of a run.
+/// Collects the facts of a run for `slipway explain`.
 #pragma once
 
 #include "launcher/cli/explain/facts.h"
@@ -6,10 +6,11 @@
 
 namespace slipway::launcher {
 
-/// Reads the run folder, and asks the batch system about the run's job, also when it has ended. What is damaged or does
-/// not answer is left out: an explanation of the rest is worth more than an error.
-/// Cost: some small files, the ends of logs, a question to the controller for runs of batch jobs; with failed trials a
-/// query for each, and of each way in which they failed the end of a log, and the metrics of one that reported nothing.
+/// Reads the run folder, and asks the batch system about the run's job, even an ended one. Damaged parts and missing
+/// answers are left out: an incomplete explanation is better than an error.
+/// Cost: some small files, the ends of logs, and for a batch job one request to the controller. Each failed trial costs
+/// a query. Each kind of failure costs the end of a log. If its trial lacks the objective, the whole log and the
+/// metrics are read, too.
 /// Errors: those of RunFolder::ReadState.
 RunFacts GatherFacts(const RunFolder& folder);
 

@@ -1,11 +1,11 @@
-/// The trials of an ensemble, for Explain. Pure.
+/// Explains the trials of an ensemble. Pure.
 #pragma once
 
 #include "launcher/cli/explain/explanation.h"
 
 namespace slipway::launcher {
 
-/// How many are in which state, and of what how many failed.
+/// The number of trials in each state, and of each cause of failure.
 void ExplainTrials(const RunFacts& facts, Explanation& explanation);
 
 }  // namespace slipway::launcher

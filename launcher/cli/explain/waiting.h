@@ -1,11 +1,11 @@
-/// A run whose job is in the queue, for Explain. Pure.
+/// Explains a run whose job is in the queue. Pure.
 #pragma once
 
 #include "launcher/cli/explain/explanation.h"
 
 namespace slipway::launcher {
 
-/// `facts.job` waits.
+/// `facts.job` must be a waiting job.
 void ExplainWaiting(const RunFacts& facts, Explanation& explanation);
 
 }  // namespace slipway::launcher

@@ -11,7 +11,7 @@
 
 namespace slipway::launcher {
 
-/// Axes of a chart: where a value stands between the two ends, and which ticks tell so. Pure.
+/// A tick of an axis.
 struct Tick {
   double value = 0;
   std::string label;
@@ -28,19 +28,20 @@ struct Axis {
   double PlaceOf(double value) const;
 };
 
-/// From `low` to `high`, both finite, widened to round ticks: 1, 2 or 5 times a power of ten, four to eleven of them.
+/// An axis from `low` to `high`, both finite, extended to four to eleven round ticks: 1, 2 or 5 times a power of ten.
 Axis LinearAxis(std::string title, double low, double high);
-/// From `low` to `high`, both positive, with ticks at powers of ten, or at 1, 2 and 5 times them where there are few.
+/// A logarithmic axis from `low` to `high`, both positive. Ticks are powers of ten; where there are few, also 2 and 5
+/// times them.
 Axis LogAxis(std::string title, double low, double high);
-/// Word i stands at i.
+/// An axis of words; word i is at value i.
 Axis WordsAxis(std::string title, const std::vector<std::string>& words);
 
-/// For all values, which are finite; logarithmic where positive ones differ by a factor of 1,000 or more.
+/// An axis for all values, which are finite. Logarithmic when positive values differ by a factor of 1,000 or more.
 Axis AxisFor(std::string title, std::span<const double> values);
 
-/// As wide as its domain, logarithmic where that is; values that are not numbers are words.
+/// An axis over the parameter's domain, logarithmic if the domain is. Values that are not numbers are words.
 Axis AxisOf(const ensemble::Parameter& parameter);
-/// Where a value stands on that axis; nothing for one of another kind.
+/// The position of a value on that axis; nothing for a value of another type.
 std::optional<double> ValueOnAxis(const ensemble::Domain& domain, const ensemble::Scalar& value);
 
 struct Mark {
@@ -66,7 +67,7 @@ struct BarPlot {
 };
 std::string Draw(const BarPlot& plot);
 
-/// One line for each trial across an axis for each parameter; where it has no value the line is interrupted.
+/// One line for each trial, across one axis for each parameter. The line is interrupted where the trial has no value.
 struct ParallelPlot {
   struct Thread {
     std::vector<std::optional<double>> values;  ///< one for each axis

@@ -1,5 +1,5 @@
-/// Drawing into an SVG document that stands alone: no script, no font, nothing from elsewhere; readable on light and on
-/// dark ground, whichever the reader's system asks for.
+/// An SVG document that stands alone: no script, no font, no external files. It is readable on light and dark
+/// backgrounds, as the reader's system prefers.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace slipway::launcher {
 
-/// `text` for XML and HTML, in elements and in quoted attributes. What no document may hold (control characters, broken
-/// UTF-8) becomes U+FFFD.
+/// Escapes `text` for XML and HTML, in elements and quoted attributes. Characters that XML forbids (control characters,
+/// broken UTF-8) become U+FFFD.
 std::string EscapeXml(std::string_view text);
 
 /// Pixels; y grows downwards.
@@ -33,7 +33,7 @@ class Svg {
   void Bar(std::string_view style, Spot corner, double width, double height);
   /// Shortened to some 40 characters.
   void Text(Spot at, Anchor anchor, std::string_view text);
-  /// Turned by a quarter: read from below.
+  /// Rotated by 90 degrees: read from below.
   void TextUpwards(Spot at, std::string_view text);
 
   /// The whole document.

@@ -1,5 +1,6 @@
-// slipway-slurm: carries out one request to Slurm, read from the standard input, answers in one line and ends. It is a
-// process of its own because libslurm may exit, print or block for a minute; whoever starts it sets a deadline.
+// slipway-slurm: carries out one request to Slurm. It reads the request from standard input, answers in one line and
+// ends.
+// It is a separate process because libslurm may exit, print or block for a minute. The caller sets a deadline.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -47,8 +48,8 @@ std::vector<fs::path> SlurmModules(const fs::path& folder) {
   return modules;
 }
 
-/// The entry of the first module whose libslurm is here. Its symbols become everybody's: libslurm loads plugins that
-/// need them.
+/// The entry of the first module whose libslurm is installed here. Its symbols become global, because libslurm loads
+/// plugins that need them.
 /// Errors: SlurmError(kNotBuilt, kNoLibrary).
 SlurmAnswerFunction LoadSlurmModule(const fs::path& folder) {
   std::string reasons;
@@ -70,7 +71,7 @@ UniqueFd TakeStandardOutput() {
   return answer;
 }
 
-/// libslurm without a slurm.conf asks the name service where the controller is; a laptop has nobody to answer.
+/// Without a slurm.conf, libslurm searches for the controller by DNS. On a laptop no server may answer.
 void KeepNameServiceShort() { ::setenv("RES_OPTIONS", "timeout:2 attempts:1", 0); }
 
 std::string AnswerTo(const std::string& request) {

@@ -1,6 +1,7 @@
-/// The one entry of libslipway_slurm-<N>.so, the only part of Slipway that is linked to libslurm.
+/// The one entry of libslipway_slurm-<N>.so. No other part of Slipway is linked to libslurm.
 ///
-/// The library may end the process, write to its standard streams or block for a minute: only slipway-slurm loads this.
+/// libslurm may end the process, write to its standard streams or block for a minute. So only slipway-slurm loads this
+/// library.
 #pragma once
 
 extern "C" {

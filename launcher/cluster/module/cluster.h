@@ -1,4 +1,4 @@
-/// What the controller says of itself, its partitions and its nodes. One RPC each.
+/// Information from the controller about itself, its partitions and its nodes. One RPC each.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,8 @@
 
 namespace slipway::launcher {
 
-/// Reads slurm.conf and asks munge, then the controllers, whether they are there: every other call of libslurm waits
-/// for as long as messages may take, or for munge. First of all. Errors: SlurmError; without a configuration libslurm
-/// ends the process.
+/// Reads slurm.conf, then checks munge and the controllers. Call it first: every other call of libslurm may wait for
+/// munge, or for Slurm's message timeout. Errors: SlurmError. Without a configuration libslurm ends the process.
 void Connect();
 
 SlurmCluster LoadCluster();

@@ -1,4 +1,4 @@
-/// Around the calls of libslurm: its errors, and what it hands out to be freed.
+/// Helpers for calls of libslurm: its errors, and the memory that it returns.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -13,13 +13,13 @@
 
 namespace slipway::launcher {
 
-/// What slurm_init has read; null where the library does not show it.
+/// The configuration that slurm_init has read; null where the library does not expose it.
 const slurm_conf_t* LoadedConfiguration();
 
-/// The name in slurm.conf; empty where that is not shown. No RPC.
+/// The cluster's name in slurm.conf; empty where the library does not expose it. No RPC.
 std::string ClusterName();
 
-/// What a code of slurm_errno.h means for the user.
+/// The kind of trouble that a code of slurm_errno.h means.
 SlurmTrouble TroubleOf(int code);
 
 /// Throws SlurmError when `result` is not success. Some calls return the code, others -1 and set errno.
@@ -27,7 +27,7 @@ void CheckSlurm(int result, std::string_view during);
 
 inline std::string TextOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-/// What a loading call returned.
+/// Frees what a loading call returned.
 template <class Message, void (*free)(Message*)>
 struct SlurmFree {
   void operator()(Message* message) const { free(message); }
@@ -35,7 +35,7 @@ struct SlurmFree {
 template <class Message, void (*free)(Message*)>
 using SlurmMessage = std::unique_ptr<Message, SlurmFree<Message, free>>;
 
-/// Runs `load(&message)` and owns what it gave.
+/// Runs `load(&message)` and owns the result.
 template <class Message, void (*free)(Message*), class Load>
 SlurmMessage<Message, free> LoadFromSlurm(std::string_view during, Load load) {
   Message* message = nullptr;

@@ -1,4 +1,4 @@
-/// Which cores the calling thread and the processes that it starts may run on.
+/// Binds the calling thread, and the processes it starts, to cores.
 #pragma once
 
 #include <sched.h>
@@ -10,8 +10,8 @@ namespace slipway::launcher {
 /// The cores that this thread may run on, in rising order.
 std::vector<int> UsableCores();
 
-/// While it lives the calling thread runs on `cores` only, and so does what it starts. With an empty list, and where
-/// the system refuses (cores that are not ours), nothing changes: a trial on other cores is slower, not wrong.
+/// While this object lives, the calling thread and what it starts run only on `cores`. With an empty list, or where the
+/// system refuses (cores that are not ours), nothing changes: a trial on other cores is slower, not wrong.
 class BoundToCores {
  public:
   explicit BoundToCores(const std::vector<int>& cores);

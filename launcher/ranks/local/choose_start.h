@@ -1,4 +1,4 @@
-/// What starts several ranks under Slurm: an mpirun, or srun itself, and why.
+/// Chooses what starts several ranks under Slurm: an mpirun, or srun itself.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace slipway::launcher {
 enum class StartChoice { kAuto, kMpirun, kPmix, kPmi2 };
 WordTable<StartChoice> WordsOf(StartChoice);
 
-/// What there is to choose from.
+/// The available starters.
 struct StartMeans {
   std::optional<MpiLauncher> mpirun;  ///< of the MPI that was asked for
   std::vector<std::string> srun;      ///< the interfaces that srun offers; empty without srun
@@ -29,15 +29,15 @@ struct ChosenStart {
 /// Pure. Nothing when `auto` finds nothing to take.
 std::optional<ChosenStart> ChooseStart(StartChoice asked, std::optional<Mpi> mpi, const StartMeans& means);
 
-/// The names in what `srun --mpi=list` prints.
+/// The names in the output of `srun --mpi=list`.
 std::vector<std::string> InterfacesIn(std::string_view list);
 
-/// Looks only for what the choice depends on. Cost: some milliseconds for each program that is asked.
-/// Errors: Error(kEnvironment) when there is nothing that could start them, with what to install.
+/// Searches only for what the choice depends on. Cost: some milliseconds for each program that is called.
+/// Errors: Error(kEnvironment) when nothing can start them, with what to install.
 ChosenStart FindStart(StartChoice asked, std::optional<Mpi> mpi);
 
-/// Whether ranks of this MPI are known to find each other when they are started so. Others may have been built for it;
-/// only a start tells.
+/// Whether ranks of this MPI usually find each other when started this way. Other pairs may work, but only a start can
+/// tell.
 bool IsUsualPairing(const MpiLauncher& launcher);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The words by which each of the programs that run containers starts a rank. Pure.
+/// The command lines with which container runtimes start a rank. Pure.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ enum class ContainerRuntime { kApptainer, kSingularity, kPodmanHpc, kPodman, kCh
 
 WordTable<ContainerRuntime> WordsOf(ContainerRuntime);
 
-/// A directory of the machine, and where it is seen in the container.
+/// A directory of the machine, and its path in the container.
 struct Mount {
   std::string from;
   std::string to;
@@ -28,13 +28,13 @@ struct ContainedStart {
   std::vector<Mount> mounts;
   std::filesystem::path working_directory;
   std::vector<std::string> options;    ///< the user's
-  std::vector<std::string> variables;  ///< names that the program is to see, of a runtime that passes none by itself
+  std::vector<std::string> variables;  ///< names to pass to the program, for runtimes that pass none by default
   int ranks_on_node = 1;               ///< that share memory
-  std::string group;                   ///< name of these ranks, no other's on the machine
+  std::string group;                   ///< name of these ranks, unique on the machine
   bool as_root = false;
 };
 
-/// "ch-run": what is looked for on the PATH.
+/// The program to find on the PATH: "ch-run".
 std::string_view ProgramOf(ContainerRuntime runtime);
 
 /// The command that runs `program` in the container, without a shell.

@@ -7,8 +7,8 @@
 
 namespace slipway::launcher {
 
-/// Equal shares for `ranks` ranks, each a run of `cores` in their order; what does not divide evenly is nobody's. Empty
-/// when there are fewer cores than ranks.
+/// Equal shares of `cores` for `ranks` ranks, each a contiguous part in their order. Cores left over by the division
+/// are unused. Empty when there are fewer cores than ranks.
 std::vector<std::vector<int>> ShareOut(const std::vector<int>& cores, int ranks);
 
 /// "0-3,8": as taskset and cpusets write it.
@@ -19,15 +19,15 @@ struct PlacedRank {
   int node = 0;
 };
 
-/// Where a rank stands among the ranks of its node, by their numbers.
+/// The position of a rank among the ranks of its node, by number.
 struct PlaceOnNode {
   int at = 0;
   int of = 1;
 };
 std::vector<PlaceOnNode> PlacesOnNodes(const std::vector<PlacedRank>& ranks);
 
-/// What each of `ranks` is bound to, in their order: the ranks of a node share out what `cores_of` says of it, by their
-/// numbers. Empty for those that are not bound.
+/// The core list of each of `ranks`, in their order. The ranks of a node share out its cores in `cores_of`, by number.
+/// Empty for ranks that are not bound.
 std::vector<std::string> CoreListsOf(const std::vector<PlacedRank>& ranks,
                                      const std::map<int, std::vector<int>>& cores_of);
 

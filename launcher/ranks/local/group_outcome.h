@@ -1,4 +1,4 @@
-/// How the ranks of one job ended, and what that means for the job. Pure.
+/// How the ranks of one job ended, and the outcome of the job. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RankOutcome {
   std::string host;
   std::optional<ExitStatus> status;  ///< as the shim reported it; nothing when the shim itself was killed
   int start_error = 0;               ///< errno when the program could not be executed
-  bool ended_first = false;          ///< the first of all ranks that failed, before anybody ended it
+  bool ended_first = false;          ///< the first rank that failed, before any was ended
   int node = 0;                      ///< of the allocation
   std::string node_trouble;          ///< why its node is lost; empty while it is not
 };
@@ -32,10 +32,10 @@ struct GroupOutcome {
   std::optional<int> lost_node = {};  ///< whose loss was the first failure
   bool started = false;               ///< the programs ran: all ranks had come
   std::string detail;                 ///< one line for people; empty after success
-  std::string last_line = {};         ///< of the culprit's log, once the job has read it; empty: it wrote nothing
+  std::string last_line = {};         ///< of the culprit's log, once the attempt has read it; empty: no output
 };
 
-/// Null after success, and where no rank is to blame.
+/// The culprit; null after success, and when no rank is to blame.
 const RankOutcome* CulpritOf(const GroupOutcome& outcome);
 
 inline constexpr int kRequeueStatus = shim::kTryAgain;
@@ -43,14 +43,14 @@ inline constexpr int kRequeueStatus = shim::kTryAgain;
 /// "rank 1 on n1 ended with signal 9 (SIGKILL)".
 std::string Describe(const RankOutcome& rank, const std::string& program);
 
-/// What the parts of a finished job add up to.
+/// The facts from which Conclude makes the outcome of a job.
 struct GroupEnd {
   std::vector<RankOutcome> ranks;
   int expected_ranks = 1;
   bool stopped = false;
   bool started = true;
   std::string program;  ///< for messages
-  std::string trouble;  ///< why the group could not run as asked, or empty
+  std::string trouble;  ///< why the group could not run as requested, or empty
   ExitStatus launcher;  ///< of mpirun, or of the shim itself
 };
 GroupOutcome Conclude(GroupEnd end);

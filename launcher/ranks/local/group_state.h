@@ -13,10 +13,10 @@ namespace slipway::launcher {
 ///   all of these --kLeaderEnded--> draining --kSilent--> over
 enum class GroupStage {
   kGathering,  ///< not all shims have come
-  kReady,      ///< all are there; nobody has released the programs
+  kReady,      ///< all shims have come; the programs are not released
   kReleased,   ///< released; not all shims have come
   kRunning,    ///< the programs run
-  kEnding,     ///< the shims were told to end them
+  kEnding,     ///< the shims were ordered to end the programs
   kDraining,   ///< mpirun, or the lone shim, has ended; last words may be on their way
   kOver,
 };
@@ -31,7 +31,7 @@ enum class GroupEvent {
   kSilent,       ///< no shim speaks any more, or none was waited for
 };
 
-/// Why the programs were told to end. A stop counts more than what happened before it.
+/// Why the programs were ended. A stop overrides earlier causes.
 enum class GroupEndCause { kNone, kFailure, kStop, kNoStart };
 
 struct GroupState {
@@ -42,7 +42,7 @@ struct GroupState {
   friend bool operator==(const GroupState&, const GroupState&) = default;
 };
 
-/// An event that means nothing in this state leaves it as it is.
+/// Events without a meaning in this state are ignored.
 GroupState Next(GroupState state, GroupEvent event);
 
 }  // namespace slipway::launcher

@@ -9,7 +9,7 @@
 
 namespace slipway::launcher {
 
-/// Lets in processes of this user only. Not movable: the event loop holds its address. All calls from the loop's
+/// Accepts processes of this user only. Not movable: the event loop holds its address. Call it only from the loop's
 /// thread.
 class Listener {
  public:
@@ -31,7 +31,7 @@ class Listener {
   UniqueFd listener_;
 };
 
-/// What fits into a socket's address.
+/// The longest path that fits into a socket's address.
 inline constexpr std::size_t kLongestListenerPath = 107;
 
 }  // namespace slipway::launcher

@@ -7,7 +7,7 @@
 namespace slipway::launcher {
 namespace {
 
-/// Errors of a start that are the machine's, not the program's: a moment later there may be room.
+/// Errors of a start caused by the machine, not by the program. They may pass in a moment.
 bool MayPass(int start_error) {
   constexpr int kOfTheMachine[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ECANCELED, ENOSPC, EDQUOT};
   return std::ranges::find(kOfTheMachine, start_error) != std::end(kOfTheMachine);

@@ -1,4 +1,4 @@
-/// A job of a single rank, started by a supervisor of programs: what trials by the thousand are.
+/// A job of a single rank, started by a supervisor. Thousands of trials run this way.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@ namespace slipway::launcher {
 
 class LoneRank final : public Ranks {
  public:
-  /// `launch.supervisor` starts it. As StartRanks.
+  /// `launch.supervisor` starts it. Otherwise as StartRanks.
   LoneRank(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
   LoneRank(const LoneRank&) = delete;
   LoneRank& operator=(const LoneRank&) = delete;
   ~LoneRank() override;
 
-  /// The supervisor: the program does not outlive it.
+  /// The supervisor; the program never outlives it.
   ProcessIdentity leader() const override { return program_.supervisor; }
   void Release() override;
   void Signal(int number) override;

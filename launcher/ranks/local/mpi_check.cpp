@@ -10,7 +10,7 @@ namespace slipway::launcher {
 namespace {
 
 constexpr const char* kPreload = "LD_PRELOAD";
-/// AddressSanitizer wants to be the first library, or to be told that another one does no harm.
+/// AddressSanitizer must be the first library, unless an option allows another one before it.
 constexpr const char* kOfSanitizer = "ASAN_OPTIONS";
 
 std::string Appended(const Environment& environment, const char* name, const std::string& more) {

@@ -1,4 +1,4 @@
-/// The check that ranks which were started together find each other, in programs that know nothing of Slipway.
+/// Loads a check into programs without Slipway: do ranks that were started together find each other?
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace slipway::launcher {
 
-/// What loads libslipway_mpi_check (runtime/check/mpi_check.cpp) into programs that have `environment` otherwise.
-/// Nothing where it is not there, or where its path cannot stand in LD_PRELOAD.
+/// The variables that load libslipway_mpi_check (runtime/check/mpi_check.cpp) into programs with `environment`. Empty
+/// where the library is missing, or its path cannot stand in LD_PRELOAD.
 std::vector<std::pair<std::string, std::string>> VariablesOfMpiCheck(const Environment& environment);
 
 }  // namespace slipway::launcher

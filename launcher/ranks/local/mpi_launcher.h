@@ -1,5 +1,4 @@
-/// The program that starts several ranks: the mpirun of Open MPI or of MPICH, or Slurm's srun, and how each is spoken
-/// to.
+/// The program that starts several ranks, and its command line: mpirun of Open MPI or MPICH, or Slurm's srun.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +11,7 @@
 
 namespace slipway::launcher {
 
-/// kMpich stands for all that share its starter, Hydra.
+/// kMpich stands for all MPIs with the Hydra starter.
 enum class Mpi { kOpenMpi, kMpich };
 
 /// Also the name of its folder in lib/slipway.
@@ -31,12 +30,11 @@ struct MpiLauncher {
   std::string Way() const { return BySrun() ? program + " --mpi=" + srun_interface : program; }
 };
 
-/// Whose mpirun says this of its version; none when it names nobody we know.
+/// The MPI whose mpirun prints this version; nothing when it is unknown.
 std::optional<Mpi> MpiOfVersion(std::string_view version);
 
-/// The mpirun on PATH, or the program of the same installation by another name, that is of MPI `wanted`; without a wish
-/// mpirun, whatever it is.
-/// Cost:   a few milliseconds: mpirun is asked for its version.
+/// The mpirun on PATH of MPI `wanted`, which may have another name, such as mpirun.mpich. Without `wanted`, any mpirun.
+/// Cost:   a few milliseconds, to ask mpirun for its version.
 /// Errors: Error(kEnvironment) when there is none, with what to install.
 MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted);
 
@@ -55,10 +53,10 @@ struct StartOptions {
   std::string tasks_per_node = {};    ///< SLURM_TASKS_PER_NODE: how Slurm has laid out the tasks of the job
 };
 
-/// The words before those of the program that every rank runs. Ranks are numbered host by host.
+/// The words of the command line before the program of the ranks. Ranks are numbered host by host.
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options);
 
-/// The folder of the libslipway for `mpi`, when this installation has one and another is the default; else empty.
+/// The folder of the libslipway for `mpi`, if this installation has one and it is not the default; else empty.
 std::filesystem::path LibrariesFor(Mpi mpi);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// The cores that a job has on this node, and whether it has them for itself.
+/// The cores of a job on this node, and whether the job owns them.
 #pragma once
 
 #include <filesystem>
@@ -7,25 +7,25 @@
 namespace slipway::launcher {
 
 struct NodeCores {
-  std::vector<int> cores;  ///< neighbours stand side by side: threads of a core, cores of a socket
-  /// No other job runs on them. False where Slurm neither confines its jobs nor has given this one the whole node:
-  /// nobody tells then which cores are whose.
+  std::vector<int> cores;  ///< neighbours are adjacent: threads of a core, cores of a socket
+  /// No other job runs on them. False where Slurm neither confines its jobs nor gave this one the whole node. Then it
+  /// is unknown which cores belong to which job.
   bool own = true;
 };
 
-/// What `usable` (the cores that a process may run on, neighbours side by side) means for a job that Slurm has given
-/// `given` CPUs of a node, where it may count the `threads` of a core as one; `given` 0: Slurm does not say. Pure.
+/// The cores of a job. `usable`: the cores that its process may run on, neighbours adjacent. `given`: the CPUs that
+/// Slurm gave it, 0 when unknown. `threads`: the threads of a core, which Slurm may count as one CPU. Pure.
 NodeCores CoresOfJob(std::vector<int> usable, std::size_t given, std::size_t threads);
 
-/// Of this process. Cost: three small files of the kernel for each core.
+/// The cores of this process. Cost: three small files of the kernel for each core.
 NodeCores CoresOfThisNode();
 
 struct Neighbours {
   std::vector<int> cores;   ///< side by side
-  std::size_t threads = 1;  ///< the most of them that are one core
+  std::size_t threads = 1;  ///< the largest number of threads of one core
 };
 
-/// As the kernel describes them in `folder`; cores that it says nothing of by their numbers.
+/// Orders cores by the topology in `folder`; cores without an entry there by number.
 Neighbours LookAtNeighbours(const std::vector<int>& cores,
                             const std::filesystem::path& folder = "/sys/devices/system/cpu");
 

@@ -145,8 +145,8 @@ void RankGroup::Receive(Channel& channel) {
   for (std::string_view line; channel.unread.Next(line);) TakeLine(channel, line);
 }
 
-/// A shim's last word is how its rank ended. Without it the shim was killed, or its node is gone: then mpirun may wait
-/// for ever, and is ended as soon as nobody speaks any more.
+/// A shim's last line reports how its rank ended. Without it the shim was killed, or its node is lost. Then mpirun may
+/// wait forever: it is ended once no shim is connected.
 void RankGroup::ReceiveEnd(Channel& channel) {
   loop_.Forget(channel.fd.get());
   channel.fd.Reset();

@@ -1,4 +1,4 @@
-/// The ranks of one job, each behind a shim: started, watched and ended as one.
+/// The ranks of one job, each started by a shim: started, watched and ended together.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +19,15 @@
 
 namespace slipway::launcher {
 
-/// The words that start the job: one rank through the shim alone, several through mpirun. Pure but for two questions
-/// to the system: is this root (Open MPI must be told), and how many cores are there.
+/// The command line of the job: a single rank is started by the shim alone, several by mpirun. Pure, except that it
+/// asks the system for the user (Open MPI must know about root) and the number of cores.
 std::vector<std::string> LocalCommandLine(const RankLaunch& launch, const std::string& channel = "<channel>");
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread.
 class RankGroup final : public Ranks {
  public:
-  /// Starts the ranks, held at their gate. `ended` is called once, from the loop; the group may be destroyed after it
-  /// has returned, not inside it.
+  /// Starts the ranks, held at their gate. `ended` is called once, from the loop. The group may be destroyed after that
+  /// call, not within it.
   /// Errors: Error(kEnvironment) when nothing can be started.
   RankGroup(EventLoop& loop, RankLaunch launch, std::function<void(const GroupOutcome&)> ended);
   RankGroup(const RankGroup&) = delete;
@@ -57,17 +57,17 @@ class RankGroup final : public Ranks {
   void AwaitStart();
   std::string TroubleOfHosts() const;
   void GiveUpStart(std::string trouble);
-  /// Goes on to the next state, and does what follows from it.
+  /// Enters the next state and carries out its actions.
   void Take(GroupEvent event);
   void OpenGate();
-  /// What only this rank has, or only the ranks of its node.
+  /// Sends the variables that only this rank has, or only the ranks of its node.
   void TellVariables(const Channel& channel, int place_on_node) const;
   void EndAll();
   void KillAll();
   void KillGroupOf(const Channel& channel) const;
   void LeaderEnded();
   bool NodeIsLost() const;
-  /// No shim speaks any more.
+  /// No shim is connected any more.
   bool Silent() const;
   void ConcludeIfSilent();
   void ConcludeGroup();
@@ -89,7 +89,7 @@ class RankGroup final : public Ranks {
   std::optional<EventLoop::TimerId> last_words_;
   RankRegistration registration_;
   GroupState state_;
-  bool expects_end_ = false;  ///< the programs were told to save: exit status 75 is no failure
+  bool expects_end_ = false;  ///< the programs were asked to save: exit status 75 is no failure
   bool warned_unbound_ = false;
   std::string trouble_;  ///< why the ranks cannot be one job
 };

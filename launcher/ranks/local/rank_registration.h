@@ -1,4 +1,4 @@
-/// Who has come of the ranks that were started, and whether they can be one job. Pure.
+/// Records which ranks have come, and whether they can form one job. Pure.
 #pragma once
 
 #include <set>
@@ -12,8 +12,8 @@ class RankRegistration {
  public:
   RankRegistration(MpiLauncher launcher, int ranks) : launcher_(std::move(launcher)), ranks_(ranks) {}
 
-  /// A shim that takes itself for rank `rank` of `size`. Returns why the job cannot be one, with what to do; empty
-  /// while it can.
+  /// Registers a shim that reports to be rank `rank` of `size`. Returns why the ranks cannot form one job, with what to
+  /// do; empty while they can.
   std::string Take(int rank, int size);
 
   int present() const { return static_cast<int>(seen_.size()); }

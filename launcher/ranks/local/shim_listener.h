@@ -1,4 +1,4 @@
-/// Where the shims of a job of several ranks come in: from this machine, or from the nodes of an allocation.
+/// Accepts the shims of a job of several ranks, from this machine or the nodes of an allocation.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@
 
 namespace slipway::launcher {
 
-/// All calls from the loop's thread.
+/// Call it only from the loop's thread.
 class ShimListener {
  public:
   virtual ~ShimListener() = default;
-  /// What the shims connect to, on whichever node they are.
+  /// The path of the socket that the shims connect to, on every node.
   virtual const std::filesystem::path& path() const = 0;
-  /// SIGKILL to the process group of a program whose shim was killed.
+  /// Sends SIGKILL to the process group of a program whose shim was killed.
   virtual void KillGroup(int node, pid_t group) = 0;
-  /// Why the node cannot be spoken to any more; empty while it can.
+  /// Why the node is unreachable; empty while it is not.
   virtual std::string TroubleOf(int node) const = 0;
 
-  /// A connected shim, and the number of the node that it is on.
+  /// Called with a connected shim and the number of its node.
   using Arrived = std::function<void(UniqueFd socket, int node)>;
 };
 

@@ -34,15 +34,15 @@ bool HasName(const fs::path& path) {
   return end == kSocketFolderPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
 }
 
-/// A folder, not a link to one, that nobody else can have put anything into.
+/// Whether it is a directory, not a link, that no other user can have written to.
 bool IsPrivate(const fs::path& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
          (info.st_mode & 0777) == 0700;
 }
 
-/// The owner takes the lock before it writes its machine down: where that stands and the lock is free, it is gone. Of a
-/// folder that several machines see only they know who holds a lock.
+/// Whether its owner is gone. The owner takes the lock before it writes its machine. So with this machine's name and a
+/// free lock the owner is gone. For a folder that several machines share, only the named machine knows its locks.
 bool IsAbandoned(const fs::path& path) try {
   if (!HasName(path) || !IsPrivate(path)) return false;
   return ReadFileIfPresent(path / kSocketOwner) == ThisMachine() && FileLock::TryLook(path / kSocketOwner).has_value();
@@ -70,7 +70,7 @@ SocketFolder::~SocketFolder() {
   fs::remove_all(path_, ignored);
 }
 
-/// Where that cannot be said, nobody takes the folder for abandoned.
+/// Takes the lock and writes this machine's name. Where that fails, the folder never counts as abandoned.
 void SocketFolder::Own() try {
   owner_ = FileLock::TryAcquire(path_ / kSocketOwner, LockMode::kExclusive);
   if (owner_) owner_->Describe(ThisMachine());

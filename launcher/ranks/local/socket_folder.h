@@ -9,13 +9,13 @@
 
 namespace slipway::launcher {
 
-/// Mode 0700; removed in the end with what is in it. What a process that was killed could not remove the next one of
-/// the same user does: a lock on the file `owner` in it says whether its process lives, and the text there on which
-/// machine.
+/// A folder with mode 0700; the destructor removes it with its contents. A killed process leaves its folder; the next
+/// process of the same user removes it. A lock on the file `owner` shows whether the process lives; the file's text
+/// names the machine.
 class SocketFolder {
  public:
-  /// Removes the folders beside it whose process is gone. Cost: reads the parent's names.
-  /// Errors: SystemError, also when it is there already: it could be somebody else's.
+  /// Creates the folder. Removes folders beside it whose process is gone. Cost: reads the parent's names.
+  /// Errors: SystemError, also when the folder exists: it could belong to another user.
   explicit SocketFolder(std::filesystem::path path);
   SocketFolder(const SocketFolder&) = delete;
   SocketFolder& operator=(const SocketFolder&) = delete;
@@ -23,12 +23,12 @@ class SocketFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// A path that nobody has, below the folder for temporary files or, where that is long, below /tmp.
+  /// An unused path below the folder for temporary files, or below /tmp if that path is too long.
   static std::filesystem::path NewPath();
   static std::filesystem::path NewPathBelow(const std::filesystem::path& base);
-  /// `path` with a place for the name of a node: one path is told to all nodes, and may lie where several see it.
+  /// `path` with a placeholder for the node's name. All nodes get one path, and several may share its directory.
   static std::filesystem::path ForNodes(const std::filesystem::path& path);
-  /// What such a path means on the node of this name.
+  /// The path on the node of this name.
   static std::filesystem::path OnNode(const std::filesystem::path& path, const std::string& node);
 
  private:

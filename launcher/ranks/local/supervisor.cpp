@@ -71,7 +71,7 @@ bool Supervisor::Send(const std::string& strings) const {
   return SendAll(socket_.get(), frame += strings);
 }
 
-/// Whether anybody listens is seen when the end of the socket is.
+/// A failed send is ignored: the end of the socket shows that the supervisor is gone.
 void Supervisor::SendOrder(const char* order, std::uint64_t id, const std::string& argument) const {
   if (!socket_) return;
   std::string strings;

@@ -1,4 +1,4 @@
-/// The process that starts and watches programs for a manager, as the manager sees it.
+/// The manager's end of a supervisor, the process that starts and watches programs.
 #pragma once
 
 #include <chrono>
@@ -23,17 +23,17 @@ struct ProgramStart {
   const std::vector<std::string>& command;
   const Environment& environment;
   const std::filesystem::path& working_directory;  ///< empty: ours
-  const std::filesystem::path& log_directory;      ///< gets rank-00000.log and, in the end, rank-00000.exit
-  const std::vector<int>& cores;                   ///< that it may run on; empty: all that this process may
+  const std::filesystem::path& log_directory;      ///< gets rank-00000.log and, at the end, rank-00000.exit
+  const std::vector<int>& cores;                   ///< it may run on these; empty: all that this process may
   std::chrono::milliseconds grace;                 ///< between SIGTERM and SIGKILL
 };
 
 struct SupervisedEnd {
-  ExitStatus status = {};    ///< SIGKILL also when the supervisor was killed, as the kernel then kills its programs
+  ExitStatus status = {};    ///< SIGKILL also when the supervisor was killed: the kernel then kills its programs
   int start_error = 0;       ///< errno when it could not be executed
-  std::string trouble = {};  ///< why its host is lost, and it with that; else empty
-  pid_t pid = 0;             ///< it had; 0 when that is not known
-  bool was_ordered = true;   ///< false: nobody was told to start it
+  std::string trouble = {};  ///< why its host is lost, and the program with it; else empty
+  pid_t pid = 0;             ///< its process; 0 when unknown
+  bool was_ordered = true;   ///< false: no start was ordered
 };
 
 struct SupervisedProgram {
@@ -41,8 +41,8 @@ struct SupervisedProgram {
   ProcessIdentity supervisor;
 };
 
-/// One small process starts every program, which costs no more than the program's own start; see
-/// launcher/ranks/supervisor/protocol.h. All calls from the loop's thread.
+/// Starts programs through one small process, at no more than each program's own start cost. See
+/// launcher/ranks/supervisor/protocol.h. Call it only from the loop's thread.
 class Supervisor {
  public:
   /// The process is started with the first program.
@@ -53,21 +53,22 @@ class Supervisor {
 
   using Ended = std::function<void(const SupervisedEnd&)>;
 
-  /// The process itself: with its end every program has ended, too. A process that is gone is started anew.
-  /// Errors: Error(kEnvironment) when it cannot be started, also because its host is lost.
+  /// The supervisor's process. When it ends, all its programs end, too. A process that is gone is started again.
+  /// Errors: Error(kEnvironment) when it cannot be started, or its host is lost.
   ProcessIdentity SupervisorIdentity();
-  /// A program that waits for Go; nothing of it is there before. `ended` is called once, from the loop.
+  /// Prepares a program that Go starts; until then no process of it exists. `ended` is called once, from the loop.
   /// Errors: those of SupervisorIdentity.
   SupervisedProgram Prepare(const ProgramStart& start, Ended ended);
   void Go(std::uint64_t id);
-  /// To its group, once it was told to start.
+  /// Sends a signal to the program's group, after Go.
   void Signal(std::uint64_t id, int number);
   void Stop(std::uint64_t id);
-  /// SIGKILL to its group; returns when it has ended. Nobody hears of it.
+  /// Sends SIGKILL to its group; returns when it has ended. `ended` is not called.
   void KillNow(std::uint64_t id);
-  /// Gives the process up, which is killed where it can be, and so all its programs; the loop tells each of its end.
+  /// Abandons the supervisor's process, and kills it where possible. All its programs end with it. The loop calls each
+  /// `ended`.
   void End();
-  /// Of the machine that the programs run on.
+  /// The name of the machine that the programs run on.
   std::string HostName() const { return host_->HostName(); }
 
  private:
@@ -86,11 +87,11 @@ class Supervisor {
   };
 
   void Begin();
-  /// False when nobody listens.
+  /// False when the supervisor is not connected.
   bool Send(const std::string& strings) const;
   void SendOrder(const char* order, std::uint64_t id, const std::string& argument = {}) const;
   bool Receive(std::chrono::milliseconds patience);
-  /// Waits for the program's last line; other lines are told later. False when the supervisor is gone.
+  /// Waits for the program's last line; other lines are delivered later. False when the supervisor is gone.
   bool AwaitEnd(std::uint64_t id);
   void TakeLine(std::string_view text);
   void WatchStarts();
@@ -103,7 +104,7 @@ class Supervisor {
   std::unique_ptr<SupervisorHost> host_;
   UniqueFd socket_;
   LineBuffer unread_;
-  std::vector<Line> lines_;  ///< heard and not yet told
+  std::vector<Line> lines_;  ///< received and not yet delivered
   std::optional<EventLoop::TimerId> deliver_;
   std::optional<EventLoop::TimerId> patience_;
   std::map<std::uint64_t, Watched> programs_;

@@ -1,4 +1,4 @@
-/// Where a supervisor of programs runs: on this machine, or on a node of an allocation.
+/// The host of a supervisor: this machine, or a node of an allocation.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,19 @@ namespace slipway::launcher {
 
 class SupervisorHost {
  public:
-  /// What it has started ends.
+  /// Ends what it has started.
   virtual ~SupervisorHost() = default;
-  /// Starts a supervisor; one before it has ended. Returns the socket to speak to it.
+  /// Starts a supervisor; an earlier one must have ended. Returns the socket to it.
   /// Errors: Error(kEnvironment) when none can be started there.
   virtual UniqueFd Begin() = 0;
-  /// Of the supervisor that Begin has started; without a process when it cannot be looked at from here.
+  /// The supervisor that Begin started; without a process when it is not visible from this machine.
   virtual ProcessIdentity Identity() const = 0;
   virtual std::string HostName() const = 0;
-  /// SIGKILL to what a program has left behind whose supervisor was killed.
+  /// Sends SIGKILL to the group of a program whose supervisor was killed.
   virtual void KillGroup(pid_t group) = 0;
-  /// SIGKILL to a supervisor that is stuck.
+  /// Sends SIGKILL to a supervisor that is stuck.
   virtual void Kill() = 0;
-  /// The socket has been closed; waits until the supervisor has ended.
+  /// Waits until the supervisor has ended. Its socket must be closed before.
   virtual void Leave() = 0;
   /// Why nothing can be started there any more; empty while it can.
   virtual std::string Trouble() const { return {}; }
@@ -33,7 +33,7 @@ class SupervisorHost {
 
 std::unique_ptr<SupervisorHost> SupervisorHere();
 
-/// A supervisor that runs on this machine, and the socket to speak to it.
+/// A supervisor on this machine, and the socket to it.
 struct StartedSupervisor {
   ChildProcess process;
   UniqueFd socket;

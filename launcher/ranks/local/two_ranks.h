@@ -1,4 +1,4 @@
-/// A small start that tells whether the ranks of an MPI find each other: two ranks of libexec/slipway/doctor-ranks.
+/// Starts two ranks of libexec/slipway/doctor-ranks, to see whether the ranks of an MPI find each other.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ struct TwoRanks {
   Seconds took{};
 };
 
-/// What rank 0 printed.
+/// The figures that rank 0 printed.
 struct Measured {
   int ranks = 0;
   double small_s = 0;
   double bytes_per_s = 0;
 };
 
-/// More is a start that hangs.
+/// A start that takes longer counts as a hang.
 inline constexpr auto kStartLimit = std::chrono::seconds(20);
 
 /// False when Slipway was built without MPI.
@@ -33,9 +33,9 @@ bool HasLibraryFor(Mpi mpi);
 /// `starter`: the words before those of the program. The ranks have the libslipway for `mpi`.
 TwoRanks StartTwoRanks(std::vector<std::string> starter, Mpi mpi);
 
-/// Pure: the lines of all ranks, wherever banners put them; each of several lone ranks prints one.
+/// The figures of all ranks, in any position among banners. Each of several lone ranks prints one line. Pure.
 std::vector<Measured> MeasuredIn(const std::string& output);
-/// Pure: why two ranks did not find each other; empty when they did.
+/// Why the two ranks did not find each other; empty when they did. Pure.
 std::string WhyNotTogether(const Captured& captured);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// Tells when files in directories are created, written to, or moved in (inotify; this machine's writes only).
+/// Reports files that are created, written or moved in directories (inotify; writes of this machine only).
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// One inotify instance for any number of directories. The kernel takes some ten milliseconds to close an instance, so
+/// One inotify instance for any number of directories. The kernel takes some ten milliseconds to close an instance. So
 /// thousands of short trials must share one.
 class DirectoryWatcher {
  public:

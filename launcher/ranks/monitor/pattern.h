@@ -1,4 +1,4 @@
-/// A regular expression that finds metrics in the output of a program left as it is.
+/// A regular expression that finds metrics in the output of an unchanged program.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ struct PatternInfo {
 };
 PatternInfo InspectPattern(const std::string& pattern);
 
-/// The whole text as a number, "nan" and "inf" included; nothing when it is none.
+/// The whole text as a number, "nan" and "inf" included; nothing when it is no number.
 std::optional<double> NumberIn(const std::string& text);
 
-/// PCRE2 with UTF-8 and named groups; each group's name is a metric. Matching is bounded, whatever the pattern and the
-/// line.
+/// A PCRE2 pattern with UTF-8 and named groups; each group's name is a metric. The cost of matching is limited for
+/// every pattern and line.
 class Pattern {
  public:
   /// Errors: Error(kUsage) with the position in the pattern.

@@ -1,4 +1,4 @@
-/// Metrics of a program left as it is: what a pattern finds in the lines it prints.
+/// Metrics of an unchanged program, from the lines that it prints.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PatternTally {
   std::int64_t lines = 0;                          ///< that were not empty
   std::int64_t matched = 0;                        ///< of them
   std::int64_t read = 0;                           ///< of those that matched, with a number at least
-  std::map<std::string, std::string> no_number{};  ///< groups that never were a number -> what stood there first
+  std::map<std::string, std::string> no_number{};  ///< groups that never held a number -> their first text
 };
 
 /// "the pattern of train.metrics matches none of the 37 lines of rank 0"; empty: nothing is wrong.
@@ -27,12 +27,12 @@ std::string WhatIsWrong(const PatternTally& tally);
 
 class PatternMetrics {
  public:
-  /// `first_step`: of the first match, where steps are counted. Errors: as Pattern.
+  /// `first_step`: the step of the first match, when steps are counted. Errors: as Pattern.
   explicit PatternMetrics(const std::string& pattern, std::int64_t first_step = 0)
       : pattern_(pattern), next_step_(first_step) {}
 
-  /// What matches in a line, and in each part of it that a carriage return ends: a progress bar draws over itself. A
-  /// group named `step` or `epoch` says when; without one, steps are counted.
+  /// The metrics in a line. Each part that ends with a carriage return is matched by itself, because progress bars
+  /// overwrite their line. A group named `step` or `epoch` gives the position; without one, steps are counted.
   std::vector<MetricsLine> Take(std::string_view line);
 
   const PatternTally& tally() const { return tally_; }

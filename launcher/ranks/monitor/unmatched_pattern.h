@@ -1,4 +1,4 @@
-/// A pattern that found no metrics in a log: why, and which lines it may have been meant for.
+/// Why a pattern found no metrics in a log, and which lines it may be meant for.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@ namespace slipway::launcher {
 struct UnmatchedPattern {
   std::string pattern;
   PatternTally tally;
-  std::vector<std::string> nearest;  ///< lines of the log that have most of the pattern's words, and a number
+  std::vector<std::string> nearest;  ///< lines of the log that share most words with the pattern
 };
 
-/// Nothing when nothing is wrong. Cost: matches every line of the log.
+/// Nothing when the pattern works. Cost: matches every line of the log.
 std::optional<UnmatchedPattern> FindUnmatched(const std::string& pattern, const std::filesystem::path& log);
 
-/// The lines that have most words of the pattern in common with it, whatever the case, and of these those with a
-/// number; lines that differ in numbers alone count once. Pure.
+/// Up to three lines that share most words with the pattern, ignoring case. Of equal lines those with a number come
+/// first. Lines that differ only in numbers count once. Pure.
 std::vector<std::string> NearestLines(const std::string& pattern, const std::vector<std::string>& lines);
 
 Json ToJson(const UnmatchedPattern& unmatched);

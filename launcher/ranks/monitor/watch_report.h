@@ -1,4 +1,4 @@
-/// watch.json in an attempt's folder: why the runtime's watch ended the job. Written by the ranks, so it may hold
+/// watch.json in an attempt's folder: why the runtime's watch ended the job. The ranks write it, so it may hold
 /// anything.
 #pragma once
 
@@ -30,20 +30,21 @@ struct WatchReport {
   std::vector<WatchedRank> ranks;
 };
 
-/// The kind of a report about ranks that never came to MPI.
+/// The kind of a report about ranks that never reached MPI.
 inline constexpr std::string_view kStartWatched = "start";
 
-/// What was found: a report, or why the file that is there tells nothing.
+/// The finding: a report, or why the file cannot be read as one.
 struct WatchFinding {
   std::optional<WatchReport> report;
   std::string problem;
 };
 
-/// Nothing when there is no watch.json in `attempt`. Never throws for what the file holds; reads 1 MiB at most.
+/// Reads watch.json in `attempt`; nothing when there is none. Accepts any content without an exception; reads 1 MiB at
+/// most.
 std::optional<WatchFinding> FindWatchReport(const std::filesystem::path& attempt);
 
-/// Writes `attempt`/watch.json with these members, unless a rank has had the word before. Says nothing when it cannot:
-/// the ranks speak for themselves.
+/// Writes `attempt`/watch.json with these members, unless a rank has written one. Ignores errors, because the ranks
+/// report for themselves.
 void PublishWatchReport(const std::filesystem::path& attempt, const Json& members);
 
 /// The members kind, message and ranks, for events.jsonl.

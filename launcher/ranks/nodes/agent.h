@@ -1,4 +1,4 @@
-/// One node's end of the connection to the manager: lets shims in, starts supervisors, and ends with its manager.
+/// The agent of a node: accepts shims, starts supervisors, and ends with its manager.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace slipway::launcher {
 
-/// The name that Slurm knows this node by, else the host's.
+/// This node's name in Slurm, else the host's.
 std::string NodeName();
 
 /// Not movable: the event loop holds its address.
@@ -26,7 +26,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Serves the manager until the connection ends or a signal says so; then returns when nothing of what came through
+  /// Serves the manager until the connection ends or a signal arrives. Then returns once no program that came through
   /// it runs any more.
   void Run();
 

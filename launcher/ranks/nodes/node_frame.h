@@ -1,4 +1,5 @@
-/// The frames between the manager and the agent of a node as bytes, see protocol.h. Pure but for the count of frames.
+/// Encodes and decodes the frames between the manager and a node's agent, see protocol.h. Pure but for the count of
+/// frames.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct NodeMessage {
   std::string payload;
 };
 
-/// One direction of a connection, at its beginning.
+/// Encodes the frames of one direction of a connection.
 class NodeFrameSealer {
  public:
   explicit NodeFrameSealer(const staging::GroupKey& key) : key_(key) {}
@@ -32,16 +33,16 @@ class NodeFrameSealer {
   std::uint64_t frames_ = 0;
 };
 
-/// The same at its end.
+/// Decodes the frames of one direction of a connection.
 class NodeFrameOpener {
  public:
   explicit NodeFrameOpener(const staging::GroupKey& key) : key_(key) {}
 
-  /// What has come over the connection, in pieces of any size.
+  /// Adds received bytes, in pieces of any size.
   void Add(std::string_view bytes) { received_ += bytes; }
-  /// The next whole frame. Nothing when more is to come, and for ever when forged().
+  /// The next complete frame. Nothing until it is complete, and always when forged().
   std::optional<NodeMessage> Next();
-  /// Something came that is no frame, or does not prove the key.
+  /// Received data was no frame, or did not prove the key.
   bool forged() const { return forged_; }
 
  private:
@@ -51,7 +52,7 @@ class NodeFrameOpener {
   bool forged_ = false;
 };
 
-/// What an agent says of its node when it joins.
+/// What an agent reports of its node when it joins.
 struct NodeFacts {
   std::string name;
   std::vector<int> cores;  ///< neighbours side by side
@@ -59,7 +60,7 @@ struct NodeFacts {
   NodeDevices devices = {};
 };
 std::string TextOf(const NodeFacts& facts);
-/// Takes anything; what cannot be read is left out.
+/// Accepts any text; leaves out what it cannot read.
 NodeFacts ParseFacts(const std::string& text);
 
 }  // namespace slipway::launcher

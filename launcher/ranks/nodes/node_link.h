@@ -1,4 +1,4 @@
-/// One connection between the manager and the agent of a node, on which both have proved that they hold the key.
+/// An authenticated connection between the manager and the agent of a node: both have proved that they hold the key.
 #pragma once
 
 #include <chrono>
@@ -23,23 +23,23 @@ struct NodeConnection {
   staging::GroupKey receive_key;
 };
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread.
 class NodeLink {
  public:
   struct Events {
     std::function<void(const NodeMessage&)> on_message;  ///< of every kind but kAlive
-    /// Once; the link may be destroyed after it has returned, not inside it.
+    /// Called once. The link may be destroyed after that call, not within it.
     std::function<void(const std::string& reason)> on_end;
   };
 
-  /// `patience`: how long the other side may be silent, in whole seconds during which this side was not busy elsewhere.
+  /// `patience`: how long the other side may be silent. Only whole seconds count during which this side was not busy.
   NodeLink(EventLoop& loop, NodeConnection connection, std::chrono::seconds patience, Events events);
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
   ~NodeLink();
 
-  /// Payloads that are too long for a frame are split, so they may only be those of kData. Nothing is sent any more
-  /// when the link has ended.
+  /// Sends a frame. Payloads that are too long are split, which only kData allows. After the end of the link nothing is
+  /// sent.
   void Send(NodeFrame kind, std::uint32_t stream = 0, std::string_view payload = {});
 
  private:

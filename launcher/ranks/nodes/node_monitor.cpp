@@ -18,7 +18,7 @@ using runtime::RankStatusRow;
 constexpr auto kMonitorInterval = std::chrono::milliseconds(250);
 /// It asks the kernel for every rank of the node.
 constexpr int kBeatsBetweenDepartures = 4;
-/// One of them is enough for whoever waits.
+/// One departed rank is enough to explain why others wait.
 constexpr std::size_t kMostDeparturesHere = 8;
 /// A program that hands in more has something else in mind.
 constexpr std::size_t kMostTables = 4096;

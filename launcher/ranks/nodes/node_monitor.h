@@ -1,4 +1,4 @@
-/// Sees what the ranks of a job do on this node, also when all of them are stuck, and tells the manager on request.
+/// Reads what the ranks of a job do on this node, even when all are stuck, and reports it to the manager.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +15,11 @@
 
 namespace slipway::launcher {
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread. Costs the ranks nothing: it reads
-/// what they write for each other.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread. It costs the ranks nothing: it
+/// reads the status table that they write for each other.
 class NodeMonitor {
  public:
-  /// Ranks hand their status tables in at the socket `path`; `manager`: a stream, see watch_protocol.h.
+  /// Ranks send their status tables to the socket `path`. `manager`: a stream, see watch_protocol.h.
   NodeMonitor(EventLoop& loop, const std::filesystem::path& path, UniqueFd manager);
   NodeMonitor(const NodeMonitor&) = delete;
   NodeMonitor& operator=(const NodeMonitor&) = delete;
@@ -40,9 +40,9 @@ class NodeMonitor {
   std::string host_;
   Listener listener_;
   MessageChannel manager_;
-  std::vector<UniqueFd> visitors_;  ///< that have said nothing yet
+  std::vector<UniqueFd> visitors_;  ///< that have sent nothing yet
   std::vector<runtime::ReceivedStatusTable> tables_;
-  std::set<int> departed_;  ///< ranks of which the manager was told
+  std::set<int> departed_;  ///< ranks already reported to the manager
   EventLoop::TimerId beat_;
   int beats_ = 0;
   bool over_ = false;

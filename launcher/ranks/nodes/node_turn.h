@@ -1,4 +1,4 @@
-/// One agent of a run at a time on a node.
+/// Lets only one agent of a run at a time work on a node.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace slipway::launcher {
 
-/// The folders of a node in which every user may make one, the first that can be had first.
+/// The folders of a node in which every user can make a folder, in the order of preference.
 std::vector<std::filesystem::path> FoldersForAll();
 
-/// The folder `slipway-UID` in one of `parents`: the user's own, mode 0700, so that nobody else can take the turns of
-/// this user. One that somebody else has made is passed over. It stays.
-/// Errors: Error(kEnvironment) when none of them can be had.
+/// Makes the folder `slipway-UID` in one of `parents`, with mode 0700, and leaves it there. So no other user can take
+/// the turns of this user. Folders of other users are skipped.
+/// Errors: Error(kEnvironment) when none of them is usable.
 std::filesystem::path PrivateFolderOfNode(const std::vector<std::filesystem::path>& parents);
 
-/// Held until it is destroyed or its process ends, however that was.
+/// The turn of an agent. Held until this object is destroyed or its process ends for any reason.
 class NodeTurn {
  public:
   /// Waits for an earlier agent of the same name, whose programs may still be ending. Errors: Error(kBusy) after

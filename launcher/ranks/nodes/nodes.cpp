@@ -78,7 +78,7 @@ class CrossThreadCalls {
   std::vector<std::function<void()>> calls_;
 };
 
-/// How many may be in the middle of their handshake; the oldest makes room for the next.
+/// The most connections during their handshake; a new one replaces the oldest.
 constexpr std::size_t kMostVisitors = 1024;
 
 }  // namespace
@@ -270,7 +270,7 @@ class Nodes::Service {
     joined_.notify_all();
   }
 
-  /// Of a listener that has just been shut: nobody waits for it.
+  /// A connection for a listener that has just been shut is closed.
   void TakeArrival(int number, const NodeMessage& message) {
     const auto listener = arrived_.find(message.payload);
     if (listener == arrived_.end()) return At(number).link->Send(NodeFrame::kClose, message.stream);

@@ -1,5 +1,5 @@
-/// The nodes of a job as its manager sees them: each has an agent, through which shims and supervisors there are spoken
-/// to as if they ran here.
+/// The nodes of a job, for its manager. Each node has an agent. Through it, shims and supervisors there look as if they
+/// ran here.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace slipway::launcher {
 
-/// The connections are served by a thread of its own, so that a manager that waits for a disk does not lose its nodes.
-/// All calls from one thread.
+/// A thread of its own serves the connections, so a manager that waits for a disk does not lose its nodes. Call it from
+/// one thread only.
 class Nodes {
  public:
   struct Options {
@@ -25,10 +25,10 @@ class Nodes {
     std::string run;                   ///< AgentOptions::run
     std::filesystem::path key_folder;  ///< gets the key file; every node sees it
     std::string host;                  ///< where to listen: a name or address of this node
-    /// A folder that every node has for itself, with a short path. TMPDIR may be one that they share.
+    /// A folder that each node has for itself, with a short path. Nodes may share TMPDIR.
     std::filesystem::path sockets_in = "/tmp";
     std::chrono::seconds join_patience{120};
-    std::chrono::seconds silence{4};  ///< a node that says nothing for so long is lost
+    std::chrono::seconds silence{4};  ///< a node silent for this long is lost
   };
 
   /// Makes the key and listens. Errors: Error(kEnvironment) when it cannot.
@@ -38,10 +38,10 @@ class Nodes {
   /// Leaves.
   ~Nodes();
 
-  /// Ends the connections, and so the agents; removes the key. Afterwards nothing may be asked any more.
+  /// Ends the connections, and with them the agents; removes the key. After it no other call is allowed.
   void Leave();
 
-  /// What the agents are to be started with, on each node once.
+  /// The arguments of the agents; start one on each node.
   const AgentOptions& agents() const { return agents_; }
   /// True when all nodes have joined; waits for it at most `limit`.
   bool AwaitJoined(std::chrono::milliseconds limit);
@@ -49,17 +49,17 @@ class Nodes {
   std::string Missing() const;
 
   int count() const { return agents_.nodes; }
-  /// Of one that has joined.
+  /// The facts of a node that has joined.
   NodeFacts FactsOf(int node) const;
-  /// Why it is lost; empty while it is there, and before it has joined.
+  /// Why the node is lost; empty while it is there, and before it has joined.
   std::string TroubleOf(int node) const;
 
-  /// A new slipway-supervisor on that node; the socket is at its end when it, or the node, is gone.
+  /// Starts a slipway-supervisor on that node. The socket ends when the supervisor or the node is gone.
   UniqueFd OpenSupervisor(int node);
-  /// A socket that monitors of one job have on each of its nodes.
+  /// A new socket path for the monitors of one job, used on each of its nodes.
   std::filesystem::path NewMonitorPath();
-  /// A monitor of the status tables that ranks on that node hand in at `path`; the socket is at its end when it, or the
-  /// node, is gone.
+  /// Starts a monitor of the status tables that ranks on that node send to `path`. The socket ends when the monitor or
+  /// the node is gone.
   UniqueFd OpenMonitor(int node, const std::filesystem::path& path);
   void KillGroup(int node, pid_t group);
   /// For shims on these nodes. This object must outlive it.

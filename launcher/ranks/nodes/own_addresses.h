@@ -8,8 +8,8 @@
 
 namespace slipway::launcher {
 
-/// Numeric, so that no other node needs to know names. A socket that listens on all addresses stands for those of every
-/// interface that is up; loopback ones are left out where there are others.
+/// Numeric addresses, so that other nodes need no name service. A socket that listens on all addresses has those of
+/// every active interface. Loopback addresses are left out if there are others.
 /// Errors: SystemError.
 std::vector<staging::NodeAddress> AddressesOf(const std::vector<UniqueFd>& listeners);
 

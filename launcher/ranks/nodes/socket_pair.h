@@ -1,4 +1,4 @@
-/// Two sockets that are each other's other end.
+/// Two connected sockets.
 #pragma once
 
 #include <sys/socket.h>

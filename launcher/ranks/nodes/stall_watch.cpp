@@ -21,7 +21,7 @@ using runtime::Waiting;
 constexpr auto kLookPatience = std::chrono::seconds(1);
 /// Nodes are not seen in the same instant. Who holds the others up must do so in two looks.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
-/// At the end of a large job all ranks depart; whoever returned too early was among the first.
+/// At the end of a large job all ranks depart. A rank that returned too early is among the first.
 constexpr std::size_t kMostDepartures = 16;
 /// Of a node that is frozen with hundreds of ranks.
 constexpr std::size_t kMostReported = 32;
@@ -37,7 +37,7 @@ std::string TextOf(const std::vector<RankStatus>& statuses, const std::vector<in
   return text;
 }
 
-/// Who cannot say for whom it waits is in MPI_Init, which tells nobody.
+/// A rank that cannot name the ranks it waits for is in MPI_Init, which does not report them.
 bool IsStart(const Waiting& waiting) { return waiting.missing.empty(); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Which rank holds a job over several nodes up: the status tables of all nodes, seen together.
+/// Finds the rank that stalls a job on several nodes, from the status tables of all nodes.
 #pragma once
 
 #include <chrono>
@@ -19,19 +19,19 @@ namespace slipway::launcher {
 
 class Nodes;
 
-/// A node as the watch of a job needs it.
+/// A node that the stall watch observes.
 struct WatchedNode {
   UniqueFd monitor;  ///< a stream to its NodeMonitor
   std::string name;  ///< for ranks that have not been seen
   int ranks = 1;     ///< ranks are numbered node by node
 };
 
-/// Nothing is asked of the nodes before a rank there has waited for `stall_after`. Of a rank that returns early the
-/// other nodes are told at once, so that those who wait for it need not wait so long. Not movable: the event loop holds
-/// its address. All calls from the loop's thread.
+/// Finds the ranks for which others wait longer than `stall_after`. Before that it sends no request to the nodes. When
+/// a rank returns early, it informs the other nodes at once, so ranks that wait for it end sooner. Not movable: the
+/// event loop holds its address. Call it only from the loop's thread.
 class StallWatch {
  public:
-  /// `found`: once; with the members kind, message and ranks of watch.json. The ranks have been told by then.
+  /// `found` is called once, with the members kind, message and ranks of watch.json. The ranks have the answer by then.
   StallWatch(EventLoop& loop, std::vector<WatchedNode> nodes, std::function<void(const Json& report)> found);
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
@@ -54,15 +54,15 @@ class StallWatch {
   EventLoop& loop_;
   std::function<void(const Json&)> found_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::optional<EventLoop::TimerId> timer_;  ///< the end of this look, or the beginning of the next
+  std::optional<EventLoop::TimerId> timer_;  ///< the end of this look, or the start of the next
   int look_ = 0;
   bool looking_ = false;
   bool over_ = false;
-  std::size_t departures_ = 0;  ///< ranks of which the nodes were told
-  std::string suspicion_;       ///< what the last look has found, in a form that two looks can be compared by
+  std::size_t departures_ = 0;  ///< ranks already reported to the nodes
+  std::string suspicion_;       ///< the finding of the last look, in a form to compare with the next
 };
 
-/// Of all ranks that ask, the one whose call most of them are in; nothing when none asks. Pure.
+/// A rank that asks, from the call in which most of the asking ranks are; nothing when none asks. Pure.
 std::optional<runtime::Waiting> SpeakerOf(const std::vector<runtime::RankStatus>& statuses);
 
 }  // namespace slipway::launcher

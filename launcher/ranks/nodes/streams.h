@@ -1,4 +1,4 @@
-/// The streams of a link: each joins a socket here to a socket at the other end.
+/// The streams of a link: each connects a socket here to a socket at the other end.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace slipway::launcher {
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread.
 class Streams {
  public:
   using Send = std::function<void(NodeFrame kind, std::uint32_t stream, std::string_view payload)>;
@@ -25,13 +25,13 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
   ~Streams() { CloseAll(); }
 
-  /// What comes out of `socket` goes to the other end from now on.
+  /// Sends what arrives from `socket` to the other end from now on.
   void Add(std::uint32_t stream, UniqueFd socket);
-  /// From the other end. A stream that is not there has just ended here.
+  /// Data from the other end. An unknown stream has just ended here.
   void TakeData(std::uint32_t stream, std::string_view bytes);
-  /// The socket is closed as soon as it has taken everything.
+  /// The other end has closed the stream. The socket is closed once it has taken all data.
   void TakeClose(std::uint32_t stream);
-  /// The other end is gone, and hears nothing of it.
+  /// Closes all streams without a message to the other end, which is gone.
   void CloseAll();
   bool empty() const { return streams_.empty(); }
 

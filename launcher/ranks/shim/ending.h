@@ -1,4 +1,4 @@
-/// How a program's process group is brought to its end: asked first, forced after a grace time.
+/// Ends a program's process group: SIGTERM first, SIGKILL after a grace time.
 #pragma once
 
 #include <sys/types.h>
@@ -6,7 +6,7 @@
 
 namespace slipway::shim {
 
-/// Calling its functions again changes nothing.
+/// Repeated calls of its functions change nothing.
 class Ending {
  public:
   Ending(pid_t group, int grace_ms) : group_(group), grace_ms_(grace_ms) {}
@@ -14,9 +14,9 @@ class Ending {
   /// SIGTERM to the group.
   void Begin();
   bool begun() const { return begun_; }
-  /// It was asked to end, and the grace time is not over.
+  /// SIGTERM was sent, and the grace time is not over.
   bool InGrace() const { return MillisecondsLeft() > 0; }
-  /// Until SIGKILL is due, for poll(): -1 while there is nothing to wait for.
+  /// The time until SIGKILL is due, for poll(): -1 while it is not scheduled.
   int MillisecondsLeft() const;
   void KillIfDue();
   /// SIGKILL to the group, now.
@@ -30,12 +30,12 @@ class Ending {
   timespec since_{};
 };
 
-/// Third word of a record ("1 0 disk-full") when less than kLeastFreeBytes were left on its disk as the program ended:
-/// the program may have failed for that.
+/// Third word of a record ("1 0 disk-full"): less than kLeastFreeBytes were free on its disk when the program ended.
+/// The program may have failed for that reason.
 inline constexpr char kDiskFull[] = "disk-full";
 inline constexpr unsigned long long kLeastFreeBytes = 256 << 10;
 
-/// What stays of a program that has ended by itself: for a manager that could not hear of it.
+/// The record of a program that ended by itself, for a manager that was not connected.
 struct ProgramEnd {
   int code = 0;
   int signal = 0;
@@ -43,10 +43,10 @@ struct ProgramEnd {
   static ProgramEnd FromWait(int wait_status);
 };
 
-/// Writes FOLDER/rank-RANK.exit, see protocol.h. Where it cannot be written the channel still carries the end.
+/// Writes FOLDER/rank-RANK.exit, see protocol.h. If that fails, the channel still reports the end.
 void WriteExitRecord(const char* folder, int rank, ProgramEnd end);
 
-/// The rank's log, for appending; -1 and errno when it cannot be opened.
+/// Opens the rank's log for appending; -1 and errno when that fails.
 int OpenRankLog(const char* folder, int rank);
 
 }  // namespace slipway::shim

@@ -1,5 +1,6 @@
-/// What the rank shim and its manager say to each other: lines of words over a stream socket.
+/// The protocol between the rank shim and its manager: lines of words over a stream socket.
 ///
+/// ```
 ///   shim -> manager   hello RANK SIZE PID HOST    first line
 ///                     started PID ERRNO           the program runs, as leader of this process group; ERRNO is not 0
 ///                                                 when it could not be bound to its cores
@@ -7,13 +8,13 @@
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
 ///   manager -> shim   set NAME VALUE              before `go`: a variable of this rank, or of its node's ranks, alone
 ///                     go [CORES]                  start the program, on these cores only: "0-3,8"
-///                     signal NUMBER               pass a signal on to its group, and go on
+///                     signal NUMBER               send a signal to its group, and continue
 ///                     stop                        end it: SIGTERM to its group, after the grace time SIGKILL
+/// ```
 ///
-/// What the program leaves running when it ends is ended with it, also outside its group; the rank's log says what that
-/// was.
+/// Processes that the program leaves running are ended with it, even outside its group. The rank's log names them.
 ///
-/// End of file at the shim means that the manager is gone: before `go` it leaves, after it it ends the program.
+/// End of file at the shim means that the manager is gone. Before `go` the shim leaves; after it, it ends the program.
 /// Both sides include this file; it needs nothing but the language.
 #pragma once
 
@@ -28,24 +29,23 @@ inline constexpr char kGo[] = "go";
 inline constexpr char kSignal[] = "signal";
 inline constexpr char kStop[] = "stop";
 
-/// In the path of the manager's socket: the name of the node that the shim is on (SLURMD_NODENAME, else the host's).
-/// Nodes may share a machine, or a folder for temporary files.
+/// In the path of the manager's socket: the name of the shim's node (SLURMD_NODENAME, else the host's). Nodes may share
+/// a machine, or a folder for temporary files.
 inline constexpr char kNodeInPath[] = "%n";
-/// The environment of a rank names sockets of its node, too: the shim puts the node's name in.
+/// Variables of a rank with sockets of its node. The shim inserts the node's name.
 inline constexpr const char* kSocketVariables[] = {"SLIPWAY_WATCH_SOCKET"};
 
-/// A line of the manager; a list of all cores of a large node fits, with the names of its GPUs.
+/// The longest line of the manager. It holds a list of all cores of a large node and the names of its GPUs.
 inline constexpr int kLongestOrder = 8192;
 
-/// Exit status by which a program asks for another turn.
+/// Exit status with which a program asks for another turn.
 inline constexpr int kTryAgain = 75;
 
 /// Exit status of a shim that left without running the program.
 inline constexpr int kNotRun = 76;
 
-/// The rank's log and the record of its end, in the attempt's folder. Arguments: folder, rank.
-/// The record holds "CODE SIGNAL" (or nothing, when its writer was killed at that very moment), and it is there only
-/// when the program has ended by itself.
+/// The rank's log and the record of its end, in the attempt's folder. Arguments: folder, rank. The record holds "CODE
+/// SIGNAL", or nothing when its writer was killed at that moment. It exists only when the program has ended by itself.
 inline constexpr char kLogName[] = "%s/rank-%05d.log";
 inline constexpr char kExitName[] = "%s/rank-%05d.exit";
 

@@ -44,7 +44,7 @@ struct Rank {
 
 struct Ended {
   ProgramEnd end;
-  bool by_itself;  ///< nobody had asked for it
+  bool by_itself;  ///< no end was requested
 };
 
 [[noreturn]] void Fail(const char* what) {
@@ -228,7 +228,7 @@ Started Start(const Settings& settings, int rank) {
   if (pid == 0) BecomeProgram(settings, log, report[1], shim);
   close(report[1]);
   close(log);
-  setpgid(pid, pid);  // both sides do it, so that the group exists whoever comes first
+  setpgid(pid, pid);  // both sides do it, so that the group exists whichever is first
   int error = 0;
   const ssize_t count = read(report[0], &error, sizeof error);
   close(report[0]);
@@ -292,7 +292,7 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     ReapOrphans(pid);
     ending.KillIfDue();
   }
-  // The program is still a zombie, so its group's number cannot be anybody else's: end what it left behind in it.
+  // The program is still a zombie, so its group's number cannot be reused: kill what is left in the group.
   kill(-pid, SIGKILL);
   int wait_status = 0;
   waitpid(pid, &wait_status, 0);
@@ -309,8 +309,8 @@ int TakeSignals() {
   return fd;
 }
 
-/// What mpirun and srun are told. They end all other ranks for any status but 0; one that asks for another turn, when
-/// all were told to save, must not end those that are still saving. The manager knows its status.
+/// The exit status for mpirun and srun. They end all other ranks for any status but 0. When all ranks were asked to
+/// save, one that asks for another turn must not end those that still save. The manager knows its status.
 int StatusForStarter(const ProgramEnd& end) {
   if (end.signal != 0) return 128 + end.signal;
   return end.code == kTryAgain ? 0 : end.code;

@@ -76,7 +76,7 @@ namespace {
 constexpr std::size_t kStackBytes = 1 << 20;
 alignas(16) char stack[kStackBytes];
 
-/// What a new process is told, and tells: both sides have it in the same memory.
+/// Data shared between the supervisor and a new process, which has the same memory.
 struct Birth {
   const Request& request;
   pid_t supervisor;

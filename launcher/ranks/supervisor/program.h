@@ -1,4 +1,4 @@
-/// One program from its start to its end.
+/// One program of a supervisor, from its start to its end.
 #pragma once
 
 #include <sys/types.h>
@@ -13,9 +13,9 @@
 
 namespace slipway::supervisor {
 
-// The orders that a manager sends, taken apart.
+// Parses the orders of a manager.
 
-/// Points into the frame that it was read from.
+/// An order. It points into the frame that it was read from.
 struct Request {
   const char* order = "";
   std::uint64_t id = 0;
@@ -29,7 +29,7 @@ struct Request {
   std::vector<char*> variables;
 };
 
-/// Takes the frame (without its length) apart. False when it is none of the protocol: a number or a word is missing.
+/// Parses the frame (without its length). False when it breaks the protocol: a number or a word is missing.
 bool ReadRequest(char* frame, std::size_t bytes, Request& request);
 
 /// Removes the first whole frame from `received` and puts it into `frame`; false when there is none yet.
@@ -42,7 +42,7 @@ struct Program {
   shim::Ending ending;
 };
 
-/// Every program finds one like "4711-12" in its environment, and so do its children: by it those are told apart that
+/// Marks a program and its children by a variable such as "4711-12" in their environment. It identifies children that
 /// outlive their parents.
 class Tag {
  public:
@@ -54,7 +54,7 @@ class Tag {
   char text_[64];
 };
 
-/// Whether a process has that tag; nothing when it has none, or its environment cannot be read.
+/// Whether a process has that tag; nothing when it has none, or its environment is unreadable.
 std::optional<bool> HasTag(pid_t process, const Tag& tag);
 
 struct Started {
@@ -62,8 +62,8 @@ struct Started {
   int error = 0;   ///< errno, when the program does not run
 };
 
-/// Returns when the program runs, or cannot: then its process, if there was one, is gone again.
-/// Cost: the caller's memory is lent to the new process until it has become the program, as posix_spawn does it.
+/// Starts the program. Returns when it runs, or cannot run; then any process of it is already gone.
+/// Cost: the caller's memory is lent to the new process until it has become the program, as with posix_spawn.
 Started Start(const Request& request);
 
 }  // namespace slipway::supervisor

@@ -199,8 +199,8 @@ class Supervisor {
     }
   }
 
-  /// Until the last line the program is a zombie: its number, and that of its group, cannot be anybody else's, and who
-  /// looks for it finds it until the record of its end is there.
+  /// Until the last line the program is a zombie, so its number and its group's number cannot be reused. A process that
+  /// looks for it finds it until the record of its end exists.
   void Conclude(const Program& program, ProgramEnd end) {
     kill(-program.pid, SIGKILL);  // what it left behind in its group
     const Family family{*this, Tag(program.id)};
@@ -217,7 +217,8 @@ class Supervisor {
     Flush();
   }
 
-  /// What nobody waits for is told with the next line: a program that ends at once wakes the manager once, not twice.
+  /// Sends starts with the next line, since they are not urgent. A program that ends at once then wakes the manager
+  /// once, not twice.
   void TellStarts() {
     unsent_ += starts_;
     starts_.clear();

@@ -29,7 +29,7 @@ RunState Unsubmitted(RunState state, const std::string& doubt) {
   return state;
 }
 
-/// How the stage-out ended is known as long as Slurm remembers the job: whoever sees it writes it down.
+/// Records how the stage-out ended. Slurm remembers that only as long as the job, so every reader records it.
 BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std::optional<SlurmJob>& job) {
   record.stages_out = false;
   record.lost = job ? job->reason_text : "Slurm no longer knows the job, and its end was not recorded before";

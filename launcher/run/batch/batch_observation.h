@@ -1,4 +1,4 @@
-/// What the batch system says about runs whose manager lives in a batch job.
+/// Observes runs whose manager lives in a batch job, with the help of the batch system.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,23 @@
 
 namespace slipway::launcher {
 
-/// What is known of a run at this moment.
+/// The present state of a run.
 struct ObservedRun {
-  RunState state;               ///< as stored, corrected by what the batch system says about its job
-  std::optional<SlurmJob> job;  ///< of a run in the batch system, as its controller remembers it
-  std::string trouble;          ///< why the batch system could not be asked; empty: it could, or there was no need
-  JobId asked = 0;              ///< the job that it was to be asked about; 0: none
+  RunState state;               ///< as stored, corrected by the state of its job
+  std::optional<SlurmJob> job;  ///< as the controller remembers it
+  std::string trouble;          ///< why the batch system did not answer; empty: it did, or was not asked
+  JobId asked = 0;              ///< the job of the failed request; 0: none
 };
 
-/// The state as it is shown: what is not known of its job is in the reason.
+/// The state to show to users: its reason says what is unknown about the job.
 RunState Shown(ObservedRun observed);
 
-/// In the order of `folders`. A controller that does not answer leaves a state as it is. A run
-/// that has ended, but whose job still copies results out of the burst buffer, is `running`; results that did not
-/// arrive are in its detail. Cost: that of ReadState for each, and one question to the controller for all runs of an
-/// owner that are in the batch system; one whose submission was cut off, or whose job is not known any more, costs a
-/// question of its own.
+/// Observes runs, in the order of `folders`. Without an answer of the controller a state stays as stored. A run that
+/// has ended, while its job still copies results out of the burst buffer, is `running`. Results that did not arrive are
+/// in its detail. Cost: that of ReadState for each, and one request to the controller for all runs of an owner in the
+/// batch system. A run with a doubtful submission or a forgotten job costs a request of its own.
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
-/// Of one run, as it is shown.
+/// Observes one run and returns the state to show.
 RunState ObserveRun(const RunFolder& folder);
 
 /// True when the run was submitted and has not ended, or its job may still be copying results out of its buffer.

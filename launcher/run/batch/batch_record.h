@@ -1,7 +1,7 @@
-/// batch_job.json of a run folder: the job that a run was submitted as.
+/// batch_job.json of a run folder: the job as which a run was submitted.
 ///
-/// Only who submits writes it, and who learns how the job's stage-out ended; state.json is the manager's, which may
-/// write there before the number is known.
+/// Only the submitting process writes it, and a process that learns how the job's stage-out ended. state.json belongs
+/// to the manager, which may write it before the number is known.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 namespace slipway::launcher {
 
 struct BatchRecord {
-  JobIdentity job;          ///< none: none was submitted, or nobody was told its number
-  bool stages_out = false;  ///< directives copy results after its script; how that went is not known yet
+  JobIdentity job;          ///< no job: none was submitted, or its number is unknown
+  bool stages_out = false;  ///< directives copy results after its script; the outcome is not known yet
   std::string lost;         ///< why these results did not arrive; empty: they did, or there were none
-  std::string doubt;        ///< why nobody was told whether a job was submitted; empty: no doubt
+  std::string doubt;        ///< why it is unknown whether a job was submitted; empty: no doubt
 };
 
-/// A record that is missing or damaged is that of no job.
+/// Reads the record; a missing or damaged one means no job.
 BatchRecord ReadBatchRecord(const RunFolder& folder);
 /// Errors: SystemError.
 void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record);
-/// A missing one is fine.
+/// Removes the record, if it exists.
 void RemoveBatchRecord(const RunFolder& folder);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// A run in the batch system is ended, taken back or queued again.
+/// Ends, forgets or requeues the job of a run in the batch system.
 #pragma once
 
 #include "core/output.h"
@@ -6,18 +6,18 @@
 
 namespace slipway::launcher {
 
-/// kAsk: as by Ctrl-C, in order. kKill: at once, manager and ranks; nobody has a last word.
+/// kAsk: in order, as by Ctrl-C. kKill: manager and ranks at once; none of them can write anything more.
 enum class JobEnd { kAsk, kKill };
 
-/// Ends the run: a job that waits is removed, one that runs is ended as `how` says, one that ends is left alone.
+/// Ends the run. A waiting job is removed, a running one is ended according to `how`, an ending one is left alone.
 void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how = JobEnd::kAsk);
 
-/// Before a run that was submitted once goes on in this process, in no job of its own: what is known of the old job
-/// counts no more. Changes nothing for a run that never was.
+/// Deletes what is known of the old job of a submitted run that continues in this process, outside of a job. Does
+/// nothing for a run that was never submitted.
 void ForgetBatchJob(const RunFolder& folder);
 
-/// Puts the job that this manager runs in back into the queue. It is ended by that. While Slurm does not answer it says
-/// so and tries again. Errors: SlurmError.
+/// Requeues the job that this manager runs in, which ends the manager. While Slurm does not answer, it prints that and
+/// tries again. Errors: SlurmError.
 void RequeueBatchJob(const RunFolder& folder, const RunState& state, Output& output);
 
 }  // namespace slipway::launcher

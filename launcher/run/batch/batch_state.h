@@ -1,5 +1,4 @@
-/// What a run is doing whose manager lives in a batch job: its own state, corrected by what the batch system knows.
-/// Pure.
+/// The state of a run in a batch job: its stored state, corrected by the state of the job. Pure.
 #pragma once
 
 #include <optional>
@@ -9,15 +8,15 @@
 
 namespace slipway::launcher {
 
-/// A run that has ended stays as it is. One that waits is `queued`, with the reason in words; one whose job has ended
-/// without its manager's last word is cancelled, failed or lost, with what Slurm says about it. `job`: nothing when
-/// the controller does not know it any more.
+/// Corrects a stored state; that of an ended run stays. A run whose job waits is `queued`, with the reason in words. If
+/// the job ended and its manager recorded no end, the run is cancelled, failed or lost, with Slurm's reason. `job`:
+/// nothing when the controller no longer knows it.
 RunState WithJob(RunState stored, const std::optional<SlurmJob>& job);
 
-/// A run that has ended, and whose job still copies results out of the burst buffer.
+/// The state of an ended run whose job still copies results out of the burst buffer.
 RunState WhileStagingOut(RunState ended, const SlurmJob& job);
 
-/// A run that has ended, and whose results did not all come out of the burst buffer; `reason` is Slurm's.
+/// The state of an ended run whose results did not all come out of the burst buffer; `reason` is Slurm's.
 RunState WithLostResults(RunState ended, JobId job, const std::string& reason);
 
 }  // namespace slipway::launcher

@@ -36,8 +36,8 @@ void EnterQueue(const RunFolder& folder, const std::string& cluster) {
   folder.AppendEvent(PhaseName(state.phase), Json{{"reason", ""}});
 }
 
-/// Whether there is a job of the run is not known, and may show when the controller answers again: what it has received
-/// before it fell silent it still carries out.
+/// It is unknown whether the run has a job. Slurm still carries out what it received before it stopped answering. The
+/// controller's next answer may settle it.
 class SubmissionInDoubt : public SlurmError {
  public:
   SubmissionInDoubt(const SlurmError& error, const std::string& run) : SlurmError(error.report()) {
@@ -83,7 +83,7 @@ void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
   RequireAPartition(job, limits);
 }
 
-/// That of this process. A job that is submitted from within another gets nothing of what Slurm told that one.
+/// The environment of this process. A job submitted from within another job gets none of that job's Slurm variables.
 std::vector<std::string> EnvironmentOfJob() {
   auto entries = Environment::Inherited().entries();
   std::erase_if(entries,
@@ -110,7 +110,7 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
   return {SubmitOrFind(slurm, folder, job, request), !job.burst_buffer.out.empty(), {}, {}};
 }
 
-/// Nobody submits it any more: from now on only Slurm can tell. The state may be in the hands of the job already.
+/// Ends the submission: from now on only Slurm knows whether there is a job. The job may already own the state.
 void LeaveInDoubt(const RunFolder& folder, const SubmissionInDoubt& error) {
   WriteBatchRecord(folder, {{}, false, {}, error.message()});
   folder.AppendEvent("submission_in_doubt", Json{{"reason", error.message()}});

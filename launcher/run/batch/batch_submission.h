@@ -1,4 +1,4 @@
-/// A run whose manager is to live in a batch job is handed to Slurm.
+/// Submits a run to Slurm; its manager will live in the job.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace slipway::launcher {
 
-/// Errors: SlurmError when no controller answers. Cost: a question to the controller.
+/// Checks that a controller answers. Errors: SlurmError. Cost: a request to the controller.
 void RequireBatchSystem();
 
-/// Writes job.sh and what it needs into `folder` and submits it. The run is `queued` before the job can begin.
-/// Returns the job's number. Errors: Error(kUsage) for what no partition can take; SlurmError. The run has then failed,
-/// with the reason; but where Slurm fell silent in the middle it stays `queued`, and what becomes of it is observed.
+/// Writes job.sh and its files into `folder` and submits it. The run is `queued` before the job can begin. Returns the
+/// job's number. Errors: Error(kUsage) when no partition can take it; SlurmError. The run has then failed, with the
+/// reason. If Slurm stops answering during the submission, the run stays `queued` and is observed.
 std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan);
 
 }  // namespace slipway::launcher

@@ -1,5 +1,5 @@
-/// Whether the batch job that a manager wakes up in is the one that carries out its run. After a submission whose
-/// answer was lost, or when somebody submits job.sh by hand, there may be two.
+/// Checks that the batch job of a manager is the one that carries out its run. There may be two after a submission
+/// whose answer was lost, or after a user submits job.sh by hand.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace slipway::launcher {
 
-/// The job that the run belongs to, by its state or by what was submitted, if that is not `own`. Pure.
+/// The job of the run, by its state or its submission, if it is not `own`. Pure.
 std::optional<JobIdentity> OtherJobOf(const JobIdentity& managed, const JobIdentity& submitted, const JobIdentity& own);
 
-/// Errors: Error(kBusy) naming the other job, if it has not ended. Cost: a question to the controller where there is
-/// another.
+/// Checks that no other job carries out the run. Errors: Error(kBusy) naming the other job, if it has not ended. Cost:
+/// a request to the controller when there is another job.
 void RequireTurn(const RunFolder& folder, const JobIdentity& own);
 
-/// True when somebody wanted the run to end before its job had a number: it is cancelled now.
+/// True when the run was cancelled before its job had a number; enters the state `cancelled` now.
 bool CancelledBeforeItsJob(const RunFolder& folder);
 
 }  // namespace slipway::launcher

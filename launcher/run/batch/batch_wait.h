@@ -1,4 +1,4 @@
-/// Waiting for the end of a run in the batch system.
+/// Waits for the end of a run in the batch system.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace slipway::launcher {
 
-/// Sleeps that long at most; false: the waiting is to end now.
+/// Sleeps at most `longest`; false: stop waiting.
 using Pause = std::function<bool(std::chrono::nanoseconds longest)>;
 bool SleepOn(std::chrono::nanoseconds longest);
 
-/// As WaitForEnd, for a run in the batch system: its folder is looked at up to ten times a second, and at least once;
-/// the controller ever less often. Nothing also when `pause` ends the waiting.
+/// As WaitForEnd, for a run in the batch system. Reads its folder up to ten times a second, and at least once a second.
+/// Asks the controller less often as time passes. Nothing also when `pause` ends the waiting.
 std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit,
                                         const Pause& pause = SleepOn);
 

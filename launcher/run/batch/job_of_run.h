@@ -1,4 +1,4 @@
-/// Which batch job a run has.
+/// The batch job of a run.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace slipway::launcher {
 
-/// The batch job that this process runs in: its number and its cluster; no job: none.
+/// The batch job of this process: its number and its cluster; without a number there is none.
 JobIdentity OwnBatchJob();
 
-/// As it is written down in the run folder. Without a number nobody knows it, or there is none; its cluster is then the
-/// one that the run was handed to.
+/// The job recorded in the run folder. Without a number it is unknown, or there is none. Then the cluster is the one
+/// that the run was submitted to.
 JobIdentity JobOf(const RunFolder& folder, const RunState& state);
 
-/// A job of the run that was submitted by this process: what of it leads back to the run.
+/// The identity of a job that this process submitted for the run.
 JobIdentity SubmittedFor(const RunFolder& folder, JobId number, const std::string& cluster);
 
-/// The one of this run that has not ended: an answer that did not come may be that of a job that was submitted all the
-/// same. An earlier job of the run may still be ending. Errors: SlurmError.
+/// Finds the job of this run that has not ended: after a lost answer a job may still exist. An earlier job of the run
+/// may still be ending. Errors: SlurmError.
 std::optional<JobIdentity> FindSubmitted(const SlurmClient& slurm, const RunFolder& folder);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// A batch job as libslurm is asked for it. Pure.
+/// A batch job as a request for libslurm. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace slipway::launcher {
 
-/// With the script that RenderBatchScript gives: libslurm does not read its `#SBATCH` lines, so that all they say is
-/// said here, too, but for OptionsOnlyForSbatch.
+/// Makes the request with the script of RenderBatchScript. libslurm does not read `#SBATCH` lines, so the request
+/// repeats them, except OptionsOnlyForSbatch.
 /// Errors: those of RenderBatchScript.
 SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environment);
 

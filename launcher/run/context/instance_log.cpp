@@ -31,7 +31,7 @@ void InstanceLog::WriteHead(const Instance& instance) {
   Fact("submission_division", spec_.division);
   Fact("submission_status", spec_.status);
   Fact("submission_platform", spec_.platform.empty() ? HostName() : spec_.platform);
-  Fact("cache_clear", false);  // nobody may clear the caches of a node without being its administrator
+  Fact("cache_clear", false);  // only administrators may clear the caches of a node
   Write(MllogEvent::kStart, "init_start", nullptr, {}, SystemClock().Now());
   Fact("number_of_nodes", instance.nodes);
   Fact("number_of_ranks", instance.ranks);

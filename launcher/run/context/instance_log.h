@@ -6,8 +6,8 @@
 ///   what the program writes
 ///   run_stop                                                     when the last attempt has ended
 ///
-/// With `mllog.staging: included` the run begins before staging. A log that cannot be written is worth a warning, not
-/// the run.
+/// With `mllog.staging: included` the run begins before staging. A log that cannot be written causes a warning; the run
+/// continues.
 #pragma once
 
 #include <filesystem>
@@ -26,20 +26,21 @@ struct Instance {
   std::int64_t number = 0;  ///< of the trial
   int nodes = 1;
   int ranks = 1;
-  bool is_common = false;            ///< no instance, but what all trials of an ensemble share: the nodes, staging
-  Json parameters = Json::object();  ///< of the program; a `seed` among them is written down
+  bool is_common = false;            ///< no instance: what all trials of an ensemble share (nodes, staging)
+  Json parameters = Json::object();  ///< of the program; a `seed` among them is recorded
 };
 
 class InstanceLog {
  public:
-  /// The log that an earlier manager has left in `folder` is set aside.
+  /// Opens the log in `folder`; renames the log of an earlier manager.
   InstanceLog(const std::filesystem::path& folder, const Plan& plan, const Instance& instance, Output& output);
 
   void StartStaging();
   void StopStaging();
   /// The first attempt begins the run; later ones are only counted.
   void StartRun(int attempt);
-  /// The first call counts, and only in a log whose run was begun. With a target an evaluation must have reached it.
+  /// Ends the run in the log. Only the first call counts, and only after StartRun. With a target, `success` also needs
+  /// an evaluation that reached it.
   void StopRun(bool success, std::string_view reason, WallTime when = SystemClock().Now());
 
  private:
@@ -57,7 +58,7 @@ class InstanceLog {
   std::filesystem::path folder_;
   Output& output_;
   std::optional<MllogFile> file_;  ///< nothing: it cannot be written
-  std::string continues_;          ///< the name of the log that was set aside
+  std::string continues_;          ///< the name of the log that was renamed
   enum class Run { kAhead, kUnderWay, kOver } run_ = Run::kAhead;
 };
 

@@ -1,4 +1,4 @@
-/// What the two ways to carry out a run (single, ensemble) get from its manager, and what they answer.
+/// What a manager gives to a single run or an ensemble, and their result.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@ class InstanceLog;
 class StageOutQueue;
 struct TrialOrder;
 
-/// An event of the run. One that cannot be written, as on a full disk, is worth a warning, not the run.
+/// Records an event of the run. An event that cannot be written, as on a full disk, causes a warning; the run
+/// continues.
 void NoteEvent(const RunFolder& folder, Output& output, std::string_view event, const Json& more);
 
 struct RunContext {
@@ -34,7 +35,7 @@ struct RunContext {
   const RunFolder& folder;
   const StagedDirectories& data;
   RunState& state;
-  JobIdentity batch_job;  ///< that the run is carried out in; no job: in none of its own
+  JobIdentity batch_job;  ///< the job of this run; no job: it runs in none of its own
   EventLoop& loop;
   DirectoryWatcher& files;
   Interrupt& interrupt;
@@ -42,23 +43,23 @@ struct RunContext {
   LinePrefix prefix;
   StageOutQueue* stage_out_queue;  ///< null: checkpoints go straight into the run folder
   Allocation* allocation;          ///< null: the run has this machine only
-  InstanceLog* log;                ///< of the run, or what is common to the logs of its trials; null: none is written
-  const TrialOrder* trial;         ///< what the ensemble wants of the trial that this run is; null: it is none
+  InstanceLog* log;                ///< of the run, or the part common to all trials; null: no log
+  const TrialOrder* trial;         ///< the ensemble's order for the trial that this run is; null: no trial
 
-  /// Writes `state` down, durably, with an event of that name.
+  /// Writes `state` durably, with an event of that name.
   std::function<void(std::string_view event)> commit;
 
-  /// At Ctrl-C, or the warning before the end of a batch job: what happens to `whom`, how long it takes, and how to
-  /// have it sooner.
+  /// Prints what happens to `whom` at Ctrl-C or before the end of a batch job. It also prints how long that takes, and
+  /// how to end it sooner.
   void SayWhatStops(std::string_view whom) const;
 
-  /// Why nothing can be written into the run folder for want of room, and where that is; empty: there is room.
+  /// Why the run folder has no free disk space, and the file system; empty: it has.
   std::string WhyNoDiskSpace(ensemble::DiskSpaceCheck check) const;
 
   /// As NoteEvent.
   void Note(std::string_view event, const Json& more) const;
 
-  /// Records what the runtime's watch left behind, with the members of `where` that say in which attempt or trial.
+  /// Records the finding of the runtime's watch, with the members of `where`: the attempt or trial.
   void RecordWatch(const WatchFinding& finding, Json where) const;
 };
 
@@ -67,9 +68,9 @@ struct RunResult {
   Phase phase = Phase::kFailed;
   EndCause cause;
   std::string detail;
-  bool progressed = true;                      ///< since the manager began; if not, going on would be without end
-  ExitStatus status = {1, 0};                  ///< of a single run: the job of its last attempt
-  std::string last_line = {};                  ///< of the same: of the log of the rank that failed first
+  bool progressed = true;                      ///< since the manager began; if not, repeating is pointless
+  ExitStatus status = {1, 0};                  ///< of a single run: the ranks of its last attempt
+  std::string last_line = {};                  ///< of a single run: the log's last line of the rank that failed first
   std::map<std::string, double> metrics = {};  ///< of a single run: the last value of each
   Json summary;                                ///< members for the document of `run`: metrics, or the best trials
   std::string summary_text;

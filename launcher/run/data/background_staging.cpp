@@ -47,7 +47,7 @@ void BackgroundStaging::Run(const Work& work) {
 
 void BackgroundStaging::Tell() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell_.get(), &one, sizeof one);  // fails only when full: told already
+  [[maybe_unused]] const auto written = ::write(bell_.get(), &one, sizeof one);  // full: already signalled
 }
 
 staging::StageProgress BackgroundStaging::progress() const {

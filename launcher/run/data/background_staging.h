@@ -1,4 +1,4 @@
-/// Staging of one dataset on a thread of its own, while the event loop goes on.
+/// Stages one dataset on its own thread while the event loop runs.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,10 @@ namespace slipway::launcher {
 
 class BackgroundStaging {
  public:
-  /// Does it; the options' progress and cancelled are this object's.
+  /// Stages the dataset; this object sets the options' progress and cancelled.
   using Work = std::function<staging::StagedDataset(const staging::StageOptions&)>;
 
-  /// Starts at once. `on_news` is called in the loop when there is progress (at most ten times a second) and at the
-  /// end.
+  /// Starts at once. The loop calls `on_news` at the end, and when there is progress, at most ten times a second.
   BackgroundStaging(EventLoop& loop, staging::StageOptions options, Work work, std::function<void()> on_news);
   BackgroundStaging(const BackgroundStaging&) = delete;
   BackgroundStaging& operator=(const BackgroundStaging&) = delete;
@@ -32,7 +31,7 @@ class BackgroundStaging {
   bool ended() const { return ended_; }
   staging::StageProgress progress() const;
 
-  /// Once, when ended(). Errors: those of the work.
+  /// The result. Call it once, after ended(). Errors: those of the work.
   staging::StagedDataset Take();
 
  private:

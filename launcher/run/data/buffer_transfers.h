@@ -1,5 +1,4 @@
-/// Carries out what the directives of a job script ask for, in the place of the batch system: for sites whose burst
-/// buffer is a script.
+/// Carries out the directives of a job script instead of the batch system, for sites whose burst buffer is a script.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +10,17 @@
 
 namespace slipway::launcher {
 
-/// `script`, here and below, is the text of a job script. Errors: those of ReadBufferRequest.
+/// Checks the directives. `script`, here and below, is the text of a job script. Errors: those of ReadBufferRequest.
 void CheckDirectives(const std::string& script);
 
-/// Copies what is to be staged in into the directory `buffer`, checked (stage_out.h, copy_files.h).
-/// Errors: those of ReadBufferRequest; Error(kEnvironment) when it is more than `capacity`, before the first byte;
-/// those of copying, with the directive that they belong to.
+/// Copies the files to stage in into the directory `buffer`, with checks (stage_out.h, copy_files.h).
+/// Errors: those of ReadBufferRequest; Error(kEnvironment) before the first byte, when they exceed `capacity`; those of
+/// copying, with their directive.
 void CopyIntoBuffer(const std::string& script, const std::filesystem::path& buffer, std::optional<Bytes> capacity,
                     const staging::StageOutOptions& options);
 
-/// Copies what is to be staged out; what lies at the destination already stays unless it has the same name.
-/// Result: all that can be copied is, and then the first error is thrown.
+/// Copies the files to stage out. Existing files at the destination stay unless they have the same name.
+/// Result: everything that can be copied is copied; then the first error is thrown.
 void CopyOutOfBuffer(const std::string& script, const std::filesystem::path& buffer,
                      const staging::StageOutOptions& options);
 

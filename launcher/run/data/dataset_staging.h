@@ -1,4 +1,4 @@
-/// One dataset of a run on its way: copied by a thread of its own, published or streamed.
+/// The staging of one dataset of a run: its own thread copies it; it is published or streamed.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace slipway::launcher {
 
 class DatasetStaging {
  public:
-  /// `link_root`, `found`: of StageOptions. `readers`: the most that may read a stream at a time.
+  /// `link_root`, `found`: of StageOptions. `readers`: the maximum number of simultaneous readers of a stream.
   DatasetStaging(const staging::StagingPlan& plan, const DatasetSpec& spec, std::filesystem::path link_root,
                  staging::FoundFiles found, std::size_t readers);
 
@@ -29,25 +29,25 @@ class DatasetStaging {
 
   /// `on_news`: as of BackgroundStaging.
   void Start(EventLoop& loop, Output& output, std::function<void()> on_news);
-  /// Its thread has not been waited for.
+  /// Take or Abandon has not yet waited for its thread.
   bool under_way() const { return work_ != nullptr; }
   bool ended() const { return !work_ || work_->ended(); }
-  /// Whether the ranks can begin: all of it is there, or it may be early and the first file is.
+  /// Whether the ranks can start: all of it is there, or an early start is allowed and the first file is there.
   bool IsReady();
   void ShowProgress();
 
   void Cancel();
   /// When ended(). Errors: those of staging, naming the dataset.
   void Take();
-  /// Cancels, waits, and lets go of what is held.
+  /// Cancels, waits, and releases what it holds.
   void Abandon();
 
-  /// Where the ranks find it.
+  /// The dataset's directory for the ranks.
   std::filesystem::path directory() const;
-  /// What was published; its lease is held.
+  /// The published dataset; its lease is held.
   const std::optional<staging::StagedDataset>& staged() const { return staged_; }
   staging::StreamFigures figures() const;
-  /// Datasets of HDF5 files whose own checksums could not be compared.
+  /// HDF5 datasets whose own checksums could not be compared.
   std::vector<staging::Hdf5Unread> unread() const;
 
  private:

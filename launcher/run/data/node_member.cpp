@@ -79,7 +79,8 @@ void NodeMember::SayRelease() {
   channel_->Say(member::kRelease, Json{{"datasets", std::move(datasets)}});
 }
 
-/// Nobody had noticed yet that it was no more there, or it died at it.
+/// After an unexpected end: starts another process for the release, once. The end was unnoticed before, or it happened
+/// during the release.
 void NodeMember::ReleaseByAnother() try {
   if (let_go_ || lost()) return;
   if (std::exchange(may_start_again_, false)) return Run();

@@ -1,4 +1,4 @@
-/// One node's staging member, as the manager of the run sees it.
+/// The manager's view of one node's staging member.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@
 
 namespace slipway::launcher {
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread.
 class NodeMember {
  public:
-  /// `failed` is called once for each Start at most: what it was told cannot be done, or it has ended unasked.
+  /// `failed` is called at most once for each Start: an order cannot be carried out, or the process ended unexpectedly.
   NodeMember(EventLoop& loop, Nodes& nodes, int node, std::function<void()> failed);
   NodeMember(const NodeMember&) = delete;
   NodeMember& operator=(const NodeMember&) = delete;
@@ -30,29 +30,29 @@ class NodeMember {
   /// "n1".
   std::string name() const { return nodes_.FactsOf(node_).name; }
 
-  /// Starts the process, or starts it anew. `log_directory` gets what it prints. Errors: Error(kEnvironment) when it
-  /// cannot.
+  /// Starts or restarts the process. `log_directory` gets its output. Errors: Error(kEnvironment).
   void Start(std::vector<std::string> command, const std::filesystem::path& log_directory);
-  /// The process has connected to the manager. When the connection ends, the process has to end, too.
+  /// The process has connected to the manager. When the connection ends, the process is ended, too.
   void Arrive(UniqueFd socket);
-  /// Said as soon as it has introduced itself and is done with the orders before.
+  /// Queues an order. It is sent once the process has introduced itself and completed earlier orders.
   void Order(member::StageOrder order);
-  /// To be ended when it has let go, and of these datasets nothing is left that was for this run only. One that has
-  /// ended before is started anew for it; one that ends before it has let go, once.
+  /// Orders the release of all that the process holds, and of what is left of `datasets` for this run only. Then the
+  /// process ends. One that has already ended is restarted for this. One that ends before the release is complete is
+  /// restarted once.
   void Release(const std::vector<member::TierOfDataset>& datasets);
-  /// SIGTERM, after the grace time SIGKILL.
+  /// Sends SIGTERM, and SIGKILL after the grace time.
   void Stop();
 
   bool running() const { return running_; }
   const std::optional<member::MemberHello>& hello() const { return hello_; }
-  /// What it holds, by dataset.
+  /// The datasets that it holds, by name.
   const std::map<std::string, member::MemberReady>& ready() const { return ready_; }
   Bytes done() const { return done_; }
-  /// Why it is of no use any more, naming the node.
+  /// Why it can no longer be used, naming the node.
   const std::optional<Error>& failure() const { return failure_; }
-  /// The node is gone, and everything there with it.
+  /// The node is lost, with everything on it.
   bool lost() const { return !nodes_.TroubleOf(node_).empty(); }
-  /// What it could not remove, in words; of one that was released and has ended.
+  /// The copies that a released and ended member could not remove, in words.
   const std::vector<std::string>& left() const { return left_; }
 
  private:
@@ -73,7 +73,7 @@ class NodeMember {
   std::uint64_t program_ = 0;
   bool running_ = false;
   std::optional<std::vector<member::TierOfDataset>>
-      release_;                  ///< the datasets that it is told, or to be told, to let go
+      release_;                  ///< the datasets of the release, ordered or still to be ordered
   bool may_start_again_ = true;  ///< for the release
   bool let_go_ = false;
   std::vector<std::string> command_;

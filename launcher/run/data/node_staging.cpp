@@ -293,7 +293,7 @@ void NodeStaging::OnMemberFailed(NodeMember& member) {
   }
 }
 
-/// What it had staged is there, and is taken over; what somebody has removed meanwhile is staged again.
+/// Restarts a member. It adopts what is still staged, and stages again what was removed meanwhile.
 void NodeStaging::StageAgain(NodeMember& member) {
   const auto address = member.hello() ? member.hello()->address : staging::NodeAddress{member.name(), 1};
   Start(member);

@@ -1,5 +1,6 @@
-/// The datasets of a run on several nodes that every node has for itself, all of it or its share: staged by a member
-/// process on each node, all bytes read once, and held until the ranks have ended.
+/// Stages the datasets that each node of a run has for itself, as full copies or shares.
+///
+/// A member process on each node stages them and holds them until the ranks have ended. All bytes are read once.
 #pragma once
 
 #include <filesystem>
@@ -19,32 +20,32 @@
 
 namespace slipway::launcher {
 
-/// Not movable: the event loop holds its address. All calls from the loop's thread.
+/// Not movable: the event loop holds its address. Call it only from the loop's thread.
 class NodeStaging {
  public:
-  /// All nodes have joined. `on_failure` is called from the loop, after Begin, when a node that is still there holds
-  /// its data no more and could not be made to stage it again.
+  /// All nodes must have joined. The loop calls `on_failure` after Begin, when a node that is not lost no longer holds
+  /// its data and could not stage it again.
   NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes, EventLoop& loop, Interrupt& interrupt,
               Output& output, std::function<void(const Error&)> on_failure);
   NodeStaging(const NodeStaging&) = delete;
   NodeStaging& operator=(const NodeStaging&) = delete;
-  /// The members hear that nobody is there any more, and let go.
+  /// Closes the connections; the members then release their data.
   ~NodeStaging();
 
-  /// Returns when every node holds all datasets of plans() for which IsStagedOnEachNode is true. Serves the loop
+  /// Returns once every node holds all datasets of plans() for which IsStagedOnEachNode is true. Serves the loop
   /// meanwhile.
-  /// Errors: the first that a node met, naming it: no tier fits on all nodes, its member or itself is lost, what
-  ///         StageAcrossNodes throws; Error(kInterrupted) when the user ends it.
+  /// Errors: the first error of a node, naming it; Error(kInterrupted) when the user ends it. Errors of nodes: no tier
+  /// fits on all nodes, the member or the node is lost, what StageAcrossNodes throws.
   void Begin();
 
-  /// Of all datasets, in the order of the run's plan: after Begin() in the tiers that all nodes have agreed on.
+  /// The plans of all datasets, in the run's order. After Begin() with the tiers that all nodes have agreed on.
   const std::vector<staging::StagingPlan>& plans() const { return plans_; }
 
-  /// Where the nodes hold their shares of a dataset for whose plan IsSharedOut is true; of Begin().
+  /// The places of the nodes' shares of a dataset for whose plan IsSharedOut is true. After Begin().
   const StagedPlace& SharesOf(const std::string& dataset) const { return shares_.at(dataset); }
 
-  /// All nodes let go; data kept for this run only is removed there. Waits for it, but not for ever: what is left is
-  /// worth a warning, not the run.
+  /// Releases the data on all nodes; data kept for this run only is removed. Waits for this with a time limit. Data
+  /// that is left causes a warning; the run continues.
   void Release();
 
  private:

@@ -1,4 +1,4 @@
-/// In which tier the nodes of a job can all hold a dataset, and which of them share a place.
+/// Chooses a tier that can hold a dataset on all nodes of a job, and the nodes that stage it.
 #pragma once
 
 #include <string>
@@ -15,13 +15,12 @@ struct AgreedTier {
   std::vector<std::string> skipped;  ///< one line for each tier before it, with a node that cannot hold it
 };
 
-/// The first tier, from that of the manager's own `plan` on, in which every node can hold the dataset, at one path: the
-/// ranks of all nodes are told one directory. Its share of one that is shared out each node may hold where it likes.
-/// Pure.
-/// Errors: Error(kEnvironment) when there is none, naming for each tier a node and its reason.
+/// The first tier in which every node can hold the dataset, starting at the tier of the manager's own `plan`. It must
+/// be at the same path on every node, because all ranks get one directory. Shares may have different paths. Pure.
+/// Errors: Error(kEnvironment) when there is none, with a node and its reason for each tier.
 AgreedTier AgreeOnTier(const staging::StagingPlan& plan, const std::vector<member::MemberHello>& hellos);
 
-/// The nodes (numbers into `hellos`) that are to stage it: of those that see the same directory the first. Pure.
+/// The nodes (indices into `hellos`) that stage the dataset: the first of those that share a directory. Pure.
 std::vector<std::size_t> StagersOf(const member::TierOfDataset& what, const std::vector<member::MemberHello>& hellos);
 
 }  // namespace slipway::launcher

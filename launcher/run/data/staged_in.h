@@ -1,4 +1,4 @@
-/// Datasets that the directives of a job stage before it begins: written down at the submission, taken up in the job.
+/// Datasets that directives stage before the job begins: recorded at the submission, adopted in the job.
 #pragma once
 
 #include "launcher/plan/plan.h"
@@ -7,16 +7,16 @@
 
 namespace slipway::launcher {
 
-/// Writes which they are, and in which state their sources are now, to staged_in.json of the run folder; removes the
-/// file of an earlier submission when there are none.
+/// Writes their names, and the present state of their sources, to staged_in.json of the run folder. Without such
+/// datasets it removes the file of an earlier submission.
 void RecordStagedIn(const RunFolder& folder, const Plan& plan);
 
-/// Where the staging of this dataset finds what directives have put into the buffer; with an empty directory when that
-/// is nothing. What is recorded and not there is looked for all the same, and so missed by name.
+/// The files that directives have put into the buffer for this dataset; with an empty directory if there are none. A
+/// recorded directory that is missing is returned all the same, so that staging names it.
 staging::FoundFiles FoundFor(const RunFolder& folder, const staging::StagingPlan& dataset);
 
-/// When the datasets have been taken over: removes the folder that directives staged into, unless something else is in
-/// it. A buffer may outlive its jobs.
+/// Removes the folder that directives staged into, if it is empty after the datasets were adopted. A buffer may outlive
+/// its jobs.
 void RemoveEmptyStagedIn();
 
 }  // namespace slipway::launcher

@@ -97,7 +97,7 @@ class StagingMember {
     return {[this](std::string_view word, const Json& about) { Take(word, about); }, [this] { leaving_ = true; }};
   }
 
-  /// What goes wrong before is told like everything else.
+  /// Errors before the introduction are reported like all others.
   void Introduce() try {
     document_ = StoredSpec(RunFolder::Open(options_.folder));
     listeners_ = ListenHere();
@@ -171,7 +171,7 @@ class StagingMember {
     return std::move(across.dataset);
   }
 
-  /// Nobody else needs these files.
+  /// No other node needs these files.
   staging::StagedDataset StageShare(const StagingPlan& plan, const staging::StageOptions& options) {
     auto staged = staging::Stage(plan, options);
     read_ = staged.copied;
@@ -219,7 +219,7 @@ class StagingMember {
     return left;
   }
 
-  /// What a group has not finished is of no use to the next one, which begins anew.
+  /// Removes the dataset. An incomplete one is useless to the next group, which starts from the beginning.
   std::string Remove(const StagingPlan& plan) const try {
     if (plan.root.empty()) return {};  // links, which stay in the run's folder
     staging::RemoveLeftover(plan.root, plan.generation);
@@ -251,7 +251,7 @@ class StagingMember {
   Bytes read_;
   std::uint64_t records_ = 0;  ///< of the last share
   SteadyTime told_{};
-  /// Of all that it was told to stage; empty until it is there.
+  /// Of each dataset that it was ordered to stage; empty until it is complete.
   std::map<const StagingPlan*, std::optional<staging::StagedDataset>> held_;
   std::unique_ptr<BackgroundStaging> work_;  // ends before what it uses
 };

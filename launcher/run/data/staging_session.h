@@ -1,11 +1,13 @@
-/// The datasets of a run: staged before the ranks start or while they run, held until they have ended, then let go.
+/// The datasets of a run: staged before or while the ranks run, held until they have ended, then released.
 ///
+/// ```
 ///   staged first    the ranks start when all of it is published
 ///   overlap         they start when its first file has arrived; the rest arrives while they run
 ///   stream          they start when its first file has arrived; files come and go until they have ended
+/// ```
 ///
-/// In runs on several nodes, what every node has for itself is staged first, on all of them (NodeStaging); what all
-/// nodes see is staged by this process.
+/// In runs on several nodes, NodeStaging first stages what each node has for itself, on all nodes. This process stages
+/// what all nodes see.
 #pragma once
 
 #include <exception>
@@ -28,32 +30,32 @@ class StagingSession {
   StagingSession(const StagingSession&) = delete;
   StagingSession& operator=(const StagingSession&) = delete;
 
-  /// Returns when the ranks can start. From then on a staging that fails asks `interrupt` to end the run.
-  /// `nodes`: those of a run on several, all joined; must live until Release(). Null: there is this machine only.
+  /// Returns when the ranks can start. After that, a failed staging asks `interrupt` to end the run. `nodes`: the nodes
+  /// of a run on several, all joined; they must live until Release(). Null: only this machine.
   /// Errors: those of staging, naming the dataset, and of NodeStaging; Error(kInterrupted) when the user ends it.
   void Begin(Nodes* nodes = nullptr);
-  /// Where the ranks find the data; of Begin().
+  /// The directories of the data for the ranks. After Begin().
   const StagedDirectories& directories() const { return directories_; }
 
-  /// What the user should know about data that was there before the run, in lines; empty: nothing.
+  /// Remarks for the user about data that existed before the run, in lines; empty: none.
   const std::string& remarks() const { return remarks_; }
 
-  /// After the ranks have ended: ends streams and stagings under way, but finishes those that are kept for other runs
-  /// unless the user has interrupted. Errors: that of a staging that failed while the ranks ran.
+  /// Call it after the ranks have ended. Ends streams and unfinished stagings. Stagings kept for other runs are
+  /// completed, unless the user has interrupted. Errors: that of a staging that failed while the ranks ran.
   void End();
 
-  /// Gives the leases back; data kept for this run only is removed, unless another run uses it. A copy that cannot be
-  /// removed is worth a warning, not the run.
+  /// Releases the leases. Removes data kept for this run only, unless another run uses it. A copy that cannot be
+  /// removed causes a warning; the run continues.
   void Release();
 
  private:
   void Start(DatasetStaging& dataset);
-  /// Serves the loop until all of it is there, or enough.
+  /// Serves the loop until all of it, or enough, is there.
   void AwaitPublished(DatasetStaging& dataset);
   void AwaitFirst(DatasetStaging& dataset);
   void OnNews(DatasetStaging& dataset);
   void OnFailure(const DatasetStaging& dataset, const Error& error);
-  /// While the ranks run, of what they need.
+  /// After the failure of data that the running ranks need.
   void EndRun(const Error& error);
   StagedPlace PlaceOf(const staging::StagingPlan& plan) const;
   void Announce(const DatasetStaging& dataset);

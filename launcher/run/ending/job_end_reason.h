@@ -1,5 +1,4 @@
-/// Why the manager of a batch job is asked to end: its user wants it, or Slurm does something with the job. Both send
-/// SIGTERM.
+/// Why the manager of a batch job gets SIGTERM: its user ends it, or Slurm does something with the job.
 #pragma once
 
 #include <optional>
@@ -11,12 +10,12 @@
 namespace slipway::launcher {
 
 enum class JobEndReason {
-  kStays,      ///< Slurm leaves it as it is: the user has asked
+  kStays,      ///< Slurm does nothing with the job: the user asked
   kRemoved,    ///< with scancel
   kTimedOut,   ///< its time limit is over
-  kEnded,      ///< by Slurm for another reason: a node has failed, its memory is used up
-  kPutBack,    ///< into the queue, by Slurm: requeued by somebody, or one of its nodes is gone
-  kPreempted,  ///< it is preempted, and has some time left; who ends before that is over is not put back
+  kEnded,      ///< by Slurm for another reason: a node failed, or its memory limit
+  kPutBack,    ///< into the queue, by Slurm: it was requeued, or lost a node
+  kPreempted,  ///< it is preempted, with some time left; if it ends before, it is not requeued
 };
 
 /// Pure.
@@ -27,12 +26,12 @@ struct KnownFate {
   JobState state = JobState::kRunning;  ///< of the job
 };
 
-/// Cost: a question to the controller, of some seconds where it does not answer, which is kStays: a manager that is to
-/// end may be killed soon.
+/// Asks the controller for the reason. Cost: a request of some seconds at most. Without an answer kStays: a manager
+/// that was asked to end may be killed soon.
 KnownFate EndReasonOfJob(const JobIdentity& job);
 
-/// When Slurm will end it: its time limit, or the end of the grace that a job has which makes room. Nothing when there
-/// is no limit, or no answer within seconds.
+/// When Slurm will end the job: its time limit, or the end of the grace time of a preempted job. Nothing when there is
+/// no limit, or no answer within seconds.
 std::optional<WallTime> EndOfJob(const JobIdentity& job);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// How long the ranks of a run take to save, by the checkpoints that they have written.
+/// How long the ranks of a run take to save, from the times of their checkpoints.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,23 @@
 
 namespace slipway::launcher {
 
-/// The most that ForTheManager answers.
+/// The largest result of ForTheManager.
 inline constexpr Seconds kLongestForTheManager{30};
 
-/// Of those that are kept, by what their manifests say; nothing where none says it. Cost: reads their manifests.
+/// The longest time among the kept checkpoints, from their manifests; nothing where no manifest has it. Cost: reads the
+/// manifests.
 std::optional<Seconds> SlowestCheckpoint(const AttemptPlace& place);
 
-/// What the ranks are given to save, when that is how long a checkpoint took: as much again for the step that they are
-/// in, and for a file system that is busier then. Pure.
+/// The time that the ranks get to save: twice the time of the slowest checkpoint. The rest covers the current step, and
+/// a file system that is busier then. Pure.
 Seconds TimeToSave(Seconds slowest);
 
-/// What they are given at a time limit: that, or what the spec says for Slurm if it is more; but not more than is `left`
-/// of their job without what the manager needs at its end. 0: nothing is known.
+/// The time that the ranks get at a time limit: TimeToSave, or Slurm's signal lead in the spec if that is longer. It is
+/// limited to `left`, the time left in the job, minus the manager's share. 0: no time is known, or none is left.
 Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place, std::optional<Seconds> left = {});
 
-/// How much of the time that a job has left its manager needs: the ranks end, results are copied out, the job is queued
-/// again. At most half of it. Pure.
+/// The part of the time left in a job that the manager needs at its end. The ranks end, results are copied out, and the
+/// job is requeued in it. At most half of it. Pure.
 Seconds ForTheManager(Seconds left);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// How long the checkpoints of an ensemble's trials take: as long as the slowest that was seen.
+/// The longest time of any checkpoint that was seen among an ensemble's trials.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ class SlowestOfTrials {
  public:
   using PlaceOf = std::function<AttemptPlace(ensemble::TrialNumber)>;
 
-  /// Looks at some of the trials that run, in rising order, and at the others in later calls: thousands of them must
-  /// not keep a file system busy.
+  /// Examines some of the running trials, in rising order, and the others in later calls. Thousands of trials must not
+  /// keep a file system busy.
   std::optional<Seconds> Look(const std::vector<ensemble::TrialNumber>& running, const PlaceOf& place_of);
 
  private:
   std::optional<Seconds> slowest_;
-  ensemble::TrialNumber next_ = 0;  ///< to be looked at, or the first after it
+  ensemble::TrialNumber next_ = 0;  ///< the next to examine, or the first after it
 };
 
 }  // namespace slipway::launcher

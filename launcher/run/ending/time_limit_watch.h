@@ -1,5 +1,5 @@
-/// Slurm's signal ahead of a job's end comes as early as its script says, which was written before anybody knew how
-/// long a checkpoint takes. Where that is too late, this is in time.
+/// Warns of the end of a job early enough to save. Slurm's signal comes at a fixed time that the script set before the
+/// checkpoint time was known. Where that is too late, this watch is in time.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace slipway::launcher {
 class TimeLimitWatch {
  public:
   struct Questions {
-    /// How long a checkpoint takes, as far as that is known.
+    /// The time of the slowest checkpoint, if known.
     std::function<std::optional<Seconds>()> slowest_checkpoint;
-    /// When the job ends, unless somebody changes that; nothing: not known now.
+    /// When the job ends, unless its limit is changed; nothing: unknown now.
     std::function<std::optional<WallTime>()> end;
   };
 
-  /// Looks every `beat` and calls `near` once, when there is as much time left as saving takes. Not movable: the loop
-  /// holds its address.
+  /// Checks every `beat`. Calls `near` once, when only the time for saving is left. Not movable: the loop holds its
+  /// address.
   TimeLimitWatch(EventLoop& loop, Clock& clock, Questions questions, std::function<void(Seconds slowest)> near,
                  std::chrono::nanoseconds beat = std::chrono::seconds(5));
   TimeLimitWatch(const TimeLimitWatch&) = delete;
@@ -39,11 +39,11 @@ class TimeLimitWatch {
   Questions questions_;
   std::function<void(Seconds)> near_;
   std::chrono::nanoseconds beat_;
-  std::optional<WallTime> end_;  ///< as it was said last
+  std::optional<WallTime> end_;  ///< the last known end
   std::optional<EventLoop::TimerId> timer_;
 };
 
-/// How long before the end the ranks are asked: TimeToSave, and for what the manager does afterwards. Pure.
+/// How long before the end of the job the ranks are asked to save: TimeToSave, and the time for the manager. Pure.
 Seconds LeadFor(Seconds slowest_checkpoint);
 
 }  // namespace slipway::launcher

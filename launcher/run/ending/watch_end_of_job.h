@@ -1,4 +1,4 @@
-/// A run in a batch job is asked to end as early as its checkpoints take.
+/// Ends a run in a batch job early enough for its checkpoints.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace slipway::launcher {
 
-/// Interrupts the run when there is as much time left in its job as saving takes, by what `slowest_checkpoint` knows of
-/// that; the event `time_limit_near` has the figures. Null where the run is in no job. `context` must outlive it.
+/// Interrupts the run when only the time for saving is left in its job, according to `slowest_checkpoint`. The event
+/// `time_limit_near` has the figures. Null when the run is in no job. `context` must outlive it.
 std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
                                               std::function<std::optional<Seconds>()> slowest_checkpoint);
 
-/// What is left of the time of the job that the run is in, by what Slurm says; nothing: it is in none, or that is not
-/// known. Cost: that of EndOfJob.
+/// The time left in the run's job, from Slurm; nothing: the run is in no job, or the time is unknown. Cost: that of
+/// EndOfJob.
 std::optional<Seconds> TimeLeftInJob(const RunContext& context);
 
 }  // namespace slipway::launcher

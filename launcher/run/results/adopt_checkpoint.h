@@ -1,4 +1,4 @@
-/// A trial that begins with the weights of another gets a checkpoint of its own.
+/// Gives a trial that starts with another trial's weights its own checkpoint.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,12 @@
 
 namespace slipway::launcher {
 
-/// Publishes the newest checkpoint of `parent` among `checkpoints`, too. The parent goes on meanwhile and forgets its
-/// older ones, so nothing there can be relied on.
+/// Publishes the newest checkpoint of `parent` also in `checkpoints`. The parent runs on meanwhile and removes old
+/// checkpoints, so its files may vanish.
 ///
 /// Returns its new directory; empty when the parent has none.
 /// Cost:   the files are shared where the file system can, else copied; each is read once.
-/// Errors: SystemError; Error(kEnvironment) when the parent's checkpoints are gone again and again before they can be
+/// Errors: SystemError; Error(kEnvironment) when the parent's checkpoints repeatedly vanish before they can be
 ///         shared.
 std::filesystem::path AdoptNewestCheckpoint(const AttemptPlace& parent, const std::filesystem::path& checkpoints);
 

@@ -1,4 +1,4 @@
-/// The progress line of what is copied out: compared with what is there, copied, read back.
+/// The progress line of a stage-out: files are compared, copied, and read back.
 #pragma once
 
 #include <optional>

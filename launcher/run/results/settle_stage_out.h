@@ -1,4 +1,4 @@
-/// Copies out what a run has left in a tier, and then removes it there.
+/// Copies out what a run left in a tier, then removes it there.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// What became of one place.
+/// The result for one place.
 struct SettledPlace {
   std::optional<int> trial;
   staging::OutReport report;
@@ -18,15 +18,15 @@ struct SettledPlace {
 
 struct SettledStageOut {
   std::vector<SettledPlace> places;
-  std::optional<Error> failure;  ///< the first; then the directory stays, with all that is not copied out
+  std::optional<Error> failure;  ///< the first; the directory then stays, with all that is not copied out
 };
 
-/// For a run without a living program. `options` apply to each copy; without a limit of theirs, that of the record
-/// does. Afterwards directory and record are gone, unless something failed. Errors: Error(kInterrupted) when cancelled;
+/// The run's program must have ended. `options` apply to each copy; without a limit in them, the record's limit
+/// applies. Afterwards directory and record are gone, unless a copy failed. Errors: Error(kInterrupted) when cancelled;
 /// SystemError where the tier's directory cannot be removed.
 SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options);
 
-/// Writes what was copied out, or why not, into events.jsonl.
+/// Records in events.jsonl what was copied out, or why not.
 void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report);
 
 }  // namespace slipway::launcher

@@ -51,7 +51,7 @@ bool BearsNameOf(const RunFolder& folder, const StageOutRecord& record) {
   return record.directory.filename().string().starts_with(folder.id() + "-");
 }
 
-/// What is being made or removed: nobody looks for a run's data there.
+/// The name during creation and removal. A run's data is never read from it.
 fs::path UnfinishedOutbox(const StageOutRecord& record) {
   return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
 }

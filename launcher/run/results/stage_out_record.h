@@ -1,5 +1,5 @@
-/// Where a run's checkpoints and results lie in a tier: `outbox.json` in the run folder, there before the place is, and
-/// as long as something may lie in it.
+/// The record of a run's place for checkpoints and results in a tier: `outbox.json` in the run folder. It is written
+/// before the place exists, and stays as long as the place may hold anything.
 #pragma once
 
 #include <filesystem>
@@ -39,28 +39,28 @@ std::optional<StageOutRecord> ReadOutboxRecord(const RunFolder& folder);
 /// Durable.
 void WriteOutboxRecord(const RunFolder& folder, const StageOutRecord& record);
 
-/// Creates the directory with the run's name in it, so that nobody takes it for another's.
+/// Creates the directory with the run's name in it, so that no other run uses it.
 void MakeOutbox(const RunFolder& folder, const StageOutRecord& record);
-/// True when the directory is there, ours, and this run's: it says so, or, where a cleaner of old files has removed
-/// what said so, its name does.
+/// True when the directory exists, is ours, and belongs to this run. A file in it says so; if a cleaner of old files
+/// removed that, the directory's name counts.
 bool HasOutbox(const RunFolder& folder, const StageOutRecord& record);
-/// True when the directory is gone, and something may have been in it.
+/// True when the directory is gone, although it may have held data.
 bool LostOutbox(const RunFolder& folder, const StageOutRecord& record);
 
-/// True when the directory, or the rest of one that was being removed, can be on another host only.
+/// True when the directory, or what is left of its removal, can only be on another host.
 bool IsElsewhere(const RunFolder& folder, const StageOutRecord& record);
 
-/// Removes the directory, if it is this run's, and then the record. May be repeated after an end in between.
+/// Removes the directory, if it belongs to this run, and then the record. May be repeated after an interruption.
 void RemoveOutbox(const RunFolder& folder, const StageOutRecord& record);
 
-/// A place in the stage_out_queue, and whose it is.
+/// A place in the stage_out_queue, and its trial.
 struct RunOutPlace {
   staging::OutPlace place;
   std::optional<int> trial;
 };
 /// The place of the run or trial in `folder`, whether it exists or not. `run` is the run's folder, or a trial's in it.
 RunOutPlace OutPlaceFor(const RunFolder& folder, const StageOutRecord& record, const std::filesystem::path& run);
-/// All that exist.
+/// All existing places.
 std::vector<RunOutPlace> OutPlacesIn(const RunFolder& folder, const StageOutRecord& record);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,4 @@
-/// One attempt of a trial as a Slurm job of its own: how it is submitted, what it reports, and how it ended.
+/// One attempt of a trial as a Slurm job of its own: its submission, its reports and its end.
 #pragma once
 
 #include <map>
@@ -22,13 +22,13 @@ class BatchTrial {
  public:
   using Events = std::vector<ensemble::TrialEvent>;
 
-  /// Writes down what the job of this attempt needs; there is no job yet. Errors: what MakePlan throws, SystemError.
+  /// Writes the files that the job of this attempt needs; does not submit it. Errors: what MakePlan throws,
+  /// SystemError.
   BatchTrial(const RunFolder& run, const Plan& plan, const ensemble::TrialStart& start);
   BatchTrial(const BatchTrial&) = delete;
   BatchTrial& operator=(const BatchTrial&) = delete;
 
-  /// That of an earlier manager, found by its number or its comment; null when it was never submitted.
-  /// Errors: SlurmError.
+  /// The attempt of an earlier manager, found by its job's number or comment; null when it was never submitted.
   static std::unique_ptr<BatchTrial> Find(const RunFolder& run, ensemble::TrialNumber trial, int attempt);
 
   const RunFolder& folder() const { return folder_; }
@@ -36,12 +36,13 @@ class BatchTrial {
   /// Errors: SlurmError, Error(kUsage).
   void Submit();
 
-  /// Ends the job, or takes it from the queue; its program is told `reason`. Errors: SlurmError.
+  /// Ends the job, or removes it from the queue; its program gets `reason`. Errors: SlurmError.
   void Stop(std::string_view reason, JobEnd how);
 
-  /// Appends what it has reported since the last look, and before that its begin if nobody has told of it.
+  /// Appends the metrics reported since the last call. Before the first it appends the attempt's begin, unless that was
+  /// already reported.
   void TakeMetrics(Events& events);
-  /// Appends its begin, and its end with all that it reported before.
+  /// Appends its begin, and its end after all metrics before it.
   void Take(const ObservedRun& observed, Events& events);
   bool has_ended() const { return has_ended_; }
 
@@ -58,11 +59,11 @@ class BatchTrial {
   std::optional<Plan> plan_;  ///< until it is submitted
   bool has_begun_ = false;
   bool has_ended_ = false;
-  Events metrics_;                       ///< of the look that goes on
+  Events metrics_;                       ///< of the current call
   std::map<int, LineFollower> reports_;  ///< of the attempts of the folder
 };
 
-/// Ends the jobs of the trials of a run whose manager is gone. Returns how many there were. Errors: SlurmError.
+/// Ends the jobs of the trials of a run whose manager is gone. Returns their number. Errors: SlurmError.
 int EndJobsOfTrials(const RunFolder& run);
 
 }  // namespace slipway::launcher

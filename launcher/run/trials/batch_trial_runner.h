@@ -1,7 +1,7 @@
-/// Trials as Slurm jobs of their own, for a manager that is in none: the ensemble's port over Slurm's queue.
+/// Runs each trial as a Slurm job, for a manager outside of any job: the ensemble's port for Slurm's queue.
 ///
-/// Such a job needs no manager outside: it stages, trains and writes its end down by itself. So one that is killed
-/// loses nothing, and the next one finds the jobs by their numbers or comments and follows them.
+/// Such a job stages, trains and records its end without the ensemble's manager. So nothing is lost when that manager
+/// is killed. The next one finds the jobs by number or comment and follows them.
 #pragma once
 
 #include <map>
@@ -17,18 +17,18 @@
 
 namespace slipway::launcher {
 
-/// Whether waiting may cure what went wrong with a submission: a limit, or a controller that does not answer. Pure.
+/// Whether a failed submission may succeed later: a limit, or a controller that does not answer. Pure.
 bool MayBeTakenLater(SlurmTrouble trouble);
 
 class BatchTrialRunner final : public ensemble::TrialRunner {
  public:
   explicit BatchTrialRunner(RunContext& context);
-  /// The jobs go on.
+  /// The jobs continue.
   ~BatchTrialRunner() override;
 
   ProcessIdentity Prepare(const ensemble::TrialStart& start) override;
-  /// Submits it, or lets it wait while the site takes no more jobs. Errors: SlurmError, Error(kUsage): no job of this
-  /// run is taken.
+  /// Submits the trial, or queues it while the site takes no more jobs. Errors: SlurmError, Error(kUsage): Slurm takes
+  /// no job of this run.
   void Release(ensemble::TrialNumber trial) override;
   bool Queues() const override { return true; }
   void Stop(ensemble::TrialNumber trial, ensemble::StopReason reason) override;
@@ -42,7 +42,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   struct Job {
     std::unique_ptr<BatchTrial> trial;
     int attempt = 1;
-    std::string stop = {};  ///< the reason, until Slurm has been told
+    std::string stop = {};  ///< the reason, until the request reached Slurm
   };
   using Jobs = std::vector<BatchTrial*>;
 
@@ -50,12 +50,12 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   void Look();
   void SubmitWhatWaits();
   void StopWhatIsAsked();
-  /// Those that are to be asked about now: all when that is due, else those that have written their end down.
+  /// The jobs to observe now: all if that is due, else those that have recorded their end.
   Jobs ToObserve(bool all) const;
   void Observe(const Jobs& jobs, bool all);
   void PlanNextPoll(const std::vector<ObservedRun>& observed, SteadyTime asked);
   void Tell(const std::vector<ObservedRun>& observed);
-  /// More news may follow soon.
+  /// More changes may follow soon.
   void Changed();
 
   RunContext& context_;

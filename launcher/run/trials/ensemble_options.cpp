@@ -20,8 +20,8 @@ std::vector<ensemble::AllocatedNode> SharedNodes(std::vector<ensemble::Allocated
   return nodes;
 }
 
-/// Trials that share cores are told apart by their GPUs, or by what they would have of the cores. A single node needs
-/// no choice.
+/// Places trials that share cores by their GPUs, or by the number of cores they would use. A single node needs no
+/// placement.
 void PlaceSharingCores(std::vector<ensemble::AllocatedNode> nodes, ensemble::EnsembleOptions& options) {
   if (options.need.gpus > 0) {
     options.need.cores = 0;

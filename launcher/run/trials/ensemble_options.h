@@ -1,4 +1,4 @@
-/// From a plan to what its ensemble shall do.
+/// The options of the ensemble of a plan.
 #pragma once
 
 #include "ensemble/study/options.h"
@@ -6,9 +6,9 @@
 
 namespace slipway::launcher {
 
-/// The plan has an ensemble, whose trials are packed into `nodes`; empty: somebody else runs them, or each is a job of
-/// its own. `requests_in` is left to whoever has a run folder.
-/// Errors: kUsage for a space that cannot be, and for a grid without end; what FitTrials throws.
+/// Makes the options. The plan must have an ensemble. Its trials are packed into `nodes`. Without nodes, another
+/// program runs them, or each is a job of its own. The caller sets `requests_in`, if it has a run folder.
+/// Errors: kUsage for an impossible search space and for an infinite grid; what FitTrials throws.
 ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::AllocatedNode> nodes = {});
 
 }  // namespace slipway::launcher

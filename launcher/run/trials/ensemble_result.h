@@ -1,4 +1,4 @@
-/// What an ensemble has come to, for people and programs.
+/// The result of an ensemble, for people and programs.
 #pragma once
 
 #include "ensemble/manager/manager.h"
@@ -7,7 +7,7 @@
 
 namespace slipway::launcher {
 
-/// Succeeded: nothing that could run is left, or its time is used up, and a trial is complete. Pure.
+/// Succeeded when a trial is complete and either no trial is left to run or the time is used up. Pure.
 RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options);
 
 }  // namespace slipway::launcher

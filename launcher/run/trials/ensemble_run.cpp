@@ -127,7 +127,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     context_.state.reason = reason;
     context_.folder.WriteState(context_.state);
   } catch (const SystemError&) {
-    // No room: the words above are all that can be said.
+    // The disk is full: only the message above reports it.
   }
 
   void Tell(const std::vector<std::string>& warnings) const {
@@ -213,8 +213,8 @@ std::unique_ptr<ensemble::TrialRunner> MakeRunner(RunContext& context, TrialLogs
   return std::make_unique<LocalTrialRunner>(context, FitTrials(spec, NodesOf(context)).share_cores, logs);
 }
 
-/// What another process has locked, and a disk without room, are waited for at the beginning as later. Who asks to stop
-/// meanwhile gets the book's error.
+/// Waits for a book that another process has locked, and for a full disk, as later in the run. If the user asks to stop
+/// meanwhile, throws the book's error.
 ensemble::TrialBook OpenBookInTime(RunContext& context) {
   constexpr auto kPauseForBook = std::chrono::milliseconds(300);
   for (bool waits = false;; context.loop.RunOnce(kPauseForBook)) {

@@ -5,8 +5,8 @@
 
 namespace slipway::launcher {
 
-/// Opens or continues the run's trial book and runs trials until the ensemble is done; then chooses the model ensemble,
-/// if the spec wants one.
+/// Opens or continues the run's trial book and runs trials until the ensemble is done. Then it chooses the model
+/// ensemble, if the spec has one.
 RunResult CarryOutEnsemble(RunContext& context);
 
 }  // namespace slipway::launcher

@@ -83,7 +83,7 @@ namespace {
 
 TrialTerms TermsOf(const TrialStart& start) { return {start.trial, start.repeat, start.limit}; }
 
-/// Why an attempt failed that nobody saw end.
+/// Why an attempt failed whose end no manager observed.
 std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt) {
   const auto watch = FindWatchReport(attempt);
   return watch && watch->report ? watch->report->message + "\n" + end.Describe() : end.Describe();

@@ -1,4 +1,4 @@
-/// Trials as jobs on this machine or on the nodes of an allocation: the launcher's side of the ensemble's port.
+/// Runs trials on this machine or on the nodes of an allocation: the launcher's side of the ensemble's port.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace slipway::launcher {
 
 class LocalTrialRunner final : public ensemble::TrialRunner {
  public:
-  /// `cores_are_shared`: trials are not bound to the cores of their places.
+  /// `cores_are_shared`: trials are not bound to cores.
   LocalTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs);
   ~LocalTrialRunner() override;
 
@@ -35,7 +35,7 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
 
  private:
   class Running;
-  /// What runs trials on one node.
+  /// The supervisor and the resources of one node.
   struct Node {
     std::unique_ptr<Supervisor> supervisor;
     int number = 0;

@@ -1,4 +1,4 @@
-/// The trial book of a run, for who carries its trials out.
+/// Opens the trial book of a run for the process that carries out its trials.
 #pragma once
 
 #include "ensemble/store/trial_book.h"
@@ -6,12 +6,12 @@
 
 namespace slipway::launcher {
 
-/// For writing; a new one only where no study has begun: what trials have left in their folders, and what is told of
-/// those that run elsewhere, would be taken for that of others.
+/// Opens the book for writing. A new one is made only where no study has begun. Otherwise the folders of old trials,
+/// and reports of trials that run elsewhere, would be mixed with new trials.
 /// Errors: Error(kEnvironment) when the book is lost; those of the book.
 ensemble::TrialBook OpenBook(const RunFolder& folder);
 
-/// The book holds a study whose trials may leave no folders: from now on it is missed when it is lost.
+/// Records that the book holds a study, even if its trials leave no folders. From now on a lost book is an error.
 void NoteStudy(const RunFolder& folder);
 
 }  // namespace slipway::launcher

@@ -1,10 +1,8 @@
-/// Notices that trials write the same file: where they work in one folder, or their command names a file beside the
-/// spec.
+/// Detects that trials write the same file: they work in one folder, or their command names a file beside the spec.
 ///
-/// The shared files are looked at whenever a trial begins or ends. Between two looks the same trials run, and one of
-/// them has written what has changed. So a file that no trial can have written alone has several writers. Where trials
-/// have fewer files than there are trials, it is likely that they share them: the first writes, the others read. What
-/// changes while none runs is somebody else's.
+/// The shared files are examined whenever a trial begins or ends. Between two looks the same trials run, and one of
+/// them wrote each changed file. A file has several writers if no single trial can have made all its changes. If there
+/// are fewer written files than trials, the trials probably share them. Changes while no trial runs are not counted.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +17,7 @@
 
 namespace slipway::launcher {
 
-/// How a file looked. Another look tells whether it was written in between.
+/// The identity, size and time of a file; a difference means that it was written.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
@@ -29,33 +27,34 @@ struct FileStamp {
 using FileStamps = std::map<std::string, FileStamp>;
 using TrialSet = std::set<ensemble::TrialNumber>;
 
-/// A file that two trials have written, each while the other did not run.
+/// A file that two trials wrote, each while the other did not run.
 struct SharedWrite {
   std::string file;
   TrialSet first;  ///< one of these
   TrialSet then;   ///< and one of these
 };
 
-/// Files of trials that are fewer than the trials.
+/// The written files, when there are fewer of them than trials.
 struct LikelyShared {
-  std::map<std::string, TrialSet> files;  ///< each with the trials of which one has written it
+  std::map<std::string, TrialSet> files;  ///< each with its possible writers
   std::size_t trials = 0;
 };
 
-/// What is known of the writers of each file. Pure.
+/// The possible writers of each file. Pure.
 class WritersOfFiles {
  public:
   explicit WritersOfFiles(FileStamps now) : stamps_(std::move(now)) {}
 
   /// `running`: the trials that ran since the last look. Each file is returned at most once.
   std::vector<SharedWrite> Look(FileStamps now, const TrialSet& running);
-  /// At the end: those that Look has never returned. None where there is a file for each trial, which then has its own.
+  /// At the end: the files that Look never returned. Empty when there are as many files as trials, since each trial
+  /// then has its own.
   LikelyShared Likely() const;
 
  private:
   struct Writers {
-    TrialSet alone;     ///< who can have written all of it
-    TrialSet together;  ///< who can have written any of it
+    TrialSet alone;     ///< trials that can have made every change
+    TrialSet together;  ///< trials that can have made any change
     bool told = false;
   };
   void Note(const std::string& file, const TrialSet& running, std::vector<SharedWrite>& found);
@@ -70,8 +69,8 @@ class SharedFiles {
  public:
   explicit SharedFiles(const Plan& plan);
 
-  /// What is to be told, a line for each file. Cost: looks at each shared file; a folder of more than kMostSharedFiles
-  /// is left alone.
+  /// All three return warnings, one line for each file. Cost: a stat of each shared file; folders with more than
+  /// kMostSharedFiles files are skipped.
   std::vector<std::string> Began(ensemble::TrialNumber trial);
   std::vector<std::string> Ended(ensemble::TrialNumber trial);
   std::vector<std::string> Finish() const;
@@ -82,7 +81,7 @@ class SharedFiles {
   FileStamps Stamps() const;
   std::vector<std::string> Look();
 
-  std::filesystem::path folder_;             ///< that names are relative to; empty: they share nothing
+  std::filesystem::path folder_;             ///< names are relative to it; empty: no shared files
   std::vector<std::filesystem::path> only_;  ///< these files in it; empty: all
   WritersOfFiles writers_;
   TrialSet running_;

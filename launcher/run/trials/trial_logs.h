@@ -1,7 +1,7 @@
-/// The MLPerf logs of an ensemble's trials: one for each, in its folder. Does nothing where none are asked for.
+/// The MLPerf logs of an ensemble's trials: one for each, in its folder. Does nothing where the spec asks for none.
 ///
-/// A trial that is paused, or put back, goes on in its log. Those that have no end of their own when the ensemble ends
-/// are aborted, at the time when they were last left.
+/// A paused or requeued trial continues its log. Logs without an end when the ensemble ends get the status aborted, at
+/// the end of their last attempt.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
-/// A trial that is a job of its own: what its ensemble wants of the job, and what the job answers.
+/// The exchange between an ensemble and a trial that is its own job: the order, and the job's answer.
 ///
-/// The folder of such a trial is a run folder, managed by its job as a single run. trial_order.json in it is written by
-/// the manager of the ensemble before it submits, trial_ending.json by the manager in the job when it is over.
+/// The folder of such a trial is a run folder; the job manages it as a single run. The manager of the ensemble writes
+/// trial_order.json there before the submission. The manager in the job writes trial_ending.json at the end.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@
 namespace slipway::launcher {
 
 struct TrialOrder {
-  int attempt = 1;        ///< of the trial, as its ensemble counts: one job each
-  int attempts_past = 0;  ///< of the folder, before that job: one that is queued again makes several
+  int attempt = 1;        ///< of the trial, as its ensemble counts: one job for each
+  int attempts_past = 0;  ///< of the folder, before this job; a requeued job makes several attempts
   TrialTerms terms = {};
 };
 
@@ -25,26 +25,26 @@ struct TrialEnding {
   ExitStatus status;
   ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;
   std::string detail;            ///< of a failure
-  std::optional<int> rank = {};  ///< of the same: the one that failed first
+  std::optional<int> rank = {};  ///< of a failure: the rank that failed first
   std::string last_line = {};    ///< of its log; may be empty
 };
 
-/// Nothing in a folder that is no such trial's. Errors: Error(kEnvironment) for a damaged one.
+/// Nothing in a folder without such a trial. Errors: Error(kEnvironment) for a damaged file.
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial);
 void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order);
 
-/// Nothing where no job has had its last word.
+/// Nothing where no job has recorded its end.
 std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial);
 void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending);
 
-/// What an end says of the trial that it is one of. Pure.
+/// Whether something outside the program ended the trial. Pure.
 ensemble::OutsideCause OutsideCauseOf(JobState state);
 ensemble::OutsideCause OutsideCauseOf(const EndCause& ended);
 
-/// Why the trial's program is to stop. Written before its job is signalled.
+/// Records why the trial's program is to stop. Written before its job is signalled.
 void WriteStopRequest(const RunFolder& trial, std::string_view reason);
 void RemoveStopRequest(const RunFolder& trial);
-/// Empty: nobody has said so, and whoever asks for the end is the user.
+/// The recorded reason. Empty: there is none, so the user asked for the end.
 std::string ReadStopRequest(const RunFolder& trial);
 
 }  // namespace slipway::launcher
