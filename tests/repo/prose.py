@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""How texts read: length of sentences, of table cells and of lines of the changelog, and words that are ours alone.
+"""How docs and the comments of headers read: length of sentences, of table cells and of lines of the changelog, and
+words that are ours alone.
 
 A sentence ends at a full stop, a question or an exclamation mark. Code in a line counts as one word. `prose.py ROOT
 --report` prints the figures of each page, with the Flesch reading ease of tutorials and how-to pages.
@@ -22,6 +23,9 @@ PRIVATE = re.compile(
     r"\b(nobody|somebody|anybody|everybody|whoever|dear|anew|keepers?|doors?|boards?|sight|houses?|rooms?|wish(?:es)?|"
     r"come to the exchange|asked of|told)\b", re.IGNORECASE)
 
+PARTS = ("core", "runtime", "staging", "ensemble", "launcher", "trainers", "bench")
+CONTRACT = re.compile(r"\s*///<?\s?(.*)")
+BEHIND_CODE = re.compile(r"///< ?(.*)")
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
@@ -88,6 +92,21 @@ def pages_of(root):
             yield name, Page(source_tree.text_of(root, name))
 
 
+def contract_of(text):
+    """The comments of a header, as Markdown."""
+    lines = []
+    for line in text.splitlines():
+        whole, behind = CONTRACT.match(line), BEHIND_CODE.search(line)
+        lines += [whole[1]] if whole else ["", behind[1], ""] if behind else [""]
+    return "\n".join(lines)
+
+
+def headers_of(root):
+    for name in source_tree.files_of(root):
+        if name.suffix == ".h" and name.parts[0] in PARTS:
+            yield name, Page(contract_of(source_tree.text_of(root, name)))
+
+
 def is_guide(name):
     return name.parts[:2] in (("docs", "tutorials"), ("docs", "how-to"))
 
@@ -97,7 +116,7 @@ def faults_of(name, page):
         if len(sentence.split()) > LONGEST:
             yield f"{name}: a sentence of {len(sentence.split())} words: {sentence[:60]} ..."
     for cell in page.cells:
-        if len(cell.split()) > CELL:
+        if name.suffix == ".md" and len(cell.split()) > CELL:
             yield f"{name}: a table cell of {len(cell.split())} words: {cell[:60]} ..."
     if "decisions" in name.parts:
         return
@@ -107,7 +126,7 @@ def faults_of(name, page):
 
 
 def check(root):
-    pages = dict(pages_of(root))
+    pages = {**dict(pages_of(root)), **dict(headers_of(root))}
     problems = [fault for name, page in pages.items() for fault in faults_of(name, page)]
     changelog = root / "CHANGELOG.md"
     for number, line in enumerate(changelog.read_text().splitlines() if changelog.exists() else [], start=1):
@@ -128,6 +147,7 @@ def check(root):
 
 def report(root):
     pages = dict(pages_of(root))
+    headers = [length for _, page in headers_of(root) for length in page.words()]
     for name, page in pages.items():
         lengths = page.words()
         if lengths:
@@ -137,6 +157,8 @@ def report(root):
     guides = [page for name, page in pages.items() if is_guide(name)]
     print(f"median {statistics.median(lengths)}, 95th percentile {percentile_95(lengths)}, longest {max(lengths)}, "
           f"Flesch of tutorials and how-to {ease(guides):.0f}, {len(pages)} pages")
+    print(f"comments of headers: median {statistics.median(headers)}, 95th percentile {percentile_95(headers)}, longest "
+          f"{max(headers)}")
 
 
 if __name__ == "__main__":
