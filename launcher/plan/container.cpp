@@ -25,6 +25,12 @@ struct Image {
   ImageKind kind;
 };
 
+/// No registry has such names.
+bool IsNamedLikeAFile(const fs::path& image) {
+  constexpr std::string_view kEndings[] = {".sif", ".sqsh", ".sqfs", ".squashfs", ".img"};
+  return std::ranges::count(kEndings, image.extension().native()) > 0;
+}
+
 /// A name without "./" may be a file beside the spec or a name that the runtime knows.
 Image LookAt(const std::string& image, const fs::path& spec_directory) {
   if (image.empty()) throw Error(ErrorKind::kUsage, "launch.container.image is empty", "name an image");
@@ -36,7 +42,8 @@ Image LookAt(const std::string& image, const fs::path& spec_directory) {
   if (type == fs::file_type::regular) {
     return {path, path.extension() == ".sif" ? ImageKind::kSif : ImageKind::kSquash};
   }
-  if (image.front() != '/' && image.front() != '.') return {image, ImageKind::kName};
+  const bool is_path = image.front() == '/' || image.front() == '.' || IsNamedLikeAFile(image);
+  if (!is_path) return {image, ImageKind::kName};
   throw Error(ErrorKind::kEnvironment, fmt::format("there is no image '{}' for launch.container", path.string()),
               "name a file or directory that this machine and all nodes see, or a reference such as docker://...");
 }

@@ -247,6 +247,13 @@ class SingleRun final : public AttemptObserver {
     if (first_line < detail.size()) result.detail = detail.substr(first_line + 1);
   }
 
+  /// Whatever a rank said of its end, a full disk is the likely cause.
+  void BlameDisk(RunResult& result) const {
+    const auto disk_full = context_.WhyNoDiskSpace(ensemble::DiskSpaceCheck::kTry);
+    if (disk_full.empty()) return;
+    result.cause = cause::DiskFull{fmt::format("{}; {}", FirstLine(last_.outcome->detail), disk_full)};
+  }
+
   RunResult MakeResult() const {
     RunResult result;
     result.status = last_.outcome->status;
@@ -262,10 +269,7 @@ class SingleRun final : public AttemptObserver {
       result.detail = last_.unmatched;
     } else {
       ConcludeFailure(result);
-      const auto disk_full = context_.WhyNoDiskSpace(ensemble::DiskSpaceCheck::kTry);
-      if (!disk_full.empty()) {
-        result.cause = cause::DiskFull{fmt::format("{}; {}", FirstLine(last_.outcome->detail), disk_full)};
-      }
+      if (result.phase != Phase::kQueued) BlameDisk(result);
     }
     result.metrics = metrics_;
     result.summary = Json{{"metrics", Json::object()}};

@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 
 namespace slipway::launcher {

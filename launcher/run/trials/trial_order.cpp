@@ -98,6 +98,7 @@ OutsideCause OutsideCauseOf(const EndCause& ended) {
   if (std::holds_alternative<cause::Cancelled>(ended)) return OutsideCause::kCancelled;
   if (std::holds_alternative<cause::JobRemoved>(ended)) return OutsideCause::kCancelled;
   if (std::holds_alternative<cause::OutOfMemory>(ended)) return OutsideCause::kOutOfMemory;
+  if (std::holds_alternative<cause::DiskFull>(ended)) return OutsideCause::kDiskFull;
   if (std::holds_alternative<cause::JobTimeLimit>(ended)) return OutsideCause::kTimedOut;
   if (std::holds_alternative<cause::NodeLost>(ended)) return OutsideCause::kNodeLost;
   if (std::holds_alternative<cause::JobPreempted>(ended)) return OutsideCause::kNodeLost;

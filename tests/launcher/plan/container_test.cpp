@@ -76,6 +76,7 @@ TEST_F(Container, IsOpenedByTheFirstProgramThatCan) {
 
 TEST_F(Container, IsRefusedWhereItCannotBeOpened) {
   EXPECT_THAT(RefusalOf("{image: ./none.sif}"), HasSubstr("there is no image '" + (here_ / "none.sif").string() + "'"));
+  EXPECT_THAT(RefusalOf("{image: none.sif}"), HasSubstr("there is no image '")) << "not a name of a registry";
   WriteFile(here_ / "image.sif", "");
   EXPECT_THAT(RefusalOf("{image: image.sif}"),
               HasSubstr("apptainer, singularity are not on the PATH\n  next: install"));

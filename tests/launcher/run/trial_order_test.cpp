@@ -162,6 +162,11 @@ TEST(BatchTrial, TakesEveryStateOfSlurmForWhatItIs) {
   EXPECT_EQ(causes[OutsideCause::kNone], 5);
 }
 
+TEST(BatchTrial, IsNotBlamedForAFullDisk) {
+  EXPECT_EQ(OutsideCauseOf(cause::DiskFull{"no space"}), OutsideCause::kDiskFull);
+  EXPECT_EQ(OutsideCauseOf(cause::RankFailed{0, "n1", {3, 0}}), OutsideCause::kNone);
+}
+
 TEST(BatchTrial, WaitsOnlyForWhatMayPass) {
   EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kLimit));
   EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kFull));

@@ -1,4 +1,4 @@
-#include "launcher/cli/environment_table.h"
+#include "launcher/cli/commands/environment_table.h"
 
 #include <fmt/format.h>
 
