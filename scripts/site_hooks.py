@@ -24,8 +24,11 @@ def without_sources(text, page):
 
 
 def on_files(files, config):
-    """The program that makes the site is none of its files."""
-    files.remove(files.get_file_from_path("build"))
+    """Programs and the sources of pictures are no files of the site."""
+    for file in list(files):
+        is_source = file.src_uri.startswith("pictures/") and not file.src_uri.endswith(".svg")
+        if is_source or file.src_uri == "build":
+            files.remove(file)
     return files
 
 
