@@ -10,6 +10,7 @@ import arrows
 import causes
 import links
 import prose
+import spelling
 import words
 
 GOOD = {
@@ -41,7 +42,7 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check, causes.check, prose.check):
+        for check in (arrows.check, words.check, links.check, causes.check, prose.check, spelling.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
@@ -159,6 +160,21 @@ class Checks(unittest.TestCase):
     def test_guides_that_are_hard_to_read(self):
         page = "Incomprehensible internationalization necessitates extraordinary interoperability. " * 9
         self.assert_one(prose.check, {"docs/how-to/a.md": page}, "a Flesch reading ease of")
+
+    def test_words_that_are_misspelled(self):
+        files = {"docs/a.md": "\nRanks recieve.\n", "core/error.cpp": "// The seperate one.\n",
+                 "launcher/a.py": 'say("seperate")\n', ".hidden": "seperate\n",
+                 "tests/core/error_test.cpp": "// The seperate one.\n"}
+        self.assertEqual(sorted(self.problems(spelling.check, files=files)), [
+            ".hidden:1: seperate ==> separate", "core/error.cpp:1: seperate ==> separate",
+            "docs/a.md:2: recieve ==> receive", "launcher/a.py:1: seperate ==> separate",
+            "tests/core/error_test.cpp:1: seperate ==> separate"])
+
+    def test_what_is_no_misspelled_word(self):
+        files = {"core/error.cpp": "return kOwn + RecieveAll(InFlight);  // SELECT iif(a, b, c)\n",
+                 "tests/core/error_test.cpp": 'Suggest("seperate", R"("seperate")");\n',
+                 "tests/launcher/golden/a.yaml": "comand: x\n"}
+        self.assertEqual(self.problems(spelling.check, files=files), [])
 
 
 if __name__ == "__main__":
