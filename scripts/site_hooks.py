@@ -1,10 +1,13 @@
-"""Hooks of mkdocs: what is a link in a repository browser, and no page of the site."""
+"""Hooks of mkdocs: what repository browsers show, and the site alone would not: links to sources, sequence diagrams."""
 
 import posixpath
 import re
 
 LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
+SEQUENCE = "```mermaid\nsequenceDiagram\n"
+PARTICIPANT = re.compile(r"^ *participant (\w+) as (.+)$", re.MULTILINE)
+MESSAGE = re.compile(r"^ *(\w+)--?>>(\w+): (.+)$", re.MULTILINE)
 
 
 def without_sources(text, page):
@@ -23,6 +26,21 @@ def without_sources(text, page):
     return LINK.sub(shown, text)
 
 
+def as_steps(diagram):
+    """A sequence diagram as a numbered list: the drawing program would have to come from the network."""
+    names = dict(PARTICIPANT.findall(diagram))
+
+    def step(sender, receiver, words):
+        places = [f"`{names[place]}`" for place in dict.fromkeys((sender, receiver))]
+        return f"1. {' → '.join(places)}: {words}"
+
+    return "\n".join(step(*message) for message in MESSAGE.findall(diagram))
+
+
+def shown_block(block):
+    return as_steps(block) if block.startswith(SEQUENCE) else block
+
+
 def on_files(files, config):
     """Programs and the sources of pictures are no files of the site."""
     for file in list(files):
@@ -34,5 +52,5 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
-    return "".join(part if part.startswith("```") else without_sources(part, page.file.src_uri) for part in parts)
+    return "".join(shown_block(part) if part.startswith("```") else without_sources(part, page.file.src_uri) for part in parts)
 

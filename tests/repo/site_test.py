@@ -13,6 +13,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOADS = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 
 
+def make_site(folder):
+    """Makes the site in `folder`; a warning is an error."""
+    made = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+                          cwd=ROOT, capture_output=True, text=True)
+    if made.returncode != 0:
+        raise AssertionError(made.stdout + made.stderr)
+
+
 class Links(html.parser.HTMLParser):
     """Where a page leads, and what a browser loads for it."""
 
@@ -40,10 +48,7 @@ class Site(unittest.TestCase):
         cls._place = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls._place.cleanup)
         cls.site = pathlib.Path(cls._place.name)
-        made = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", cls.site],
-                              cwd=ROOT, capture_output=True, text=True)
-        if made.returncode != 0:
-            raise AssertionError(made.stdout + made.stderr)
+        make_site(cls.site)
         cls.links = {}
         for page in cls.site.rglob("*.html"):
             name = str(page.relative_to(cls.site))
@@ -68,6 +73,11 @@ class Site(unittest.TestCase):
         loaded = {(page, address) for page, links in self.links.items() for address in links.loaded}
         self.assertTrue(loaded)
         self.assertEqual({entry for entry in loaded if "//" in entry[1]}, set())
+
+    def test_shows_sequence_diagrams_as_steps(self):
+        page = (self.site / "ARCHITECTURE.html").read_text()
+        self.assertIn("<li><code>cli/command_line.cpp</code> → <code>cli/commands/run.cpp</code>: Run(options)</li>", page)
+        self.assertNotIn("sequenceDiagram", page)
 
     def test_finds_words_of_all_pages(self):
         index = (self.site / "search" / "search_index.json").read_text()
