@@ -28,6 +28,7 @@ packages_tests=(
   python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps
   python3-pyflakes        # repo rule: undefined names, unused imports
   mkdocs mkdocs-material  # the site of docs/
+  chromium chromium-driver python3-selenium  # the site and reports in a browser
   codespell               # repo rule: misspelled words
   graphviz                # its pictures: docs/pictures/draw
   python3-h5py            # HDF5 files by another writer

@@ -53,6 +53,9 @@ slow("^slurm\\.(engine|job_trials|nodes|burst_run)$" 240 "runs a whole Slurm of 
 full("^slurm\\." "four files are in the default tier; one Slurm at a time fits the machine")
 full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in the default tier")
 
+# Pages.
+full("^repo\\.site_browser$" "starts a browser; repo.site checks the same pages as files")
+
 # Kills, faults and searches at a length that shows something.
 slow("^end_to_end\\.hdf5_test$" 120 "reads hundreds of damaged files; some keep HDF5 busy until a limit ends it")
 full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")
