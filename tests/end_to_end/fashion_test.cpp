@@ -162,6 +162,9 @@ TEST_F(Fashion, RunsFromAnInstalledTree) {
   const auto installed = RunAndCapture(install);
   ASSERT_EQ(installed.status.code, 0) << installed.errors;
   fs::rename(place_ / "installed", place_ / "moved");  // any place will do
+  for (const auto* page : {"slipway.1", "slipway-run.1", "slipway-trials-best.1"}) {
+    EXPECT_TRUE(fs::exists(place_ / "moved/share/man/man1" / page)) << page;
+  }
   SpawnOptions run;
   run.argv = {(place_ / "moved/bin/slipway").string(),
               "run",
