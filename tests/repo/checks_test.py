@@ -8,6 +8,8 @@ import unittest.mock
 
 import arrows
 import causes
+import commands
+import documents
 import links
 import prose
 import spelling
@@ -23,6 +25,47 @@ GOOD = {
     "tests/core/CMakeLists.txt": "slipway_test(core_tests SOURCES error_test.cpp)",
     "tests/core/error_test.cpp": '#include <gtest/gtest.h>\n#include "core/error.h"\n',
     "README.md": "[core](core/error.h), [web](https://example.org), [here](#top), `[no](link)`\n",
+}
+
+MANUAL = """# Commands
+## slipway
+
+```
+slipway [OPTIONS] COMMAND
+```
+
+- `--json`: Print one JSON document
+- `--runs-dir TEXT`: Where run folders are
+
+## slipway run
+
+```
+slipway run [OPTIONS] spec
+```
+
+- `spec`: The experiment
+- `--set TEXT`: KEY=VALUE
+- `--engine {local,slurm}`: Where to run
+
+## slipway trials
+
+```
+slipway trials COMMAND
+```
+
+## slipway trials ls
+
+```
+slipway trials ls [OPTIONS] [run]
+```
+
+- `-n`, `--limit INT`: Show at most so many
+"""
+COMMANDS = {
+    "docs/reference/cli.md": MANUAL,
+    "docs/reference/slipway.schema.json": """{"properties": {
+        "launch": {"properties": {"nodes": {}}, "additionalProperties": false},
+        "train": {"properties": {"args": {"additionalProperties": {}}}, "additionalProperties": false}}}""",
 }
 
 
@@ -175,6 +218,46 @@ class Checks(unittest.TestCase):
                  "tests/core/error_test.cpp": 'Suggest("seperate", R"("seperate")");\n',
                  "tests/launcher/golden/a.yaml": "comand: x\n"}
         self.assertEqual(self.problems(spelling.check, files=files), [])
+
+    def problems_of_page(self, page):
+        return self.problems(commands.check, files={**COMMANDS, "docs/a.md": page})
+
+    def test_commands_that_exist(self):
+        self.assertEqual(self.problems_of_page(
+            "Use `slipway trials ls`.\n```\n"
+            "FOO=1 slipway --json --runs-dir x run a.yaml --set train.args.lr=1 | jq .  # slipway no\n"
+            "slipway trials ls -n 3 last && cat <(slipway run --engine=slurm a.yaml)\n```\n"
+            "```\n$ slipway run a.yaml\nslipway prints this\n```\n```yaml\nlaunch: {nodes: 2}\n```\n"), [])
+
+    def test_commands_that_do_not_exist(self):
+        for line, expected in {
+                "slipway walk a.yaml": "there is no command ' walk'",
+                "slipway trials lst": "there is no command 'trials lst'",
+                "x=$(slipway run a.yaml --sett y)": "there is no option --sett",
+                "slipway run a.yaml --engine pbs": "--engine does not take 'pbs'",
+                "slipway run a.yaml --set launch.node=2": "the spec has no field 'launch.node'",
+                "slipway run a.yaml \\\n  b.yaml": "'run' takes 1 words, not 2",
+                "slipway run": "'run' needs 1 words",
+                "cd x && slipway trials ls -n": "-n has no value"}.items():
+            with self.subTest(line):
+                problem, = self.problems_of_page(f"```\n{line}\n```\n")
+                self.assertTrue(problem.startswith("docs/a.md:2: ") and problem.endswith(expected), problem)
+
+    def test_a_spec_with_an_unknown_field(self):
+        problem, = self.problems_of_page("```yaml\nlaunch: {nodes: 2}\ntrain: {arg: 1}\n```\n")
+        self.assertEqual(problem, "docs/a.md:1: the spec has no field 'train.arg'")
+
+    def test_a_mark_that_is_unknown(self):
+        self.assertIn("no reason", *self.problems_of_page("<!-- needs: luck -->\n```\nslipway run a.yaml\n```\n"))
+        self.assertIn("no mark", *self.problems_of_page("<!-- setups: a -->\n```\nslipway run a.yaml\n```\n"))
+
+    def test_which_commands_of_a_page_run(self):
+        run, not_run, part, output = documents.blocks_of(
+            "```\nslipway run a.yaml\n```\n<!-- needs: slurm -->\n```\nslipway run a.yaml\n```\n"
+            "<!-- needs: slurm (run) -->\n```\nslipway trials ls\nslipway run a.yaml\n```\n"
+            "<!-- output -->\n```\nslipway run a.yaml\n```\n")
+        self.assertEqual([block.runs() for block in (run, not_run, part, output)], [True, False, True, False])
+        self.assertEqual([part.can_run(command) for _, command in part.commands()], [True, False])
 
 
 if __name__ == "__main__":
