@@ -1,0 +1,4 @@
+# A search on a node that says it has four GPUs.
+. "$SETUPS/search.sh"
+mv search.yaml exp.yaml
+export CUDA_VISIBLE_DEVICES=4,5,6,7

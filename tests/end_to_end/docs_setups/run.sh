@@ -1,0 +1,2 @@
+# run.sh SPEC OPTIONS...: a run that has ended.
+slipway run "$@"

@@ -1,0 +1,3 @@
+# A search that has ended.
+. "$SETUPS/search.sh"
+slipway run search.yaml
