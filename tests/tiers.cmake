@@ -55,7 +55,8 @@ full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in 
 
 # Pages.
 full("^repo\\.site_browser$" "starts a browser; repo.site checks the same pages as files")
-full("^end_to_end\\.docs_pages\\.(Tutorials|HowTo|Others)$" "runs every command of the other pages; their options are checked in the default tier")
+slow("^end_to_end\\.docs_pages\\.Readme$" 60 "trains with libtorch on two ranks")
+full("^end_to_end\\.docs_pages\\.(FirstRun|Tutorials|HowTo|Others)$" "runs every command of the other pages; their options are checked in the default tier")
 
 # Kills, faults and searches at a length that shows something.
 slow("^end_to_end\\.hdf5_test$" 120 "reads hundreds of damaged files; some keep HDF5 busy until a limit ends it")

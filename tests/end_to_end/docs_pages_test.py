@@ -21,7 +21,7 @@ SETUPS = pathlib.Path(__file__).with_name("docs_setups")
 sys.path.insert(0, str(ROOT / "tests/repo"))
 import documents  # noqa: E402
 
-LIMIT = 100  # seconds of a page
+LIMIT = 170  # seconds of a page; less than what ctest allows
 SKIPPED = 77  # exit code of a setup that misses something; its last line says what
 RUN = re.compile(r"\b([a-z][a-z-]*)-20\d{6}-\d{6}-[0-9a-f]{4}\b")  # ids of runs as pages show them
 COPY = re.compile(r"\b([a-z]+)-0123456789abcdef\b")  # and of staged data
@@ -69,7 +69,7 @@ def command_lines(block, place):
     if "exit" in block.marks:
         commands = [f"ends_with '{block.marks['exit']}' {command}" for command in commands]
     if "interrupt" in block.marks:
-        commands[-1] = f"ends_with 124 timeout -s INT {block.marks['interrupt']} {commands[-1]}"
+        commands[-1] = f"ends_with '0 124' timeout -s INT {block.marks['interrupt']} {commands[-1]}"
     return commands
 
 
@@ -148,15 +148,18 @@ def run_page(page, place, program):
     """(exit code, output) of a page; the code is None after its time limit."""
     for folder in ("home", "tmp", "ram", "node", "work/project", "work/scratch/me"):
         (place / folder).mkdir(parents=True)
-    process = subprocess.Popen(["bash", "-c", script_of(page, place / "work")], cwd=place / "work", text=True,
-                               env=environment_of(place, program), stdin=subprocess.DEVNULL, start_new_session=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    output = place / "output"
+    with output.open("wb") as stream:
+        process = subprocess.Popen(["bash", "-c", script_of(page, place / "work")], cwd=place / "work",
+                                   env=environment_of(place, program), stdin=subprocess.DEVNULL, stdout=stream,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
     try:
-        output = process.communicate(timeout=LIMIT)[0]
-        return process.returncode, output
+        code = process.wait(LIMIT)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        return None, process.communicate()[0]
+        process.wait()
+        code = None
+    return code, output.read_text(errors="replace")
 
 
 class Page(unittest.TestCase):

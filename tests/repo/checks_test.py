@@ -60,6 +60,12 @@ slipway trials ls [OPTIONS] [run]
 ```
 
 - `-n`, `--limit INT`: Show at most so many
+
+## slipway bench
+
+```
+slipway bench [OPTIONS] [name]
+```
 """
 COMMANDS = {
     "docs/reference/cli.md": MANUAL,
@@ -238,6 +244,7 @@ class Checks(unittest.TestCase):
                 "slipway run a.yaml --set launch.node=2": "the spec has no field 'launch.node'",
                 "slipway run a.yaml \\\n  b.yaml": "'run' takes 1 words, not 2",
                 "slipway run": "'run' needs 1 words",
+                "slipway bench a --fast": "there is no benchmark 'a'",
                 "cd x && slipway trials ls -n": "-n has no value"}.items():
             with self.subTest(line):
                 problem, = self.problems_of_page(f"```\n{line}\n```\n")

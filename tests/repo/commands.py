@@ -21,6 +21,7 @@ USAGE = re.compile(r"^slipway .*$")
 ITEM = re.compile(r"^- ((?:`[^`]+`(?:, )?)+): (.*)$")
 MANY_WORDS = {"data info", "data verify", "stage out", "trials retry"}
 BENCHMARKS = "bench"
+BENCHMARK_OPTION = re.compile(r"""["'](?:-\w[,"' ]+)?(--[a-z-]+)""")
 PLACEHOLDER = re.compile(r"[A-Z]+|\.\.\.|<.*>")
 
 
@@ -60,13 +61,19 @@ def commands_of(manual):
     return commands
 
 
+def options_in(folder):
+    """The options of the programs in a folder of bench/."""
+    sources = [*folder.glob("*.cpp"), *folder.glob("*.py")]
+    return {option for source in sources for option in BENCHMARK_OPTION.findall(source.read_text())}
+
+
 class Rules:
     """What a call may look like."""
 
     def __init__(self, root):
         self.commands = commands_of((root / documents.GENERATED).read_text())
         self.schema = json.loads((root / "docs/reference/slipway.schema.json").read_text())
-        self.benchmarks = {path.name.replace("_", "-") for path in (root / "bench").glob("*/")}
+        self.benchmarks = {folder.name.replace("_", "-"): options_in(folder) for folder in (root / "bench").glob("*/")}
 
     def name_of(self, words):
         """The longest command that the words begin with, and the other words; options may stand before it."""
@@ -105,8 +112,13 @@ class Rules:
             return f"there is no option {error.args[0]}"
 
     def fault_of_benchmark(self, words):
-        known = not words or words[0].startswith("-") or words[0] in self.benchmarks or PLACEHOLDER.fullmatch(words[0])
-        return "" if known else f"there is no benchmark '{words[0]}'"
+        if not words or words[0].startswith("-") or PLACEHOLDER.fullmatch(words[0]):
+            return ""
+        if words[0] not in self.benchmarks:
+            return f"there is no benchmark '{words[0]}'"
+        options = {word.partition("=")[0] for word in words if word.startswith("--")} - {"--help"}
+        unknown = [option for option in sorted(options) if option not in self.benchmarks[words[0]]]
+        return f"the benchmark has no option {unknown[0]}" if unknown else ""
 
     def fault_of_words(self, name, rest, inline):
         given, words = 0, list(rest)

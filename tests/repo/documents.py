@@ -9,7 +9,7 @@ A mark is an HTML comment on a line of its own, so that a browser of the reposit
     <!-- needs: REASON -->       cannot run on one machine; the reason is one of REASONS. With REASON (submit, stage in)
                                  only these commands cannot
     <!-- exit: 1 -->             exit code of each command; several codes are alternatives
-    <!-- interrupt: 3 -->        Ctrl-C ends the last command after so many seconds
+    <!-- interrupt: 3 -->        Ctrl-C after so many seconds, if the last command still runs
     <!-- output -->              what a program prints
     <!-- example -->             what its commands print is shown as on another machine
 
