@@ -50,6 +50,8 @@ class TrialBook {
   /// All trials in the order of their numbers. Cost: two scans; 10,000 trials of 10 parameters in < 0.1 s.
   std::vector<TrialRecord> Trials();
   std::vector<AttemptRecord> Attempts(TrialNumber trial);
+  /// Those of all trials, in the order of trial and number.
+  std::vector<AttemptRecord> Attempts();
   /// Attempts that have not ended, of this manager or of an earlier one.
   std::vector<AttemptRecord> OpenAttempts();
   /// Ordered by attempt, step and name.
@@ -58,6 +60,8 @@ class TrialBook {
   std::vector<MetricRecord> Metrics(TrialNumber trial, int attempt, const std::string& name);
   /// All values of the metric `name` in the order of trial, step and attempt. Cost: 1,000,000 values in < 1 s.
   void ForEachMetric(const std::string& name, const std::function<void(const MetricRecord&)>& take);
+  /// All values of all metrics in the order of trial, name, step and attempt. Cost: the same.
+  void ForEachMetric(const std::function<void(const MetricRecord&)>& take);
   /// In the order of trial and rung.
   std::vector<RungRecord> Rungs();
   /// The time used, without attempts that still run.

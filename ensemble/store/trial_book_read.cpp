@@ -105,6 +105,9 @@ AttemptRecord AttemptIn(const Query& query) {
 constexpr std::string_view kAttemptsOfTrial =
     "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
     "outcome, place, nodes, rank, missing FROM attempt WHERE trial = ? ORDER BY n";
+constexpr std::string_view kAllAttempts =
+    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
+    "outcome, place, nodes, rank, missing FROM attempt ORDER BY trial, n";
 constexpr std::string_view kOpenAttempts =
     "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
     "outcome, place, nodes, rank, missing FROM attempt WHERE ended IS NULL ORDER BY trial, n";
@@ -234,6 +237,13 @@ std::vector<AttemptRecord> TrialBook::Attempts(TrialNumber trial) {
   });
 }
 
+std::vector<AttemptRecord> TrialBook::Attempts() {
+  return Translating(state_->connection.path(), [&] {
+    auto query = state_->Prepare(kAllAttempts);
+    return AttemptsIn(query);
+  });
+}
+
 std::vector<AttemptRecord> TrialBook::OpenAttempts() {
   return Translating(state_->connection.path(), [&] {
     auto query = state_->Prepare(kOpenAttempts);
@@ -265,6 +275,14 @@ void TrialBook::ForEachMetric(const std::string& name, const std::function<void(
         "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE name = ? "
         "ORDER BY trial, step, attempt");
     query.Bind(name);
+    while (query.Next()) take(MetricIn(query));
+  });
+}
+
+void TrialBook::ForEachMetric(const std::function<void(const MetricRecord&)>& take) {
+  Translating(state_->connection.path(), [&] {
+    auto query = state_->Prepare(
+        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric ORDER BY trial, name, step, attempt");
     while (query.Next()) take(MetricIn(query));
   });
 }

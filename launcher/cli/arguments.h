@@ -15,6 +15,7 @@
 #include "launcher/cli/commands/logs.h"
 #include "launcher/cli/commands/manual.h"
 #include "launcher/cli/commands/plan.h"
+#include "launcher/cli/commands/report.h"
 #include "launcher/cli/commands/run.h"
 #include "launcher/cli/commands/runs.h"
 #include "launcher/cli/commands/session.h"
@@ -27,7 +28,6 @@
 #include "launcher/cli/commands/trials_import.h"
 #include "launcher/cli/commands/trials_importance.h"
 #include "launcher/cli/commands/trials_pareto.h"
-#include "launcher/cli/commands/trials_plot.h"
 #include "launcher/cli/commands/trials_request.h"
 #include "launcher/cli/commands/trials_select.h"
 #include "launcher/cli/commands/trials_serve.h"
@@ -50,6 +50,7 @@ struct Arguments {
   LsOptions ls;
   DoctorOptions doctor;
   ExplainOptions explain;
+  ReportOptions report;
   StatusOptions status;
   WaitOptions wait;
   std::string wait_timeout;
@@ -80,7 +81,6 @@ struct Arguments {
   TrialsExportOptions trials_export;
   TrialsImportanceOptions trials_importance;
   TrialsParetoOptions trials_pareto;
-  TrialsPlotOptions trials_plot;
   TrialsEnqueueOptions trials_enqueue;
   TrialsRetryOptions trials_retry;
   std::vector<std::string> trials_retry_words;

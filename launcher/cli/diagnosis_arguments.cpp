@@ -1,4 +1,4 @@
-// Commands that say why something is as it is.
+// Commands that show how something is, and why.
 
 #include <CLI/CLI.hpp>
 
@@ -25,6 +25,13 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
                              "  slipway explain\n  slipway explain fash --json | jq -r '.next[]'");
   AddRunSelector(explain, arguments.explain.run);
   explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
+
+  auto* report = AddCommand(app, "report", "Write one HTML page with the curves, trials, times and failures of runs",
+                            "  slipway report\n  slipway report fash-a fash-b --out compared.html\n"
+                            "  slipway report --json | jq '.runs[0].accounting'");
+  report->add_option("run", arguments.report.runs, "Runs: ids, unique prefixes, folders, or last (the default)");
+  report->add_option("-o,--out", arguments.report.out, "Write this file (default: report.html in the run folder)");
+  report->callback([&] { arguments.command = [&](Session& session) { return Report(arguments.report, session); }; });
 }
 
 }  // namespace slipway::launcher

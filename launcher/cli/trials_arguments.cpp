@@ -1,4 +1,4 @@
-// `slipway trials ls|best|show|importance|pareto|plot|select|throughput|enqueue|retry`.
+// `slipway trials ls|best|show|importance|pareto|select|throughput|enqueue|retry`.
 
 #include <CLI/CLI.hpp>
 
@@ -85,13 +85,6 @@ void DescribePareto(CLI::App& trials, Arguments& arguments) {
   pareto->add_flag("--all", options.all, "All complete trials, front by front");
   pareto->add_option("-n,--limit", options.limit, "Show at most so many")->check(kPositive);
   AddTrialsCommand(pareto, arguments, options, TrialsPareto);
-}
-
-void DescribePlot(CLI::App& trials, Arguments& arguments) {
-  auto* plot = AddCommand(trials, "plot", "Pictures: history, importance, parameters, slices, front",
-                          "  slipway trials plot\n  slipway trials plot last --out ~/pictures");
-  plot->add_option("--out", arguments.trials_plot.out, "Write into this folder (default: plots in the run folder)");
-  AddTrialsCommand(plot, arguments, arguments.trials_plot, TrialsPlot);
 }
 
 void DescribeSelect(CLI::App& trials, Arguments& arguments) {
@@ -195,7 +188,6 @@ void DescribeTrialsCommands(CLI::App& app, Arguments& arguments) {
   DescribeLooks(*trials, arguments);
   DescribeImportance(*trials, arguments);
   DescribePareto(*trials, arguments);
-  DescribePlot(*trials, arguments);
   DescribeSelect(*trials, arguments);
   DescribeThroughput(*trials, arguments);
   DescribeRequests(*trials, arguments);

@@ -27,7 +27,6 @@ ARROWS = {
     "launcher/trials": {"launcher/trials", "ensemble", "core"},
     "launcher/cli/doctor": {"launcher/cli/doctor", "launcher/spec", "launcher/cluster", "launcher/ranks", "ensemble",
                             "staging", "runtime/slipway.h", "core"},
-    "launcher/cli/plots": {"launcher/cli/plots", "ensemble", "core"},
     "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h"},
     # The two public faces throw errors of core.
     "trainers/common": {"trainers/common", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h",
@@ -36,8 +35,7 @@ ARROWS = {
     "tests/core": {"tests", "core"},
     "tests/runtime": {"tests", "runtime", "core"},
     "tests/staging": {"tests", "bench", "launcher/cli/commands", "staging", "core"},
-    "tests/ensemble": {"tests", "bench", "launcher/cli/commands", "launcher/cli/plots", "launcher/trials", "ensemble",
-                       "core"},
+    "tests/ensemble": {"tests", "bench", "launcher/cli/commands", "launcher/trials", "ensemble", "core"},
     "tests/trainers": {"tests", "trainers/common", "ensemble", "staging", "core"},
     "tests": {"tests", "bench", "launcher", "ensemble", "staging", "runtime", "core"},
 }
@@ -54,11 +52,11 @@ LAYERS = {
                  "manager"],
     "ensemble/search": ["numbers", "cube", "results", ".", "gaussian_process", "quadratic", "evolution", "tpe",
                         "portfolio"],
-    "launcher": ["ranks", "cluster", "trials", "spec", "plan", "run_folder", "attempt", "run", "cli", "."],
+    "launcher": ["ranks", "cluster", "trials", "spec", "plan", "run_folder", "attempt", "run", "view", "cli", "."],
     "launcher/ranks": ["shim", "supervisor", "monitor", "local", "nodes"],
     "launcher/cluster": [".", "module", "helper"],
     "launcher/run": ["context", "results", "data", "batch", "ending", "trials", "."],
-    "launcher/cli": ["plots", "doctor", "explain", "commands", "."],
+    "launcher/cli": ["doctor", "explain", "commands", "."],
 }
 
 # A library's headers -> the folders or files that may include them.

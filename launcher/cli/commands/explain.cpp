@@ -4,7 +4,7 @@
 
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/explain/explanation.h"
-#include "launcher/cli/explain/gather.h"
+#include "launcher/view/gather_facts.h"
 
 namespace slipway::launcher {
 

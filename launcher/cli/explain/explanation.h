@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "launcher/cli/explain/facts.h"
+#include "launcher/view/run_facts.h"
 
 namespace slipway::launcher {
 

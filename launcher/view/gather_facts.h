@@ -1,7 +1,7 @@
-/// Collects the facts of a run for `slipway explain`.
+/// Collects the facts of a run for `slipway explain` and the reports.
 #pragma once
 
-#include "launcher/cli/explain/facts.h"
+#include "launcher/view/run_facts.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -13,5 +13,7 @@ namespace slipway::launcher {
 /// metrics are read, too.
 /// Errors: those of RunFolder::ReadState.
 RunFacts GatherFacts(const RunFolder& folder);
+/// The same from the folder alone: the batch system is not asked.
+RunFacts GatherStoredFacts(const RunFolder& folder);
 
 }  // namespace slipway::launcher

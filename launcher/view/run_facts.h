@@ -1,4 +1,4 @@
-/// The facts that `slipway explain` knows of a run.
+/// The facts of a run that `slipway explain` and the reports tell.
 #pragma once
 
 #include <filesystem>
@@ -36,6 +36,9 @@ struct FailureGroup {
   std::optional<UnmatchedPattern> unmatched = {};  ///< what the pattern missed in the log of the first of them
   std::string unreported = {};                     ///< the metric that they did not report; empty: another failure
   std::vector<UnreadMetrics> unread = {};          ///< unreadable metrics of the first one; may be empty
+  std::filesystem::path log = {};                  ///< of the first of them: of the rank that failed first
+  std::optional<int> rank = {};                    ///< that rank, if known
+  std::string host = {};                           ///< of that trial
 };
 
 /// A failed trial and its cause.

@@ -1,4 +1,4 @@
-#include "launcher/cli/explain/facts.h"
+#include "launcher/view/run_facts.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "launcher/cli/explain/gather.h"
+#include "launcher/view/gather_facts.h"
 
 #include <fmt/format.h>
 
@@ -115,13 +115,12 @@ fs::path FolderOf(const RunFolder& folder, const ensemble::AttemptRecord& attemp
   return folder.path() / TrialFolder(attempt.trial) / AttemptFolder(attempt.number);
 }
 
-std::string LastWords(const RunFolder& folder, const ensemble::AttemptRecord& attempt) {
-  return LastLines(RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0)), 1);
-}
-
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, const std::string& pattern,
                FailureGroup& group) {
-  group.last_line = LastWords(folder, attempt);
+  group.log = RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0));
+  group.rank = attempt.rank;
+  group.host = attempt.host;
+  group.last_line = LastLines(group.log, 1);
   group.unreported = attempt.missing;
   if (group.unreported.empty()) return;
   if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(FolderOf(folder, attempt), 0));
@@ -149,11 +148,7 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
 } catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
 }
 
-}  // namespace
-
-RunFacts GatherFacts(const RunFolder& folder) {
-  RunFacts facts;
-  AddJob(folder, facts);
+void AddStored(const RunFolder& folder, RunFacts& facts) {
   AddPlan(folder, facts);
   facts.restarts = folder.CountEvents("restarting");
   if (facts.state.ensemble) {
@@ -161,6 +156,21 @@ RunFacts GatherFacts(const RunFolder& folder) {
   } else if (facts.state.attempt > 0) {
     AddAttempt(folder, facts);
   }
+}
+
+}  // namespace
+
+RunFacts GatherFacts(const RunFolder& folder) {
+  RunFacts facts;
+  AddJob(folder, facts);
+  AddStored(folder, facts);
+  return facts;
+}
+
+RunFacts GatherStoredFacts(const RunFolder& folder) {
+  RunFacts facts;
+  facts.state = folder.ReadState();
+  AddStored(folder, facts);
   return facts;
 }
 

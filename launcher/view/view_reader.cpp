@@ -1,0 +1,184 @@
+#include "launcher/view/view_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/checkpoint.h"
+#include "core/clock.h"
+#include "core/documents.h"
+#include "core/error.h"
+#include "core/lines.h"
+#include "core/parse_utc.h"
+#include "launcher/ranks/monitor/log_tail.h"
+#include "launcher/run_folder/attempt_files.h"
+#include "launcher/view/gather_facts.h"
+#include "launcher/view/read_curves.h"
+#include "launcher/view/read_events.h"
+#include "launcher/view/read_trials.h"
+
+namespace slipway::launcher {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLogLines = 20;
+constexpr std::size_t kMostTrialsOfFailure = 20;
+constexpr std::size_t kMostSpec = std::size_t{1} << 20;
+
+std::optional<double> TimeIn(const std::string& utc) {
+  const auto time = ParseUtc(utc);
+  return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
+}
+
+void TakeState(const RunFolder& folder, const RunState& state, RunView& view) {
+  view.run = folder.id();
+  view.folder = folder.path().string();
+  view.name = state.name;
+  view.ensemble = state.ensemble;
+  view.phase = state.phase;
+  view.created = TimeIn(state.created);
+  view.started = TimeIn(state.started);
+  view.ended = TimeIn(state.ended);
+  view.attempt = state.attempt;
+  view.reason = state.reason;
+  view.cause = ToJson(state).value("cause", Json());
+}
+
+/// What follows from plan.json, as far as it can be read.
+struct PlanFacts {
+  NodeShare share;
+};
+
+PlanFacts TakePlan(const RunFolder& folder, RunView& view) try {
+  const auto plan = Json::parse(ReadDocument(folder.plan_file()));
+  view.engine = plan.at("engine").get<std::string>();
+  view.ranks = plan.at("ranks").get<int>();
+  const auto& launch = plan.at("spec").at("launch");
+  view.nodes = launch.at("nodes").get<int>();
+  const auto ranks_per_node = launch.at("ranks_per_node").get<double>();
+  return {{ranks_per_node * launch.at("cpus_per_rank").get<double>(),
+           ranks_per_node * launch.at("gpus_per_rank").get<double>()}};
+} catch (const std::exception&) {
+  view.warnings.emplace_back("plan.json could not be read: engine and nodes are unknown");
+  return {};
+}
+
+void TakeSpec(const RunFolder& folder, RunView& view) try {
+  view.spec = ReadDocument(folder.spec_file());
+  if (view.spec.size() > kMostSpec) view.spec.resize(kMostSpec);
+} catch (const Error& error) {
+  view.warnings.push_back(error.message());
+}
+
+double TimeOf(const fs::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<double>(info.st_mtim.tv_sec) + 1e-9 * info.st_mtim.tv_nsec : 0;
+}
+
+void TakeCheckpoints(const RunFolder& folder, RunView& view) {
+  for (const auto& published : PublishedCheckpoints(folder.checkpoints())) {
+    const auto manifest = ReadCheckpointManifest(published.directory);
+    if (!manifest) continue;
+    CheckpointView shown{published.step, 0, manifest->info.seconds, TimeOf(published.directory / "manifest.json")};
+    for (const auto& file : manifest->files) shown.bytes += file.bytes;
+    view.checkpoints.push_back(shown);
+  }
+  std::ranges::reverse(view.checkpoints);
+}
+
+void TakeEnds(const RunFolder& folder, RunView& view) {
+  for (auto& attempt : view.attempts) {
+    const auto ends = ReadEnds(folder.attempt(attempt.number), view.ranks);
+    for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+      if (ends[rank]) attempt.ranks.push_back({static_cast<int>(rank), ends[rank]->code, ends[rank]->signal});
+    }
+  }
+}
+
+/// Of the first team of comm.json.
+void TakeSteps(const RunFolder& folder, RunView& view) try {
+  const auto text = ReadDocumentIfPresent(folder.attempt(view.attempt) / "comm.json");
+  if (!text) return;
+  const auto document = Json::parse(*text);
+  const auto& teams = document.at("teams");
+  if (teams.empty()) return;
+  StepsView steps{teams.at(0).at("team").get<std::string>(), teams.at(0).at("steps").get<std::uint64_t>(), {}};
+  for (const auto& times : teams.at(0).at("mean_of_a_step")) {
+    const auto of = [&](const char* name) { return times.at(name).get<double>(); };
+    steps.ranks.push_back({static_cast<int>(steps.ranks.size()), "", of("step_s"), of("compute_s"), of("wait_s"),
+                           of("exchange_s"), of("input_s")});
+  }
+  view.steps = std::move(steps);
+} catch (const std::exception&) {
+  view.warnings.emplace_back("comm.json could not be read: the times of steps are unknown");
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  LineWords words(text);
+  while (!words.rest().empty()) lines.emplace_back(words.Word('\n'));
+  return lines;
+}
+
+FailureView FailureOf(const FailureGroup& group) {
+  FailureView view{group.what, static_cast<int>(group.trials.size()), group.trials, group.trials.front(),
+                   group.rank, group.host, LinesOf(LastLines(group.log, kLogLines))};
+  if (view.trials.size() > kMostTrialsOfFailure) view.trials.resize(kMostTrialsOfFailure);
+  return view;
+}
+
+void TakeFailures(const RunFolder& folder, RunView& view) {
+  const auto facts = GatherStoredFacts(folder);
+  for (const auto& group : facts.failures) view.failures.push_back(FailureOf(group));
+  if (view.ensemble || facts.log.lines.empty()) return;
+  view.failures.push_back({view.reason, 1, {}, {}, facts.culprit, "", LinesOf(LastLines(facts.log.file, kLogLines))});
+}
+
+/// Of a single run: the step that it has come to, and the metric that was reported last.
+void TakeProgressOfCurves(RunView& view) {
+  double last_step = 0;
+  for (const auto& curve : view.curves) {
+    if (!curve.step.empty()) last_step = std::max(last_step, curve.step.back());
+  }
+  if (!view.curves.empty()) view.progress = Progress{last_step, {}, "steps", {}};
+}
+
+}  // namespace
+
+struct ViewReader::Memory {
+  explicit Memory(RunFolder run) : folder(std::move(run)), curves(folder) {}
+  RunFolder folder;
+  RunCurves curves;
+};
+
+ViewReader::ViewReader(RunFolder folder) : memory_(std::make_unique<Memory>(std::move(folder))) {}
+ViewReader::ViewReader(ViewReader&&) noexcept = default;
+ViewReader::~ViewReader() = default;
+
+RunView ViewReader::Read(Depth depth) {
+  const auto& folder = memory_->folder;
+  const double now = UnixSeconds(SystemClock().Now());
+  RunView view;
+  TakeState(folder, folder.ReadState(), view);
+  const auto plan = TakePlan(folder, view);
+  AddEvents(folder, view);
+  if (view.ensemble) AddTrials(folder, view, now);
+  if (depth >= Depth::kCurves && !view.ensemble) {
+    memory_->curves.Poll(view.attempt);
+    view.curves = memory_->curves.curves().Views();
+    TakeProgressOfCurves(view);
+    TakeCheckpoints(folder, view);
+    TakeSteps(folder, view);
+  }
+  if (depth >= Depth::kAnalysis) {
+    TakeSpec(folder, view);
+    TakeEnds(folder, view);
+    if (view.ensemble) AddAnalysis(folder, view);
+    TakeFailures(folder, view);
+    view.accounting = AccountFor(view, plan.share, now);
+  }
+  return view;
+}
+
+}  // namespace slipway::launcher

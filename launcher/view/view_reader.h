@@ -1,0 +1,34 @@
+/// Reads the view of a run from its folder, again and again while the run goes on.
+#pragma once
+
+#include <memory>
+
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/view/run_view.h"
+
+namespace slipway::launcher {
+
+/// How much is read. Later ones include earlier ones.
+enum class Depth {
+  kGlance,    ///< the state, trials, events: a few files
+  kCurves,    ///< the curves of a single run too
+  kAnalysis,  ///< everything: curves of all trials, importance, failures with their logs
+};
+
+/// Metrics files are read once: a second Read continues where the first one ended. Files that are missing, damaged or
+/// of another version leave a warning in the view.
+class ViewReader {
+ public:
+  explicit ViewReader(RunFolder folder);
+  ViewReader(ViewReader&&) noexcept;
+  ~ViewReader();
+
+  /// Errors: those of RunFolder::ReadState.
+  RunView Read(Depth depth);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,97 @@
+// A run folder as its reports see it: growing, broken, foreign.
+
+#include "launcher/view/view_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+class RunViews : public testing::Test {
+ protected:
+  void Append(const std::string& file, const std::string& text) const {
+    MakeDirectories((folder_.path() / file).parent_path());
+    std::ofstream(folder_.path() / file, std::ios::app) << text;
+  }
+
+  void Enter(Phase phase, int attempt) const {
+    auto state = folder_.ReadState();
+    state.phase = phase;
+    state.attempt = attempt;
+    folder_.WriteState(state);
+    folder_.AppendEvent(PhaseName(phase), Json{{"attempt", attempt}, {"reason", ""}});
+  }
+
+  test::TempDirectory directory_;
+  const RunFolder folder_ = RunFolder::Create(directory_.path(), "small", false);
+};
+
+TEST_F(RunViews, FollowMetricsAsTheyGrow) {
+  Enter(Phase::kQueued, 1);
+  ViewReader reader(folder_);
+  Append("attempt-1/metrics.jsonl", R"({"time":5,"step":1,"metrics":{"loss":2}})" "\n");
+  EXPECT_EQ(reader.Read(Depth::kCurves).curves.at(0).count, 1u);
+  Append("attempt-1/metrics.jsonl", R"({"time":6,"step":2,"metrics":{"loss":1)");
+  EXPECT_EQ(reader.Read(Depth::kCurves).curves.at(0).count, 1u) << "the line is not whole";
+  Append("attempt-1/metrics.jsonl", ",\"x<y\":3}}\nnonsense\n");
+  const auto view = reader.Read(Depth::kCurves);
+  ASSERT_EQ(view.curves.size(), 2u);
+  EXPECT_EQ(view.curves[0].metric, "loss");
+  EXPECT_THAT(view.curves[0].step, testing::ElementsAre(1, 2));
+  EXPECT_EQ(view.progress->done, 2);
+}
+
+TEST_F(RunViews, TellAttemptsAndPhases) {
+  Enter(Phase::kQueued, 1);
+  Enter(Phase::kStaging, 1);
+  folder_.AppendEvent("staged", Json{{"dataset", "train"}, {"tier", "ram"}, {"bytes", 7}, {"seconds", 0.5}});
+  Enter(Phase::kRunning, 1);
+  folder_.AppendEvent("restarting", Json{{"attempt", 1}, {"reason", "rank 1 failed"}});
+  folder_.AppendEvent("running", Json{{"attempt", 2}, {"reason", ""}});
+  folder_.AppendEvent("succeeded", Json{{"attempt", 2}, {"reason", ""}});
+  const auto view = ViewReader(folder_).Read(Depth::kGlance);
+  ASSERT_EQ(view.attempts.size(), 2u);
+  EXPECT_EQ(view.attempts[0].reason, "rank 1 failed");
+  EXPECT_TRUE(view.attempts[1].ended);
+  ASSERT_EQ(view.datasets.size(), 1u);
+  EXPECT_EQ(view.datasets[0].bytes, 7u);
+  EXPECT_TRUE(view.phases.back().to);
+}
+
+TEST_F(RunViews, KeepTheLastEventsOfMany) {
+  std::string lines;
+  for (int i = 0; i < 1500; ++i) lines += R"({"unix_time":1,"event":"warning","reason":"w"})" "\n";
+  Append("events.jsonl", lines + "no event\n");
+  const auto view = ViewReader(folder_).Read(Depth::kGlance);
+  EXPECT_EQ(view.events.size(), 1000u);
+  EXPECT_EQ(view.events_left_out, 500u);
+  EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("1 lines of events.jsonl")));
+}
+
+TEST_F(RunViews, SurviveWhateverStandsInTheFolder) {
+  Enter(Phase::kQueued, 1);
+  Append("plan.json", "{\"engine\": 3}");
+  Append("events.jsonl", "{\"event\": [1], \"unix_time\": \"x\", \"attempt\": 1e300}\n{\"event\":\"running\"}\n");
+  Append("attempt-1/comm.json", "{\"teams\": [{\"team\": 1}]}");
+  Append("trials.db", "no database");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  EXPECT_FALSE(view.warnings.empty());
+  EXPECT_FALSE(ViewDocument({view}, 0).dump().empty());
+}
+
+TEST_F(RunViews, AreNoneOfADamagedState) {
+  WriteFile(folder_.path() / "state.json", "{");
+  EXPECT_THROW(ViewReader(folder_).Read(Depth::kGlance), Error);
+}
+
+}  // namespace
+}  // namespace slipway::launcher
