@@ -1,5 +1,7 @@
 #include "launcher/view/report_page.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "launcher/view/html.h"
@@ -23,46 +25,43 @@ std::string_view Skeleton() { return {slipway_embedded_skeleton, slipway_embedde
 std::string_view Style() { return {slipway_embedded_style, slipway_embedded_style_end}; }
 std::string_view Script() { return {slipway_embedded_script, slipway_embedded_script_end}; }
 
+/// What takes the places of the skeleton's comments. The README of the templates lists them.
 struct Parts {
-  std::string title;
-  std::string head;     ///< more elements of the head
-  std::string summary;  ///< HTML
-  std::string data;     ///< the element with the document; empty: a live page
+  std::string live;
+  std::string summary;
+  std::string view;
 };
 
-/// Each placeholder is replaced once, so text that looks like one is left alone.
+std::string Within(std::string_view element, std::string_view content) {
+  return fmt::format("<{0}>{1}</{0}>", element, content);
+}
+
+/// Each place is filled once, so a text that looks like one is left alone.
 std::string Filled(const Parts& parts) {
-  const std::pair<std::string_view, std::string_view> places[] = {
-      {"<!-- slipway:title -->", parts.title},     {"<!-- slipway:head -->", parts.head},
-      {"<!-- slipway:style -->", Style()},         {"<!-- slipway:summary -->", parts.summary},
-      {"<!-- slipway:data -->", parts.data},       {"<!-- slipway:script -->", Script()},
+  const std::pair<std::string_view, std::string> places[] = {
+      {"<!-- slipway:live -->", parts.live},       {"<!-- slipway:style -->", Within("style", Style())},
+      {"<!-- slipway:summary -->", parts.summary}, {"<!-- slipway:view -->", parts.view},
+      {"<!-- slipway:script -->", Within("script", Script())},
   };
   std::string page;
   std::string_view rest = Skeleton();
-  while (true) {
-    const auto at = rest.find("<!-- slipway:");
+  for (const auto& [place, content] : places) {
+    const auto at = rest.find(place);
     page += rest.substr(0, at);
-    if (at == rest.npos) return page;
-    rest.remove_prefix(at);
-    for (const auto& [name, content] : places) {
-      if (!rest.starts_with(name)) continue;
-      page += content;
-      break;
-    }
-    rest.remove_prefix(rest.find("-->") + 3);
+    page += content;
+    rest.remove_prefix(at + place.size());
   }
+  return page += rest;
 }
 
 }  // namespace
 
 std::string ReportPage(const std::vector<RunView>& runs, double made) {
   const auto document = ViewDocument(runs, made).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Filled({EscapeHtml(runs.size() == 1 ? runs.front().run : "runs"), "", SummaryHtml(runs),
+  return Filled({"", SummaryHtml(runs),
                  "<script type=\"application/json\" id=\"slipway-view\">" + JsonWithinScript(document) + "</script>"});
 }
 
-std::string LivePage() {
-  return Filled({"Slipway", "<meta name=\"slipway-live\" content=\"1\">", "", ""});
-}
+std::string LivePage() { return Filled({"<meta name=\"slipway-live\" content=\"1\">", "", ""}); }
 
 }  // namespace slipway::launcher

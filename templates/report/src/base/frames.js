@@ -1,0 +1,22 @@
+/** Work once a frame: however often something asks, it is done at most once before the next paint. */
+
+const waiting = new Set();
+let asked = 0;
+
+/** @param {() => void} work the same function is called once a frame */
+export function nextFrame(work) {
+  waiting.add(work);
+  if (!asked) asked = requestAnimationFrame(run);
+}
+
+function run() {
+  asked = 0;
+  const now = [...waiting];
+  waiting.clear();
+  for (const work of now) work();
+}
+
+/** Runs what waits, at once: before printing. */
+export function flush() {
+  for (let round = 0; round < 3 && waiting.size; ++round) run();
+}

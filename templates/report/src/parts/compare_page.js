@@ -1,0 +1,79 @@
+import {fill, h, toggle} from '../base/dom.js';
+import {duration, number, when} from '../base/format.js';
+import {seriesColour} from '../base/theme.js';
+import {panel} from '../charts/panel.js';
+import {curvesPanel} from './curves.js';
+import {diffLines} from './diff.js';
+import {statePill} from './headline.js';
+
+/** Several runs side by side: figures, curves over each other, and what differs in their specs. */
+export class ComparePage {
+  constructor() {
+    this.facts = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Runs side by side'});
+    this.specs = h('div');
+    this.curves = curvesPanel({selection: null, title: 'Curves', many: 'runs'});
+    this.onlyDiffering = true;
+    this.specPanel = panel({title: 'Spec: what differs', wide: true, body: this.specs, controls: [toggle('Whole spec', false, (on) => { this.onlyDiffering = !on; this.showSpecs(); })]});
+    this.element = h('div', {class: 'sections compare'}, h('section', {class: 'section'}, h('h2', null, 'Comparison'),
+      h('div', {class: 'panels'}, panel({title: 'Side by side', wide: true, body: this.facts}), this.curves.element, this.specPanel)));
+  }
+
+  /** @param {import('../base/model.js').Run[]} runs */
+  update(runs) {
+    this.runs = runs;
+    fill(this.facts, this.table());
+    const curves = runs.flatMap((run, runIndex) => curvesOf(run).map((curve) => ({...curve, runIndex, runName: run.run})));
+    this.curves.element.hidden = !this.curves.update({...runs[0], curves, objectives: runs[0].objectives});
+    this.showSpecs();
+  }
+
+  table() {
+    const {runs} = this;
+    const head = runs.map((run, i) => h('th', {scope: 'col'}, h('span', {class: 'dot', style: {background: seriesColour(i)}}), run.run));
+    const rows = [...plainRows(runs), ...metricRows(runs)].map(([name, values]) => {
+      const differs = new Set(values.map((value) => (value instanceof Node ? value.textContent : value))).size > 1;
+      return h('tr', {class: differs ? 'differs' : null}, h('th', {scope: 'row'}, name), values.map((value) => h('td', null, value)));
+    });
+    return h('table', {class: 'plain compare-table'}, h('thead', null, h('tr', null, h('td', null), head)), h('tbody', null, rows));
+  }
+
+  showSpecs() {
+    const [first, ...others] = this.runs;
+    fill(this.specs, others.map((other) => {
+      const lines = diffLines(first.spec, other.spec, this.onlyDiffering);
+      return h('div', null, h('h4', null, `${first.run} → ${other.run}`), lines.length
+        ? h('pre', {class: 'code', tabindex: '0', role: 'region', 'aria-label': `Spec of ${first.run} against ${other.run}`}, lines.map(({kind, text}) => h('span', {class: `line ${kind}`}, `${{added: '+', removed: '-', same: ' ', gap: '⋯'}[kind]} ${text}\n`)))
+        : h('p', {class: 'note'}, 'The specs are equal.'));
+    }));
+  }
+}
+
+/** Of an ensemble, only the best trial's curves. */
+function curvesOf(run) {
+  const last = Math.max(...run.curves.map((curve) => curve.attempt));
+  if (!run.trials) return run.curves.filter((curve) => curve.attempt === last);
+  const best = run.trials.number[run.trials.ranked()[0]];
+  return run.curves.filter((curve) => curve.trial === best);
+}
+
+function plainRows(runs) {
+  const row = (name, value) => [name, runs.map(value)];
+  return [row('State', (run) => statePill(run.phase)), row('Best', (run) => (run.best?.value == null ? '–' : `${run.best.metric ?? ''} ${number(run.best.value, 6)}`)),
+    row('Nodes × ranks', (run) => `${number(run.nodes)} × ${number(run.ranks)}`), row('Time', (run) => duration((run.ended ?? NaN) - (run.started ?? NaN))),
+    row('Node-hours', (run) => number(run.accounting?.node_hours)), row('Created', (run) => when(run.created)), row('Commit', (run) => String(run.provenance?.commit ?? '–').slice(0, 12)),
+    row('Step time', (run) => duration(meanStep(run))), row('Why it ended', (run) => run.reason || '–')];
+}
+
+function meanStep(run) {
+  const ranks = run.steps?.ranks ?? [];
+  return ranks.length ? ranks.reduce((sum, rank) => sum + (rank.step_s ?? 0), 0) / ranks.length : null;
+}
+
+function metricRows(runs) {
+  const names = [...new Set(runs.flatMap((run) => curvesOf(run).map((curve) => curve.metric)))].slice(0, 40);
+  const of = (run, metric) => curvesOf(run).filter((curve) => curve.metric === metric).pop();
+  return names.map((metric) => [`${metric}: last (best)`, runs.map((run) => {
+    const curve = of(run, metric);
+    return curve ? `${number(curve.last, 6)} (${number(curve.best, 6)})` : '–';
+  })]);
+}

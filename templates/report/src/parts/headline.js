@@ -1,0 +1,58 @@
+import {brief, copyButton, fill, h, icon} from '../base/dom.js';
+import {duration, number, percent, when} from '../base/format.js';
+import {stateStyle} from '../base/theme.js';
+
+const ENDED = new Set(['succeeded', 'failed', 'cancelled', 'lost']);
+export const hasEnded = (phase) => ENDED.has(phase);
+
+/** State, best value, progress and time left in one line; then what identifies the run. */
+export function headline() {
+  const element = h('div', {class: 'headline'});
+  return {element, update: (run, view) => {
+    fill(element, h('div', {class: 'first-line'}, statePill(run.phase), bestFact(run), progressFact(run), timeFact(run, view.made)), secondLine(run),
+      run.reason && hasEnded(run.phase) && run.phase !== 'succeeded' && h('p', {class: 'reason'}, icon('cross'), h('span', null, run.reason)),
+      run.warnings.length > 0 && h('details', {class: 'warnings'}, h('summary', null, `${run.warnings.length} warning${run.warnings.length === 1 ? '' : 's'} while reading`),
+        h('ul', null, run.warnings.slice(0, 50).map((warning) => h('li', null, warning)))));
+  }};
+}
+
+/** The phase as icon and word. */
+export function statePill(phase) {
+  const {icon: name, colour} = stateStyle(phase);
+  return h('span', {class: `pill ${colour}`, 'data-phase': phase}, icon(name), brief(phase, 30));
+}
+
+function fact(label, value, more, title) {
+  return h('div', {class: 'fact'}, h('span', {class: 'fact-label'}, label), h('span', {class: 'fact-value', title}, brief(value, 60)), more && h('span', {class: 'fact-more'}, brief(more, 60)));
+}
+
+function bestFact({best}) {
+  if (!best || best.value == null) return fact('Best', '–');
+  const where = [best.trial != null && `trial ${best.trial}`, best.step != null && `step ${number(best.step)}`].filter(Boolean).join(', ');
+  return fact(`Best ${brief(best.metric ?? '', 40)}`, number(best.value, 5), where, String(best.value));
+}
+
+function progressFact({progress, phase}) {
+  const {done, total, unit = 'steps'} = progress;
+  if (done == null) return fact('Progress', '–');
+  const share = total ? Math.min(1, done / total) : null;
+  const bar = share === null ? null : h('span', {class: 'meter', role: 'progressbar', 'aria-label': 'Progress', 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(share * 100)},
+    h('span', {class: hasEnded(phase) ? 'meter-fill still' : 'meter-fill', style: {width: `${share * 100}%`}}));
+  return h('div', {class: 'fact grow'}, h('span', {class: 'fact-label'}, 'Progress'), h('span', {class: 'fact-value'}, `${number(done)}${total ? ` of ${number(total)}` : ''} ${brief(unit, 20)}`),
+    h('span', {class: 'fact-more'}, share === null ? '' : percent(share, 0)), bar);
+}
+
+function timeFact(run, made) {
+  const start = run.started ?? run.created;
+  if (hasEnded(run.phase)) return fact('Took', duration((run.ended ?? NaN) - start), run.ended ? `ended ${when(run.ended)}` : '');
+  const left = run.progress.left_s;
+  return fact('Time left', left == null ? 'unknown' : duration(left), start == null || made == null ? '' : `running for ${duration(made - start)}`);
+}
+
+function secondLine(run) {
+  const size = [run.nodes != null && `${number(run.nodes)} node${run.nodes === 1 ? '' : 's'}`, run.ranks != null && `${number(run.ranks)} rank${run.ranks === 1 ? '' : 's'}`].filter(Boolean).join(' × ');
+  const search = run.isEnsemble ? [run.sampler && `sampler ${run.sampler}`, run.scheduler && `scheduler ${run.scheduler}`] : [];
+  const facts = [run.isEnsemble ? 'ensemble' : 'run', run.engine, size, ...search, run.attempt > 1 && `attempt ${run.attempt}`, run.created != null && `created ${when(run.created)}`].filter(Boolean);
+  return h('div', {class: 'second-line'}, facts.map((each) => h('span', null, brief(each, 60))), run.tags.map((tag) => h('span', {class: 'tag'}, brief(tag, 40))),
+    run.folder && h('span', {class: 'folder'}, h('code', null, run.folder), copyButton(run.folder, 'Copy path')), run.description && h('p', {class: 'description'}, run.description));
+}
