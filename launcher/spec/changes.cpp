@@ -62,6 +62,7 @@ constexpr std::array kRules = {
     Rule{"resilience"},
     Rule{"trace"},
     Rule{"mllog"},
+    Rule{"report"},
     Rule{"ensemble", May::kNever, "a run is an ensemble from its beginning or never"},
     Rule{"ensemble.objective", May::kNever, "the trials were ranked and steered by the other one", NextRun::kRepeats},
     Rule{"ensemble.objectives", May::kNever, "the trials were ranked and steered by the others", NextRun::kRepeats},

@@ -257,6 +257,7 @@ struct EnsembleSpec {
 struct Spec {
   std::string name;
   std::string description;
+  bool report = true;  ///< write report.html at the end
   SiteSpec site;
   std::vector<DatasetSpec> data;
   LaunchSpec launch;

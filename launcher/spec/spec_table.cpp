@@ -315,6 +315,8 @@ void VisitSpec(SpecVisitor& visit, Spec& spec) {
         spec.name);
   visit({"description", Of(kText), "\"\"", "What the experiment is for, for people.", "Baseline of the paper"},
         spec.description);
+  visit({"report", Of(kBool), "true", "Write report.html into the run folder at the end of the run.", "false"},
+        spec.report);
   VisitSite(visit, spec.site);
   visit.Named({"data", Section(), "", "The datasets. A rank finds the staged files of NAME in SLIPWAY_DATA_NAME.", ""},
               {"*", Section(), "", "One dataset; its name is made of small letters, digits and '_'.", ""}, spec.data);

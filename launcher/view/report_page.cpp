@@ -4,8 +4,11 @@
 
 #include <string_view>
 
+#include "core/clock.h"
+#include "core/files.h"
 #include "launcher/view/html.h"
 #include "launcher/view/report_summary.h"
+#include "launcher/view/view_reader.h"
 
 // The files of templates/report, as they are in the source tree. The build names them.
 #define SLIPWAY_EMBED(name, file)                                                        \
@@ -60,6 +63,12 @@ std::string ReportPage(const std::vector<RunView>& runs, double made) {
   const auto document = ViewDocument(runs, made).dump(-1, ' ', false, Json::error_handler_t::replace);
   return Filled({"", SummaryHtml(runs),
                  "<script type=\"application/json\" id=\"slipway-view\">" + JsonWithinScript(document) + "</script>"});
+}
+
+std::filesystem::path WriteReport(const RunFolder& folder) {
+  const auto file = folder.path() / kReportName;
+  WriteFileAtomically(file, ReportPage({ViewReader(folder).Read(Depth::kAnalysis)}, UnixSeconds(SystemClock().Now())));
+  return file;
 }
 
 std::string LivePage() { return Filled({"<meta name=\"slipway-live\" content=\"1\">", "", ""}); }

@@ -14,8 +14,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr const char* kReportName = "report.html";
-
 std::vector<RunView> ReadAll(const std::vector<std::string>& selectors, Session& session) {
   std::vector<RunView> views;
   for (const auto& selector : selectors) {

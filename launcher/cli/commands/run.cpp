@@ -23,8 +23,10 @@
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/batch/submit_remarks.h"
 #include "launcher/run/manager.h"
+#include "launcher/run/trials/trial_order.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
+#include "launcher/view/report_page.h"
 
 namespace slipway::launcher {
 namespace {
@@ -151,6 +153,20 @@ void SayHowItGoesOn(const RunFolder& folder, const Plan& plan, Session& session)
   if (const auto remark = RemarkOnBits(folder, plan); !remark.empty()) session.output.Warn(remark);
 }
 
+/// The report is an extra: without it the run is what it was.
+void ReportOn(const RunFolder& folder, const Plan& plan, Session& session) try {
+  const bool is_over = HasEnded(folder.ReadState().phase);
+  if (plan.spec().report && is_over && !ReadTrialOrder(folder)) WriteReport(folder);
+} catch (const std::exception& error) {
+  session.output.Warn(fmt::format("{} has no report: {}", folder.id(), error.what()));
+}
+
+int ManageAndReport(const RunFolder& folder, FileLock lock, const Plan& plan, LinePrefix prefix, Session& session) {
+  const int code = ManageRun(folder, std::move(lock), plan, session.output, prefix);
+  ReportOn(folder, plan, session);
+  return code;
+}
+
 void WaitForEndOfInput() {
   char unused[64];
   while (::read(STDIN_FILENO, unused, sizeof unused) > 0) {
@@ -169,7 +185,7 @@ int Run(const RunOptions& options, Session& session) {
     session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan)));
     return FollowBatchRun(folder, options.prefix, session);
   }
-  return ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix);
+  return ManageAndReport(folder, folder.TakeManagerLock(), plan, options.prefix, session);
 }
 
 int Submit(const SpecSelection& selection, Session& session) {
@@ -205,7 +221,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   KeepChanges(folder, plan);
   if (!submits) {
     ForgetBatchJob(folder);
-    return ManageRun(folder, std::move(*lock), plan, session.output, options.prefix);
+    return ManageAndReport(folder, std::move(*lock), plan, options.prefix, session);
   }
   lock.reset();  // the job may begin at once
   SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
@@ -222,7 +238,7 @@ int Manage(const ManageOptions& options, Session& session) {
     if (const auto state = folder.ReadState(); IsDone(folder, state)) return SayNothingToResume(folder, state, session);
     if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
   }
-  return ManageRun(folder, std::move(lock), ReplanRun(folder), session.output, LinePrefix::kRank);
+  return ManageAndReport(folder, std::move(lock), ReplanRun(folder), LinePrefix::kRank, session);
 }
 
 }  // namespace slipway::launcher
