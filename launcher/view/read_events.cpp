@@ -41,7 +41,7 @@ std::string WordsOfMembers(const Json& event) {
 }
 
 /// What happened, in words: its reason or message, else its members.
-std::string TextOf(const Json& event) {
+std::string EventText(const Json& event) {
   auto text = TextMember(event, "reason");
   if (text.empty()) text = TextMember(event, "message");
   if (text.empty()) text = WordsOfMembers(event);
@@ -60,7 +60,7 @@ class EventReader {
     if (ParsePhase(name)) EnterPhase(name, time, event);
     if (name == "restarting") EndAttempt(time, TextMember(event, "reason"));
     if (name == "staged") AddDataset(time, event);
-    Keep({time, name, TextOf(event)});
+    Keep({time, name, EventText(event)});
   }
 
  private:

@@ -42,7 +42,8 @@ void TakeStudy(const StudyRecord& study, RunView& view) {
   for (const auto& objective : study.objectives) {
     view.objectives.push_back({objective.metric, objective.ValueName(), objective.ValueGoal()});
   }
-  for (const auto& parameter : ensemble::StoredSpace(study).parameters()) {
+  const auto space = ensemble::StoredSpace(study);
+  for (const auto& parameter : space.parameters()) {
     ParameterView shown{parameter.name, ensemble::DomainName(parameter.domain), {}, {}, {}};
     TakeBounds(parameter.domain, shown);
     view.space.push_back(std::move(shown));

@@ -78,7 +78,7 @@ std::string MetricsHtml(const RunView& run) {
   return TableHtml("Metrics", {"metric", "attempt", "values", "last", "lowest", "highest"}, rows);
 }
 
-std::string TextOf(const Json& value) {
+std::string ValueText(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -98,7 +98,7 @@ std::string TrialsHtml(const RunView& run) {
   for (const auto i : ranked) {
     Row row = {std::to_string(*trials.rank[i]), std::to_string(trials.number[i])};
     for (const auto& values : trials.value) row.push_back(values[i] ? fmt::format("{:.6g}", *values[i]) : "");
-    for (const auto& [name, values] : trials.parameters) row.push_back(values[i].is_null() ? "" : TextOf(values[i]));
+    for (const auto& [name, values] : trials.parameters) row.push_back(values[i].is_null() ? "" : ValueText(values[i]));
     rows.push_back(std::move(row));
   }
   return TableHtml("Best trials", header, rows);
