@@ -50,8 +50,7 @@ export class ComparePage {
 
 /** Of an ensemble, only the best trial's curves. */
 function curvesOf(run) {
-  const last = Math.max(...run.curves.map((curve) => curve.attempt));
-  if (!run.trials) return run.curves.filter((curve) => curve.attempt === last);
+  if (!run.trials) return run.curves;
   const best = run.trials.number[run.trials.ranked()[0]];
   return run.curves.filter((curve) => curve.trial === best);
 }
