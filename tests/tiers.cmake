@@ -69,6 +69,9 @@ slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
 slow("^(LockedBook|Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
 
+# The report: the page opens in a browser in the default tier.
+full("^report\\.(interaction|live)$" "report.page opens the same page in a browser")
+
 waits("^slurm\\.(limits|limits_long|outages|outages_long|hang|endings|node_shares)$" "Slurm looks at its clock every half minute, and has to find that a node is lost")
 
 # slipway_slots_of(<test> <result>): how many slots of a core it takes, where its folder does not say it.

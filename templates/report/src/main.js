@@ -125,6 +125,7 @@ async function start() {
     if (!raw && !isLive()) return app.fail(new Error('it holds no document'));
     if (!isLive() && app.view.runs.length > 1 && !location.hash) history.replaceState(null, '', `#/compare/${app.view.runs.map((run) => encodeURIComponent(run.run)).join(',')}`);
     app.route();
+    performance.mark('slipway-ready');
     document.documentElement.classList.add('has-app');
     document.getElementById('slipway-summary')?.remove();
   } catch (problem) {

@@ -2,6 +2,14 @@
 
 export const NONE = '–';
 
+const formats = new Map();
+
+/** With commas; a format is costly to make. */
+function grouped(value, decimals = 0) {
+  if (!formats.has(decimals)) formats.set(decimals, new Intl.NumberFormat('en-US', {minimumFractionDigits: decimals, maximumFractionDigits: decimals}));
+  return formats.get(decimals).format(value);
+}
+
 const isMissing = (value) => value == null || value === '';
 
 /** Four significant digits: 0.1234, 12,345, 1.2e-5. @param {any} value @returns {string} */
@@ -11,9 +19,9 @@ export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString('en-US');
+  if (Number.isInteger(value) && size < 1e7) return grouped(value);
   if (size >= 1e7 || size < 1e-3) return exponent(value, digits);
-  if (size >= 10 ** digits) return Math.round(value).toLocaleString('en-US');
+  if (size >= 10 ** digits) return grouped(Math.round(value));
   return trim(value.toPrecision(digits));
 }
 
@@ -91,5 +99,5 @@ export function tickText(value, step) {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-3) return exponent(value, 3).replace('-', '−').replace('e−', 'e-');
   const decimals = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
-  return value.toLocaleString('en-US', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
+  return grouped(value, decimals);
 }

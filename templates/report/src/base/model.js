@@ -58,6 +58,13 @@ export class Trials {
     this.reason = whole('reason', '').map(text);
     this.objectives = objectivesOf(raw, run, this.count);
     this.parameters = parametersOf(raw, run, this.count);
+    this.made = new Map();
+  }
+
+  /** Computes once. */
+  once(key, make) {
+    if (!this.made.has(key)) this.made.set(key, make());
+    return this.made.get(key);
   }
 
   /** The values that rank the trials. */
@@ -72,6 +79,10 @@ export class Trials {
 
   /** Rows with a value, best first. */
   ranked(objective = 0) {
+    return this.once(`ranked ${objective}`, () => this.rankRows(objective));
+  }
+
+  rankRows(objective) {
     const values = this.objectives[objective]?.values ?? [];
     const rows = [...values.keys()].filter((row) => values[row] != null);
     const sign = this.objectives[objective]?.isMaximized ? -1 : 1;
@@ -80,6 +91,10 @@ export class Trials {
 
   /** 0 (bad) to 1 (good) by rank, NaN without a value. @returns {Float64Array} */
   goodness(objective = 0) {
+    return this.once(`goodness ${objective}`, () => this.shares(objective));
+  }
+
+  shares(objective) {
     const rows = this.ranked(objective);
     const share = new Float64Array(this.count).fill(NaN);
     rows.forEach((row, place) => { share[row] = rows.length > 1 ? 1 - place / (rows.length - 1) : 1; });

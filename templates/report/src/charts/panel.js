@@ -10,9 +10,9 @@ const MOST_ROWS = 500;
 export function panel({title, note, controls = [], body, wide = false, data, surface, actions = []}) {
   const words = h('p', {class: 'note', hidden: !note}, note);
   const tools = [...actions, surface && saveButton(surface, title)].filter(Boolean);
-  const element = h('section', {class: wide ? 'panel wide' : 'panel', 'aria-label': title},
+  const element = h('div', {class: wide ? 'panel wide' : 'panel', role: 'group', 'aria-label': title},
     h('header', null, h('h3', null, title), h('div', {class: 'controls'}, controls), h('div', {class: 'tools'}, tools)),
-    words, body, data && dataTable(data));
+    words, body, data && dataTable(title, data));
   return Object.assign(element, {note: (text) => { words.textContent = text; words.hidden = !text; }});
 }
 
@@ -32,8 +32,8 @@ export function resetButton(reset) {
 }
 
 /** The text alternative: made when it is opened. */
-function dataTable(data) {
-  const body = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Data of the chart'});
+function dataTable(title, data) {
+  const body = h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': `Data of ${title}`});
   const details = h('details', {class: 'data', on: {toggle: () => details.open && show()}}, h('summary', null, 'Data as a table'), body);
   const show = () => {
     const {head, rows} = data();

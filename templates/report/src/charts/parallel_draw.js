@@ -1,7 +1,7 @@
 import {ramp, theme, trialColour} from '../base/theme.js';
 
 const SHADES = 24;
-const FRAME_MS = 34;
+const FRAME_MS = 28;
 
 /**
  * Draws thousands of lines a slice at a time, in a fixed random order: each frame shows a fair sample, and the
@@ -78,6 +78,7 @@ export function strokeLine(context, xs, ys, row, colour, width, alpha) {
 export function styleOf(chart, row) {
   const {selection, trials} = chart;
   if (selection.count > 0 && selection.count <= 12) return [trialColour(trials.number[row]), 2, 1];
+  if (Number.isNaN(chart.goodness[row])) return [theme().idle, 1, 0.2];
   const shown = selection.count || trials.count;
   return [shadeOf(chart.colours, chart.goodness[row]), 1, shown > 3000 ? 0.35 : shown > 400 ? 0.55 : 0.8];
 }

@@ -69,6 +69,12 @@ export class Surface {
     nextFrame(this.work);
   }
 
+  /** Calls `work` before the next drawing: what is far from the visible part waits. */
+  prepare(work) {
+    this.prepared = work;
+    this.request();
+  }
+
   /** Draws the upper canvas again. */
   requestOver() {
     this.needsOver = true;
@@ -77,6 +83,9 @@ export class Surface {
 
   paint() {
     if (!this.width || !this.isNear) return;
+    const work = this.prepared;
+    this.prepared = null;
+    work?.();
     if (this.needsBase) this.options.draw(this.cleared(this.base));
     if (this.needsOver) this.options.drawOver?.(this.cleared(this.over));
     this.needsBase = this.needsOver = false;

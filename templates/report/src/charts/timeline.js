@@ -9,7 +9,7 @@ const LANE = 20, LEFT = 120, TOP = 8, BOTTOM = 38;
 
 /**
  * Bars over time in lanes.
- * @typedef {{lane: number, from: number, to: number, colour: () => string, row?: number, title: string, lines: any[], text?: string, isMark?: boolean}} Bar
+ * @typedef {{lane: number, from: number, to: number, colour: () => string, row?: number, title: string, lines: any[]|(() => any[]), text?: string, isMark?: boolean}} Bar
  */
 export class Timeline {
   /** @param {{label: string, selection?: any, pick?: (row: number, event: Event) => void, zoomed?: (is: boolean) => void, most?: number}} options */
@@ -131,7 +131,7 @@ export class Timeline {
     this.options.selection?.hover(bar?.row ?? -1);
     if (!bar) return hideTip();
     const area = this.element.getBoundingClientRect(), [x, y] = this.area(bar);
-    showTip(bar.title, bar.lines, event?.clientX ?? area.left + x, event?.clientY ?? area.top + y, bar.colour());
+    showTip(bar.title, typeof bar.lines === 'function' ? bar.lines() : bar.lines, event?.clientX ?? area.left + x, event?.clientY ?? area.top + y, bar.colour());
   }
 
   follow() {

@@ -1,4 +1,4 @@
-import {h} from '../base/dom.js';
+import {brief, h} from '../base/dom.js';
 import {duration, number, percent} from '../base/format.js';
 import {panel, plainTable} from '../charts/panel.js';
 
@@ -80,7 +80,7 @@ function rankBar(rank, longest, isLate) {
   const total = Math.max(rank.step_s, known), bar = stackedBar(parts, total || 1, duration);
   bar.style.width = `${100 * total / longest}%`;
   return h('div', {class: isLate ? 'bar-row late' : 'bar-row'},
-    h('span', {class: 'bar-name', title: rank.host}, `${rank.rank}`, h('small', null, ` ${rank.host ?? ''}`), isLate && h('span', {class: 'badge warn'}, 'straggler')),
+    h('span', {class: 'bar-name', title: rank.host}, `${rank.rank}`, h('small', null, ` ${brief(rank.host ?? '', 30)}`), isLate && h('span', {class: 'badge warn'}, 'straggler')),
     h('span', {class: 'bar-track plain'}, bar), h('span', {class: 'bar-value'}, duration(rank.step_s)));
 }
 

@@ -9,7 +9,7 @@ import {statePill} from './headline.js';
 /** Several runs side by side: figures, curves over each other, and what differs in their specs. */
 export class ComparePage {
   constructor() {
-    this.facts = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Runs side by side'});
+    this.facts = h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Runs side by side'});
     this.specs = h('div');
     this.curves = curvesPanel({selection: null, title: 'Curves', many: 'runs'});
     this.onlyDiffering = true;
@@ -42,7 +42,7 @@ export class ComparePage {
     fill(this.specs, others.map((other) => {
       const lines = diffLines(first.spec, other.spec, this.onlyDiffering);
       return h('div', null, h('h4', null, `${first.run} → ${other.run}`), lines.length
-        ? h('pre', {class: 'code', tabindex: '0', role: 'region', 'aria-label': `Spec of ${first.run} against ${other.run}`}, lines.map(({kind, text}) => h('span', {class: `line ${kind}`}, `${{added: '+', removed: '-', same: ' ', gap: '⋯'}[kind]} ${text}\n`)))
+        ? h('pre', {class: 'code', tabindex: '0', role: 'group', 'aria-label': `Spec of ${first.run} against ${other.run}`}, lines.map(({kind, text}) => h('span', {class: `line ${kind}`}, `${{added: '+', removed: '-', same: ' ', gap: '⋯'}[kind]} ${text}\n`)))
         : h('p', {class: 'note'}, 'The specs are equal.'));
     }));
   }
@@ -50,7 +50,8 @@ export class ComparePage {
 
 /** Of an ensemble, only the best trial's curves. */
 function curvesOf(run) {
-  if (!run.trials) return run.curves;
+  const last = Math.max(...run.curves.map((curve) => curve.attempt));
+  if (!run.trials) return run.curves.filter((curve) => curve.attempt === last);
   const best = run.trials.number[run.trials.ranked()[0]];
   return run.curves.filter((curve) => curve.trial === best);
 }

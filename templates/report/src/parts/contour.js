@@ -2,7 +2,7 @@ import {contours} from 'd3-contour';
 import {choice, h} from '../base/dom.js';
 import {anything, number} from '../base/format.js';
 import {extent, parameterAxis, positions} from '../base/model.js';
-import {ramp} from '../base/theme.js';
+import {ramp, theme} from '../base/theme.js';
 import {interpolate} from '../charts/contour_grid.js';
 import {panel, resetButton} from '../charts/panel.js';
 import {pointSeries, trialChart} from './scatter.js';
@@ -25,7 +25,7 @@ export function contourPanel({selection}) {
     const at = (list) => rows.map((row) => list[row]);
     field = {rows, xs: at(xs), ys: at(ys), goodness: trials.goodness(), made: null};
     const points = pointSeries('trial', trials, selection, rows, field.xs, field.ys);
-    chart.show({x: parameterAxis(x), y: parameterAxis(y), series: [{...points, size: rows.length > 500 ? 2 : 5, alpha: rows.length > 500 ? 0.6 : 1}]});
+    chart.show({x: parameterAxis(x), y: parameterAxis(y), series: [{...points, colour: (i) => (selection.mask[rows[i]] ? points.colour(i) : theme().text), size: rows.length > 500 ? 2 : 4, alpha: selection.count ? 1 : 0.45}]});
     chart.surface.setLabel(`Contour of ${trials.objectives[0]?.name ?? 'the objective'} over ${x.name} and ${y.name}, ${rows.length} trials. Arrow keys walk over trials, Enter selects.`);
     element.note(`${trials.objectives[0]?.name ?? 'Objective'}, smoothed between trials; ranks from worst (faint) to best (strong).`);
   }
@@ -72,14 +72,14 @@ export function contourPanel({selection}) {
     view.trials = run.trials;
     const able = run.trials.parameters.filter((parameter) => parameter.varies).map(({name}) => name);
     if (able.length < 2) return false;
-    const weighty = run.importance.map((each) => String(each.parameter)).filter((name) => able.includes(name));
+    const weighty = [...run.importance].sort((a, b) => (b.share ?? 0) - (a.share ?? 0)).map((each) => String(each.parameter)).filter((name) => able.includes(name));
     const order = [...new Set([...weighty, ...able])];
     names = names.map((name, i) => (able.includes(name) ? name : order[i]));
     choosers.forEach((each, i) => {
       each.replaceChildren(...able.map((name) => h('option', {value: name}, name)));
       each.value = names[i];
     });
-    draw();
+    chart.surface.prepare(draw);
     return true;
   }};
 }

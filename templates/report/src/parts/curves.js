@@ -33,7 +33,7 @@ export function curvesPanel({selection, title = 'Learning curves', many = 'metri
       toggle('log', false, (on) => { view.isLog = on; draw(); }, 'Logarithmic values'), h('label', {class: 'slider'}, 'Smooth', slider)]});
   let version = -1;
   selection?.listeners.add(() => {
-    if (run && version !== selection.version) version = selection.version, draw();
+    if (run && version !== selection.version) version = selection.version, chart.surface.prepare(draw);
     else chart.surface.requestOver();
   });
 
@@ -42,6 +42,7 @@ export function curvesPanel({selection, title = 'Learning curves', many = 'metri
     if (many !== 'trials') return curves;
     const wanted = new Set(run.trials.ranked().slice(0, view.top).map((row) => run.trials.number[row]));
     if (selection.count <= 200) for (const row of selection.rows()) wanted.add(run.trials.number[row]);
+    for (const row of running(run.trials)) wanted.add(run.trials.number[row]);
     const isBounded = view.top < 1000 && wanted.size > 0;
     return isBounded ? curves.filter((curve) => wanted.has(curve.trial) || !run.trials.row.has(curve.trial)) : curves;
   }
@@ -93,7 +94,7 @@ export function curvesPanel({selection, title = 'Learning curves', many = 'metri
   }
 
   function drawChips() {
-    metrics.replaceChildren(...run.metrics.map((metric) => toggle(many === 'trials' ? metric : [h('span', {class: 'dot', style: {background: seriesColour(place(metric))}}), metric],
+    metrics.replaceChildren(...run.metrics.map((metric) => toggle(many !== 'metrics' ? metric : [h('span', {class: 'dot', style: {background: seriesColour(place(metric))}}), metric],
       view.chosen.has(metric), (on) => {
         if (many === 'trials') view.chosen.clear();
         if (on || many === 'trials') view.chosen.add(metric);
@@ -116,10 +117,13 @@ export function curvesPanel({selection, title = 'Learning curves', many = 'metri
     if (isFirst && run.metrics.length) view.chosen = firstMetrics(run, many), isFirst = false;
     top.hidden = many !== 'trials';
     drawChips();
-    draw();
+    chart.surface.prepare(draw);
     return run.curves.length > 0;
   }};
 }
+
+const MOST_RUNNING = 32;
+const running = (trials) => [...trials.state.keys()].filter((row) => trials.state[row] === 'running').slice(0, MOST_RUNNING);
 
 /** The metric that ranks the run, with those that end alike: train and validation together. */
 function firstMetrics(run, many) {

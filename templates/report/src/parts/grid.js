@@ -26,7 +26,7 @@ export class Grid {
     this.body.addEventListener('pointerover', (event) => options.selection?.hover(this.rowOf(event)));
     this.body.addEventListener('pointerleave', () => options.selection?.hover(-1));
     this.body.addEventListener('click', (event) => this.rowOf(event) >= 0 && options.pick(this.rowOf(event), event));
-    options.selection?.listeners.add(this.paintNow);
+    options.selection?.listeners.add(() => this.restyle());
     addEventListener('beforeprint', () => this.paint(60));
     new ResizeObserver(this.paintNow).observe(this.element);
   }
@@ -75,6 +75,9 @@ export class Grid {
     const top = Number.isInteger(most) ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW) - ROOM);
     const visible = Number.isInteger(most) ? most : Math.ceil((this.element.clientHeight || 420) / ROW) + 2 * ROOM;
     const bottom = Math.min(this.rows.length, top + visible);
+    const shown = [top, bottom, this.rows, this.columns, this.current];
+    if (this.shown?.every((each, i) => each === shown[i])) return this.restyle();
+    this.shown = shown;
     const focused = this.body.contains(document.activeElement);
     const lines = [];
     for (let at = top; at < bottom; ++at) lines.push(this.line(at));
@@ -83,12 +86,28 @@ export class Grid {
   }
 
   line(at) {
-    const row = this.rows[at], {selection} = this.options, isChosen = Boolean(selection?.mask[row]);
-    const classes = [isChosen && 'chosen', selection?.hovered === row && 'under', selection?.isFaded(row) && 'faded'].filter(Boolean).join(' ');
-    return h('tr', {'data-row': row, 'aria-rowindex': at + 2, 'aria-selected': String(isChosen), class: classes || null,
+    const row = this.rows[at];
+    return h('tr', {'data-row': row, 'aria-rowindex': at + 2, 'aria-selected': String(Boolean(this.options.selection?.mask[row])), class: this.classesOf(row),
       tabindex: at === Math.min(this.current, this.rows.length - 1) ? '0' : '-1'},
     this.columns.map((column) => h('td', {class: column.isNumeric ? 'num' : null, title: column.full?.(row)},
       column.cell ? column.cell(row) : brief(column.text(row), 60))));
+  }
+
+  /** Marks what is chosen, without new elements. */
+  restyle() {
+    for (const line of this.body.children) {
+      const row = Number(line.dataset.row ?? -1);
+      if (row < 0) continue;
+      const classes = this.classesOf(row);
+      if (line.className !== classes) line.className = classes;
+      line.setAttribute('aria-selected', String(Boolean(this.options.selection?.mask[row])));
+    }
+    return undefined;
+  }
+
+  classesOf(row) {
+    const {selection} = this.options;
+    return [selection?.mask[row] && 'chosen', selection?.hovered === row && 'under', selection?.isFaded(row) && 'faded'].filter(Boolean).join(' ');
   }
 
   key(event) {

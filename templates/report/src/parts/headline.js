@@ -1,4 +1,4 @@
-import {copyButton, fill, h, icon} from '../base/dom.js';
+import {brief, copyButton, fill, h, icon} from '../base/dom.js';
 import {duration, number, percent, when} from '../base/format.js';
 import {stateStyle} from '../base/theme.js';
 
@@ -19,17 +19,17 @@ export function headline() {
 /** The phase as icon and word. */
 export function statePill(phase) {
   const {icon: name, colour} = stateStyle(phase);
-  return h('span', {class: `pill ${colour}`, 'data-phase': phase}, icon(name), phase);
+  return h('span', {class: `pill ${colour}`, 'data-phase': phase}, icon(name), brief(phase, 30));
 }
 
 function fact(label, value, more, title) {
-  return h('div', {class: 'fact'}, h('span', {class: 'fact-label'}, label), h('span', {class: 'fact-value', title}, value), more && h('span', {class: 'fact-more'}, more));
+  return h('div', {class: 'fact'}, h('span', {class: 'fact-label'}, label), h('span', {class: 'fact-value', title}, brief(value, 60)), more && h('span', {class: 'fact-more'}, brief(more, 60)));
 }
 
 function bestFact({best}) {
   if (!best || best.value == null) return fact('Best', '–');
   const where = [best.trial != null && `trial ${best.trial}`, best.step != null && `step ${number(best.step)}`].filter(Boolean).join(', ');
-  return fact(`Best ${best.metric ?? ''}`, number(best.value, 5), where, String(best.value));
+  return fact(`Best ${brief(best.metric ?? '', 40)}`, number(best.value, 5), where, String(best.value));
 }
 
 function progressFact({progress, phase}) {
@@ -38,7 +38,7 @@ function progressFact({progress, phase}) {
   const share = total ? Math.min(1, done / total) : null;
   const bar = share === null ? null : h('span', {class: 'meter', role: 'progressbar', 'aria-label': 'Progress', 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(share * 100)},
     h('span', {class: hasEnded(phase) ? 'meter-fill still' : 'meter-fill', style: {width: `${share * 100}%`}}));
-  return h('div', {class: 'fact grow'}, h('span', {class: 'fact-label'}, 'Progress'), h('span', {class: 'fact-value'}, `${number(done)}${total ? ` of ${number(total)}` : ''} ${unit}`),
+  return h('div', {class: 'fact grow'}, h('span', {class: 'fact-label'}, 'Progress'), h('span', {class: 'fact-value'}, `${number(done)}${total ? ` of ${number(total)}` : ''} ${brief(unit, 20)}`),
     h('span', {class: 'fact-more'}, share === null ? '' : percent(share, 0)), bar);
 }
 
@@ -53,6 +53,6 @@ function secondLine(run) {
   const size = [run.nodes != null && `${number(run.nodes)} node${run.nodes === 1 ? '' : 's'}`, run.ranks != null && `${number(run.ranks)} rank${run.ranks === 1 ? '' : 's'}`].filter(Boolean).join(' × ');
   const search = run.isEnsemble ? [run.sampler && `sampler ${run.sampler}`, run.scheduler && `scheduler ${run.scheduler}`] : [];
   const facts = [run.isEnsemble ? 'ensemble' : 'run', run.engine, size, ...search, run.attempt > 1 && `attempt ${run.attempt}`, run.created != null && `created ${when(run.created)}`].filter(Boolean);
-  return h('div', {class: 'second-line'}, facts.map((each) => h('span', null, each)), run.tags.map((tag) => h('span', {class: 'tag'}, tag)),
+  return h('div', {class: 'second-line'}, facts.map((each) => h('span', null, brief(each, 60))), run.tags.map((tag) => h('span', {class: 'tag'}, brief(tag, 40))),
     run.folder && h('span', {class: 'folder'}, h('code', null, run.folder), copyButton(run.folder, 'Copy path')), run.description && h('p', {class: 'description'}, run.description));
 }

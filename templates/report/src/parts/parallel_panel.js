@@ -80,7 +80,7 @@ export function parallelPanel({selection}) {
 
   return {element, chart, update: (next) => {
     run = next;
-    draw();
-    return run.trials.count > 0 && chart.dimensions.length > 1;
+    chart.surface.prepare(draw);
+    return run.trials.count > 0 && run.trials.parameters.some((parameter) => parameter.varies);
   }};
 }

@@ -6,7 +6,7 @@ const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 /** Lines of a log, without colours of a terminal. @param {any[]} lines */
 export function logText(lines) {
-  return h('pre', {class: 'log', tabindex: '0', role: 'region', 'aria-label': 'Last log lines'}, lines.map((line) => plain(String(line).replace(ANSI, ''))).join('\n'));
+  return h('pre', {class: 'log', tabindex: '0', role: 'group', 'aria-label': 'Last log lines'}, lines.map((line) => plain(String(line).replace(ANSI, ''))).join('\n'));
 }
 
 /** Attempts of a run and how their ranks ended. */
@@ -19,7 +19,7 @@ export function attemptsPanel() {
       return [number(each.number), when(each.started), duration((each.ended ?? NaN) - each.started), number(ranks.length),
         bad.length ? bad.slice(0, 3).map(rankEnd).join('; ') + (bad.length > 3 ? `; ${bad.length - 3} more` : '') : '–', each.reason || '–'];
     });
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts'}, plainTable(['Attempt', 'Started', 'Time', 'Ranks', 'Ranks that failed', 'Why it ended'], rows)));
+    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Attempts'}, plainTable(['Attempt', 'Started', 'Time', 'Ranks', 'Ranks that failed', 'Why it ended'], rows)));
     return rows.length > 0;
   }};
 }
@@ -32,7 +32,7 @@ export function checkpointsPanel() {
   const element = panel({title: 'Checkpoints', body});
   return {element, update: (run) => {
     const rows = [...run.checkpoints].reverse().map((each) => [number(each.step), when(each.time), bytes(each.bytes), duration(each.seconds)]);
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Checkpoints'}, plainTable(['Step', 'Written', 'Size', 'Took'], rows)));
+    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Checkpoints'}, plainTable(['Step', 'Written', 'Size', 'Took'], rows)));
     return rows.length > 0;
   }};
 }
@@ -43,7 +43,7 @@ export function datasetsPanel() {
   return {element, update: (run) => {
     const rows = run.datasets.map((each) => [each.name, each.tier ?? '–', bytes(each.bytes), each.found ? 'found' : duration(each.seconds),
       each.bytes && each.seconds ? `${bytes(each.bytes / each.seconds)}/s` : '–', each.directory ?? '–']);
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Datasets'}, plainTable(['Dataset', 'Tier', 'Size', 'Stage-in', 'Rate', 'Folder'], rows)));
+    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Datasets'}, plainTable(['Dataset', 'Tier', 'Size', 'Stage-in', 'Rate', 'Folder'], rows)));
     return rows.length > 0;
   }};
 }
@@ -51,7 +51,7 @@ export function datasetsPanel() {
 /** Events, newest first, filtered by words and kind. */
 export function eventsPanel() {
   let run = null, words = '', kind = '';
-  const body = h('div', {class: 'scroll tall', tabindex: '0', role: 'region', 'aria-label': 'Events'});
+  const body = h('div', {class: 'scroll tall', tabindex: '0', role: 'group', 'aria-label': 'Events'});
   const search = h('input', {type: 'search', placeholder: 'Filter', class: 'search', 'aria-label': 'Filter events', on: {input: () => { words = search.value.toLowerCase(); draw(); }}});
   const kinds = choice('Kind of event', [['', 'All kinds']], '', (value) => { kind = value; draw(); });
   const count = h('span', {class: 'count', role: 'status'});
@@ -101,7 +101,7 @@ export function specPanel() {
   const body = h('div');
   const element = panel({title: 'Spec', wide: true, body});
   return {element, update: (run) => {
-    fill(body, h('div', {class: 'code-box'}, h('div', {class: 'copy-corner'}, copyButton(run.spec)), h('pre', {class: 'code', tabindex: '0', role: 'region', 'aria-label': 'Spec'}, run.spec)));
+    fill(body, h('div', {class: 'code-box'}, h('div', {class: 'copy-corner'}, copyButton(run.spec)), h('pre', {class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Spec'}, run.spec)));
     return run.spec !== '';
   }};
 }
@@ -133,12 +133,12 @@ function member(value) {
 }
 
 function hostsTable(hosts) {
-  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Hosts'}, plainTable(['Host', 'CPU', 'GPUs'], hosts.map((host) => [host.host ?? '–', host.cpu ?? '–',
+  return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Hosts'}, plainTable(['Host', 'CPU', 'GPUs'], hosts.map((host) => [host.host ?? '–', host.cpu ?? '–',
     Array.isArray(host.gpus) && host.gpus.length ? host.gpus.map((gpu) => (typeof gpu === 'object' ? gpu?.name ?? JSON.stringify(gpu) : gpu)).join(', ') : 'none'])));
 }
 
 export function diffText(diff) {
-  return h('pre', {class: 'code', tabindex: '0', role: 'region', 'aria-label': 'Diff'}, diff.split('\n').map((line) =>
+  return h('pre', {class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Diff'}, diff.split('\n').map((line) =>
     h('span', {class: line.startsWith('+') ? 'line added' : line.startsWith('-') ? 'line removed' : line.startsWith('@@') ? 'line place' : 'line'}, line + '\n')));
 }
 
@@ -159,5 +159,5 @@ export function modelsPanel() {
 function listTable(name, rows) {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))].slice(0, 8);
   const words = (value) => (value != null && typeof value === 'object' ? JSON.stringify(value) : anything(value));
-  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': name}, plainTable(keys.map((key) => key.replaceAll('_', ' ')), rows.map((row) => keys.map((key) => words(row?.[key]))), name.replaceAll('_', ' ')));
+  return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': name}, plainTable(keys.map((key) => key.replaceAll('_', ' ')), rows.map((row) => keys.map((key) => words(row?.[key]))), name.replaceAll('_', ' ')));
 }

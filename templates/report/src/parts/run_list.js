@@ -61,7 +61,7 @@ export class RunList {
     const at = (row) => this.rows[row];
     const column = (key, title, value, words = (v) => (v == null ? '' : String(v)), more = {}) => ({key, title, isNumeric: false, value: (row) => value(at(row)), text: (row) => words(value(at(row))), ...more});
     return [
-      column('choose', '', () => null, () => '', {cell: (row) => h('span', {class: 'choose', title: 'Select for a comparison'}, this.selection.mask[row] ? '☑' : '☐')}),
+      column('choose', '', () => null, () => '', {cell: (row) => h('span', {class: 'choose', title: 'Select for a comparison'}, '')}),
       column('run', 'Run', (each) => each.run, undefined, {cell: (row) => h('span', {class: 'link'}, at(row).run)}),
       column('name', 'Name', (each) => each.name), column('state', 'State', (each) => each.phase, undefined, {cell: (row) => stateMark(at(row).phase)}),
       column('kind', 'Kind', (each) => each.kind), column('best', 'Best', (each) => each.best?.value, (value) => number(value, 5), {isNumeric: true}),

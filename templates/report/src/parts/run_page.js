@@ -86,7 +86,7 @@ export class RunPage {
     const watcher = new IntersectionObserver((entries) => {
       for (const entry of entries) entry.target.dataset.isRead = String(entry.isIntersecting);
       const read = this.sections.find(({element}) => element.dataset.isRead === 'true' && !element.hidden);
-      for (const link of this.links.children) link.toggleAttribute('aria-current', link.dataset.id === read?.id);
+      for (const link of this.links.children) link.setAttribute('aria-current', String(link.dataset.id === read?.id));
     }, {rootMargin: '-80px 0px -60% 0px'});
     for (const {element} of this.sections) watcher.observe(element);
   }

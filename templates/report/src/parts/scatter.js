@@ -108,7 +108,7 @@ export function historyPanel({selection}) {
     which.replaceChildren(...run.trials.objectives.map(({name}, i) => h('option', {value: i}, name)));
     which.value = String(objective);
     which.hidden = run.trials.objectives.length < 2;
-    draw();
+    chart.surface.prepare(draw);
     return run.trials.count > 0;
   }};
 }
@@ -123,6 +123,8 @@ export function fences(values) {
   return cut > 0 && cut <= count / 10 && high - low < (sorted[count - 1] - sorted[0]) / 2 ? [low, high] : null;
 }
 
+const MOST_SLICES = 24;
+
 /** One small chart a parameter: its values against the objective. */
 export function slicesPanel({selection}) {
   const board = h('div', {class: 'slices'}), charts = new Map();
@@ -136,18 +138,20 @@ export function slicesPanel({selection}) {
   }
 
   function draw() {
-    const {trials} = run, values = trials.objectives[objective]?.values ?? [];
-    const parameters = trials.parameters.filter((parameter) => parameter.varies).slice(0, 24);
-    const elements = parameters.map((parameter) => {
-      const {chart, view} = chartOf(parameter.name), xs = positions(parameter);
-      view.trials = trials;
-      const rows = [...values.keys()].filter((row) => values[row] != null && !Number.isNaN(xs[row]));
-      const range = fences(values);
-      chart.show({x: parameterAxis(parameter), y: {label: trials.objectives[objective]?.name ?? '', kind: 'linear'}, domain: range ? {y: range} : undefined,
-        series: [pointSeries(parameter.name, trials, selection, rows, rows.map((row) => xs[row] + jitter(parameter, row)), rows.map((row) => values[row]))]});
+    const elements = run.trials.parameters.filter((parameter) => parameter.varies).slice(0, MOST_SLICES).map((parameter) => {
+      const {chart, view} = chartOf(parameter.name);
+      view.trials = run.trials;
+      chart.surface.prepare(() => slice(chart, parameter));
       return chart.element;
     });
     if (board.children.length !== elements.length || elements.some((each, i) => board.children[i] !== each)) board.replaceChildren(...elements);
+  }
+
+  function slice(chart, parameter) {
+    const {trials} = run, values = trials.objectives[objective]?.values ?? [], xs = positions(parameter), range = fences(values);
+    const rows = [...values.keys()].filter((row) => values[row] != null && !Number.isNaN(xs[row]));
+    chart.show({x: parameterAxis(parameter), y: {label: trials.objectives[objective]?.name ?? '', kind: 'linear'}, domain: range ? {y: range} : undefined,
+      series: [pointSeries(parameter.name, trials, selection, rows, rows.map((row) => xs[row] + jitter(parameter, row)), rows.map((row) => values[row]))]});
   }
 
   /** Categories are spread a little, so that equal values do not hide each other. */
@@ -207,7 +211,7 @@ export function paretoPanel({selection}) {
       each.value = String(axes[i]);
       each.hidden = run.trials.objectives.length < 3;
     });
-    draw();
+    chart.surface.prepare(draw);
     return true;
   }};
 }

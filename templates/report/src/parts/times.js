@@ -13,7 +13,7 @@ const MOST_LANES = 96;
 export function trialTimelinePanel({selection}) {
   const reset = resetButton(() => chart.setZoom(null));
   const chart = new Timeline({label: 'Timeline', selection, pick: (row, event) => selection.click(row, event, chart), zoomed: (is) => { reset.hidden = !is; }});
-  let run = null, version = -1;
+  let run = null, version = -1, now = null;
   const key = h('div');
   const element = panel({title: 'Timeline of trials', wide: true, surface: chart.surface, body: h('div', null, key, chart.element), actions: [reset], data});
   selection.listeners.add(() => {
@@ -29,19 +29,22 @@ export function trialTimelinePanel({selection}) {
 
   return {element, update: (next, view) => {
     run = next;
-    const {trials} = run, now = view.made ?? extent(trials.ended, trials.started)?.[1];
-    const rows = [...trials.number.keys()].filter((row) => trials.started[row] != null);
-    if (!rows.length) return false;
+    now = view.made ?? extent(run.trials.ended, run.trials.started)?.[1];
+    chart.surface.prepare(draw);
+    return run.trials.started.some((time) => time != null);
+  }};
+
+  function draw() {
+    const {trials} = run, rows = [...trials.number.keys()].filter((row) => trials.started[row] != null);
     const {lanes, laneOf} = lanesOf(trials, rows, now);
     const bars = rows.map((row) => ({lane: laneOf.get(row), from: trials.started[row], to: trials.ended[row] ?? now, row, colour: () => stateColour(trials.state[row]),
       title: `Trial ${trials.number[row]}`, text: String(trials.number[row]),
-      lines: [['place', trials.place[row] || 'unknown'], ['state', trials.state[row]], ['started', when(trials.started[row])], ...trialTip(trials, row).lines.slice(0, 3)]}));
+      lines: () => [['place', trials.place[row] || 'unknown'], ['started', when(trials.started[row])], ...trialTip(trials, row).lines.slice(0, 3)]}));
     chart.show(lanes, bars, [extent(trials.started)[0], extent(trials.ended, trials.started, [now])[1]]);
     key.replaceChildren(legend([...new Set(rows.map((row) => trials.state[row]))].map((name) => ({name, colour: `s-${stateStyle(name).colour}`}))));
     chart.surface.setLabel(`Timeline of ${number(rows.length)} trials on ${lanes.length} lanes. Arrow keys walk over trials, Enter selects.`);
     element.note(`Coloured by state. Drag to zoom.${lanes.length >= MOST_LANES ? ' Places are grouped by host.' : ''}`);
-    return true;
-  }};
+  }
 }
 
 /** One lane a place, more where trials overlap; by host when there are too many. */

@@ -1,4 +1,4 @@
-import {fill, h, icon, toggle} from '../base/dom.js';
+import {brief, fill, h, icon, toggle} from '../base/dom.js';
 import {anything, duration, number, when} from '../base/format.js';
 import {stateStyle, trialColour} from '../base/theme.js';
 import {panel} from '../charts/panel.js';
@@ -59,7 +59,7 @@ function plainColumn(key, title, values, words = anything) {
 const fullText = (value) => (value == null ? null : String(value));
 
 function numberColumn(trials) {
-  return {key: 'number', title: 'Trial', isNumeric: true, value: (row) => trials.number[row], text: (row) => String(trials.number[row]),
+  return {key: 'number', title: 'Trial', isNumeric: false, value: (row) => trials.number[row], text: (row) => String(trials.number[row]),
     cell: (row) => h('span', {class: 'trial'}, h('span', {class: 'dot', style: {background: trialColour(trials.number[row])}}), trials.number[row])};
 }
 
@@ -71,7 +71,7 @@ function stateColumn(trials) {
 /** A state as icon and word. */
 export function stateMark(state) {
   const {icon: name, colour} = stateStyle(state);
-  return h('span', {class: `state ${colour}`}, icon(name), state || 'unknown');
+  return h('span', {class: `state ${colour}`}, icon(name), brief(state || 'unknown', 30));
 }
 
 function timeColumn(trials) {

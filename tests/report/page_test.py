@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""The page opens in a real browser, shows the document's numbers, and nothing in the data becomes a script."""
+
+import unittest
+
+import synthetic
+from browsing import Browsing
+
+HOSTILE = ["<img src=x onerror='window.hacked=1'>", "</script><script>window.hacked=1</script>", "javascript:window.hacked=1", "\u202egnp.exe", "a\x00b\x1b[31mred", "'\"><svg onload=window.hacked=1>",
+           "x" * 5000]
+
+
+def hostile(value, count=0):
+    """The same document, with every free text replaced by something hostile."""
+    kept = {"kind", "schema", "phase", "state", "goal", "part", "event", "unit"}
+    if isinstance(value, dict):
+        return {HOSTILE[i % 6] + key if parent_is_free(value, key) else key: each if key in kept else hostile(each, count + i) for i, (key, each) in enumerate(value.items())}
+    if isinstance(value, list):
+        return [hostile(each, count + i) for i, each in enumerate(value)]
+    return HOSTILE[count % len(HOSTILE)] + value if isinstance(value, str) else value
+
+
+def parent_is_free(value, key):
+    return "slipway" in value and key != "slipway"
+
+
+class Page(Browsing):
+    def test_of_a_run_shows_state_best_progress_and_time_left(self):
+        run = synthetic.single()
+        self.open(synthetic.view(run))
+        line = self.text(".first-line")
+        for words in ("running", f"{run['best']['value']:.5g}", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
+            self.assertIn(words, line)
+        self.assertEqual(self.run_script("return document.getElementById('slipway-summary')"), None)
+
+    def test_of_a_run_has_its_sections(self):
+        self.open(synthetic.view(synthetic.single("failed")))
+        self.assertEqual(self.texts(".contents a"), ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
+        self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
+        self.assertIn("rank 5 (n2)", self.text("[aria-label='Step time by rank']"))
+        self.assertEqual(self.text(".late .bar-name"), "5 n2straggler")
+        self.assertIn("RuntimeError: out of memory", self.text(".log"))
+        self.assertNotIn("[31m", self.text(".log"))
+        self.assertEqual(self.texts("[aria-label='Accounting'] tbody tr:last-child td"), ["sum", "25 min", "100.0 %"])
+        self.assertEqual(self.text("pre[aria-label=Spec]"), synthetic.SPEC)
+
+    def test_of_an_ensemble_shows_the_numbers_of_the_document(self):
+        run = synthetic.ensemble(300)
+        self.open(synthetic.view(run))
+        trials = run["trials"]
+        best = trials["rank"].index(1)
+        first = self.texts(".grid tbody tr[aria-rowindex='2'] td")
+        self.assertEqual(first[:4], [str(best), "complete", "1", f"{trials['value'][0][best]:.4g}"])
+        self.assertEqual(self.run_script("return document.querySelectorAll('.grid tbody tr[aria-rowindex=\"2\"] td')[3].title"), repr(trials["value"][0][best]))
+        self.assertEqual(self.text("[aria-label=Importance] .bar-row .bar-value"), "58.0 %")
+
+    def test_hostile_texts_stay_texts(self):
+        for make in (lambda: synthetic.ensemble(40, 2), lambda: synthetic.single("failed")):
+            self.open(synthetic.view(hostile(make())))
+            for details in self.driver.find_elements("css selector", "details"):
+                self.run_script("arguments[0].open = true", details)
+            self.settle()
+            self.assertIsNone(self.run_script("return window.hacked ?? null"))
+            self.assertEqual(self.run_script("return document.querySelectorAll('img, iframe, object, script[src]').length"), 0)
+            self.assertIn("onerror=", self.text())
+            self.assertNotIn("\u202e", self.text())
+            self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 1400)
+
+    def test_missing_members_are_tolerated(self):
+        null = {key: None for key in synthetic.ensemble(3)}
+        for run in ({}, null, {**null, "kind": "ensemble"}, {"kind": "ensemble", "trials": {"number": []}}, {"kind": "ensemble", "trials": {"number": [4], "value": [[None]]}},
+                    {"curves": [{"metric": "loss", "value": [None, None], "step": [0, 1]}]}, {"steps": {"ranks": [{"rank": 0}]}, "accounting": {}, "failures": [{}], "events": [{}]}):
+            self.open({"runs": [run]})
+            self.assertNotIn("could not", self.text())
+            self.assertTrue(self.text(".pill"))
+        self.open({"runs": []})
+        self.assertIn("the document has no run", self.text("[role=alert]"))
+
+    def test_one_trial_is_enough(self):
+        run = synthetic.ensemble(1)
+        self.open(synthetic.view(run))
+        self.assertEqual(len(self.texts(".grid tbody tr")), 1)
+
+    def test_texts_and_booleans_are_values(self):
+        self.open(synthetic.view(synthetic.ensemble(30)))
+        cells = " ".join(self.texts(".grid tbody td"))
+        for word in ("adam", "true", "false"):
+            self.assertIn(word, cells)
+
+
+class WithoutScript(Browsing):
+    SCRIPT = False
+
+    def test_the_summary_is_shown(self):
+        self.open(synthetic.view(synthetic.single()), summary="<h1>fashion</h1><p>state: running</p>")
+        self.assertEqual(self.find("#slipway-summary p").text, "state: running")
+
+
+if __name__ == "__main__":
+    unittest.main()
