@@ -3,7 +3,6 @@
 
 import hashlib
 import json
-import pathlib
 import re
 import unittest
 

@@ -1,5 +1,6 @@
 """The page of `slipway report` for a test: built from its assets as the program does, opened in headless Chromium."""
 
+import importlib.util
 import json
 import pathlib
 import shutil
@@ -33,11 +34,7 @@ def page(document=None, summary="<h1>Summary</h1>", is_live=False):
 
 
 def has_browser():
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        return False
-    return bool(shutil.which("chromedriver") and shutil.which("chromium"))
+    return bool(importlib.util.find_spec("selenium") and shutil.which("chromedriver") and shutil.which("chromium"))
 
 
 def browser(width=1400, height=1000, dark=False, script=True):
