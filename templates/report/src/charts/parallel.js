@@ -9,7 +9,7 @@ import {Surface, clipped} from './surface.js';
 import {hideTip, showTip} from './tooltip.js';
 import {extent} from '../base/model.js';
 
-const TOP = 44, BOTTOM = 40, SIDE = 52;
+const TOP = 44, BOTTOM = 40, SIDE = 52, MOST_SORTED = 1500;
 
 /**
  * Parallel coordinates. Three layers: all lines in grey, drawn once; the chosen lines; brushes and the line under the
@@ -88,9 +88,16 @@ export class Parallel {
     const context = this.surface.cleared(this.front), {selection} = this;
     this.version = selection.version;
     this.surface.base.style.opacity = selection.count ? '1' : '0';
-    const rows = selection.count ? this.order.filter((row) => selection.mask[row]) : this.order;
+    const rows = this.inOrder(selection.count ? this.order.filter((row) => selection.mask[row]) : this.order);
     const one = (row) => strokeLine(context, this.xs, this.ys, row, ...styleOf(this, row));
     this.isPrinting() ? this.ahead.all(rows, one) : this.ahead.start(rows, one);
+  }
+
+  /** The best lines last, on top of the others; of very many a random order, since they appear bit by bit. */
+  inOrder(rows) {
+    if (rows.length > MOST_SORTED) return rows;
+    const place = (row) => (Number.isNaN(this.goodness[row]) ? -1 : this.goodness[row]);
+    return [...rows].sort((a, b) => place(a) - place(b));
   }
 
   follow() {

@@ -63,6 +63,7 @@ export class RunPage {
       panel.element.hidden = !panel.update(run, view);
       return !panel.element.hidden;
     });
+    spread(panels.map((panel) => panel.element).filter((each) => !each.hidden));
     element.hidden = !shown.some(Boolean);
     element.classList.toggle('single-panel', shown.filter(Boolean).length === 1);
     return !element.hidden;
@@ -90,6 +91,17 @@ export class RunPage {
     }, {rootMargin: '-80px 0px -60% 0px'});
     for (const {element} of this.sections) watcher.observe(element);
   }
+}
+
+/** A panel of half the width that stands alone in its row takes the whole row. */
+function spread(elements) {
+  let isLeft = true;
+  elements.forEach((element, i) => {
+    if (element.classList.contains('wide')) return void (isLeft = true);
+    const next = elements[i + 1];
+    element.classList.toggle('alone', isLeft && (!next || next.classList.contains('wide')));
+    isLeft = !isLeft;
+  });
 }
 
 /** What is selected, on every part of the page. */
