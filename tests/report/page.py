@@ -16,13 +16,17 @@ def embedded(document):
     return text
 
 
+def element_of(document):
+    return "" if document is None else f'<script type="application/json" id="slipway-view">{embedded(document)}</script>'
+
+
 def page(document=None, summary="<h1>Summary</h1>", is_live=False):
     """The skeleton with style, script and document; each placeholder is looked for in the skeleton only."""
     parts = {
         "live": '<meta name="slipway-live" content="1">' if is_live else "",
         "style": f"<style>{(REPORT / 'dist/report.css').read_text()}</style>",
         "summary": summary,
-        "view": "" if document is None else f'<script type="application/json" id="slipway-view">{embedded(document)}</script>',
+        "view": element_of(document),
         "script": f"<script>{(REPORT / 'dist/report.js').read_text()}</script>",
     }
     text = (REPORT / "skeleton.html").read_text()

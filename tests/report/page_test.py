@@ -1,8 +1,13 @@
 #!/usr/bin/python3
 """The page opens in a real browser, shows the document's numbers, and nothing in the data becomes a script."""
 
+import base64
+import gzip
+import json
 import unittest
+import unittest.mock
 
+import page
 import synthetic
 from browsing import Browsing
 
@@ -75,6 +80,12 @@ class Page(Browsing):
             self.assertTrue(self.text(".pill"))
         self.open({"runs": []})
         self.assertIn("the document has no run", self.text("[role=alert]"))
+
+    def test_the_document_may_be_compressed(self):
+        packed = base64.b64encode(gzip.compress(json.dumps(synthetic.view(synthetic.single())).encode())).decode()
+        with unittest.mock.patch.object(page, "element_of", lambda _: f'<script type="application/gzip" id="slipway-view">{packed}</script>'):
+            self.open({})
+        self.assertIn("3,990 of 8,000 steps", self.text(".first-line"))
 
     def test_one_trial_is_enough(self):
         run = synthetic.ensemble(1)

@@ -1,4 +1,5 @@
 import {fill, h, icon, plain} from './base/dom.js';
+import {leavePage} from './base/lifetime.js';
 import {readView} from './base/model.js';
 import {embeddedDocument, fetchRuns, fetchView, followRun, isLive} from './base/read_page.js';
 import {dark, setTheme, watchTheme} from './base/theme.js';
@@ -33,6 +34,7 @@ class App {
   route() {
     this.end();
     this.end = () => {};
+    leavePage();
     const {kind, ids} = this.wanted();
     this.page = null;
     if (isLive()) this.routeLive(kind, ids).catch((problem) => this.fail(problem));

@@ -15,8 +15,3 @@ function run() {
   waiting.clear();
   for (const work of now) work();
 }
-
-/** Runs what waits, at once: before printing. */
-export function flush() {
-  for (let round = 0; round < 3 && waiting.size; ++round) run();
-}

@@ -1,14 +1,13 @@
 /** Colours: the theme's from the style sheet, trials' from their numbers. */
 
 const NAMES = ['ground', 'card', 'line', 'text', 'muted', 'faint', 'accent', 'good', 'bad', 'warn', 'live', 'idle'];
-const listeners = new Set();
 let colours = {}, isDark = false, isPrinting = false;
 const cache = new Map();
 
 /** The current colours of the style sheet. @returns {Record<string, string>} */
 export const theme = () => colours;
 export const dark = () => isDark;
-export const onTheme = (listener) => listeners.add(listener);
+export const printing = () => isPrinting;
 
 /** 'light', 'dark' or null: as the system says. */
 export function setTheme(name) {
@@ -24,13 +23,17 @@ export function readTheme() {
   const style = getComputedStyle(document.documentElement);
   colours = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   cache.clear();
-  for (const listener of listeners) listener();
+  dispatchEvent(new Event('slipway-theme'));
 }
 
 /** Follows the system and the printer; paper is always light. */
 export function watchTheme() {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', readTheme);
-  addEventListener('beforeprint', () => { isPrinting = true; readTheme(); });
+  addEventListener('beforeprint', () => {
+    isPrinting = true;
+    readTheme();
+    dispatchEvent(new Event('slipway-print'));
+  });
   addEventListener('afterprint', () => { isPrinting = false; readTheme(); });
   readTheme();
 }

@@ -1,7 +1,7 @@
 import {h} from '../base/dom.js';
 import {anything} from '../base/format.js';
 import {nextFrame} from '../base/frames.js';
-import {theme, trialColour} from '../base/theme.js';
+import {printing, theme, trialColour} from '../base/theme.js';
 import {projection, scaleOf, ticksOf} from './axes.js';
 import {LinePainter, shades, shuffled, strokeLine, styleOf} from './parallel_draw.js';
 import {ParallelAxes} from './parallel_axes.js';
@@ -24,7 +24,8 @@ export class Parallel {
     this.selection = options.selection;
     this.dimensions = [];
     this.front = h('canvas', {'aria-hidden': 'true'});
-    this.surface = new Surface({height: options.height, label: options.label, draw: (c) => this.draw(c), drawOver: (c) => this.drawOver(c)});
+    this.surface = new Surface({height: options.height, label: options.label, draw: (c) => this.draw(c), drawOver: (c) => this.drawOver(c),
+      caption: (c) => this.axes.draw(c)});
     this.surface.base.after(this.front);
     this.element = this.surface.element;
     this.back = new LinePainter(this.surface.base);
@@ -68,13 +69,9 @@ export class Parallel {
     this.fitFront();
     const colour = theme().idle, alpha = this.trials.count > 2000 ? 0.08 : this.trials.count > 200 ? 0.16 : 0.3;
     const one = (row) => strokeLine(context, this.xs, this.ys, row, colour, 1, alpha);
-    this.isPrinting() ? this.back.all(this.order, one) : this.back.start(this.order, one);
+    printing() ? this.back.all(this.order, one) : this.back.start(this.order, one);
     this.drawFront();
     this.axes.place();
-  }
-
-  isPrinting() {
-    return matchMedia('print').matches;
   }
 
   fitFront() {
@@ -90,7 +87,7 @@ export class Parallel {
     this.surface.base.style.opacity = selection.count ? '1' : '0';
     const rows = this.inOrder(selection.count ? this.order.filter((row) => selection.mask[row]) : this.order);
     const one = (row) => strokeLine(context, this.xs, this.ys, row, ...styleOf(this, row));
-    this.isPrinting() ? this.ahead.all(rows, one) : this.ahead.start(rows, one);
+    printing() ? this.ahead.all(rows, one) : this.ahead.start(rows, one);
   }
 
   /** The best lines last, on top of the others; of very many a random order, since they appear bit by bit. */

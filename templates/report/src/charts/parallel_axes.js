@@ -1,5 +1,6 @@
 import {announce, brief, fill, h} from '../base/dom.js';
 import {nextFrame} from '../base/frames.js';
+import {theme} from '../base/theme.js';
 import {inverse} from './axes.js';
 
 /** Names and pointer of parallel coordinates: drag along an axis to brush, drag a name to move its axis. */
@@ -27,6 +28,16 @@ export class ParallelAxes {
       name.style.top = room < 64 && i % 2 ? '18px' : '2px';
       if (room < 64) name.style.maxWidth = `${Math.max(40, 2 * room - 6)}px`;
     });
+  }
+
+  /** The names, for a picture of the chart. */
+  draw(context) {
+    const {chart} = this;
+    if (!chart.xs) return;
+    context.fillStyle = theme().text;
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    chart.dimensions.forEach(({name}, i) => context.fillText(brief(name, 24), chart.xs[i], parseFloat(this.names.children[i].style.top) + 3));
   }
 
   name(dimension, i) {

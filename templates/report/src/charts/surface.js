@@ -1,13 +1,7 @@
 import {h} from '../base/dom.js';
-import {flush, nextFrame} from '../base/frames.js';
-import {onTheme} from '../base/theme.js';
-
-const all = new Set();
-onTheme(() => { for (const surface of all) surface.request(); });
-addEventListener('beforeprint', () => {
-  for (const surface of all) surface.isNear = true;
-  flush();
-});
+import {nextFrame} from '../base/frames.js';
+import {whileOpen} from '../base/lifetime.js';
+import {printing} from '../base/theme.js';
 
 /**
  * Two canvases, one over the other: what is costly to draw, and what follows the pointer.
@@ -30,14 +24,15 @@ export class Surface {
     new ResizeObserver(() => this.measure()).observe(this.element);
     new IntersectionObserver((entries) => this.near(entries[entries.length - 1].isIntersecting),
       {rootMargin: '150px'}).observe(this.element);
-    all.add(this);
+    whileOpen('slipway-theme', () => { this.measure(); this.request(); });
+    whileOpen('slipway-print', () => this.print());
   }
 
   setHeight(height) {
     if (height === this.height) return;
     this.height = height;
     this.element.style.height = `${height}px`;
-    this.measure();
+    this.fit();
   }
 
   setLabel(label) {
@@ -49,7 +44,12 @@ export class Surface {
     if (isNear) nextFrame(this.work);
   }
 
+  /** Paper takes the picture as it is: nothing can be drawn after its layout. */
   measure() {
+    if (!printing()) this.fit();
+  }
+
+  fit() {
     const width = Math.round(this.element.clientWidth), ratio = Math.min(2, devicePixelRatio || 1);
     if (!width || (width === this.width && this.base.height === Math.round(this.height * ratio))) return;
     this.width = width;
@@ -91,6 +91,23 @@ export class Surface {
     this.needsBase = this.needsOver = false;
   }
 
+  /** Draws at once, on one canvas: a cleared canvas wipes out on paper what lies below it. */
+  print() {
+    this.isNear = true;
+    this.work();
+    const context = this.base.getContext('2d');
+    if (this.width) this.layers(context, [...this.element.querySelectorAll('canvas')].slice(1));
+  }
+
+  layers(context, canvases) {
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.globalAlpha = 1;
+    for (const canvas of canvases) if (canvas.width && canvas.style.opacity !== '0') context.drawImage(canvas, 0, 0);
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.font = FONT;
+    this.options.caption?.(context);
+  }
+
   cleared(canvas) {
     const context = canvas.getContext('2d');
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -105,7 +122,7 @@ export class Surface {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  /** Both canvases on the card's colour, as a PNG. @returns {Promise<Blob|null>} */
+  /** All canvases on the card's colour, as a PNG. @returns {Promise<Blob|null>} */
   picture(colour) {
     const canvas = h('canvas');
     canvas.width = this.base.width;
@@ -113,7 +130,7 @@ export class Surface {
     const context = canvas.getContext('2d');
     context.fillStyle = colour;
     context.fillRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(this.base, 0, 0);
+    this.layers(context, this.element.querySelectorAll('canvas'));
     return new Promise((done) => canvas.toBlob(done));
   }
 }

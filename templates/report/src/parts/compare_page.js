@@ -30,7 +30,7 @@ export class ComparePage {
   table() {
     const {runs} = this;
     const head = runs.map((run, i) => h('th', {scope: 'col'}, h('span', {class: 'dot', style: {background: seriesColour(i)}}), run.run));
-    const rows = [...plainRows(runs), ...metricRows(runs)].map(([name, values]) => {
+    const rows = [...plainRows(runs), ...versionRows(runs), ...metricRows(runs)].map(([name, values]) => {
       const differs = new Set(values.map((value) => (value instanceof Node ? value.textContent : value))).size > 1;
       return h('tr', {class: differs ? 'differs' : null}, h('th', {scope: 'row'}, name), values.map((value) => h('td', null, value)));
     });
@@ -62,6 +62,13 @@ function plainRows(runs) {
     row('Nodes × ranks', (run) => `${number(run.nodes)} × ${number(run.ranks)}`), row('Time', (run) => duration((run.ended ?? NaN) - (run.started ?? NaN))),
     row('Node-hours', (run) => number(run.accounting?.node_hours)), row('Created', (run) => when(run.created)), row('Commit', (run) => String(run.provenance?.commit ?? '–').slice(0, 12)),
     row('Step time', (run) => duration(meanStep(run))), row('Why it ended', (run) => run.reason || '–')];
+}
+
+/** Versions that differ. */
+function versionRows(runs) {
+  const of = (run, name) => String(run.provenance?.versions?.[name] ?? '–');
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.provenance?.versions ?? {})))];
+  return names.filter((name) => new Set(runs.map((run) => of(run, name))).size > 1).map((name) => [`${name} version`, runs.map((run) => of(run, name))]);
 }
 
 function meanStep(run) {

@@ -1,7 +1,8 @@
 import {announce, brief, fill, h} from '../base/dom.js';
 import {nextFrame} from '../base/frames.js';
+import {whileOpen} from '../base/lifetime.js';
 
-const ROW = 28, ROOM = 8;
+const ROW = 28, ROOM = 8, PRINTED = 40;
 
 /**
  * A table of any length: only visible rows are elements.
@@ -27,7 +28,8 @@ export class Grid {
     this.body.addEventListener('pointerleave', () => options.selection?.hover(-1));
     this.body.addEventListener('click', (event) => this.rowOf(event) >= 0 && options.pick(this.rowOf(event), event));
     options.selection?.listeners.add(() => this.restyle());
-    addEventListener('beforeprint', () => this.paint(60));
+    whileOpen('beforeprint', () => this.paint(PRINTED));
+    whileOpen('afterprint', this.paintNow);
     new ResizeObserver(this.paintNow).observe(this.element);
   }
 

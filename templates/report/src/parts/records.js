@@ -126,7 +126,8 @@ export function provenancePanel() {
 
 const commandText = (command) => (Array.isArray(command) ? command.join(' ') : String(command));
 
-function member(value) {
+/** A member of a document in words. @returns {string|Node} */
+export function member(value) {
   if (Array.isArray(value)) return value.length ? value.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each))).join(', ') : 'none';
   if (value && typeof value === 'object') return h('span', {class: 'tags'}, Object.entries(value).map(([name, each]) => h('span', {class: 'tag'}, `${name} ${typeof each === 'object' ? JSON.stringify(each) : each}`)));
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : anything(value);
@@ -140,24 +141,4 @@ function hostsTable(hosts) {
 export function diffText(diff) {
   return h('pre', {class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Diff'}, diff.split('\n').map((line) =>
     h('span', {class: line.startsWith('+') ? 'line added' : line.startsWith('-') ? 'line removed' : line.startsWith('@@') ? 'line place' : 'line'}, line + '\n')));
-}
-
-/** The chosen model ensemble of ensemble.json; its members are shown as they are. */
-export function modelsPanel() {
-  const body = h('div');
-  const element = panel({title: 'Model selection', body});
-  return {element, update: (run) => {
-    const selection = run.selection;
-    if (!selection || typeof selection !== 'object' || !Object.keys(selection).length) return false;
-    const lists = Object.entries(selection).filter(([, value]) => Array.isArray(value) && value.length && typeof value[0] === 'object');
-    const facts = Object.entries(selection).filter(([, value]) => value !== null && !(Array.isArray(value) && typeof value[0] === 'object'));
-    fill(body, h('dl', {class: 'pairs'}, facts.map(([key, value]) => [h('dt', null, key.replaceAll('_', ' ')), h('dd', null, member(value))])), lists.map(([name, rows]) => listTable(name, rows)));
-    return true;
-  }};
-}
-
-function listTable(name, rows) {
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))].slice(0, 8);
-  const words = (value) => (value != null && typeof value === 'object' ? JSON.stringify(value) : anything(value));
-  return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': name}, plainTable(keys.map((key) => key.replaceAll('_', ' ')), rows.map((row) => keys.map((key) => words(row?.[key]))), name.replaceAll('_', ' ')));
 }

@@ -1,13 +1,15 @@
 import {fill, h} from '../base/dom.js';
 import {number} from '../base/format.js';
+import {whileOpen} from '../base/lifetime.js';
 import {Selection} from '../base/selection.js';
 import {trialColour} from '../base/theme.js';
 import {accountingPanel, importancePanel, stepsPanel} from './bars.js';
 import {contourPanel} from './contour.js';
 import {curvesPanel} from './curves.js';
 import {headline} from './headline.js';
+import {modelsPanel} from './models.js';
 import {parallelPanel} from './parallel_panel.js';
-import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, modelsPanel, provenancePanel, specPanel} from './records.js';
+import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, provenancePanel, specPanel} from './records.js';
 import {historyPanel, paretoPanel, slicesPanel} from './scatter.js';
 import {phasesPanel, trialTimelinePanel} from './times.js';
 import {trialsTable} from './trials_table.js';
@@ -118,7 +120,7 @@ function selectionBar(selection, run) {
     const best = selection.rows().sort((a, b) => (trials.rank[a] ?? Infinity) - (trials.rank[b] ?? Infinity)).slice(0, 8);
     fill(chips, best.map((row) => h('span', {class: 'trial'}, h('span', {class: 'dot', style: {background: trialColour(trials.number[row])}}), trials.number[row])));
   });
-  addEventListener('keydown', (event) => {
+  whileOpen('keydown', (event) => {
     if (event.key === 'Escape' && !bar.hidden && !event.defaultPrevented) selection.clear(null);
   });
   return bar;
