@@ -104,6 +104,7 @@ class App {
 
   /** Which run of the document, or all side by side. */
   showChooser(shown) {
+    if (isLive()) return fill(this.chooser, h('a', {href: '#/'}, 'All runs'));
     const runs = this.view?.runs ?? [];
     if (runs.length < 2) return fill(this.chooser);
     const select = h('select', {'aria-label': 'Run', on: {change: () => { location.hash = select.value ? `#/run/${encodeURIComponent(select.value)}` : `#/compare/${runs.map((run) => encodeURIComponent(run.run)).join(',')}`; }}},

@@ -2,7 +2,7 @@ import {fill, h, toggle} from '../base/dom.js';
 import {duration, number, when} from '../base/format.js';
 import {seriesColour} from '../base/theme.js';
 import {panel} from '../charts/panel.js';
-import {curvesPanel} from './curves.js';
+import {CurvesPanel} from './curves.js';
 import {diffLines} from './diff.js';
 import {statePill} from './headline.js';
 
@@ -11,7 +11,7 @@ export class ComparePage {
   constructor() {
     this.facts = h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Runs side by side'});
     this.specs = h('div');
-    this.curves = curvesPanel({selection: null, title: 'Curves', many: 'runs'});
+    this.curves = new CurvesPanel({selection: null, title: 'Curves', many: 'runs'});
     this.onlyDiffering = true;
     this.specPanel = panel({title: 'Spec: what differs', wide: true, body: this.specs, controls: [toggle('Whole spec', false, (on) => { this.onlyDiffering = !on; this.showSpecs(); })]});
     this.element = h('div', {class: 'sections compare'}, h('section', {class: 'section'}, h('h2', null, 'Comparison'),

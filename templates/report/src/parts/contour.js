@@ -5,14 +5,14 @@ import {extent, parameterAxis, positions} from '../base/model.js';
 import {ramp, theme} from '../base/theme.js';
 import {interpolate} from '../charts/contour_grid.js';
 import {panel, resetButton} from '../charts/panel.js';
-import {pointSeries, trialChart} from './scatter.js';
+import {pointSeries, TrialChart} from './scatter.js';
 
 const SIZE = 48, LEVELS = 10;
 
 /** The objective over two parameters. */
 export function contourPanel({selection}) {
   const reset = resetButton(() => chart.setZoom(null));
-  const {chart, view} = trialChart({selection, label: 'Contour', height: 320, zoomed: (is) => { reset.hidden = !is; }, background: (c, owner) => shapes(c, owner)});
+  const chart = new TrialChart({selection, label: 'Contour', height: 320, zoomed: (is) => { reset.hidden = !is; }, background: (c, owner) => shapes(c, owner)});
   let run = null, names = [null, null], field = null;
   const chooser = (i, label) => choice(label, [], '', (value) => { names[i] = value; draw(); });
   const choosers = [chooser(0, 'Horizontal parameter'), chooser(1, 'Vertical parameter')];
@@ -69,7 +69,7 @@ export function contourPanel({selection}) {
 
   return {element, update: (next) => {
     run = next;
-    view.trials = run.trials;
+    chart.trials = run.trials;
     const able = run.trials.parameters.filter((parameter) => parameter.varies).map(({name}) => name);
     if (able.length < 2) return false;
     const weighty = [...run.importance].sort((a, b) => (b.share ?? 0) - (a.share ?? 0)).map((each) => String(each.parameter)).filter((name) => able.includes(name));

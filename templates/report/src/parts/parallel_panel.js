@@ -1,4 +1,4 @@
-import {h} from '../base/dom.js';
+import {brief, h} from '../base/dom.js';
 import {anything, number} from '../base/format.js';
 import {parameterAxis, positions} from '../base/model.js';
 import {Parallel} from '../charts/parallel.js';
@@ -53,7 +53,7 @@ export function parallelPanel({selection}) {
     const input = (label) => h('input', {type: 'number', step: 'any', 'aria-label': label, disabled: !isShown, on: {change: () => setRange(name)}});
     const [low, high] = [input(`${name} from`), input(`${name} to`)];
     ranges.set(name, [low, high]);
-    return h('tr', null, h('td', null, h('label', null, box(isShown, `Show ${name}`, (on) => { on ? view.hidden.delete(name) : view.hidden.add(name); draw(); }), ' ', name)),
+    return h('tr', null, h('td', null, h('label', null, box(isShown, `Show ${name}`, (on) => { on ? view.hidden.delete(name) : view.hidden.add(name); draw(); }), ' ', brief(name, 32))),
       h('td', null, box(dimension.isLog, `Logarithmic ${name}`, (on) => { view.logs.set(name, on); draw(); }, !dimension.canLog)),
       dimension.isNumeric ? [h('td', null, low), h('td', null, high)] : h('td', {colspan: 2}, 'drag along the axis'));
   }

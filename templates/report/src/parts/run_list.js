@@ -27,7 +27,7 @@ export class RunList {
       this.button.disabled = this.selection.count < 2;
       this.button.textContent = this.selection.count > 1 ? `Compare ${Math.min(8, this.selection.count)} runs` : 'Compare';
     });
-    this.element = h('div', {class: 'sections'}, h('section', {class: 'section'}, h('h2', null, 'Runs'), h('div', {class: 'panels'},
+    this.element = h('div', {class: 'sections'}, h('section', {class: 'section single-panel'}, h('h2', null, 'Runs'), h('div', {class: 'panels'},
       panel({title: 'All runs', wide: true, body: h('div', null, this.states, this.grid.element), controls: [this.search, this.count, this.button], note: 'Click to open. Tick two or more to compare.'}))));
   }
 
@@ -61,7 +61,7 @@ export class RunList {
     const at = (row) => this.rows[row];
     const column = (key, title, value, words = (v) => (v == null ? '' : String(v)), more = {}) => ({key, title, isNumeric: false, value: (row) => value(at(row)), text: (row) => words(value(at(row))), ...more});
     return [
-      column('choose', '', () => null, () => '', {cell: (row) => h('span', {class: 'choose', title: 'Select for a comparison'}, '')}),
+      column('choose', 'Compare', () => null, () => '', {cell: (row) => h('span', {class: 'choose', title: 'Select for a comparison'}, '')}),
       column('run', 'Run', (each) => each.run, undefined, {cell: (row) => h('span', {class: 'link'}, at(row).run)}),
       column('name', 'Name', (each) => each.name), column('state', 'State', (each) => each.phase, undefined, {cell: (row) => stateMark(at(row).phase)}),
       column('kind', 'Kind', (each) => each.kind), column('best', 'Best', (each) => each.best?.value, (value) => number(value, 5), {isNumeric: true}),

@@ -5,24 +5,28 @@ import {Selection} from '../base/selection.js';
 import {trialColour} from '../base/theme.js';
 import {accountingPanel, importancePanel, stepsPanel} from './bars.js';
 import {contourPanel} from './contour.js';
-import {curvesPanel} from './curves.js';
+import {CurvesPanel} from './curves.js';
 import {headline} from './headline.js';
+import {HistoryPanel} from './history.js';
 import {modelsPanel} from './models.js';
 import {parallelPanel} from './parallel_panel.js';
+import {ParetoPanel} from './pareto.js';
 import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, provenancePanel, specPanel} from './records.js';
-import {historyPanel, paretoPanel, slicesPanel} from './scatter.js';
+import {SlicesPanel} from './slices.js';
 import {phasesPanel, trialTimelinePanel} from './times.js';
 import {trialsTable} from './trials_table.js';
 
+const of = (Panel) => (tools) => new Panel(tools);
+
 /** [title, makers of panels] of each section. */
 const ENSEMBLE = [
-  ['Overview', [historyPanel, importancePanel]], ['Trials', [trialsTable]], ['Failures', [failuresPanel]],
-  ['Parallel coordinates', [parallelPanel]], ['Learning curves', [(tools) => curvesPanel({...tools, many: 'trials'})]],
-  ['Parameters', [contourPanel, paretoPanel, slicesPanel]], ['Model selection', [modelsPanel]], ['Timeline', [trialTimelinePanel]],
+  ['Overview', [of(HistoryPanel), importancePanel]], ['Trials', [trialsTable]], ['Failures', [failuresPanel]],
+  ['Parallel coordinates', [parallelPanel]], ['Learning curves', [(tools) => new CurvesPanel({...tools, many: 'trials'})]],
+  ['Parameters', [contourPanel, of(ParetoPanel), of(SlicesPanel)]], ['Model selection', [modelsPanel]], ['Timeline', [trialTimelinePanel]],
   ['Accounting', [accountingPanel]], ['Phases', [phasesPanel, attemptsPanel, datasetsPanel]], ['Events', [eventsPanel]], ['Spec', [specPanel]], ['Provenance', [provenancePanel]],
 ];
 const SINGLE = [
-  ['Learning curves', [(tools) => curvesPanel({...tools, selection: null, many: 'metrics'})]], ['Failures', [failuresPanel]],
+  ['Learning curves', [() => new CurvesPanel({selection: null, many: 'metrics'})]], ['Failures', [failuresPanel]],
   ['Time', [stepsPanel, accountingPanel, phasesPanel]], ['Attempts', [attemptsPanel, checkpointsPanel, datasetsPanel]],
   ['Events', [eventsPanel]], ['Spec', [specPanel]], ['Provenance', [provenancePanel]],
 ];

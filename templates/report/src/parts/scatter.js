@@ -1,27 +1,30 @@
-import {choice, h} from '../base/dom.js';
+import {choice, fill, h} from '../base/dom.js';
 import {anything, duration, number} from '../base/format.js';
 import {ramp, theme, trialColour} from '../base/theme.js';
-import {parameterAxis, positions} from '../base/model.js';
-import {panel, resetButton} from '../charts/panel.js';
 import {XyChart} from '../charts/xy.js';
 
 /** A chart of one point a trial; it follows and sets the selection. */
-export function trialChart({selection, label, height, zoomed, background}) {
-  const view = {trials: null};
-  const chart = new XyChart({label, height, selection, zoomed, background, nothing: 'No values yet',
-    tip: (series, i) => trialTip(view.trials, series.rows ? series.rows[i] : series.row),
-    pick: (row, event) => selection.click(row, event, chart),
-    brush: (isInside) => {
-      const points = chart.series.find((series) => series.rows && !series.isSilent), rows = [];
-      for (let i = 0; i < (points?.px?.length ?? 0); ++i) if (isInside(points, i)) rows.push(points.rows[i]);
-      selection.setRows(rows, chart);
-    }});
-  let version = -1;
-  selection.listeners.add(() => {
-    if (version !== selection.version) version = selection.version, chart.surface.request();
-    else chart.surface.requestOver();
-  });
-  return {chart, view};
+export class TrialChart extends XyChart {
+  /** @param {{selection: import('../base/selection.js').Selection, label: string, height: number, zoomed?: any, background?: any}} options */
+  constructor(options) {
+    const {selection} = options;
+    super({...options, nothing: 'No values yet', tip: (series, i) => trialTip(this.trials, series.rows ? series.rows[i] : series.row),
+      pick: (row, event) => selection.click(row, event, this), brush: (isInside) => selection.setRows(this.rowsWhere(isInside), this)});
+    this.version = -1;
+    selection.listeners.add(() => this.follow(selection));
+  }
+
+  rowsWhere(isInside) {
+    const points = this.series.find((series) => series.rows && !series.isSilent), rows = [];
+    for (let i = 0; i < (points?.px?.length ?? 0); ++i) if (isInside(points, i)) rows.push(points.rows[i]);
+    return rows;
+  }
+
+  follow(selection) {
+    if (this.version === selection.version) return this.surface.requestOver();
+    this.version = selection.version;
+    return this.surface.request();
+  }
 }
 
 /** What the pointer says about a trial. */
@@ -51,66 +54,27 @@ function shade(goodness) {
   return shades[Math.round(goodness * 32)];
 }
 
-/** Values in the order of the trials, with the best so far. */
-export function historyPanel({selection}) {
-  const reset = resetButton(() => chart.setZoom(null));
-  const {chart, view} = trialChart({selection, label: 'History', height: 280, zoomed: (is) => { reset.hidden = !is; }});
-  let run = null, objective = 0, isByTime = false;
-  const which = choice('Objective', [], '', (value) => { objective = Number(value); draw(); });
-  const element = panel({title: 'History', surface: chart.surface, body: chart.element, data, actions: [reset],
-    controls: [which, choice('Axis', [['number', 'By trial'], ['time', 'By time']], 'number', (value) => { isByTime = value === 'time'; draw(); })]});
-
-  function bestSoFar(xs, rows) {
-    const {trials} = run, values = trials.objectives[objective].values, order = [...rows.keys()].sort((a, b) => xs[a] - xs[b]);
-    const line = {xs: [], ys: []};
-    let best = null;
-    for (const i of order) {
-      const value = values[rows[i]];
-      if (best === null || trials.isBetter(value, best, objective)) best = value;
-      line.xs.push(xs[i]);
-      line.ys.push(best);
-    }
-    return line;
+/** Chooses an objective; hidden when there are fewer than `least`. */
+export class ObjectiveChoice {
+  /** @param {string} label @param {number} index @param {() => void} changed */
+  constructor(label, index, changed, least = 2) {
+    Object.assign(this, {index, least});
+    this.element = choice(label, [], '', (value) => {
+      this.index = Number(value);
+      changed();
+    });
   }
 
-  function draw() {
-    const {trials} = run, values = trials.objectives[objective]?.values ?? [];
-    const rows = [...values.keys()].filter((row) => values[row] != null && (!isByTime || trials.ended[row] != null));
-    const xs = rows.map((row) => (isByTime ? trials.ended[row] : trials.number[row]));
-    const series = rows.length ? [pointSeries('value', trials, selection, rows, xs, rows.map((row) => values[row])),
-      {name: 'best so far', kind: 'step', ...bestSoFar(xs, rows), colour: theme().bad, width: 1.8, isSilent: true}] : [];
-    chart.show({x: isByTime ? {label: 'end of the trial', kind: 'time'} : {label: 'trial', kind: 'linear'},
-      y: {label: trials.objectives[objective]?.name ?? 'value', kind: 'linear'}, series, domain: inner(values)});
-    const best = trials.ranked(objective)[0];
-    chart.surface.setLabel(`History of ${rows.length} trials with a value.${best === undefined ? '' : ` Best: trial ${trials.number[best]}, ${number(values[best], 6)}.`} Arrow keys walk over trials, Enter selects.`);
-    element.note(outside(values) ? `${number(outside(values))} values lie outside the chart; zoom out with the minus key.` : 'The line is the best value so far. Drag to select, Alt+drag to zoom.');
+  show(trials) {
+    fill(this.element, trials.objectives.map(({name}, i) => h('option', {value: i}, name)));
+    this.element.value = String(this.index);
+    this.element.hidden = trials.objectives.length < this.least;
   }
 
-  /** Far outliers would flatten the rest. */
-  function inner(values) {
-    const range = fences(values);
-    return range ? {y: range} : undefined;
+  /** @returns {{name: string, values: (number|null)[]}} */
+  of(trials) {
+    return trials.objectives[this.index] ?? {name: 'value', values: []};
   }
-
-  const outside = (values) => {
-    const range = fences(values);
-    return range ? values.filter((value) => value != null && (value < range[0] || value > range[1])).length : 0;
-  };
-
-  function data() {
-    const {trials} = run, values = trials.objectives[objective]?.values ?? [];
-    return {head: ['Trial', 'State', trials.objectives[objective]?.name ?? 'value'], rows: trials.number.map((trial, row) => [String(trial), trials.state[row], number(values[row], 6)])};
-  }
-
-  return {element, chart, update: (next) => {
-    run = next;
-    view.trials = run.trials;
-    which.replaceChildren(...run.trials.objectives.map(({name}, i) => h('option', {value: i}, name)));
-    which.value = String(objective);
-    which.hidden = run.trials.objectives.length < 2;
-    chart.surface.prepare(draw);
-    return run.trials.count > 0;
-  }};
 }
 
 /** Quartile fences, when they cut off at most a tenth and save more than half of the height. @returns {[number, number]|null} */
@@ -123,95 +87,4 @@ export function fences(values) {
   return cut > 0 && cut <= count / 10 && high - low < (sorted[count - 1] - sorted[0]) / 2 ? [low, high] : null;
 }
 
-const MOST_SLICES = 24;
-
-/** One small chart a parameter: its values against the objective. */
-export function slicesPanel({selection}) {
-  const board = h('div', {class: 'slices'}), charts = new Map();
-  let run = null, objective = 0;
-  const which = choice('Objective', [], '', (value) => { objective = Number(value); draw(); });
-  const element = panel({title: 'Slices', wide: true, body: board, controls: [which], note: 'Each parameter against the objective. Drag to select trials.', data});
-
-  function chartOf(name) {
-    if (!charts.has(name)) charts.set(name, trialChart({selection, label: `Slice of ${name}`, height: 210}));
-    return charts.get(name);
-  }
-
-  function draw() {
-    const elements = run.trials.parameters.filter((parameter) => parameter.varies).slice(0, MOST_SLICES).map((parameter) => {
-      const {chart, view} = chartOf(parameter.name);
-      view.trials = run.trials;
-      chart.surface.prepare(() => slice(chart, parameter));
-      return chart.element;
-    });
-    if (board.children.length !== elements.length || elements.some((each, i) => board.children[i] !== each)) board.replaceChildren(...elements);
-  }
-
-  function slice(chart, parameter) {
-    const {trials} = run, values = trials.objectives[objective]?.values ?? [], xs = positions(parameter), range = fences(values);
-    const rows = [...values.keys()].filter((row) => values[row] != null && !Number.isNaN(xs[row]));
-    chart.show({x: parameterAxis(parameter), y: {label: trials.objectives[objective]?.name ?? '', kind: 'linear'}, domain: range ? {y: range} : undefined,
-      series: [pointSeries(parameter.name, trials, selection, rows, rows.map((row) => xs[row] + jitter(parameter, row)), rows.map((row) => values[row]))]});
-  }
-
-  /** Categories are spread a little, so that equal values do not hide each other. */
-  const jitter = (parameter, row) => (parameter.isNumeric ? 0 : ((row * 0.618034) % 1 - 0.5) * 0.5);
-
-  function data() {
-    const {trials} = run, parameters = trials.parameters.filter((parameter) => parameter.varies);
-    return {head: ['Trial', ...trials.objectives.map(({name}) => name), ...parameters.map(({name}) => name)],
-      rows: trials.ranked(objective).map((row) => [String(trials.number[row]), ...trials.objectives.map(({values}) => number(values[row], 6)), ...parameters.map(({values}) => anything(values[row]))])};
-  }
-
-  return {element, update: (next) => {
-    run = next;
-    which.replaceChildren(...run.trials.objectives.map(({name}, i) => h('option', {value: i}, name)));
-    which.value = String(objective);
-    which.hidden = run.trials.objectives.length < 2;
-    draw();
-    return run.trials.parameters.some((parameter) => parameter.varies);
-  }};
-}
-
-/** Two objectives against each other, with the front. */
-export function paretoPanel({selection}) {
-  const reset = resetButton(() => chart.setZoom(null));
-  const {chart, view} = trialChart({selection, label: 'Pareto front', height: 320, zoomed: (is) => { reset.hidden = !is; }});
-  const axes = [0, 1];
-  let run = null;
-  const chooser = (i, label) => choice(label, [], '', (value) => { axes[i] = Number(value); draw(); });
-  const choosers = [chooser(0, 'Horizontal objective'), chooser(1, 'Vertical objective')];
-  const element = panel({title: 'Pareto front', surface: chart.surface, body: chart.element, controls: choosers, actions: [reset], data,
-    note: 'Trials on the line are not dominated: no other trial is better in every objective.'});
-
-  function draw() {
-    const {trials} = run, [x, y] = axes.map((i) => trials.objectives[i]);
-    const rows = [...trials.number.keys()].filter((row) => x.values[row] != null && y.values[row] != null);
-    const front = run.pareto.map((number) => trials.row.get(number)).filter((row) => row !== undefined && x.values[row] != null && y.values[row] != null)
-      .sort((a, b) => x.values[a] - x.values[b]);
-    const at = (list) => ({xs: list.map((row) => x.values[row]), ys: list.map((row) => y.values[row])});
-    const all = pointSeries('trial', trials, selection, rows, at(rows).xs, at(rows).ys);
-    chart.show({x: {label: x.name, kind: 'linear'}, y: {label: y.name, kind: 'linear'}, series: [all,
-      ...(trials.objectives.length === 2 ? [{name: 'front', kind: 'line', ...at(front), colour: theme().bad, width: 1.5, isSilent: true}] : []),
-      {name: 'on the front', kind: 'points', ...at(front), rows: front, colour: (i) => trialColour(trials.number[front[i]]), size: 9, isFaded: (i) => selection.isFaded(front[i]), isSilent: true}]});
-    chart.surface.setLabel(`Pareto front of ${x.name} and ${y.name}: ${front.length} trials. Arrow keys walk over trials, Enter selects.`);
-  }
-
-  function data() {
-    return {head: ['Trial', ...run.trials.objectives.map(({name}) => name)],
-      rows: run.pareto.map((number_) => [String(number_), ...run.trials.objectives.map(({values}) => number(values[run.trials.row.get(number_)], 6))])};
-  }
-
-  return {element, update: (next) => {
-    run = next;
-    view.trials = run.trials;
-    if (run.trials.objectives.length < 2) return false;
-    choosers.forEach((each, i) => {
-      each.replaceChildren(...run.trials.objectives.map(({name}, k) => h('option', {value: k}, name)));
-      each.value = String(axes[i]);
-      each.hidden = run.trials.objectives.length < 3;
-    });
-    chart.surface.prepare(draw);
-    return true;
-  }};
-}
+export const outside = (values, range) => (range ? values.filter((value) => value != null && (value < range[0] || value > range[1])).length : 0);

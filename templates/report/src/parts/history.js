@@ -1,0 +1,62 @@
+import {choice} from '../base/dom.js';
+import {number} from '../base/format.js';
+import {theme} from '../base/theme.js';
+import {panel, resetButton} from '../charts/panel.js';
+import {fences, ObjectiveChoice, outside, pointSeries, TrialChart} from './scatter.js';
+
+/** Values in the order of the trials, with the best so far. */
+export class HistoryPanel {
+  constructor({selection}) {
+    Object.assign(this, {selection, isByTime: false});
+    this.redraw = () => this.draw();
+    const reset = resetButton(() => this.chart.setZoom(null));
+    this.chart = new TrialChart({selection, label: 'History', height: 280, zoomed: (is) => { reset.hidden = !is; }});
+    this.objective = new ObjectiveChoice('Objective', 0, this.redraw);
+    const axis = choice('Axis', [['number', 'By trial'], ['time', 'By time']], 'number', (value) => {
+      this.isByTime = value === 'time';
+      this.draw();
+    });
+    this.element = panel({title: 'History', surface: this.chart.surface, body: this.chart.element, data: () => this.data(), actions: [reset], controls: [this.objective.element, axis]});
+  }
+
+  update({trials}) {
+    this.trials = this.chart.trials = trials;
+    this.objective.show(trials);
+    this.chart.surface.prepare(this.redraw);
+    return trials.count > 0;
+  }
+
+  draw() {
+    const {trials} = this, {name, values} = this.objective.of(trials), range = fences(values);
+    const rows = [...values.keys()].filter((row) => values[row] != null && (!this.isByTime || trials.ended[row] != null));
+    const xs = rows.map((row) => (this.isByTime ? trials.ended[row] : trials.number[row]));
+    const series = rows.length ? [pointSeries('value', trials, this.selection, rows, xs, rows.map((row) => values[row])),
+      {name: 'best so far', kind: 'step', ...this.bestSoFar(xs, rows, values), colour: theme().bad, width: 1.8, isSilent: true}] : [];
+    this.chart.show({x: this.isByTime ? {label: 'end of the trial', kind: 'time'} : {label: 'trial', kind: 'linear'}, y: {label: name, kind: 'linear'},
+      series, domain: range ? {y: range} : undefined});
+    this.describe(rows.length, values, outside(values, range));
+  }
+
+  describe(count, values, cut) {
+    const best = this.trials.ranked(this.objective.index)[0], words = best === undefined ? '' : ` Best: trial ${this.trials.number[best]}, ${number(values[best], 6)}.`;
+    this.chart.surface.setLabel(`History of ${count} trials with a value.${words} Arrow keys walk over trials, Enter selects.`);
+    this.element.note(`The line is the best value so far. Drag to select, Alt+drag to zoom.${cut ? ` ${number(cut)} values lie outside the chart.` : ''}`);
+  }
+
+  bestSoFar(xs, rows, values) {
+    const order = [...rows.keys()].sort((a, b) => xs[a] - xs[b]), line = {xs: [], ys: []};
+    let best = null;
+    for (const i of order) {
+      const value = values[rows[i]];
+      if (best === null || this.trials.isBetter(value, best, this.objective.index)) best = value;
+      line.xs.push(xs[i]);
+      line.ys.push(best);
+    }
+    return line;
+  }
+
+  data() {
+    const {trials} = this, {name, values} = this.objective.of(trials);
+    return {head: ['Trial', 'State', name], rows: trials.number.map((trial, row) => [String(trial), trials.state[row], number(values[row], 6)])};
+  }
+}
