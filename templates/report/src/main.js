@@ -8,7 +8,7 @@ import {ComparePage} from './parts/compare_page.js';
 import {RunList} from './parts/run_list.js';
 import {RunPage} from './parts/run_page.js';
 
-const LIST_EVERY_MS = 5000;
+const AGAIN_MS = 5000;
 
 /** The page: a bar, and a run, a comparison or the list of runs below it. The part after # in the address says which. */
 class App {
@@ -22,6 +22,7 @@ class App {
     fill(root, h('a', {class: 'skip', href: '#content', on: {click: (event) => { event.preventDefault(); this.body.focus(); }}}, 'Skip to content'),
       h('header', {class: 'bar'}, h('a', {class: 'brand', href: '#/', title: isLive() ? 'All runs' : 'Slipway'}, 'Slipway'), this.title, this.chooser, this.status, themeButton), this.body);
     this.end = () => {};
+    this.visit = 0;
     addEventListener('hashchange', () => this.route());
   }
 
@@ -35,6 +36,8 @@ class App {
     this.end();
     this.end = () => {};
     leavePage();
+    const visit = ++this.visit;
+    this.isHere = () => visit === this.visit;
     const {kind, ids} = this.wanted();
     this.page = null;
     if (isLive()) this.routeLive(kind, ids).catch((problem) => this.fail(problem));
@@ -45,30 +48,50 @@ class App {
   async routeLive(kind, ids) {
     if (kind === 'run' && ids.length) return this.followOne(ids[0]);
     if (kind === 'compare' && ids.length) {
-      const view = readView(await fetchView(ids));
-      return this.showCompare(view.runs);
+      return this.followSeveral(ids);
     }
     return this.followList();
   }
 
   async followList() {
     const list = new RunList({open: (run) => { location.hash = `#/run/${encodeURIComponent(run)}`; }, compare: (runs) => { location.hash = `#/compare/${runs.map(encodeURIComponent).join(',')}`; }});
-    list.update(await fetchRuns());
+    const isHere = this.isHere, rows = await fetchRuns();
+    if (!isHere()) return;
+    list.update(rows);
     this.setTitle('Runs');
     fill(this.chooser);
     fill(this.body, list.element);
-    const timer = setInterval(() => !document.hidden && fetchRuns().then((rows) => { list.update(rows); this.setStatus(''); }, () => this.setStatus('connection lost')), LIST_EVERY_MS);
-    this.end = () => clearInterval(timer);
+    this.repeat(async () => list.update(await fetchRuns()));
   }
 
   async followOne(id) {
+    const isHere = this.isHere;
     const show = (raw) => {
+      if (!isHere()) return;
       const view = readView(raw);
       if (view.runs[0]) this.showRun(view.runs[0], view);
     };
     show(await fetchView([id]));
+    if (!isHere()) return;
     this.setStatus('live');
     this.end = followRun(id, show, (isLost) => this.setStatus(isLost ? 'connection lost' : 'live'));
+  }
+
+  /** A browser opens few connections to one host: several runs are asked for again and again. */
+  async followSeveral(ids) {
+    const isHere = this.isHere;
+    const show = async () => {
+      const view = readView(await fetchView(ids));
+      if (isHere()) this.showCompare(view.runs);
+    };
+    await show();
+    if (isHere()) this.repeat(show);
+  }
+
+  /** Does `work` every few seconds while the page is seen. */
+  repeat(work) {
+    const timer = setInterval(() => !document.hidden && work().then(() => this.setStatus('live'), () => this.setStatus('connection lost')), AGAIN_MS);
+    this.end = () => clearInterval(timer);
   }
 
   showRun(run, view) {
@@ -85,8 +108,10 @@ class App {
 
   showCompare(runs) {
     const chosen = runs.length ? runs : this.view.runs;
-    this.page = new ComparePage();
-    fill(this.body, this.page.element);
+    if (!(this.page instanceof ComparePage)) {
+      this.page = new ComparePage();
+      fill(this.body, this.page.element);
+    }
     this.page.update(chosen);
     this.setTitle(`${number(chosen.length)} runs`);
     this.showChooser('');

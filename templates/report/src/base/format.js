@@ -19,7 +19,7 @@ export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e7) return grouped(value);
+  if (Number.isInteger(value) && size < 1e12) return grouped(value);
   if (size >= 1e7 || size < 1e-3) return exponent(value, digits);
   if (size >= 10 ** digits) return grouped(Math.round(value));
   return trim(value.toPrecision(digits));

@@ -139,6 +139,8 @@ export class XyChart {
       for (let i = 0; i < series.px.length; ++i) {
         const dx = series.px[i] - px, dy = series.py[i] - py, distance = dx * dx + dy * dy;
         if (distance < best) best = distance, found = {series, i};
+        const near = series.kind === 'line' && i > 0 ? besideSegment(series, i, px, py) : null;
+        if (near && near.distance < best) best = near.distance, found = {series, i: near.i};
       }
     }
     return found;
@@ -165,6 +167,14 @@ export class XyChart {
     const isFlat = Math.abs(area[3] - area[1]) < 24, {x, y} = this.scale;
     return this.setZoom({x: [x.invert(x0), x.invert(x1)], y: isFlat ? this.zoom?.y : [y.invert(y1), y.invert(y0)]});
   }
+}
+
+/** Between two points of a line: the distance to the line, and the nearer of the two. */
+function besideSegment({px: xs, py: ys}, i, px, py) {
+  const x0 = xs[i - 1], x1 = xs[i];
+  if (!(x0 <= px && px <= x1) || x1 - x0 < 8) return null;
+  const share = (px - x0) / (x1 - x0), y = ys[i - 1] + (ys[i] - ys[i - 1]) * share;
+  return {distance: (y - py) ** 2, i: share < 0.5 ? i - 1 : i};
 }
 
 /** The trial of a point, or -1. */

@@ -135,7 +135,17 @@ export function member(value) {
 
 function hostsTable(hosts) {
   return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Hosts'}, plainTable(['Host', 'CPU', 'GPUs'], hosts.map((host) => [host.host ?? '–', host.cpu ?? '–',
-    Array.isArray(host.gpus) && host.gpus.length ? host.gpus.map((gpu) => (typeof gpu === 'object' ? gpu?.name ?? JSON.stringify(gpu) : gpu)).join(', ') : 'none'])));
+    gpusText(host.gpus)])));
+}
+
+/** "4 × NVIDIA A100". */
+function gpusText(gpus) {
+  const counts = new Map();
+  for (const gpu of Array.isArray(gpus) ? gpus : []) {
+    const name = gpu && typeof gpu === 'object' ? gpu.name ?? JSON.stringify(gpu) : String(gpu);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) => (count > 1 ? `${count} × ${name}` : name)).join(', ') || 'none';
 }
 
 export function diffText(diff) {

@@ -4,12 +4,12 @@ import {whileOpen} from '../base/lifetime.js';
 import {Selection} from '../base/selection.js';
 import {trialColour} from '../base/theme.js';
 import {accountingPanel, importancePanel, stepsPanel} from './bars.js';
-import {contourPanel} from './contour.js';
+import {ContourPanel} from './contour.js';
 import {CurvesPanel} from './curves.js';
 import {headline} from './headline.js';
 import {HistoryPanel} from './history.js';
 import {modelsPanel} from './models.js';
-import {parallelPanel} from './parallel_panel.js';
+import {ParallelPanel} from './parallel_panel.js';
 import {ParetoPanel} from './pareto.js';
 import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, provenancePanel, specPanel} from './records.js';
 import {SlicesPanel} from './slices.js';
@@ -21,8 +21,8 @@ const of = (Panel) => (tools) => new Panel(tools);
 /** [title, makers of panels] of each section. */
 const ENSEMBLE = [
   ['Overview', [of(HistoryPanel), importancePanel]], ['Trials', [trialsTable]], ['Failures', [failuresPanel]],
-  ['Parallel coordinates', [parallelPanel]], ['Learning curves', [(tools) => new CurvesPanel({...tools, many: 'trials'})]],
-  ['Parameters', [contourPanel, of(ParetoPanel), of(SlicesPanel)]], ['Model selection', [modelsPanel]], ['Timeline', [trialTimelinePanel]],
+  ['Parallel coordinates', [of(ParallelPanel)]], ['Learning curves', [(tools) => new CurvesPanel({...tools, many: 'trials'})]],
+  ['Parameters', [of(ContourPanel), of(ParetoPanel), of(SlicesPanel)]], ['Model selection', [modelsPanel]], ['Timeline', [trialTimelinePanel]],
   ['Accounting', [accountingPanel]], ['Phases', [phasesPanel, attemptsPanel, datasetsPanel]], ['Events', [eventsPanel]], ['Spec', [specPanel]], ['Provenance', [provenancePanel]],
 ];
 const SINGLE = [
