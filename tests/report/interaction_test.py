@@ -226,7 +226,9 @@ class Accessible(Browsing):
     def test_axe_finds_nothing(self):
         if not AXE.exists():
             self.skipTest("axe-core is not here: run npm ci in templates/report")
-        documents = {"run": [synthetic.single("failed")], "ensemble": [synthetic.ensemble(60, 2)], "two": [synthetic.single(), synthetic.single("failed", 5, "b")]}
+        many = synthetic.single("failed")
+        many["steps"]["ranks"] = [{**many["steps"]["ranks"][i % 8], "rank": i} for i in range(200)]
+        documents = {"run": [many], "ensemble": [synthetic.ensemble(60, 2)], "two": [synthetic.single(), synthetic.single("failed", 5, "b")]}
         for name, runs in documents.items():
             for theme in ("light", "dark"):
                 with self.subTest(document=name, theme=theme):

@@ -43,7 +43,7 @@ class Page(Browsing):
         self.assertEqual(self.texts(".contents a"), ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
         self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
         self.assertIn("rank 5 (n2)", self.text("[aria-label='Step time by rank']"))
-        self.assertEqual(self.text(".late .bar-name"), "5 n2straggler")
+        self.assertEqual(self.text(".late .bar-name"), "straggler 5 n2")
         self.assertIn("RuntimeError: out of memory", self.text(".log"))
         self.assertNotIn("[31m", self.text(".log"))
         self.assertEqual(self.texts("[aria-label='Accounting'] tbody tr:last-child td"), ["sum", "25 min", "100.0 %"])

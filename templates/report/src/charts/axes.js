@@ -6,7 +6,7 @@ import {clipped} from './surface.js';
 
 /**
  * @typedef {object} Axis
- * @property {string} label @property {'linear'|'log'|'time'|'elapsed'|'category'} kind @property {string[]} [categories]
+ * @property {string} label @property {'linear'|'log'|'time'|'elapsed'|'category'} kind @property {string[]} [categories] @property {boolean} [isWhole] has ticks at whole numbers only
  */
 
 /** A d3 scale over `domain`, with room around it. @param {Axis} axis @param {[number, number]|null} domain */
@@ -47,7 +47,7 @@ export function ticksOf(axis, scale, most) {
   if (axis.kind === 'time') return timeTicks(scale, most);
   const isLog = typeof scale.base === 'function';
   if (isLog) return logTicks(scale, most);
-  const values = axis.kind === 'elapsed' ? elapsedTicks(scale.domain(), most) : scale.ticks(most);
+  const values = axis.kind === 'elapsed' ? elapsedTicks(scale.domain(), most) : scale.ticks(most).filter((value) => !axis.isWhole || Number.isInteger(value));
   const step = values.length > 1 ? values[1] - values[0] : 1;
   return values.map((value) => [value, axis.kind === 'elapsed' ? duration(value) : tickText(value, step)]);
 }

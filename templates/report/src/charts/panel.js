@@ -46,8 +46,9 @@ function dataTable(title, data) {
 /** A table of texts; numbers stand right. @param {any[][]} rows */
 export function plainTable(head, rows, caption) {
   const isNumber = (value) => /^[−-]?[\d,.]+(e-?\d+)?( ?(%|s|ms|µs|B|[KMGTP]iB|min|h).*)?$/.test(value);
-  const cell = (value) => (value instanceof Node ? h('td', null, value) : h('td', {class: isNumber(String(value)) ? 'num' : null}, value));
-  const right = head.map((_, i) => rows.length > 0 && rows.every((row) => !(row[i] instanceof Node) && (isNumber(String(row[i])) || row[i] === '–')));
+  const fits = (value) => !(value instanceof Node) && (isNumber(String(value)) || value === '–');
+  const right = head.map((_, i) => rows.every((row) => fits(row[i])) && rows.some((row) => row[i] !== '–'));
+  const cell = (value, i) => h('td', {class: right[i] ? 'num' : null}, value);
   return h('table', {class: 'plain'}, caption && h('caption', null, caption),
     h('thead', null, h('tr', null, head.map((name, i) => h('th', {scope: 'col', class: right[i] ? 'num' : null}, name)))),
     h('tbody', null, rows.map((row) => h('tr', null, row.map(cell)))));

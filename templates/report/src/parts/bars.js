@@ -15,7 +15,7 @@ export function legend(entries) {
 
 /** Importance of parameters, with the uncertainty of the estimate. */
 export function importancePanel() {
-  const body = h('div', {class: 'bars'});
+  const body = h('div', {class: 'bars', tabindex: '0', role: 'group', 'aria-label': 'Parameters'});
   let run = null;
   const element = panel({title: 'Importance', body, note: 'Share of the variation of the objective that a parameter explains. The line is the uncertainty.',
     data: () => ({head: ['Parameter', 'Share', 'Low', 'High'], rows: run.importance.map((each) => [each.parameter, percent(each.share), percent(each.low), percent(each.high)])})});
@@ -42,9 +42,9 @@ const MOST_RANKS = 64;
 
 /** Where the time of a step goes, by rank; stragglers marked. */
 export function stepsPanel() {
-  const body = h('div', {class: 'bars'}), foot = h('div');
+  const body = h('div', {class: 'bars', tabindex: '0', role: 'group', 'aria-label': 'Ranks'});
   let run = null;
-  const element = panel({title: 'Step time by rank', body: h('div', null, legend([...STEP_PARTS, ['other', '', 'p-idle']].map(([name, , colour]) => ({name, colour}))), body, foot), data});
+  const element = panel({title: 'Step time by rank', body: h('div', null, legend([...STEP_PARTS, ['other', '', 'p-idle']].map(([name, , colour]) => ({name, colour}))), body), data});
 
   function data() {
     return {head: ['Rank', 'Host', 'Step', ...STEP_PARTS.map(([name]) => name)],
@@ -55,7 +55,7 @@ export function stepsPanel() {
     run = next;
     const ranks = (run.steps?.ranks ?? []).filter((rank) => rank && Number.isFinite(rank.step_s));
     if (!ranks.length) return false;
-    const late = stragglers(ranks), longest = Math.max(...ranks.map((rank) => rank.step_s), 1e-12);
+    const late = stragglers(ranks), longest = ranks.reduce((most, rank) => Math.max(most, rank.step_s, knownOf(rank)), 1e-12);
     const shown = ranks.length > MOST_RANKS ? [...ranks].sort((a, b) => b.compute_s - a.compute_s).slice(0, MOST_RANKS) : ranks;
     body.replaceChildren(...shown.map((rank) => rankBar(rank, longest, late.has(rank))));
     const names = [...late].map((rank) => `rank ${rank.rank} (${rank.host ?? 'unknown host'})`);
@@ -73,14 +73,16 @@ export function stragglers(ranks) {
   return new Set(ranks.filter((rank) => ranks.length > 1 && own(rank) > 1.15 * median && own(rank) - median > 0.02 * (rank.step_s ?? 0)));
 }
 
+const knownOf = (rank) => STEP_PARTS.reduce((sum, [, key]) => sum + (rank[key] ?? 0), 0);
+
 function rankBar(rank, longest, isLate) {
   const parts = STEP_PARTS.map(([name, key, colour]) => ({name, colour, value: rank[key] ?? 0}));
-  const known = parts.reduce((sum, part) => sum + part.value, 0);
+  const known = knownOf(rank);
   parts.push({name: 'other', colour: 'p-idle', value: Math.max(0, rank.step_s - known)});
   const total = Math.max(rank.step_s, known), bar = stackedBar(parts, total || 1, duration);
   bar.style.width = `${100 * total / longest}%`;
-  return h('div', {class: isLate ? 'bar-row late' : 'bar-row'},
-    h('span', {class: 'bar-name', title: rank.host}, `${rank.rank}`, h('small', null, ` ${brief(rank.host ?? '', 30)}`), isLate && h('span', {class: 'badge warn'}, 'straggler')),
+  return h('div', {class: isLate ? 'bar-row rank late' : 'bar-row rank'},
+    h('span', {class: 'bar-name', title: rank.host}, isLate && h('span', {class: 'badge warn'}, 'straggler'), ` ${rank.rank}`, h('small', null, ` ${brief(rank.host ?? '', 30)}`)),
     h('span', {class: 'bar-track plain'}, bar), h('span', {class: 'bar-value'}, duration(rank.step_s)));
 }
 

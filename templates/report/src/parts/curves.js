@@ -1,4 +1,4 @@
-import {choice, h, toggle} from '../base/dom.js';
+import {brief, choice, h, toggle} from '../base/dom.js';
 import {duration, number} from '../base/format.js';
 import {seriesColour, trialColour} from '../base/theme.js';
 import {panel, resetButton} from '../charts/panel.js';
@@ -70,7 +70,7 @@ export class CurvesPanel {
 
   drawChips() {
     const dot = (metric) => this.many === 'metrics' && h('span', {class: 'dot', style: {background: seriesColour(this.place(metric))}});
-    this.metrics.replaceChildren(...this.names.map((metric) => toggle([dot(metric), metric], this.view.chosen.has(metric), (on) => this.choose(metric, on))));
+    this.metrics.replaceChildren(...this.names.map((metric) => toggle([dot(metric), brief(metric, 32)], this.view.chosen.has(metric), (on) => this.choose(metric, on))));
     this.metrics.hidden = this.names.length < 2;
   }
 
@@ -151,7 +151,7 @@ export class CurvesPanel {
 
   draw() {
     const curves = this.shown(), label = [...this.view.chosen].join(', '), rank = (series) => (series.width ?? 1) + (series.alpha ?? 1);
-    this.chart.show({x: this.view.x === 'step' ? {label: 'step', kind: 'linear'} : {label: 'time since start', kind: 'elapsed'},
+    this.chart.show({x: this.view.x === 'step' ? {label: 'step', kind: 'linear', isWhole: true} : {label: 'time since start', kind: 'elapsed'},
       y: {label, kind: this.view.isLog ? 'log' : 'linear'}, series: curves.flatMap((curve) => this.seriesOf(curve)).sort((a, b) => rank(a) - rank(b))});
     const notFinite = curves.reduce((sum, curve) => sum + curve.notFinite, 0), words = curves.slice(0, 3).map((curve) => `${this.nameOf(curve)}: last ${number(curve.last)}`);
     this.element.note(notFinite ? `${number(notFinite)} values are not finite and leave a gap.` : '');

@@ -32,7 +32,7 @@ export class HistoryPanel {
     const xs = rows.map((row) => (this.isByTime ? trials.ended[row] : trials.number[row]));
     const series = rows.length ? [pointSeries('value', trials, this.selection, rows, xs, rows.map((row) => values[row])),
       {name: 'best so far', kind: 'step', ...this.bestSoFar(xs, rows, values), colour: theme().bad, width: 1.8, isSilent: true}] : [];
-    this.chart.show({x: this.isByTime ? {label: 'end of the trial', kind: 'time'} : {label: 'trial', kind: 'linear'}, y: {label: name, kind: 'linear'},
+    this.chart.show({x: this.isByTime ? {label: 'end of the trial', kind: 'time'} : {label: 'trial', kind: 'linear', isWhole: true}, y: {label: name, kind: 'linear'},
       series, domain: range ? {y: range} : undefined});
     this.describe(rows.length, values, outside(values, range));
   }
