@@ -1,8 +1,11 @@
 #include "launcher/view/read_curves.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "core/lines.h"
 #include "core/metrics_line.h"
 
 namespace slipway::launcher {
@@ -13,7 +16,18 @@ constexpr std::size_t kMostPointsOfOne = 1'200;
 constexpr std::size_t kFewestPointsOfOne = 8;
 constexpr int kMostNames = 200;
 
-std::optional<double> IfFinite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
+/// More digits make pages larger, and no picture better.
+double Shortened(double value) {
+  double shortened = value;
+  ParseNumber(fmt::format("{:.7g}", value), shortened);
+  return shortened;
+}
+
+double ToCentiseconds(double time) { return std::round(time * 100) / 100; }
+
+std::optional<double> IfFinite(double value) {
+  return std::isfinite(value) ? std::optional(Shortened(value)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -39,7 +53,7 @@ std::vector<CurveView> CurveSet::Views() const {
     for (const auto& point : thinner.Points()) {
       view.step.push_back(point.step);
       view.value.push_back(IfFinite(point.value));
-      view.time.push_back(point.time);
+      view.time.push_back(ToCentiseconds(point.time));
     }
     views.push_back(std::move(view));
   }

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "launcher/view/html.h"
+#include "launcher/view/packed_text.h"
 #include "launcher/view/report_summary.h"
 #include "launcher/view/view_reader.h"
 
@@ -23,6 +24,8 @@ SLIPWAY_EMBED(script, SLIPWAY_REPORT_TEMPLATES "/dist/report.js");
 
 namespace slipway::launcher {
 namespace {
+
+constexpr std::size_t kLargestPlainDocument = std::size_t{1} << 20;
 
 std::string_view Skeleton() { return {slipway_embedded_skeleton, slipway_embedded_skeleton_end}; }
 std::string_view Style() { return {slipway_embedded_style, slipway_embedded_style_end}; }
@@ -57,12 +60,19 @@ std::string Filled(const Parts& parts) {
   return page += rest;
 }
 
+/// The element that the page's script reads.
+std::string DataElement(const std::string& document) {
+  constexpr auto kElement = "<script type=\"application/{}\" id=\"slipway-view\">{}</script>";
+  const bool is_large = document.size() > kLargestPlainDocument;
+  return is_large ? fmt::format(kElement, "gzip", GzipBase64(document))
+                  : fmt::format(kElement, "json", JsonWithinScript(document));
+}
+
 }  // namespace
 
 std::string ReportPage(const std::vector<RunView>& runs, double made) {
   const auto document = ViewDocument(runs, made).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Filled({"", SummaryHtml(runs),
-                 "<script type=\"application/json\" id=\"slipway-view\">" + JsonWithinScript(document) + "</script>"});
+  return Filled({"", SummaryHtml(runs), DataElement(document)});
 }
 
 std::filesystem::path WriteReport(const RunFolder& folder) {

@@ -70,7 +70,7 @@ HOMES = {
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"minizip/.*": {"staging/formats/npy.cpp"},
     r"zlib\.h": {"staging", "tests/staging"},
-    r"sodium\.h": {"staging/network"},
+    r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp"},
     r"turbojpeg\.h": {"staging/reader", "staging/make", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},

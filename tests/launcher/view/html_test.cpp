@@ -55,5 +55,13 @@ TEST(Html, AnyTextOfARunStaysWithinItsElement) {
   }
 }
 
+TEST(Html, PacksLargeDocuments) {
+  RunView run;
+  run.spec = std::string(3 << 20, '<');
+  const auto page = ReportPage({run}, 0);
+  EXPECT_LT(page.size(), std::size_t{1} << 20);
+  EXPECT_THAT(page, HasSubstr("type=\"application/gzip\" id=\"slipway-view\">H4sI"));
+}
+
 }  // namespace
 }  // namespace slipway::launcher
